@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable
 
 FIRST = 1_000
-LAST = 64_000
+LAST = 32_000
 """Characters of the shorter one of the inputs that are compared."""
-ENOUGH = 0.004
+ENOUGH = 0.003
 """Seconds. Below that a measurement says nothing, and nothing has to be feared of it."""
-REPEATS = 3
+REPEATS = 2
 TRIES = 4
 MOST = 10.0
 """Times as long for four times the input, where each doubling may take three times as long. In

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from lxml.html import HtmlElement
 
+from masthead.html.foreign_html import flattened
 from masthead.importers.html.fragments import inner_html, parsed, replace
 from masthead.importers.substack.embeds import NATIVE, replacement
 
@@ -27,6 +28,8 @@ _BLOCKS: Final = frozenset(
 def cleaned(html: str, number: str = "", slug: str = "") -> tuple[str, list[str]]:
     """The HTML, and warnings about lost content. The number and slug of the post make the ids of
     its footnotes unique."""
+    # Some steps take the square of the depth.
+    html = flattened(html)
     root = parsed(html)
     if root is None:
         return html, []

@@ -1,0 +1,163 @@
+"""Whatever reads the text of a stranger takes time in proportion to its length: twice the text
+never takes four times as long."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from tests.growth import MOST, growth
+from tests.rounds import rounds
+
+from masthead.comments.text import clean_text, count_links
+from masthead.editing.blocks import blocks_of
+from masthead.editing.difference import difference, words_compared
+from masthead.email_address import is_email, normal_email
+from masthead.errors import MastheadError
+from masthead.html.clean_texts import cleaned_or_plain_text, cleaned_text
+from masthead.html.effort import effort_of
+from masthead.html.foreign_html import flattened, presanitized, without_tags
+from masthead.html.markup import background_of, tokens_of
+from masthead.html.sanitizer import TooCostly
+from masthead.html.srcset import safe_srcset
+from masthead.identity.hosts import parse_host
+from masthead.importers.ghost import card_html
+from masthead.importers.ghost.markdown import render_markdown
+from masthead.importers.html.content import prepare, rewrite
+from masthead.importers.images.urls import find_pictures
+from masthead.importers.source import SourcePost
+from masthead.importers.substack import markup as substack
+from masthead.importers.wordpress import paragraphs
+from masthead.importers.wordpress.blocks import segments
+from masthead.posts.markdown import convert
+from masthead.posts.site import before_paywall, lists_show, without_paywall
+from masthead.reader.content import _FeedWriter, _PageWriter
+from masthead.records.filter.parser import parse
+from masthead.records.read.plain_text import plain_text
+from masthead.records.read.projection import Projection
+from masthead.records.read.sorting import parse_sort
+from masthead.records.safe_addresses import safe_link, safe_picture
+from masthead.records.search.terms import read_query, words_of
+from masthead.records.write.slugs import slugify
+from masthead.web.bodies import decode_json_object
+from masthead.web.forms import decode_form
+from masthead.web.query_string import parse_query_string
+
+Read = Callable[[str], Any]
+
+
+def _prepared(html: str) -> object:
+    values = {"source_id": "1", "kind": "post", "title": "x", "html": html}
+    fields = SourcePost.__struct_fields__
+    return prepare(SourcePost(**{k: v for k, v in values.items() if k in fields}), "https://a.test")
+
+
+def _page(html: str) -> None:
+    tokens = tokens_of(html)
+    _PageWriter(tokens, {}, starts_page=True).run()
+    _FeedWriter(tokens, "https://a.test").run()
+
+
+HTML_READERS: dict[str, Read] = {
+    "presanitized": presanitized,
+    "flattened": flattened,
+    "without tags": without_tags,
+    "effort": effort_of,
+    "clean": cleaned_text,
+    "clean or plain": cleaned_or_plain_text,
+    "page and feed": _page,
+    "blocks": blocks_of,
+    "difference": lambda html: difference(html, f"<p>new</p>{html}<p>new</p>"),
+    "paywall": lambda html: (before_paywall(html), without_paywall(html)),
+    "lists": lambda html: lists_show({"content_html": html, "visibility": "members"}),
+    "plain text": lambda html: plain_text(html, 10_000_000),
+    "search words": words_of,
+    "import": _prepared,
+    "rewrite": lambda html: rewrite(html, None, {"a": "b"}),
+    "WordPress paragraphs": paragraphs.paragraphs,
+    "WordPress links": paragraphs.linked_addresses,
+    "WordPress blocks": lambda html: list(segments(html, [])),
+    "Ghost cards": card_html.simplified,
+    "Substack": substack.cleaned,
+}
+OTHER_READERS: dict[str, Read] = {
+    "words compared": lambda text: words_compared(text, f"new {text} new"),
+    "Markdown": convert,
+    "Markdown of Ghost": render_markdown,
+    "filter": parse,
+    "sort": parse_sort,
+    "fields": Projection.parse,
+    "search": read_query,
+    "slug": slugify,
+    "email": lambda text: is_email(normal_email(text)),
+    "link": safe_link,
+    "picture": safe_picture,
+    "srcset": safe_srcset,
+    "background": background_of,
+    "pictures": lambda text: find_pictures(text.split(","), "https://a.test"),
+    "comment": lambda text: (clean_text(text), count_links(text)),
+    "host": parse_host,
+    "form": lambda text: decode_form(text.encode()),
+    "query": lambda text: parse_query_string(text.encode(), "utf-8"),
+    "JSON": lambda text: decode_json_object(b'{"a":' + text.encode()),
+    "JSON text": lambda text: decode_json_object(b'{"a":"' + text.encode() + b'"}'),
+}
+
+# fmt: off
+MARKUP = (
+    "<", ">", "&", "<p>", "</p>", "<b id={}>", "<p><b id={}>", "<b><p>", "<i><b></i>", "<rt>",
+    "<ruby><rt>", "<li>", "<ul><li>", "<td>", "<table><tr><td>", "<div>", "<span><div></span>",
+    "<a href=x{}>", "<a href='", '<img src="', "<img src=a.png srcset='a 1x, b 2x'>", "<img ",
+    "<hr ", "<hr class=paywall ", "<!--", "<!--more", "<!-- x -->", "<!--more-->", "<![CDATA[",
+    "<?x ", "</", "<svg>", "<script>", "</script>", "<style>", "<noscript>", "<iframe ",
+    "<iframe src=//a>", "<p a{}=1>", " a{}=1", "<p style='background:url(", "&amp;", "&#x", "&lt",
+    "\xa0", "\n", "\n\n", "<br>\n", "<pre>", "[gallery]", "[caption]", "[", "http://a.b ",
+    "<p>http://a.b</p>", "<!-- wp:a -->", "<!-- wp:a {", "<div class='kg-card'>",
+    "<div class='footnote'>", "word ", "漢",
+)
+PLAIN = (
+    "a", " ", "\t", "\n", "\n\n", "a b ", "1.", "- ", "> ", "# ", "*", "**a", "_", "`", "```\n",
+    "[", "]", "[a](", "![", "[^1]", "[^{}]: x\n", "<", "<a ", "|", "| a |\n|---|\n", "~~", "\\",
+    "'", '"', "(", ")", "a=1 && ", "a='", "-a,", "a.b,", "a:excerpt(", "&", "a=b&", "%", "%41",
+    "+", ";", ",", "a 1x,", "a (", "[,", "[[", '{"a":', '"a",', "\\u0000", "@", "a@", ".", "a.",
+    "-", "xn--", ":", "/", "//", "?", "#", "http://", "http://a.b/c-1x1.png,", "data:",
+    "java\tscript:", "漢", "ß", "\u0301", "\ud7ff",
+)
+# fmt: on
+
+
+def _fill(piece: str) -> Callable[[int], str]:
+    def fill(size: int) -> str:
+        return "".join(piece.replace("{}", str(n)) for n in range(1 + size // len(piece)))
+
+    return fill
+
+
+def _bounded(read: Read) -> Read:
+    def run(text: str) -> None:
+        with suppress(MastheadError, TooCostly):
+            read(text)
+
+    return run
+
+
+@pytest.mark.parametrize("name", HTML_READERS)
+def test_readers_of_html(name: str) -> None:
+    _check(name, HTML_READERS[name], MARKUP)
+
+
+@pytest.mark.parametrize("name", OTHER_READERS)
+def test_readers_of_other_texts(name: str) -> None:
+    _check(name, OTHER_READERS[name], PLAIN)
+
+
+def _check(name: str, read: Read, pieces: Sequence[str]) -> None:
+    """By default some of the pieces, always the same for a reader, and a random mixture."""
+    some = random.Random(name).sample(pieces, rounds(8, len(pieces)))
+    # A failure names the pieces.
+    mixed = ["".join(random.choices(pieces, k=3)) for _ in range(rounds(1, 200))]
+    found = {piece: growth(_bounded(read), _fill(piece)) for piece in (*some, *mixed)}
+    assert not {piece: round(times, 1) for piece, times in found.items() if times >= MOST}
