@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final, NamedTuple
 
 from masthead.html.markup import PAYWALL_CLASS, Token, cleaned_or_plain
@@ -17,7 +16,6 @@ _NAMES: Final = {
     "summary": "Heading",
     "tr": "Table row",
 }
-_BLANKS: Final = re.compile(r"\s+")
 
 
 class Block(NamedTuple):
@@ -101,9 +99,7 @@ class _Reader:
 
     def _add(self, name: str, text: str) -> None:
         is_code = name == "Code"
-        self._found.append(
-            Block(name, text.rstrip() if is_code else _BLANKS.sub(" ", text).strip())
-        )
+        self._found.append(Block(name, text.rstrip() if is_code else " ".join(text.split())))
 
 
 def _name(token: Token) -> str:

@@ -31,6 +31,7 @@ _AROUND: Final = 1
 
 # Words with the blanks before them, and marks; characters of languages without blanks singly.
 _SINGLE: Final = r"[\u3040-\u30ff\u3400-\u9fff]"
+_LETTERS: Final = re.compile(r"\w+")
 _WORD: Final = re.compile(rf"\s*(?:{_SINGLE}|(?:(?!{_SINGLE})[\w'’])+|[^\w\s])|\s+$")
 
 
@@ -144,7 +145,7 @@ class _Comparison:
         return fewer > 0 and common * 2 >= fewer
 
     def words(self, old: str, new: str) -> tuple[Piece, ...]:
-        a, b = _WORD.findall(old), _WORD.findall(new)
+        a, b = _words(_WORD, old), _words(_WORD, new)
         runs: list[tuple[str, list[str]]] = []
         i = j = 0
         for next_i, next_j in (*self._common(a, b), (len(a), len(b))):
@@ -227,8 +228,13 @@ def _append(runs: list[tuple[str, list[str]]], kind: str, words: Sequence[str]) 
     runs[-1][1].extend(words)
 
 
+def _words(pattern: re.Pattern[str], text: str) -> list[str]:
+    """One by one: all of a long text in one step would keep the event loop waiting."""
+    return [found[0] for found in pattern.finditer(text)]
+
+
 def _bag(block: Block) -> _Bag:
-    words = Counter(re.findall(r"\w+", block.text))
+    words = Counter(_words(_LETTERS, block.text))
     return _Bag(words, words.total())
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
-from typing import Final
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, NamedTuple
 
 from markupsafe import Markup
 
@@ -34,30 +35,47 @@ async def displayed(request: SiteRequest, html: str, *, starts_page: bool = Fals
     """`starts_page`: no picture is above the text, so the first in it is loaded first."""
     if not html:
         return Markup("")
-    tokens = await _tokens(html)
-    pictures = await pictures_of(request, _addresses(tokens))
-    writer = _PageWriter(tokens, pictures, starts_page=starts_page)
+    text = await _read(html)
+    pictures = await pictures_of(request, text.addresses)
+    writer = _PageWriter(text.tokens, pictures, starts_page=starts_page)
     # Colours of code come from another process, which the event loop must not wait for.
-    if len(html) > _LONG or any(each.name == "pre" for each in tokens):
-        return await asyncio.to_thread(writer.run)
-    return writer.run()
+    if len(html) > _LONG:
+        return await asyncio.get_running_loop().run_in_executor(_thread, writer.run)
+    return await asyncio.to_thread(writer.run) if text.has_code else writer.run()
 
 
 async def in_a_feed(html: str, site_url: str) -> str:
     """With whole addresses, and nothing that needs the site's style sheet. No `Markup`: in XML it
     is a text, which is escaped."""
-    return str(_FeedWriter(await _tokens(html), site_url).run()) if html else ""
-
-
-async def _tokens(html: str) -> list[Token]:
-    html = without_paywall(html)
+    if not html:
+        return ""
+    writer = _FeedWriter((await _read(html)).tokens, site_url)
     if len(html) > _LONG:
-        return await asyncio.to_thread(tokens_of, html)
-    return tokens_of(html)
+        return str(await asyncio.get_running_loop().run_in_executor(_thread, writer.run))
+    return str(writer.run())
 
 
-def _addresses(tokens: Sequence[Token]) -> list[str]:
-    return [each.attributes["src"] for each in tokens if each.name == "img" and each.attributes]
+class _Text(NamedTuple):
+    tokens: list[Token]
+    addresses: list[str]
+    """Of its pictures."""
+    has_code: bool
+
+
+async def _read(html: str) -> _Text:
+    if len(html) > _LONG:
+        return await asyncio.get_running_loop().run_in_executor(_thread, _text_of, html)
+    return _text_of(html)
+
+
+def _text_of(html: str) -> _Text:
+    tokens = tokens_of(without_paywall(html))
+    shown = [each.attributes["src"] for each in tokens if each.name == "img" and each.attributes]
+    return _Text(tokens, shown, any(each.name == "pre" for each in tokens))
+
+
+# One long text at a time: several would compete with the event loop for the interpreter.
+_thread: Final = ThreadPoolExecutor(1, thread_name_prefix="texts")
 
 
 class _Writer:
