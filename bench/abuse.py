@@ -1,4 +1,4 @@
-"""`python -m bench.abuse`: how attacks by guests affect other tenants.
+"""`python -m bench.abuse`: how attacks by guests, and by authors of a site, affect other tenants.
 
 Each attack runs for ten seconds against a real `masthead serve`, from a separate process, while a
 regular client requests the health check and a list of another tenant. Exits with 1 if one of these
@@ -29,12 +29,13 @@ from urllib.parse import quote
 from bench import datasets, process
 from bench.databases import POSTGRESQL, SQLITE, databases
 from bench.http import send, upload_bytes
-from masthead.caller import system
+from masthead.caller import Caller, system
 from masthead.config.settings import Settings
 from masthead.identity.accounts import new_credentials
 from masthead.ids import TenantId, new_id
 from masthead.parts import bring_up_to_date
 from masthead.parts import build as build_parts
+from masthead.records.engine import Records
 
 SECONDS: Final = 10.0
 WARM_UP_SECONDS: Final = 2.0
@@ -46,15 +47,22 @@ THREADS: Final = 4
 PAUSE_SECONDS: Final = 0.01
 POSTS: Final = "/api/collections/posts/records"
 EMAIL, PASSWORD = "bench@example.com", "bench-password-1"
+OWNER = "owner@example.com"
+_LONG: Final = f"<p>{'words ' * 13}</p>" * 56_000
 
 
 @dataclass(frozen=True)
 class Target:
-    """The server, and the paths of a picture and of a post with many tags."""
+    """The server, and the paths of what is attacked."""
 
     port: int
     picture: str = ""
-    tagged_post: str = ""
+    long_text: str = ""
+    """A post of 4.8 MB."""
+    difference: str = ""
+    """The page of an earlier state of 640 KB."""
+    token: str = ""
+    """Of an owner of the attacked site."""
 
     def path(self, query: str) -> str:
         return f"{POSTS}?{query}"
@@ -80,7 +88,7 @@ def containment(target: Target, choice: random.Random) -> tuple[int, int]:
 
 
 def excerpts(target: Target, _: random.Random) -> tuple[int, int]:
-    return _get(target, f"{target.tagged_post}?fields=content_html:excerpt(9999999)")
+    return _get(target, f"{target.long_text}?fields=content_html:excerpt(9999999)")
 
 
 def pages(target: Target, choice: random.Random) -> tuple[int, int]:
@@ -122,6 +130,42 @@ def logins(target: Target, _: random.Random) -> tuple[int, int]:
     return _post(target, head.encode() + body)
 
 
+def markup(target: Target, choice: random.Random) -> tuple[int, int]:
+    """An author saves HTML that takes minutes to parse, if it is parsed to the end."""
+    html = choice.choice(_COSTLY)
+    body = json.dumps({"title": "x", "status": "published", "content_html": html}).encode()
+    return _send_json(target, POSTS, body)
+
+
+def long_pages(target: Target, choice: random.Random) -> tuple[int, int]:
+    """A post of 4.8 MB, which no cache keeps."""
+    return _get(target, f"/posts/1?{choice.random()}")
+
+
+def bodies(target: Target, choice: random.Random) -> tuple[int, int]:
+    """An author's forms and documents as large as they may be, and larger."""
+    size = choice.choice((4_000_000, 7_900_000, 20_000_000))
+    if choice.random() < 0.5:
+        nodes = b'{"type":"paragraph"},' * (size // 21)
+        body = b'{"title":"x","content_json":{"type":"doc","content":[' + nodes + b"1]}}"
+        return _send_json(target, POSTS, body)
+    form = b"title=x&content_html=" + b"%3C" * (size // 3)
+    return _send_form(target, "/admin/posts/new", form)
+
+
+def differences(target: Target, _: random.Random) -> tuple[int, int]:
+    """An author compares two states of 640 KB."""
+    return _get(target, target.difference, Cookie=f"pb_auth={target.token}")
+
+
+_COSTLY: Final = (
+    "<p>" + "".join(f"<b id={number}>" for number in range(98)) + "<p>x" * 2_000,
+    "<rt>" * 12_000,
+    "<p " + " ".join(f"a{number}=1" for number in range(100_000)) + ">x",
+    "<" * 4_900_000,
+    "<span><div></span></div>" * 12_000,
+)
+
 ATTACKS: Final[dict[str, Attack]] = {
     "filters": filters,
     "thumbs": thumbs,
@@ -132,12 +176,32 @@ ATTACKS: Final[dict[str, Attack]] = {
     "cookies": cookies,
     "forms": forms,
     "logins": logins,
+    "markup": markup,
+    "long pages": long_pages,
+    "bodies": bodies,
+    "differences": differences,
 }
 _FILE: Final = b"x" * (20 * 1024 * 1024)
 
 
 def _host(target: Target, tenant: str) -> dict[str, str]:
     return {"Host": f"{tenant}.localhost:{target.port}"}
+
+
+def _send_json(target: Target, path: str, body: bytes) -> tuple[int, int]:
+    return _send(target, path, body, "application/json", f"Authorization: {target.token}")
+
+
+def _send_form(target: Target, path: str, body: bytes) -> tuple[int, int]:
+    origin = f"http://attacked.localhost:{target.port}"
+    kind = "application/x-www-form-urlencoded"
+    return _send(target, path, body, kind, f"Cookie: pb_auth={target.token}\r\nOrigin: {origin}")
+
+
+def _send(target: Target, path: str, body: bytes, kind: str, headers: str) -> tuple[int, int]:
+    head = f"POST {path} HTTP/1.1\r\nHost: attacked.localhost:{target.port}\r\n{headers}\r\n"
+    head += f"Content-Type: {kind}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    return _post(target, head.encode() + body)
 
 
 def _get(target: Target, path: str, **headers: str) -> tuple[int, int]:
@@ -312,8 +376,9 @@ def _settled_megabytes(pid: int, limit: float) -> float:
     return lowest
 
 
-async def build(settings: Settings) -> str:
-    """Two tenants, one with the data that the attacks need. Returns the path of a post."""
+async def build(settings: Settings) -> tuple[str, str]:
+    """Two tenants, one with the data that the attacks need. Returns the paths of a post and of the
+    page of an earlier state."""
     await bring_up_to_date(settings)
     parts = await build_parts(settings)
     try:
@@ -324,7 +389,7 @@ async def build(settings: Settings) -> str:
         posts = records.registry["posts"]
         for slug, texts in (
             ("regular", ["<p>Some words of a post.</p>" * 40] * 100),
-            ("attacked", ["a" * 350_000, *["<p>words</p>" * 400_000] * 20, "<b>" * 500_000]),
+            ("attacked", ["a" * 350_000, *[_LONG] * 20, "&lt;" * 1_200_000]),
         ):
             tenant_id = TenantId(new_id())
             caller = system(tenant_id)
@@ -336,12 +401,29 @@ async def build(settings: Settings) -> str:
             for number, text in enumerate(texts):
                 values = {"title": f"{number}", "content_html": text, "status": "published"}
                 made = await records.create(caller, posts, values)
+        owner = {"email": OWNER, "role": "owner"}
+        await records.create(caller, superusers, owner, stamped=credentials)
+        revision = await _earlier_state(records, caller)
         # Before the measurement, because indexing long texts takes seconds.
         while (await records.search_index.run_batch()).indexed:
             pass
-        return f"{POSTS}/{made['id']}"
+        return f"{POSTS}/{made['id']}", revision
     finally:
         await parts.close()
+
+
+async def _earlier_state(records: Records, caller: Caller) -> str:
+    """Of a text of 640 KB in one block."""
+    posts, words = records.registry["posts"], "word " * 128_000
+    draft = await records.create(caller, posts, {"title": "d", "content_html": f"<p>{words}</p>"})
+    # Another status ends the sitting, and with it a state.
+    changes = {"status": "published", "content_html": f"<p>{words}end</p>"}
+    await records.update(caller, posts, draft["id"], changes)
+    wanted = {"post_id": draft["id"]}
+    [state] = await records.find(
+        records.registry["post_revisions"], wanted, tenant_id=caller.tenant_id
+    )
+    return f"/admin/posts/{draft['id']}/revisions/{state['id']}"
 
 
 def truncated_picture(side: int = 6_300) -> bytes:
@@ -356,12 +438,17 @@ def truncated_picture(side: int = 6_300) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + head + pixels[: len(pixels) // 2]
 
 
-def upload_picture(port: int) -> str:
+def signed_in(port: int, host: str, email: str) -> str:
     path = "/api/collections/_superusers/auth-with-password"
-    credentials = json.dumps({"identity": EMAIL, "password": PASSWORD}).encode()
-    login = f"POST {path} HTTP/1.1\r\nHost: localhost:{port}\r\nContent-Type: application/json\r\n"
+    credentials = json.dumps({"identity": email, "password": PASSWORD}).encode()
+    login = f"POST {path} HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n"
     login += f"Content-Length: {len(credentials)}\r\nConnection: close\r\n\r\n"
-    token = send(port, login.encode() + credentials, 0)["token"]
+    token: str = send(port, login.encode() + credentials, 0)["token"]
+    return token
+
+
+def upload_picture(port: int) -> str:
+    token = signed_in(port, "localhost", EMAIL)
     headers = {"Host": f"attacked.localhost:{port}", "Authorization": token, "Connection": "close"}
     media = "/api/collections/media/records"
     made = send(port, upload_bytes(media, headers, {}, truncated_picture()), 0)
@@ -374,9 +461,10 @@ def run(engine: str, only: str, seconds: float) -> list[Row]:
         data_dir = folder / "data"
         data_dir.mkdir()
         settings = Settings.from_environ({}, data_dir=data_dir, database_url=url)
-        tagged_post = asyncio.run(build(settings))
+        long_text, revision = asyncio.run(build(settings))
         with process.masthead(data_dir, {"MASTHEAD_DATABASE_URL": url}) as (port, server):
-            target = Target(port, upload_picture(port), tagged_post)
+            token = signed_in(port, "attacked.localhost", OWNER)
+            target = Target(port, upload_picture(port), long_text, revision, token)
             rows = []
             for each in ATTACKS:
                 if only in each:
