@@ -144,3 +144,10 @@ def test_more_blocks_than_a_page_can_show_are_not_compared() -> None:
     found = difference("<p>a</p>" * (MAX_BLOCKS + 1), "<p>a</p>")
     assert found == Difference(is_too_long=True)
     assert difference("<p>a</p>" * MAX_BLOCKS, "<p>a</p>").rows
+
+
+async def test_long_texts_are_compared_in_a_process_with_the_same_result() -> None:
+    old = "".join(f"<p>Word {number} of many in a long text.</p>" for number in range(2_000))
+    new = old.replace("Word 7 ", "Another word ").replace("<p>Word 1500 of many in", "<p>New in")
+    assert await compared(old, new) == difference(old, new)
+    assert not (await compared(old, new)).is_same

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from masthead.editing.blocks import Block, blocks_of
+from masthead.limited_process import LimitedProcess, TookTooLong, Unavailable, limited
 
 SAME, ADDED, REMOVED, CHANGED, SKIPPED = "same", "added", "removed", "changed", "skipped"
 
@@ -24,6 +25,10 @@ MAX_BLOCKS: Final = 4_000
 """Of each text. A page with the difference of more would take long to write, and longer to read."""
 _STEPS: Final = 1_000_000
 """Of all comparisons together: about a second."""
+_LONG: Final = 100_000
+"""Characters of both texts from which a process compares them."""
+_SECONDS: Final = 4.0
+"""Of the processor, for long texts."""
 _NEAR: Final = 8
 """How many blocks ahead the counterpart of a changed one is looked for."""
 _AROUND: Final = 1
@@ -66,20 +71,40 @@ class Difference:
 
 async def compared(old_html: str, new_html: str) -> Difference:
     """In a thread, because it may take a second, and one at a time: several would compete with the
-    event loop for the interpreter."""
+    event loop for the interpreter. Long texts have a process of their own."""
     if max(len(old_html), len(new_html)) > MAX_CHARACTERS:
         return Difference(is_too_long=True)
+    is_long = len(old_html) + len(new_html) > _LONG
     loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(_thread, difference, old_html, new_html)
+    return await loop.run_in_executor(_thread, difference, old_html, new_html, is_long)
 
 
 _thread: Final = ThreadPoolExecutor(1, thread_name_prefix="difference")
 
 
-def difference(old_html: str, new_html: str) -> Difference:
+def difference(old_html: str, new_html: str, is_apart: bool = False) -> Difference:
+    """`is_apart`: in another process."""
     old, new = blocks_of(old_html), blocks_of(new_html)
     if max(len(old), len(new)) > MAX_BLOCKS:
         return Difference(is_too_long=True)
+    if not is_apart:
+        return _between(old, new)
+    try:
+        found: Difference = _process.ask(old, new)
+    except (TookTooLong, Unavailable):
+        return Difference(is_too_long=True)
+    return found
+
+
+def between_in_process(old: Sequence[Block], new: Sequence[Block]) -> Difference:
+    with limited(_SECONDS):
+        return _between(old, new)
+
+
+_process: Final = LimitedProcess(between_in_process)
+
+
+def _between(old: Sequence[Block], new: Sequence[Block]) -> Difference:
     comparison = _Comparison()
     rows = comparison.rows(old, new)
     return Difference(tuple(_shortened(rows)), is_rough=comparison.is_rough)
