@@ -160,6 +160,19 @@ async def test_a_refused_change_leaves_no_entry(tenant: TenantWorld) -> None:
     assert await entries(tenant) == []
 
 
+async def test_a_field_that_is_empty_before_and_after_did_not_change(tenant: TenantWorld) -> None:
+    _, account = await staff(tenant, "owner")
+    post = await tenant.published(title="Fog", translations=None)
+    change = {"title": "Mist", "translations": []}
+    answer = await tenant.guest.patch(
+        records_of("posts", post["id"]), json=change, headers={"authorization": account.token}
+    )
+    assert answer.status_code == 200, answer.text
+    [entry] = await entries(tenant)
+    assert "title" in entry["changed"]
+    assert "translations" not in entry["changed"]
+
+
 async def test_every_pause_while_writing_a_draft_is_no_entry(tenant: TenantWorld) -> None:
     owner, account = await staff(tenant, "owner")
     draft = await tenant.post(title="Draft")

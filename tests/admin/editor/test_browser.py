@@ -127,8 +127,7 @@ async def test_what_is_written_and_formatted_is_rendered_by_the_server(desk: Des
     await page.keyboard.type("## Sand\nPlain **bold** and *leaning* and `code`.\n> Said\n")
     await page.keyboard.press("Enter")
     await page.keyboard.type("- one\ntwo\n\n")
-    await page.keyboard.type("1. first\n\n[] to do\n\n```python\nprint(1)")
-    await page.keyboard.press("Control+Enter")
+    await page.keyboard.type("1. first\n\n[] to do\n\n```python\nprint(1)\n\n\n")
     await page.keyboard.type("/tab")
     await page.keyboard.press("Enter")
     await page.keyboard.type("cell")
@@ -252,6 +251,52 @@ async def test_a_dropped_picture_is_uploaded_and_asks_for_its_text(desk: Desk) -
     stored = json.dumps((await desk.stored(post_id(page)))["content_json"])
     assert "data:" not in stored
     assert "blob:" not in stored
+
+
+async def test_who_writes_on_during_an_upload_keeps_the_caret(desk: Desk) -> None:
+    page = await desk.open("/admin/posts/new")
+    may_go = asyncio.Event()
+
+    async def slow(route: Route) -> None:
+        await may_go.wait()
+        await route.continue_()
+
+    await page.route("**/media/upload", slow)
+    await write(page, "Look: ")
+    await page.evaluate(DROP, ["boat.png", "image/png", list(_png())])
+    await page.keyboard.type("a boat")
+    may_go.set()
+    await expect(page.locator("#text figure")).to_have_count(1)
+    await page.keyboard.type(" in the mud")
+    await expect(page.locator("#text p").first).to_have_text("Look: a boat in the mud")
+
+
+async def test_the_field_of_a_picture_that_asks_for_its_text_is_in_view(desk: Desk) -> None:
+    page = await desk.open("/admin/posts/new")
+    await write(page, "Line.\n" * 60 + "Last.")
+    await page.locator("#text p").first.scroll_into_view_if_needed()
+    await page.evaluate(DROP, ["boat.png", "image/png", list(_png())])
+    field = page.get_by_label("Alternative text")
+    await expect(field).to_be_focused()
+    await expect(field).to_be_in_viewport(ratio=1)
+
+
+async def test_ctrl_enter_publishes(desk: Desk) -> None:
+    page = await desk.open("/admin/posts/new")
+    await page.get_by_label("Title", exact=True).fill("Low tide")
+    await write(page, "By keys.")
+    await page.keyboard.press("Control+Enter")
+    await expect(page.get_by_role("button", name="Update")).to_be_visible()
+    found = await desk.stored(post_id(page))
+    assert (found["status"], found["content_html"]) == ("published", "<p>By keys.</p>")
+
+
+async def test_html_with_handlers_opens_without_a_report(desk: Desk) -> None:
+    """A fixture looks at what the policy refuses."""
+    handled = '<p onclick="alert(1)">One</p><img src="/x.png" alt="" onerror="alert(2)">'
+    stored = await desk.server.tenant.post(title="Old", content_html=handled)
+    page = await desk.open(f"/admin/posts/{stored['id']}?as=editor")
+    await expect(page.locator("#text")).to_contain_text("One")
 
 
 async def test_nothing_typed_without_a_network_or_before_a_crash_is_lost(desk: Desk) -> None:

@@ -88,7 +88,7 @@ def entry_of(caller: Caller, collection: Collection, change: Change) -> Record |
     old, new = change.old, change.new
     names: list[str] = []
     if old is not None and new is not None:
-        names = [name for name in new if new[name] != old[name] and name not in _BY_ITSELF]
+        names = [name for name in new if name not in _BY_ITSELF and _differ(old[name], new[name])]
         if _is_draft(old) and _is_draft(new) and "scheduled_for" not in names:
             return None
     action = CREATED if old is None else DELETED if new is None else CHANGED
@@ -102,6 +102,15 @@ def entry_of(caller: Caller, collection: Collection, change: Change) -> Record |
         "changed": names,
         "status": record[state] if (state := collection.audited_state) in names else "",
     }
+
+
+def _differ(one: Any, other: Any) -> bool:
+    """Nothing is nothing, in whichever form a field holds it."""
+    return one != other and (not _is_nothing(one) or not _is_nothing(other))
+
+
+def _is_nothing(value: Any) -> bool:
+    return value is None or value in ("", [], {})
 
 
 def event_of(caller: Caller, action: str, label: str = "") -> Record | None:

@@ -12,10 +12,46 @@ export interface Css {
   list: { level: number; id: string } | null;
 }
 
-/** Renames `style` inside tags to `data-css`, so that parsing does not lose it, and drops sheets. */
+/** Renames `style` inside tags to `data-css`, so that parsing does not lose it, and `onclick` and the
+ * like, which the page's policy would report. Drops sheets. */
 export function withoutStyles(html: string): string {
   const sheetless = html.replace(/<style\b[\s\S]*?<\/style>/gi, "");
-  return sheetless.replace(/<[a-z][^>]*>/gi, (tag) => tag.replace(/(\s)style(\s*=)/gi, "$1data-css$2"));
+  return inTags(sheetless, (tag) =>
+    tag.replace(/(\s)style(\s*=)/gi, "$1data-css$2").replace(/([\s"'/])(on[a-z]+\s*=)/gi, "$1data-$2"),
+  );
+}
+
+/** A sign > inside quotes ends no tag. Once a quote is open to the end, quotes count no more. */
+function inTags(html: string, changed: (tag: string) => string): string {
+  const parts: string[] = [];
+  let hasQuotes = true;
+  let at = 0;
+  for (let open = html.search(/<[a-z]/i); open >= 0; ) {
+    let end = hasQuotes ? endOfTag(html, open) : html.indexOf(">", open);
+    if (end < 0 && hasQuotes) {
+      hasQuotes = false;
+      end = html.indexOf(">", open);
+    }
+    if (end < 0) break;
+    parts.push(html.slice(at, open), changed(html.slice(open, end + 1)));
+    at = end + 1;
+    TAG.lastIndex = at;
+    open = TAG.exec(html)?.index ?? -1;
+  }
+  return parts.join("") + html.slice(at);
+}
+
+const TAG = /<[a-z]/gi;
+
+function endOfTag(html: string, open: number): number {
+  let quote = "";
+  for (let at = open; at < html.length; at += 1) {
+    const sign = html[at];
+    if (quote) quote = sign === quote ? "" : quote;
+    else if (sign === ">") return at;
+    else if (sign === '"' || sign === "'") quote = sign;
+  }
+  return -1;
 }
 
 export function readCss(text: string): Css {

@@ -84,13 +84,18 @@ function shownAddress(source: string): string {
 
 const view: NodeViewRenderer = ({ node, editor, getPos }) => {
   let current = node;
-  const picture = element("img", { draggable: "false" });
+  const inView = (): void => {
+    // Also after the picture above it has got its height.
+    if (document.activeElement === field) field.scrollIntoView({ block: "center" });
+  };
+  const picture = element("img", { draggable: "false", load: inView });
   const field: HTMLInputElement = element("input", {
     class: "input",
     type: "text",
     placeholder: "Say what the picture shows",
     "aria-label": "Alternative text",
     maxlength: "1000",
+    focus: inView,
     input: () => set("alt", field.value),
     keydown: (event: KeyboardEvent) => {
       if (event.key === "Enter" || event.key === "Escape") {

@@ -407,10 +407,12 @@ class TextEditor extends HTMLElement implements Page {
     document.addEventListener(
       "keydown",
       (event) => {
-        if (!(event.ctrlKey || event.metaKey) || event.altKey || event.key.toLowerCase() !== "s" || event.shiftKey) return;
+        if (!(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey || event.isComposing) return;
+        const action = { s: () => void this.saving.flush(), enter: () => this.publish(event) }[event.key.toLowerCase()];
+        if (!action) return;
         event.preventDefault();
         event.stopPropagation();
-        void this.saving.flush();
+        action();
       },
       true,
     );
@@ -430,6 +432,12 @@ class TextEditor extends HTMLElement implements Page {
       panel.dataset.shown = isShown() ? "no" : "yes";
       opener.setAttribute("aria-expanded", String(isShown()));
     });
+  }
+
+  /** As its button does. Not from a dialog, whose keys are its own. */
+  private publish(event: KeyboardEvent): void {
+    const own = this.form.querySelector<HTMLButtonElement>("button[name=action][value=publish]");
+    if (own && !own.disabled && this.form.contains(event.target as Node)) this.form.requestSubmit(own);
   }
 
   /** A form goes only after the text: what is published is what was written. */

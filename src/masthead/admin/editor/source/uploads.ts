@@ -111,6 +111,7 @@ export async function insertPicture(editor: Editor, target: UploadTarget, file: 
   const actions = element("span", { class: "upload-actions" });
   const widget = element("div", { class: "upload", contenteditable: "false" }, bar, said, actions);
   const { view } = editor;
+  const before = view.state.doc;
   view.dispatch(view.state.tr.setMeta(KEY, { add: { id, at: blockEnd(view, at), widget } } satisfies Placed));
   const attempt = async (): Promise<void> => {
     actions.replaceChildren();
@@ -121,7 +122,10 @@ export async function insertPicture(editor: Editor, target: UploadTarget, file: 
         said.textContent =
           share < 1 ? `${file.name}: ${kilobytes(file.size * share)} of ${kilobytes(file.size)}` : `Storing ${file.name}…`;
       });
-      finish(editor, id, stored);
+      // Who has written on meanwhile goes on: the next key belongs into the text.
+      const asksForText = view.state.doc.eq(before);
+      const shown = finish(editor, id, stored);
+      if (asksForText) shown?.querySelector<HTMLInputElement>(".figure-alt input")?.focus();
     } catch (error) {
       bar.hidden = true;
       said.textContent = `${file.name} is not uploaded: ${(error as Error).message}`;
@@ -148,11 +152,11 @@ function remove(view: EditorView, id: object): void {
   view.dispatch(view.state.tr.setMeta(KEY, { remove: id } satisfies Placed));
 }
 
-function finish(editor: Editor, id: object, stored: Uploaded): void {
+function finish(editor: Editor, id: object, stored: Uploaded): HTMLElement | null {
   const { view } = editor;
   const [placeholder] = KEY.getState(view.state)?.find(undefined, undefined, (spec) => spec.id === id) ?? [];
   // Deleted with the text around it: the picture stays in the library.
-  if (!placeholder) return;
+  if (!placeholder) return null;
   const { schema, tr } = view.state;
   const { url: src, alt, width, height } = stored;
   const figure = schema.nodes.figure.create({ src, alt: alt || null, width: width ?? null, height: height ?? null });
@@ -162,7 +166,7 @@ function finish(editor: Editor, id: object, stored: Uploaded): void {
   if (tr.mapping.map(placeholder.from, 1) >= size) tr.insert(size, schema.nodes.paragraph.create());
   view.dispatch(tr);
   const shown = view.nodeDOM(placeholder.from);
-  if (shown instanceof HTMLElement) shown.querySelector<HTMLInputElement>(".figure-alt input")?.focus();
+  return shown instanceof HTMLElement ? shown : null;
 }
 
 /** By XMLHttpRequest, because fetch does not tell how much is sent. */

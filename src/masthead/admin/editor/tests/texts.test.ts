@@ -98,6 +98,10 @@ test("the length names words and minutes", () => {
 
 test("a style is read as text: renamed in tags, left alone in the text", () => {
   assert.equal(withoutStyles('<p style="a:b">style="x"</p>'), '<p data-css="a:b">style="x"</p>');
+  const handled = `<a title="1 > 0" onclick="a(1 > 0)"onblur='b'>one = 1</a><img/onerror=c>`;
+  const renamed = `<a title="1 > 0" data-onclick="a(1 > 0)"data-onblur='b'>one = 1</a><img/data-onerror=c>`;
+  assert.equal(withoutStyles(handled), renamed);
+  assert.equal(withoutStyles(`<p onclick="a>b <i onclick=c>d</i>`), `<p data-onclick="a>b <i data-onclick=c>d</i>`);
   assert.ok(readCss("font-weight:700").isBold);
   assert.ok(!readCss("font-weight:400;font-style:normal").isBold);
   assert.equal(readCss("vertical-align: super").shift, "super");
