@@ -6,6 +6,7 @@ import itertools
 from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.payments.processor import (
@@ -87,8 +88,12 @@ async def _customers(processor: Processor) -> list[Any]:
     return await processor.find("payment_customers")
 
 
-async def test_events_in_order_end_in_the_expected_state(app: World) -> None:
-    end = await process(app, YEAR)
+@pytest.fixture
+async def end(app: World) -> dict[str, Any]:
+    return await process(app, YEAR)
+
+
+async def test_events_in_order_end_in_the_expected_state(end: dict[str, Any]) -> None:
     assert end["member"] == {
         "tier": "paid",
         "status": "past_due",
@@ -104,11 +109,11 @@ async def test_events_in_order_end_in_the_expected_state(app: World) -> None:
 )
 @given(st.permutations(YEAR), st.lists(st.sampled_from(YEAR), max_size=6))
 async def test_any_order_with_repeats_ends_the_same(
-    app: World, order: list[Event], repeats: list[Event]
+    app: World, end: dict[str, Any], order: list[Event], repeats: list[Event]
 ) -> None:
     # Repeats are put between the others too, not just after them.
     mixed = [each for pair in itertools.zip_longest(order, repeats) for each in pair if each]
-    assert await process(app, mixed) == await process(app, YEAR)
+    assert await process(app, mixed) == end
 
 
 moments = st.integers(0, 1).map(lambda second: f"2026-01-01T00:00:0{second}.000Z")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 
+import pytest
+from tests.databases import fresh_url
 from tests.payments.processor import (
     JUNE,
     Processor,
@@ -19,6 +22,17 @@ from masthead.cli.commands.doctor import CHECKS
 from masthead.config.settings import Settings
 from masthead.payments.reconcile import MAX_LISTED, Reconciliation, Report, Reports
 from masthead.schema import tables
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+async def service(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[World]:
+    """Of its own: the report reads every tenant, and other tests leave hundreds."""
+    folder = tmp_path_factory.mktemp("reconcile")
+    world = await open_world(fresh_url(request.param, folder), folder)
+    yield world
+    await world.parts.close()
 
 
 async def reconcile(processor: Processor) -> Report:
