@@ -11,6 +11,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,28 +21,8 @@ SECONDS: Final = 2.0
 MEGABYTES: Final = 200
 HANG_SECONDS: Final = 300
 
-READER: Final = """
-import json, sys, time
-from pathlib import Path
-from masthead.importers.opening import open_export
-from masthead.importers.run.preparing import prepare_all
-from masthead.importers.source import BadFile, Options, SourcePost
-
-refusal, was_opened = "", False
-try:
-    source = open_export(sys.argv[1], Path(sys.argv[2]), Options())
-    was_opened = True
-    for post in source.posts():
-        if isinstance(post, SourcePost):
-            prepare_all([post], "")
-    for member in source.members():
-        pass
-except BadFile as error:
-    refusal = str(error)
-peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
-print(json.dumps({"refusal": refusal, "was_opened": was_opened, "seconds": time.process_time(),
-                  "megabytes": int(peak.split()[1]) // 1024}))
-"""
+ROOT: Final = Path(__file__).parents[1]
+A_NEW_PROCESS: Final = (sys.executable, "-m", "bench.hostile_reader")
 
 
 def main() -> None:
@@ -66,11 +47,18 @@ def _is_met(cost: dict[str, Any]) -> bool:
     return bool(cost["seconds"] <= SECONDS and cost["megabytes"] <= MEGABYTES)
 
 
-def cost_of(which: str, folder: Path) -> dict[str, Any]:
+def cost_of(
+    which: str, folder: Path, program: Sequence[str | Path] = A_NEW_PROCESS
+) -> dict[str, Any]:
     """Of opening the file and preparing all its posts, in a separate process."""
     path = hostile.make(which, folder)
-    command = [sys.executable, "-c", READER, which.partition("/")[0], str(path)]
-    done = subprocess.run(command, capture_output=True, check=True, timeout=HANG_SECONDS)
+    done = subprocess.run(
+        [*program, which.partition("/")[0], str(path)],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+        timeout=HANG_SECONDS,
+    )
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 

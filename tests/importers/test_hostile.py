@@ -9,6 +9,7 @@ from typing import Final
 
 import pytest
 from bench.hostile import MEGABYTES, cost_of
+from tests.forking import forked_program
 from tests.importers import hostile
 
 HARMLESS: Final = {
@@ -24,7 +25,7 @@ HARMLESS: Final = {
 
 @pytest.mark.parametrize("which", hostile.everything())
 def test_what_it_costs(which: str, tmp_path: Path) -> None:
-    cost = cost_of(which, tmp_path)
+    cost = cost_of(which, tmp_path, [forked_program("bench.hostile_reader:main")])
     assert cost["megabytes"] < MEGABYTES
     if which in HARMLESS:
         assert cost["was_opened"]
