@@ -84,6 +84,7 @@ async def test_the_admin_shows_who_may_spend_how_much(ai: AiWorld) -> None:
     assert "only the staff" in (await owner.get("/admin/settings/ai")).text
 
 
+@pytest.mark.both_databases
 async def test_doctor_says_who_can_spend_what(ai: AiWorld) -> None:
     await ai.tenant()
     await ai.tenant(ai_for="staff", ai_api_key="")

@@ -383,7 +383,8 @@ async def ai(settings: Settings) -> Result:
 
 def _ai_uses() -> sa.Select[Any]:
     site = tables["site_settings"].c
-    has_key = sa.case((site.ai_api_key != "", 1), else_=0).label("has_key")
+    # No parameter: PostgreSQL would take it for another expression in each of its two places.
+    has_key = (site.ai_api_key != sa.literal_column("''")).label("has_key")
     return sa.select(has_key, site.ai_for, sa.func.count()).group_by(has_key, site.ai_for)
 
 
