@@ -34,7 +34,8 @@ customElements.define("mh-people", class extends HTMLElement {
     });
     this.input.addEventListener("change", (event) => event.stopPropagation());
     this.input.addEventListener("keydown", (event) => this.press(event));
-    this.addEventListener("focusin", () => this.show(true));
+    // Not when the focus comes: Tab would have to go through everyone.
+    this.input.addEventListener("click", () => this.show(true));
     this.addEventListener("focusout", (event) => {
       if (!this.contains(event.relatedTarget)) this.show(false);
     });
@@ -42,6 +43,7 @@ customElements.define("mh-people", class extends HTMLElement {
   }
 
   press(event) {
+    if (event.key === "ArrowDown") this.show(true);
     if (event.key !== "Enter" && event.key !== "Escape") return;
     // Enter would send the form.
     event.preventDefault();
