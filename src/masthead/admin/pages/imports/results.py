@@ -9,6 +9,7 @@ from masthead.admin.pages.imports.runs import without_flags
 from masthead.importers.collection import PREVIEW
 from masthead.importers.report import EDITED, GONE, IN_USE, Report, Tally
 from masthead.importers.report import Note as StoredNote
+from masthead.importers.run.undo import ORDER
 from masthead.records.collection import Record
 
 _KINDS = {"post": "Posts", "page": "Pages", "product": "Products"}
@@ -127,7 +128,9 @@ def notes_of(stored: Iterable[StoredNote]) -> list[Note]:
 
 def undone_of(report: Report) -> UndoneWords:
     undone = report.undone
-    removed = [_counted(name, count) for name, count in undone.removed.items() if count]
+    # In our order: a database may return the names in another.
+    found = [(name, undone.removed.get(name, 0)) for name in ORDER]
+    removed = [_counted(name, count) for name, count in found if count]
     stayed = tuple(
         f"{count:,} {_STAYED.get(reason, reason)}" for reason, count in undone.stayed.items()
     )
