@@ -94,7 +94,7 @@ async def test_from_the_file_to_the_report_and_back(
 
     run = page.get_by_role("button", name="Run import")
     await expect(run).to_be_visible()
-    await expect(page.get_by_role("row", name="Posts")).to_be_visible()
+    await expect(page.get_by_role("row", name="Posts").first).to_be_visible()
     assert await rows(tools.tenant, "posts") == before
     sample = page.frame_locator("iframe[sandbox]")
     await expect(sample.locator("h1").first).to_be_visible()
