@@ -212,7 +212,7 @@ async def test_ai_has_a_key_a_budget_and_a_chart(site: Site) -> None:
     await expect(page.get_by_text("Saved.")).to_be_visible()
     await expect(page.get_by_text("AI is not configured.")).to_have_count(0)
     assert "sk-of-the-site" not in await page.content()
-    await expect(page.get_by_text("Today 1,000 of 50,000 tokens")).to_be_visible()
+    await expect(page.get_by_text("Today 1,000 of 50,000 tokens").first).to_be_visible()
     chart = page.get_by_role("img", name="1,000 tokens in 30 days, 1,000 of them today")
     await expect(chart).to_be_visible()
 
