@@ -48,19 +48,20 @@ def _serve(pipe: Connection) -> None:
 async def _serve_on(pipe: Connection) -> None:
     messages: list[Message] = []
 
-    def change() -> None:
-        try:
-            messages[:] = _messages(pipe.recv())
-        except EOFError:
-            # The bench has ended.
-            os._exit(0)
-        pipe.send(None)
+    async def change_forever() -> None:
+        while True:
+            try:
+                # In a thread: a large answer arrives in pieces.
+                messages[:] = _messages(await asyncio.to_thread(pipe.recv))
+            except EOFError:
+                # The bench has ended.
+                os._exit(0)
+            pipe.send(None)
 
     (listener,) = listen("127.0.0.1", port=0)
-    asyncio.get_running_loop().add_reader(pipe.fileno(), change)
     # The connection waits in the backlog until the server accepts it.
     pipe.send((listener.getsockname()[1], os.getpid()))
-    await HttpServer(_application(messages), listener).serve()
+    await asyncio.gather(HttpServer(_application(messages), listener).serve(), change_forever())
 
 
 def _application(messages: list[Message]) -> ASGIApp:

@@ -11,6 +11,7 @@ from bench.commits.comparison import Ratio, Row, Sample, Verdict, ratio_of, tabl
 from bench.commits.operations import OPERATIONS, CanNot, Load, Operation, Settings, Task
 from bench.commits.rounds import BASE, NOW, Wanted
 from bench.commits.version import Service, Version
+from bench.http import Answer, answer_to
 
 from bench import datasets
 
@@ -151,6 +152,16 @@ def test_the_ceiling_is_measured_beside_both(
     assert (found.problems, found.notes) == ([], [])
     assert [len(each) for each in (found.base, found.now, found.ceiling)] == [1, 1, 1]
     assert found.ceiling[0].value > 0
+
+
+def test_the_ceiling_takes_large_answers_that_arrive_in_pieces(bare: ceiling.Ceiling) -> None:
+    body = b"x" * 300_000
+    for _ in range(100):
+        bare.answer_with(Answer(201, [("X-Kept", "yes"), ("Content-Length", "7")], body))
+    sent = answer_to(bare.port, b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", 0)
+    assert (sent.status, sent.body) == (201, body)
+    headers = {name.lower(): value for name, value in sent.headers}
+    assert (headers["x-kept"], headers["content-length"]) == ("yes", "300000")
 
 
 def test_what_a_version_can_not_do_is_a_row_all_the_same(
