@@ -134,7 +134,7 @@ async def test_a_file_that_is_no_export_is_refused_on_the_page(tools: Tools) -> 
     words: FilePayload = {"name": "a.txt", "mimeType": "text/plain", "buffer": b"Just words."}
     await page.locator("#file").set_input_files(words)
     await page.get_by_label("Comments").check()
-    await page.keyboard.press("Enter")
+    await page.get_by_role("button", name="Upload and preview").press("Enter")
     said = page.get_by_role("alert")
     await expect(said).to_contain_text("This is no export of WordPress, Ghost or Substack.")
     await expect(page.locator("#file")).to_be_focused()
