@@ -1,6 +1,6 @@
 """The real job runner in a process that a test may kill.
 
-Its argument says by how many seconds its clock is ahead: whoever is started an hour later finds the
+Its argument says by how many seconds its clock is ahead: a worker started an hour later finds the
 leases of the killed run out. It says its process id once it is at work, and ends politely at
 SIGTERM.
 """
