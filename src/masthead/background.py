@@ -18,6 +18,7 @@ from masthead.mail.transport import transport_of
 from masthead.media import copies as media_copies
 from masthead.media import jobs as media_jobs
 from masthead.media import use_counts as media_use_counts
+from masthead.outbound.name_server import NameServer
 from masthead.parts import Parts
 from masthead.payments import jobs as payment_jobs
 from masthead.payments.reconcile import Reconciliation
@@ -28,6 +29,8 @@ from masthead.records.audit_retention import AuditRetention
 from masthead.records.search.index import Indexer
 from masthead.schema import tables
 from masthead.site import redirects
+from masthead.site.domain_proof import DomainProofs
+from masthead.site.domain_repeat import DomainChecks
 from masthead.site_export import jobs as site_export_jobs
 from masthead.webhooks import jobs as webhook_jobs
 from masthead.webhooks.deliver import DeliveryWorker
@@ -75,6 +78,7 @@ def job_runner(parts: Parts) -> JobRunner:
         Chore("member_links.sweep", hourly, parts.links.sweep),
         Chore("privacy.sweep", hourly, parts.privacy.work.sweep),
         Chore("site_export.sweep", hourly, parts.site_exports.sweep),
+        Chore("domains.check", hourly, partial(check_domains, parts)),
     ]
     if parts.keyring.is_rotating:
         rotate = parts.records.reencrypt_secrets
@@ -91,6 +95,12 @@ def job_runner(parts: Parts) -> JobRunner:
         | media_copies.CONCURRENCY
         | text_jobs.CONCURRENCY,
     )
+
+
+async def check_domains(parts: Parts) -> None:
+    names = NameServer(parts.settings.dns_server)
+    proofs = DomainProofs(parts.records, parts.keyring, names, parts.limit_store)
+    await DomainChecks(parts.records, proofs, parts.mail, parts.settings).run()
 
 
 async def _sweep_audit(parts: Parts) -> None:

@@ -11,9 +11,11 @@ from html import unescape
 import pytest
 from tests.admin.visitor import Visitor, staff
 from tests.databases import fresh_url
+from tests.mail.offices import Office
 from tests.outbound.names import NameServer
 from tests.world import TenantWorld, World, open_world, records_of
 
+from masthead.background import check_domains
 from masthead.records.collection import Record
 from masthead.site.collection import site_settings
 
@@ -194,3 +196,84 @@ async def test_the_domain_is_for_owners_alone(place: Place, role: str) -> None:
         assert (await browser.post(DOMAIN + path, form)).status_code == 404
     record = await place.stored()
     assert (record["custom_domain"], record["wanted_domain"]) == ("", WANTED)
+
+
+async def proven(place: Place) -> tuple[str, str]:
+    name, value = await place.ask()
+    place.names.tell_text(name, value)
+    await place.owner.follow(await place.owner.post(f"{DOMAIN}/check"))
+    return name, value
+
+
+async def after(place: Place, **length: float) -> Record:
+    """The settings after so long and a round of the worker's chores."""
+    place.world.clock.advance(**length)
+    await check_domains(place.world.parts)
+    return await place.stored()
+
+
+async def home(place: Place) -> str:
+    """Seen by an owner who signs in now: sessions are shorter than a proof's time."""
+    owner, _ = await staff(place.tenant, "owner")
+    return (await owner.get("/admin")).text
+
+
+async def subjects(place: Place) -> list[str]:
+    office = Office(place.world, place.world.parts.settings.data_dir / "mail")
+    return [str(mail["subject"]) for mail in await office.mails()]
+
+
+async def test_a_domain_ends_two_weeks_after_its_record_and_not_without_notice(
+    place: Place,
+) -> None:
+    name, _ = await proven(place)
+    assert (await after(place, days=8))["domain_missing_since"] == ""
+    place.names.tell_text(name, "v=spf1 -all")
+    assert (await after(place, days=6))["domain_missing_since"] == ""
+    assert (await after(place, days=2))["domain_missing_since"]
+    assert await place.at(WANTED) == 200
+    assert f"The TXT record of {WANTED} is missing." in await home(place)
+    assert (await after(place, days=12))["custom_domain"] == WANTED
+    assert (await after(place, days=3))["custom_domain"] == ""
+    assert await place.at(WANTED) == 404
+    assert "The TXT record of" not in await home(place)
+    assert await subjects(place) == [
+        "The domain of tideline: its TXT record is missing",
+        "The domain of tideline: it has ended",
+    ]
+
+
+async def test_a_record_that_is_there_again_ends_the_notice(place: Place) -> None:
+    name, value = await proven(place)
+    place.names.tell_text(name)
+    assert (await after(place, days=8))["domain_missing_since"]
+    place.names.tell_text(name, value)
+    assert (await after(place, days=2))["domain_missing_since"] == ""
+    assert (await after(place, days=30))["custom_domain"] == WANTED
+
+
+async def test_name_servers_that_do_not_answer_end_no_domain(place: Place) -> None:
+    await proven(place)
+    place.names.is_broken = True
+    for _ in range(3):
+        assert (await after(place, days=15))["domain_missing_since"] == ""
+    assert await place.at(WANTED) == 200
+
+
+async def test_a_domain_that_an_operator_set_needs_no_proof(place: Place) -> None:
+    await proven(place)
+    await place.tenant.settings(custom_domain="other.example.com")
+    assert (await place.stored())["domain_check_at"] == ""
+    assert (await after(place, days=60))["custom_domain"] == "other.example.com"
+    assert await subjects(place) == []
+
+
+async def test_a_domain_from_before_there_were_checks_needs_no_proof(place: Place) -> None:
+    before = {"custom_domain": "other.example.com", "domain_check_at": "1970-01-01T00:00:00.000Z"}
+    await place.tenant.settings(**before)
+    place.names.is_broken = True
+    assert before.items() <= (await after(place, days=1)).items()
+    place.names.is_broken = False
+    assert (await after(place, days=1))["domain_check_at"] == ""
+    assert (await after(place, days=60))["custom_domain"] == "other.example.com"
+    assert await subjects(place) == []

@@ -12,6 +12,7 @@ from tests.privacy.requests import DELETE, EXPORT, deletion, member_deletion, ou
 from tests.world import Account, TenantWorld, records_of
 
 from masthead.caller import system
+from masthead.mail.account_emails import domain_unproven
 from masthead.mail.message import Mail
 from masthead.mail.rendering import FOLDER
 from masthead.members.unsubscribe import Unsubscribe
@@ -41,6 +42,7 @@ SUBJECTS = {
     "reset_password": "Choose a new password for ",
     "site_suspended": "tenant was suspended",
     "test_mail": "A test mail of ",
+    "domain_unproven": "The domain of ",
     "webhook_disabled": "A webhook of ",
     "welcome_paid": "Your paid membership of ",
 }
@@ -84,6 +86,7 @@ async def every_mail(office: Office, tenant: TenantWorld) -> list[EmailMessage]:
     await test_mails.send(system(tenant.id), "fay@example.com")
     await disable_webhook(tenant)
     await suspend_for_a_moment(tenant)
+    await lose_the_domain(tenant)
     await pay(tenant, bob)
     await discuss(tenant, ana)
     await owner.api.post(EXPORT, json={"type": "tenant"})
@@ -106,6 +109,21 @@ async def change_addresses(office: Office, tenant: TenantWorld, ana: Account, bo
     (confirm,) = (link for link in links_in(confirming) if "token=" in link)
     assert (await tenant.guest.post(confirm)).status_code == 200
     await ana.api.patch(own, json={"email": "a2@example.com"})
+
+
+async def lose_the_domain(tenant: TenantWorld) -> None:
+    parts = tenant.world.parts
+    async with parts.records.unit(system(tenant.id)) as unit:
+        mail = domain_unproven(
+            site_name="tenant",
+            site_url=f"http://{tenant.host}",
+            to="gus@example.com",
+            domain="blog.example.com",
+            record_name="_masthead.blog.example.com",
+            record_value="masthead-site=0123",
+            ends="1 December 2026",
+        )
+        await parts.mail.queue(unit, mail)
 
 
 async def suspend_for_a_moment(tenant: TenantWorld) -> None:

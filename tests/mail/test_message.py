@@ -281,6 +281,17 @@ MAILS: list[Mail] = [
     account_emails.site_suspended(
         **SITE, to="me@example.com", reason="<b>Eve</b>", link="https://x.example/?token=a&b=<"
     ),
+    *(
+        account_emails.domain_unproven(
+            **SITE,
+            to="me@example.com",
+            domain="blog.example.com",
+            record_name="_masthead.blog.example.com",
+            record_value="<b>Eve</b>",
+            ends=ends,
+        )
+        for ends in ("1 December 2026", "")
+    ),
     account_emails.test_mail(**SITE, to="me@example.com"),
     account_emails.email_changed(
         **SITE, to="old@example.com", to_name="<b>Eve</b>", new_email="new@example.com"

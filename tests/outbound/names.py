@@ -25,6 +25,7 @@ class NameServer(asyncio.DatagramProtocol):
 
     def __init__(self) -> None:
         self.questions: list[str] = []
+        self.is_broken = False
         self._answers: dict[str, deque[list[str]]] = {}
         self._texts: dict[str, list[str]] = {}
         self._transport: asyncio.DatagramTransport | None = None
@@ -57,7 +58,9 @@ class NameServer(asyncio.DatagramProtocol):
         question = query.question[0]
         name = question.name.to_text()
         response = dns.message.make_response(query)
-        if question.rdtype == RdataType.TXT and name in self._texts:
+        if self.is_broken:
+            response.set_rcode(dns.rcode.SERVFAIL)
+        elif question.rdtype == RdataType.TXT and name in self._texts:
             quoted = [f'"{each}"' for each in self._texts[name]]
             if quoted:
                 response.answer.append(dns.rrset.from_text(name, 0, "IN", "TXT", *quoted))

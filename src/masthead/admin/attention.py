@@ -18,6 +18,7 @@ from masthead.records.filter.ast import Expression
 from masthead.records.filter.conditions import all_of, equals, newer
 from masthead.records.read.page import ListRequest
 from masthead.records.read.query import access_of
+from masthead.site.domain_repeat import GRACE
 from masthead.webhooks.actions import MAX_PER_TENANT
 from masthead.webhooks.collection import DEAD, webhook_deliveries, webhook_subscriptions
 
@@ -38,13 +39,14 @@ class Place:
 
 PLACES: Mapping[str, Place] = {
     "comments": Place("/admin/comments"),
+    "domain": Place("/admin/settings/domain"),
     "deliveries": Place("/admin/webhooks?state=dead"),
     "imports": Place("/admin/tools/import"),
     "payments": Place("/admin/settings/payments"),
     "webhooks": Place("/admin/webhooks"),
 }
-"""By kind of attention: `comments`, `deliveries`, `webhooks`, `imports`, `payments`. Only pages
-that exist."""
+"""By kind of attention: `comments`, `deliveries`, `domain`, `webhooks`, `imports`, `payments`. Only
+pages that exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ async def attention(request: AdminRequest) -> list[Attention]:
         _turned_off(request, webhooks),
         await _failed_imports(request),
         await _payments(request),
+        _domain(request),
         await _waiting_comments(request),
     ]
     return [each for each in found if each is not None]
@@ -132,6 +135,17 @@ async def _failed_imports(request: AdminRequest) -> Attention | None:
     why = failed[0]["error"] or failed[0]["file_name"]
     at = failed[0]["updated"]
     return Attention("imports", "import", "bad", what, _short(why), at, request.when(at))
+
+
+def _domain(request: AdminRequest) -> Attention | None:
+    """For those who can set the record."""
+    since = request.site_record.get("domain_missing_since")
+    if not since or not request.caller.is_admin:
+        return None
+    what = f"The TXT record of {request.site_record['custom_domain']} is missing."
+    ends = request.local(clock.to_text(clock.from_text(since) + GRACE))
+    why = f"Without it the site is no longer served there from {ends:%-d %B} on"
+    return Attention("domain", "globe", "bad", what, why, since, request.when(since))
 
 
 async def _payments(request: AdminRequest) -> Attention | None:

@@ -114,6 +114,29 @@ def site_suspended(*, site_name: str, site_url: str, to: str, reason: str, link:
     )
 
 
+def domain_unproven(
+    *,
+    site_name: str,
+    site_url: str,
+    to: str,
+    domain: str,
+    record_name: str,
+    record_value: str,
+    ends: str,
+) -> Mail:
+    """To the owner of the site; without `ends` the domain has ended."""
+    state = "its TXT record is missing" if ends else "it has ended"
+    values = {
+        "site_name": site_name,
+        "site_url": site_url,
+        "domain": domain,
+        "record_name": record_name,
+        "record_value": record_value,
+        "ends": ends,
+    }
+    return Mail("domain_unproven", to, f"The domain of {site_name}: {state}", values)
+
+
 def test_mail(*, site_name: str, site_url: str, to: str) -> Mail:
     """To an owner who wants to know whether mails arrive."""
     return Mail(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from masthead.records.collection import Collection, Index, Uses
+from collections.abc import Mapping
+from typing import Any
+
+from masthead.records.collection import Collection, Index, Save, Uses
 from masthead.records.fields.base import Access
 from masthead.records.fields.documents import TextList
 from masthead.records.fields.secrets import Secret
@@ -10,6 +13,17 @@ from masthead.records.fields.text import Text, Url
 from masthead.records.fields.values import Date, Flag, Number, Select
 from masthead.site.appearance import ACCENT_COLOR, LANGUAGE, THEME, Links, TimeZone
 from masthead.site.custom_domain import CustomDomain
+
+
+def before_save(save: Save) -> Mapping[str, Any]:
+    """Another domain that was not proven is an operator's."""
+    old, new = save.old, save.new
+    if old is None or new["custom_domain"] == old["custom_domain"]:
+        return {}
+    if new["domain_check_at"] != old["domain_check_at"]:
+        return {}
+    return {"domain_check_at": "", "domain_missing_since": ""}
+
 
 site_settings = Collection(
     "site_settings",
@@ -68,6 +82,18 @@ site_settings = Collection(
             name="wanted_domain",
             help="The domain that the site asks for. It becomes `custom_domain` once a TXT record "
             "proves that it is the owner's; the admin shows the record and checks it.",
+        ),
+        Date(
+            name="domain_check_at",
+            write=Access.PLATFORM,
+            help="When the TXT record of `custom_domain` is looked for again. Empty: an operator "
+            "has set the domain, which needs no proof.",
+        ),
+        Date(
+            name="domain_missing_since",
+            write=Access.PLATFORM,
+            help="Since when the TXT record of `custom_domain` is missing. The domain ends two "
+            "weeks later.",
         ),
         Flag(
             name="read_only_mode",
@@ -129,5 +155,7 @@ site_settings = Collection(
     indexes=(
         Index((), unique=True),
         Index(("custom_domain",), unique=True, across_tenants=True, skip_empty="custom_domain"),
+        Index(("domain_check_at",), across_tenants=True, skip_empty="domain_check_at"),
     ),
+    before_save=before_save,
 )

@@ -10,8 +10,10 @@ from __future__ import annotations
 import hashlib
 import hmac
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 
+from masthead import clock
 from masthead.caller import Caller
 from masthead.config.keyring import KeyRing
 from masthead.errors import Conflict, Invalid
@@ -25,6 +27,8 @@ from masthead.site.collection import site_settings
 from masthead.site.limits import SiteLimit
 
 LABEL = "_masthead"
+EVERY = timedelta(days=7)
+"""How often the proof of a domain that is served is looked for again."""
 LIMITS = Limits(per_minute=20, per_hour=600)
 """Of a site. A page that is open checks four times a minute."""
 _REFUSAL = "That is a lot of checks. Try again in a few minutes."
@@ -68,6 +72,13 @@ class DomainProofs:
         Raises RateLimited."""
         tenant_id, domain = TenantId(settings["tenant_id"]), settings["wanted_domain"]
         await self._limit.count(tenant_id, self._records.clock())
+        outcome = await self.look(tenant_id, domain)
+        if outcome is not Outcome.PROVEN:
+            return outcome
+        return await self._serve(caller, settings["id"], domain)
+
+    async def look(self, tenant_id: TenantId, domain: str) -> Outcome:
+        """Whether the proof is there, without doing anything about it."""
         try:
             found = await self._names.texts(f"{LABEL}.{domain}")
         except NameServerFailed:
@@ -78,7 +89,7 @@ class DomainProofs:
             return Outcome.MISSING
         if not {_value(key, tenant_id, domain) for key in keys}.intersection(found):
             return Outcome.DIFFERENT
-        return await self._serve(caller, settings["id"], domain)
+        return Outcome.PROVEN
 
     async def remove(self, caller: Caller, settings: Record) -> None:
         """The site is at its subdomain again."""
@@ -105,7 +116,11 @@ class DomainProofs:
                     site_settings,
                     settings_id,
                     {"wanted_domain": ""},
-                    stamped={"custom_domain": domain},
+                    stamped={
+                        "custom_domain": domain,
+                        "domain_check_at": clock.to_text(self._records.clock() + EVERY),
+                        "domain_missing_since": "",
+                    },
                 )
         except (Invalid, Conflict):
             return Outcome.TAKEN

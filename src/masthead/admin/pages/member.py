@@ -104,6 +104,7 @@ MAIL_WORDS = {
     "privacy_receipt": "the receipt of an erasure",
     "reset_password": "a link for a new password",
     "sign_in": "a sign-in link",
+    "domain_unproven": "that the site's domain lacks its proof",
     "site_export": "what became of an export of the site",
     "site_suspended": "that the site was suspended",
     "test_mail": "a test mail",

@@ -1,0 +1,106 @@
+"""Looks for the proof of each served domain again, every week: a domain may get another owner.
+
+While the proof is missing it is looked for every day. The site's owner has a mail and the notice in
+the admin for two weeks; then the site is at its subdomain alone. A domain that an operator has set
+needs no proof and is not looked at.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from masthead import clock
+from masthead.caller import system
+from masthead.config.settings import Settings
+from masthead.identity.owners import owner_in
+from masthead.ids import TenantId
+from masthead.mail.account_emails import domain_unproven
+from masthead.mail.outbox import Outbox
+from masthead.records.collection import Record
+from masthead.records.engine import Records
+from masthead.records.write.unit import Unit
+from masthead.site.address import site_in
+from masthead.site.collection import site_settings
+from masthead.site.domain_proof import EVERY, DomainProofs, Outcome
+
+EVERY_WHILE_MISSING = timedelta(days=1)
+GRACE = timedelta(days=14)
+_AT_ONCE = 1_000
+_LONG_AGO = "2000"
+"""Of dates of domains that were served before there were checks: see revision 0041."""
+
+
+class DomainChecks:
+    def __init__(
+        self, records: Records, proofs: DomainProofs, mail: Outbox, settings: Settings
+    ) -> None:
+        self._records = records
+        self._proofs = proofs
+        self._mail = mail
+        self._settings = settings
+
+    async def run(self) -> None:
+        """The worker's chore."""
+        now = self._records.clock()
+        due = await self._records.due(site_settings, "domain_check_at", now, _AT_ONCE)
+        for tenant_id in due:
+            for found in await self._records.find(site_settings, {}, tenant_id=tenant_id):
+                outcome = await self._proofs.look(tenant_id, found["custom_domain"])
+                await self._note(tenant_id, found["custom_domain"], outcome, now)
+
+    async def _note(
+        self, tenant_id: TenantId, domain: str, outcome: Outcome, now: datetime
+    ) -> None:
+        async with self._records.unit(system(tenant_id)) as unit:
+            for found in await unit.find(site_settings, {}, limit=1):
+                # It may have changed while the name servers were asked.
+                if found["custom_domain"] == domain and found["domain_check_at"]:
+                    await unit.update(
+                        site_settings,
+                        found["id"],
+                        {},
+                        stamped=await self._stamps(unit, found, outcome, now),
+                    )
+
+    async def _stamps(
+        self, unit: Unit, found: Record, outcome: Outcome, now: datetime
+    ) -> dict[str, str]:
+        if outcome is Outcome.PROVEN:
+            return _stamps(check=now + EVERY)
+        since, is_old = found["domain_missing_since"], found["domain_check_at"] < _LONG_AGO
+        if outcome is Outcome.UNREACHABLE:
+            # Name servers that don't answer say nothing about the owner.
+            return {} if is_old else _stamps(check=now + EVERY_WHILE_MISSING, since=since)
+        if is_old:
+            return _stamps()
+        if since and now - clock.from_text(since) >= GRACE:
+            await self._tell(unit, found, None)
+            return {"custom_domain": "", **_stamps()}
+        if not since:
+            since = clock.to_text(now)
+            await self._tell(unit, found, now + GRACE)
+        return _stamps(check=now + EVERY_WHILE_MISSING, since=since)
+
+    async def _tell(self, unit: Unit, found: Record, ends: datetime | None) -> None:
+        owner = await owner_in(unit)
+        if owner is None:
+            return
+        site, domain = await site_in(unit, self._settings), found["custom_domain"]
+        proof = self._proofs.record_of(unit.tenant_id, domain)
+        mail = domain_unproven(
+            site_name=site.name,
+            site_url=site.url,
+            to=owner["email"],
+            domain=domain,
+            record_name=proof.name,
+            record_value=proof.value,
+            ends=f"{ends:%-d %B %Y}" if ends else "",
+        )
+        await self._mail.queue(unit, mail)
+
+
+def _stamps(*, check: datetime | None = None, since: str = "") -> dict[str, str]:
+    return {
+        "domain_check_at": clock.to_text(check) if check else "",
+        "domain_missing_since": since,
+    }
