@@ -5,13 +5,14 @@ Skipped where the machine has no Chromium.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from playwright.async_api import BrowserContext, Page, expect
+from playwright.async_api import BrowserContext, Page, Route, expect
 from tests.admin.served import served
 from tests.browser import Browser, needs_chromium
 from tests.databases import fresh_url
@@ -143,6 +144,45 @@ async def test_a_morning_by_keys_alone(admin: Admin) -> None:
     await expect(page.locator("#keys")).to_be_hidden()
     await page.context.close()
     assert refused == []
+
+
+async def test_a_late_answer_moves_nobody(admin: Admin) -> None:
+    page = await admin.opened(admin.owner)
+    may_answer = asyncio.Event()
+
+    async def late(route: Route) -> None:
+        await may_answer.wait()
+        await route.continue_()
+
+    await page.route(re.compile(r"/admin/(posts|palette)\?q=Story"), late)
+    await page.goto(f"{admin.origin}/admin/posts")
+    rows = page.locator("tbody tr")
+    story = rows.filter(has_text="Story 10")
+    async with page.expect_request(re.compile("q=Story")):
+        await page.locator("#q").press_sequentially("Story")
+    await story.locator("input").check()
+    await story.locator("a").first.focus()
+    may_answer.set()
+    await expect(rows.filter(has_text=LONG)).to_have_count(0)
+    await expect(story.locator("a").first).to_be_focused()
+    await expect(story.locator("input")).to_be_checked()
+    await expect(page.locator("[data-selected-count]")).to_have_text("1")
+    await page.keyboard.press("j")
+    await expect(rows.filter(has_text="Story 09").locator("a").first).to_be_focused()
+    # The head of a column that was pressed keeps the focus in the list that it has ordered anew.
+    await page.goto(f"{admin.origin}/admin/posts")
+    head = page.get_by_role("columnheader", name="Title").get_by_role("link")
+    await head.press("Enter")
+    await expect(page).to_have_url(re.compile("sort=title"))
+    await expect(head).to_be_focused()
+    # The palette opens what is typed, not what was listed before.
+    may_answer.clear()
+    await page.keyboard.press("Control+k")
+    await expect(page.locator("#palette [role=option]").first).to_be_visible()
+    await page.keyboard.type("Story 07")
+    await page.keyboard.press("Enter")
+    may_answer.set()
+    await expect(page.locator("#title")).to_have_value("Story 07")
 
 
 async def test_the_switch_of_light_and_dark_shows_at_once_and_stays(admin: Admin) -> None:

@@ -4,6 +4,7 @@ choice of a picture, and all of it by keys. Skipped where the machine has no Chr
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -211,6 +212,40 @@ async def test_the_picture_of_a_post_is_chosen_by_keys(site: Site) -> None:
     assert (await site.stored("posts", post_id))["featured_image"] == item["url"]
     await page.locator("mh-picture").get_by_role("button", name="Remove").click()
     await expect(page.locator("#featured_image")).to_have_value("")
+
+
+async def test_a_late_answer_leaves_the_focus_at_its_picture(site: Site) -> None:
+    for name in ("buoy-one.png", "buoy-two.png", "newest.png"):
+        await site.uploaded(name)
+    page = await site.opened("/admin/posts/new")
+    may_answer = asyncio.Event()
+
+    async def late(route: Route) -> None:
+        await may_answer.wait()
+        await route.continue_()
+
+    await page.route("**/admin/media/choose?q=buoy*", late)
+    await page.locator("mh-picture").get_by_role("button", name="Choose…").click()
+    tiles = page.locator("dialog [data-picture]")
+    first, buoy_two, buoy_one = (
+        tiles.filter(has_text=name) for name in ("newest", "buoy-two", "buoy-one")
+    )
+    await expect(first).to_be_visible()
+    async with page.expect_request("**/choose?q=buoy"):
+        await page.keyboard.type("buoy")
+    await page.keyboard.press("ArrowDown")
+    await page.keyboard.press("ArrowRight")
+    await expect(buoy_two).to_be_focused()
+    may_answer.set()
+    # The tiles are others now; the focus is at the same picture, and the keys go on from there.
+    await expect(tiles).to_have_count(2)
+    await expect(buoy_two).to_be_focused()
+    await page.keyboard.press("ArrowRight")
+    await expect(buoy_one).to_be_focused()
+    # Enter waits for the answer to what is typed.
+    await page.get_by_label("Search pictures").fill("buoy-two")
+    await page.keyboard.press("Enter")
+    await expect(page.locator("#featured_image")).to_have_value(re.compile("buoy_two"))
 
 
 async def test_a_picture_is_uploaded_for_a_post_at_once(site: Site) -> None:

@@ -1,6 +1,7 @@
 // Files: uploads into the library with their progress, an item beside the list, and the choice of a
 // picture for a text.
 const AT_ONCE = 2;
+const PAUSE_MS = 200;
 const HAS_ROOM = matchMedia("(min-width: 64.01rem)");
 const UPLOAD_URL = "/admin/media/upload";
 const CHOICES_URL = "/admin/media/choose";
@@ -121,10 +122,16 @@ async function showUpload(file, list) {
   return attempt();
 }
 
+// `focus.js` keeps the place of someone who is in the part that is replaced.
+function replaceUnderFocus(replace) {
+  document.dispatchEvent(new CustomEvent("mh-replace", { detail: replace }));
+}
+
 customElements.define("mh-library", class extends HTMLElement {
   waiting = [];
   running = 0;
   stored = 0;
+  shows = 0;
 
   connectedCallback() {
     this.rows = this.querySelector("[data-uploads]");
@@ -184,11 +191,13 @@ customElements.define("mh-library", class extends HTMLElement {
     const answer = await fetch(location.href);
     if (!answer.ok || answer.redirected) return;
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-    this.querySelector("h1").replaceWith(fresh.querySelector("h1"));
-    const list = this.querySelector("#list");
-    if (list && fresh.querySelector("#list")) list.replaceWith(fresh.querySelector("#list"));
-    // The first files of all.
-    else this.querySelector(".empty")?.replaceWith(...fresh.querySelectorAll("mh-library > .filters, mh-library > .media"));
+    replaceUnderFocus(() => {
+      this.querySelector("h1").replaceWith(fresh.querySelector("h1"));
+      const list = this.querySelector("#list");
+      if (list && fresh.querySelector("#list")) list.replaceWith(fresh.querySelector("#list"));
+      // The first files of all.
+      else this.querySelector(".empty")?.replaceWith(...fresh.querySelectorAll("mh-library > .filters, mh-library > .media"));
+    });
     window.htmx?.process(this);
   }
 
@@ -203,8 +212,12 @@ customElements.define("mh-library", class extends HTMLElement {
     const list = new URL(location.href);
     list.searchParams.set("item", link.dataset.item);
     const back = list.pathname + list.search;
+    const turn = ++this.shows;
     const answer = await fetch(`${link.pathname}?back=${encodeURIComponent(back)}`, { headers: { "HX-Request": "true" } });
     const elsewhere = answer.headers.get("HX-Redirect");
+    const text = await answer.text();
+    // Another one has been opened since.
+    if (turn !== this.shows) return;
     if (elsewhere || !answer.ok) return void location.assign(elsewhere ?? link.href);
     for (const each of this.querySelectorAll("a[data-item]")) {
       if (each === link) each.setAttribute("aria-current", "true");
@@ -212,12 +225,75 @@ customElements.define("mh-library", class extends HTMLElement {
       each.closest("tr")?.toggleAttribute("data-selected", each === link);
     }
     const place = this.querySelector("[data-detail]");
-    place.innerHTML = await answer.text();
+    place.innerHTML = text;
     history.replaceState(null, "", back);
     place.querySelector("h2").focus({ preventScroll: true });
     place.scrollIntoView({ block: "nearest" });
   }
 });
+
+// The pictures that a search finds. Answers may be late: the newest question counts, and the focus
+// stays at its picture when the tiles are replaced under it.
+class FoundPictures {
+  place = element("div", { class: "choices-place" });
+  shown = "";
+  pause = 0;
+  asking = null;
+
+  constructor(search) {
+    this.search = search;
+  }
+
+  get tiles() {
+    return [...this.place.querySelectorAll("[data-picture]")];
+  }
+
+  stop() {
+    clearTimeout(this.pause);
+    this.asking?.abort();
+    this.pause = 0;
+    this.asking = null;
+  }
+
+  findSoon() {
+    this.stop();
+    this.pause = setTimeout(() => void this.find(), PAUSE_MS);
+  }
+
+  find() {
+    return this.load(`${CHOICES_URL}?q=${encodeURIComponent(this.search.value)}`);
+  }
+
+  // The only picture for what is typed now, or none.
+  async findOnly() {
+    const isNew = this.pause || this.asking ? await this.find() : true;
+    return isNew && this.tiles.length === 1 ? this.tiles[0] : null;
+  }
+
+  // False for an answer that nobody waits for any more.
+  async load(address) {
+    this.stop();
+    const mine = (this.asking = new AbortController());
+    const found = await fetch(address, { headers: { "HX-Request": "true" }, signal: mine.signal })
+      .then((answer) => (answer.ok && !answer.headers.get("HX-Redirect") ? answer.text() : ""))
+      .catch(() => "");
+    if (mine !== this.asking) return false;
+    this.asking = null;
+    this.replace(found);
+    return true;
+  }
+
+  replace(found) {
+    if (found && found === this.shown) return;
+    const here = this.place.contains(document.activeElement) ? document.activeElement : null;
+    this.shown = found;
+    if (found) this.place.innerHTML = found;
+    else this.place.replaceChildren(element("p", { class: "bad", role: "alert" }, "The library can’t be opened. Reload the page."));
+    if (!here) return;
+    const { picture } = here.dataset;
+    (this.tiles.find((each) => picture && each.dataset.picture === picture) ?? this.search).focus();
+  }
+}
 
 // The choice of a picture: a dialog with a search, the pictures, and an upload.
 let count = 0;
@@ -226,52 +302,40 @@ function choosePicture() {
   return new Promise((resolve) => {
     count += 1;
     const id = `mh-choice-${count}`;
-    let asked = 0;
     let chosen = null;
     const search = element("input", { class: "input", type: "search", "aria-label": "Search pictures", placeholder: "Search names and alt texts" });
-    const results = element("div", { class: "choices-place" });
+    const found = new FoundPictures(search);
     const rows = element("ul", { class: "lines uploads", "aria-label": "Uploads", hidden: true });
     const file = element("input", { class: "vh", id: `${id}-file`, type: "file", accept: "image/*" });
     const dialog = element(
       "dialog",
-      { class: "dialog dialog-wide", "aria-labelledby": id, close: () => (dialog.remove(), resolve(chosen)) },
+      { class: "dialog dialog-wide", "aria-labelledby": id, close: () => (found.stop(), dialog.remove(), resolve(chosen)) },
       element("h2", { id }, "Choose a picture"),
       element("div", { class: "choice-bar" }, search, element("label", { class: "btn", for: file.id }, "Upload…", file)),
       rows,
-      results,
+      found.place,
       element("div", { class: "actions" }, button("Cancel", () => dialog.close())),
     );
     const take = (picture) => {
       chosen = picture;
       dialog.close();
     };
-    const load = async (address) => {
-      const turn = ++asked;
-      const answer = await fetch(address, { headers: { "HX-Request": "true" } }).catch(() => null);
-      // An answer that comes after a later one is old.
-      if (turn !== asked) return;
-      if (answer?.ok && !answer.headers.get("HX-Redirect")) results.innerHTML = await answer.text();
-      else results.replaceChildren(element("p", { class: "bad", role: "alert" }, "The library can’t be opened. Reload the page."));
-    };
-    const find = () => load(`${CHOICES_URL}?q=${encodeURIComponent(search.value)}`);
-    search.addEventListener("input", find);
+    search.addEventListener("input", () => found.findSoon());
     search.addEventListener("keydown", (event) => {
       // Enter takes the only one that is found.
-      const all = tiles();
-      if (event.key === "ArrowDown") all[0]?.focus();
-      else if (event.key === "Enter" && all.length === 1) all[0].click();
-      else if (event.key !== "Enter") return;
+      if (event.key === "ArrowDown") found.tiles[0]?.focus();
+      else if (event.key === "Enter") void found.findOnly().then((only) => only?.click());
+      else return;
       event.preventDefault();
     });
-    const tiles = () => [...results.querySelectorAll("[data-picture]")];
-    results.addEventListener("click", (event) => {
+    found.place.addEventListener("click", (event) => {
       const tile = event.target.closest("[data-picture]");
       const page = event.target.closest("[data-page]");
       if (tile) take(JSON.parse(tile.dataset.picture));
-      else if (page) void load(page.dataset.page).then(() => tiles()[0]?.focus());
+      else if (page) void found.load(page.dataset.page).then((isNew) => isNew && found.tiles[0]?.focus());
     });
-    results.addEventListener("keydown", (event) => {
-      const all = tiles();
+    found.place.addEventListener("keydown", (event) => {
+      const all = found.tiles;
       const at = all.indexOf(event.target.closest("[data-picture]"));
       if (at < 0) return;
       const across = Math.max(all.findIndex((each) => each.offsetTop > all[0].offsetTop), 1);
@@ -286,7 +350,7 @@ function choosePicture() {
     });
     document.body.append(dialog);
     dialog.showModal();
-    void find();
+    void found.find();
   });
 }
 

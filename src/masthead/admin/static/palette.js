@@ -2,7 +2,9 @@
 const dialog = document.getElementById("palette");
 const input = document.getElementById("palette-input");
 const list = document.getElementById("palette-list");
-let asked = 0;
+let asking = null;
+let hasMoved = false;
+let opensFirst = false;
 
 for (const each of document.querySelectorAll("[data-palette]")) {
   each.hidden = false;
@@ -24,15 +26,26 @@ function open() {
 }
 
 async function search() {
-  const turn = ++asked;
+  asking?.abort();
+  const mine = (asking = new AbortController());
+  hasMoved = opensFirst = false;
   const address = `/admin/palette?q=${encodeURIComponent(input.value)}`;
-  const answer = await fetch(address, { headers: { "HX-Request": "true" } });
-  // An answer that comes after a later one is old.
-  if (turn !== asked) return;
-  const elsewhere = answer.headers.get("HX-Redirect");
-  if (elsewhere) location.assign(elsewhere);
-  else if (answer.ok) list.innerHTML = await answer.text();
-  choose(options()[0]);
+  const answer = await fetch(address, { headers: { "HX-Request": "true" }, signal: mine.signal }).catch(() => null);
+  const found = answer?.ok ? await answer.text().catch(() => "") : "";
+  // The newest question alone is answered.
+  if (mine !== asking) return;
+  asking = null;
+  const elsewhere = answer?.headers.get("HX-Redirect");
+  if (elsewhere) return void location.assign(elsewhere);
+  // Someone who has moved meanwhile keeps what is marked.
+  const marked = hasMoved ? chosen()?.href : null;
+  if (found) list.innerHTML = found;
+  choose(options().find((each) => each.href === marked) ?? options()[0]);
+  if (opensFirst && found) chosen()?.click();
+}
+
+function chosen() {
+  return options().find((each) => each.getAttribute("aria-selected") === "true");
 }
 
 function options() {
@@ -52,15 +65,26 @@ function choose(option) {
   }
 }
 
+function move(option) {
+  hasMoved = true;
+  choose(option);
+}
+
 input.addEventListener("input", search);
 input.addEventListener("keydown", (event) => {
   const all = options();
-  const at = all.findIndex((each) => each.getAttribute("aria-selected") === "true");
-  if (event.key === "ArrowDown") choose(all[(at + 1) % all.length]);
-  else if (event.key === "ArrowUp") choose(all[(at - 1 + all.length) % all.length]);
-  else if (event.key === "Enter") all[at]?.click();
-  else return;
+  const at = all.indexOf(chosen());
+  if (event.key === "ArrowDown") move(all[(at + 1) % all.length]);
+  else if (event.key === "ArrowUp") move(all[(at - 1 + all.length) % all.length]);
+  else if (event.key !== "Enter") return;
+  // What is listed is not yet what was typed.
+  else if (asking && !hasMoved) opensFirst = true;
+  else chosen()?.click();
   event.preventDefault();
+});
+dialog.addEventListener("close", () => {
+  asking?.abort();
+  asking = null;
 });
 dialog.addEventListener("click", (event) => {
   if (event.target === dialog) dialog.close();

@@ -65,7 +65,10 @@ customElements.define("mh-people", class extends HTMLElement {
 
   show(isOpen = false) {
     const found = isOpen ? this.found() : [];
-    for (const each of this.people) each.row.hidden = !each.box.checked && !found.includes(each);
+    const here = document.activeElement;
+    for (const each of this.people)
+      // The one that was taken off stays while the focus is at it.
+      each.row.hidden = !each.box.checked && !found.includes(each) && !(isOpen && each.box === here);
     this.said.textContent = isOpen && this.input.value.trim() ? `${found.length} found` : "";
   }
 });

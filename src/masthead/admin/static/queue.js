@@ -24,7 +24,8 @@ async function show(address, turn) {
   const answer = await fetch(address, { headers: { "HX-Request": "true" } });
   const text = answer.ok && !answer.headers.get("HX-Redirect") ? await answer.text() : "";
   const about = document.getElementById("about");
-  if (text && about && turn === asked) about.outerHTML = text;
+  if (!text || !about || turn !== asked) return;
+  document.dispatchEvent(new CustomEvent("mh-replace", { detail: () => (about.outerHTML = text) }));
 }
 
 // After a decision the page opens at the next comment.

@@ -113,10 +113,15 @@ customElements.define("mh-tags", class extends HTMLElement {
     if (!answer?.ok) return;
     const found = new DOMParser().parseFromString(await answer.text(), "text/html").querySelectorAll("option");
     this.known = [...new Set([...this.known, ...[...found].map((each) => each.value)])];
-    if (this.input.value.trim() === typed && document.activeElement === this.input) this.suggest();
+    if (this.input.value.trim() === typed && document.activeElement === this.input) this.suggest(this.marked?.textContent);
   }
 
-  suggest() {
+  get marked() {
+    return this.list.querySelector("[aria-selected=true]");
+  }
+
+  // `kept` stays marked: the answer may come while someone moves through the suggestions.
+  suggest(kept = "") {
     const typed = this.input.value.trim().toLowerCase();
     const had = this.tags;
     const free = this.known.filter((each) => !had.includes(each) && each.toLowerCase().includes(typed));
@@ -127,7 +132,7 @@ customElements.define("mh-tags", class extends HTMLElement {
     const isOpen = found.length > 0 && (typed !== "" || document.activeElement === this.input);
     this.list.hidden = !isOpen;
     this.input.setAttribute("aria-expanded", String(isOpen));
-    this.mark(null);
+    this.mark([...this.list.children].find((each) => kept && each.textContent === kept));
   }
 
   close() {
