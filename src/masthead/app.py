@@ -52,6 +52,7 @@ from masthead.record_api.errors import send_error as send_record_store_error
 from masthead.record_api.routes import PREFIXES as RECORD_STORE_PREFIXES
 from masthead.record_api.routes import routes as record_routes
 from masthead.schema import registry
+from masthead.site.address import site_url
 from masthead.site.v1 import routes as site_table
 from masthead.web import pages
 from masthead.web.assets import Assets, assets_routes
@@ -64,6 +65,7 @@ from masthead.web.errors import ErrorResponder, ErrorResponders, MethodNotAllowe
 from masthead.web.forms import FormTokens
 from masthead.web.health import Health, build_revision
 from masthead.web.lazy_face import Face, LazyFace
+from masthead.web.one_address import OneAddress
 from masthead.web.openapi.endpoints import description_routes
 from masthead.web.openapi.service import service_description_routes
 from masthead.web.request_middleware import RequestMiddleware
@@ -120,10 +122,21 @@ def faces(parts: Parts) -> tuple[RequestMiddleware, LazyFace]:
     )
     responders = error_responders(parts.settings, admin.send_error)
     answering = Cors(Suspension(Compression(dispatch), OPEN_WHILE_SUSPENDED))
-    front_door = RequestMiddleware(
-        answering, parts.directory, parts.settings, responders, parts.error_log
+    return front_door(parts, answering, responders), admin
+
+
+def front_door(
+    parts: Parts, answering: ASGIApp, responders: ErrorResponders | None = None
+) -> RequestMiddleware:
+    settings = parts.settings
+    return RequestMiddleware(
+        answering,
+        parts.directory,
+        settings,
+        responders or error_responders(settings),
+        parts.error_log,
+        OneAddress(settings, lambda tenant: site_url(settings, tenant.slug, tenant.custom_domain)),
     )
-    return front_door, admin
 
 
 def _admin_face(

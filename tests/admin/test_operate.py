@@ -262,17 +262,12 @@ async def test_these_pages_are_for_operators(tenant: TenantWorld, path: str) -> 
 
 async def test_the_front_door_stores_what_it_answers_with_500(app: World) -> None:
     """A real request that fails by a fault."""
-    from masthead.app import error_responders
-    from masthead.web.request_middleware import RequestMiddleware
+    from masthead.app import front_door
 
     async def broken(*_: Any) -> None:
         raise ZeroDivisionError
 
-    settings = app.parts.settings
-    door = RequestMiddleware(
-        broken, app.parts.directory, settings, error_responders(settings), app.parts.error_log
-    )
-    answer = await app.client(app=door).get("/api/v1/posts?secret=1")
+    answer = await app.client(app=front_door(app.parts, broken)).get("/api/v1/posts?secret=1")
     assert answer.status_code == 500
     await app.parts.error_log.flush()
     stored = await app.parts.error_log.find(answer.headers["x-request-id"])

@@ -11,14 +11,13 @@ from starlette.routing import Route
 from tests.reader.samples import PAGES
 from tests.world import Account, TenantWorld, World
 
-from masthead.app import error_responders, record_store_services, site_pages
+from masthead.app import front_door, record_store_services, site_pages
 from masthead.errors import NotFound, RateLimited
 from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE
 from masthead.reader.endpoint import Drawn, Form, Moved, see_other
 from masthead.reader.request import SiteRequest
 from masthead.reader.views import ErrorPage, Head
 from masthead.web.dispatch import Dispatch
-from masthead.web.request_middleware import RequestMiddleware
 
 OWN = {"sec-fetch-site": "same-origin"}
 
@@ -62,14 +61,7 @@ def forms(app: World) -> Any:
     async def nothing(*_given: object) -> None:
         raise NotFound
 
-    settings = app.parts.settings
-    return RequestMiddleware(
-        Dispatch(routes, nothing),
-        app.parts.directory,
-        settings,
-        error_responders(settings),
-        app.parts.error_log,
-    )
+    return front_door(app.parts, Dispatch(routes, nothing))
 
 
 def client(forms: Any, tenant: TenantWorld, account: Account | None = None) -> httpx.AsyncClient:

@@ -10,8 +10,7 @@ from starlette.types import Receive, Scope, Send
 from tests.v1.keys import key_client
 from tests.world import World, open_world
 
-from masthead.app import error_responders
-from masthead.web.request_middleware import RequestMiddleware
+from masthead.app import front_door
 
 POSTS = "/api/v1/posts"
 PRO_PER_MINUTE = 30
@@ -38,11 +37,7 @@ async def failed(app: World) -> str:
     async def broken(_scope: Scope, _receive: Receive, _send: Send) -> None:
         raise RuntimeError
 
-    settings = app.parts.settings
-    door = RequestMiddleware(
-        broken, app.parts.directory, settings, error_responders(settings), app.parts.error_log
-    )
-    answer = await app.client(app=door).get(POSTS)
+    answer = await app.client(app=front_door(app.parts, broken)).get(POSTS)
     assert answer.status_code == 500
     return str(answer.json()["error"]["code"])
 

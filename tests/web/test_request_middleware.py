@@ -9,7 +9,7 @@ import pytest
 from starlette.types import ASGIApp, Receive, Scope, Send
 from tests.world import Account, TenantWorld, World, records_of
 
-from masthead.app import error_responders
+from masthead.app import front_door
 from masthead.web.request_middleware import RequestMiddleware
 
 POSTS = records_of("posts")
@@ -172,10 +172,7 @@ class TestFailures:
 
 
 def in_front_of(face: ASGIApp, app: World) -> RequestMiddleware:
-    settings = app.parts.settings
-    return RequestMiddleware(
-        face, app.parts.directory, settings, error_responders(settings), app.parts.error_log
-    )
+    return front_door(app.parts, face)
 
 
 async def _ask(app: Any, headers: list[tuple[bytes, bytes]]) -> tuple[int, bytes]:

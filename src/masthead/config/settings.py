@@ -247,6 +247,13 @@ class Settings:
         default="0",
         default_doc="off",
     )
+    canonical: bool = _setting(
+        parse_switch,
+        "`off` serves a site at all its addresses. Otherwise the slug's host and `www` lead to the "
+        "domain of the site's own, and plain HTTP to an `https` base URL.",
+        default="1",
+        default_doc="on",
+    )
     trusted_proxies: tuple[Network, ...] = _setting(
         parse_networks,
         "Networks whose `X-Forwarded-*` headers are believed; comma-separated.",

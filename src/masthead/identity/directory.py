@@ -33,6 +33,8 @@ class Tenant:
     suspension_reason: str = ""
     deleted_at: str = ""
     """Since when the site waits for its deletion."""
+    custom_domain: str = ""
+    """Its own domain, which is proven."""
 
     @property
     def is_suspended(self) -> bool:
@@ -107,4 +109,5 @@ def _tenant(record: Record, settings: Record) -> Tenant:
         suspended_at=record["suspended_at"],
         suspension_reason=record["suspension_reason"],
         deleted_at=settings.get("deleted_at", ""),
+        custom_domain=settings.get("custom_domain", ""),
     )

@@ -36,6 +36,16 @@ def is_https(scope: Scope, trusted: Sequence[Network]) -> bool:
     return _header_values(scope, b"x-forwarded-proto")[-1:] == ["https"]
 
 
+def claims_https(scope: Scope) -> bool:
+    """Whether some proxy says so, trusted or not: nothing may be granted by it."""
+    return "https" in _header_values(scope, b"x-forwarded-proto")
+
+
+def claims_http(scope: Scope) -> bool:
+    """Whether all proxies that say something say that it was plain, trusted or not."""
+    return set(_header_values(scope, b"x-forwarded-proto")) == {"http"}
+
+
 def _header_values(scope: Scope, name: bytes) -> list[str]:
     """The values of a header in order: some proxies append to its line, others add a line."""
     lines = (value.decode("latin-1") for key, value in scope["headers"] if key == name)

@@ -20,10 +20,11 @@ from masthead.errors import BadRequest, DiskFull, MastheadError, NotFound, Unaut
 from masthead.identity.directory import Tenant, TenantDirectory
 from masthead.identity.hosts import BareHost, HostKind, Subdomain, classify_host, parse_host
 from masthead.storage.disk import DiskState, is_disk_full
-from masthead.web.answers import header, header_lines
+from masthead.web.answers import header, header_lines, send_empty
 from masthead.web.bodies import ClientDisconnected
 from masthead.web.error_log import ErrorLog
 from masthead.web.errors import ErrorResponders, InternalError
+from masthead.web.one_address import HSTS, OneAddress, with_or_without_www
 from masthead.web.proxies import client_address, is_https
 from masthead.web.request_context import RequestContext
 
@@ -47,6 +48,7 @@ class RequestMiddleware:
         settings: Settings,
         error_responders: ErrorResponders,
         error_log: ErrorLog,
+        one_address: OneAddress,
     ) -> None:
         self._app = app
         self._error_log = error_log
@@ -55,6 +57,7 @@ class RequestMiddleware:
         self._settings = settings
         self._disk = DiskState()
         self._place = lru_cache(maxsize=4_096)(self._placed)
+        self._one_address = one_address
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -68,7 +71,13 @@ class RequestMiddleware:
         context = None
         try:
             scope["masthead.request"] = context = await self._context(scope, request_id)
-            await self._app(scope, receive, answer.send)
+            if self._one_address.promises_https(scope, context):
+                answer.headers.append(HSTS)
+            redirect = self._one_address.redirect(scope, context)
+            if redirect is None:
+                await self._app(scope, receive, answer.send)
+            else:
+                await send_empty(answer.send, 301, redirect)
         except ClientDisconnected:
             return
         except MastheadError as error:
@@ -144,6 +153,9 @@ class RequestMiddleware:
             tenant = await self._directory.by_slug(place.slug)
         else:
             tenant = await self._directory.by_domain(place.domain)
+            if tenant is None and self._one_address.is_on:
+                # Leads to the domain, see `OneAddress`.
+                tenant = await self._directory.by_domain(with_or_without_www(place.domain))
         if tenant is None:
             raise NotFound(UNKNOWN_HOST)
         return tenant
@@ -167,18 +179,18 @@ def _log_answer(
 
 
 class _Answer:
-    """Adds the request id to the response, and records its status."""
+    """Adds headers to the response, the request id first, and records its status."""
 
-    __slots__ = ("_header", "_send", "status")
+    __slots__ = ("_send", "headers", "status")
 
     def __init__(self, send: Send, request_id: str) -> None:
         self._send = send
-        self._header = (b"x-request-id", request_id.encode())
+        self.headers = [(b"x-request-id", request_id.encode())]
         self.status = NO_ANSWER
 
     def send(self, message: Message) -> Awaitable[None]:
         # Returned without a coroutine of its own: a stream calls it many times a second.
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            message["headers"] = [*message["headers"], self._header]
+            message["headers"] = [*message["headers"], *self.headers]
         return self._send(message)
