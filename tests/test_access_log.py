@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import logging
@@ -16,7 +17,7 @@ from tests.cli.running import serving
 from tests.world import Account, TenantWorld, World, records_of
 
 from masthead import access_log, logs
-from masthead.access_log import AccessLog, Answered, log_answer
+from masthead.access_log import AccessLog, Answered
 from masthead.config.values import LogFormat
 
 POSTS = records_of("posts")
@@ -116,8 +117,8 @@ async def test_lines_have_no_secrets_and_no_email_addresses(
 async def test_a_path_can_not_forge_a_line(app: World, tenant: TenantWorld) -> None:
     stream = io.StringIO()
     log = AccessLog(stream, lambda event: str(event["path"]))
-    log_answer(_answered(path="/a\nrequest path=/b\x1b[2J"))
-    log_answer(_answered(path="/" + "x" * 1_000))
+    log.add(_answered(path="/a\nrequest path=/b\x1b[2J"))
+    log.add(_answered(path="/" + "x" * 1_000))
     log.close()
     forged, long = stream.getvalue().splitlines()
     assert forged == r"/a\nrequest path=/b\x1b[2J"
@@ -139,15 +140,61 @@ class BlockedStream(io.StringIO):
 def test_a_blocked_log_delays_no_request() -> None:
     stream = BlockedStream()
     log = AccessLog(stream, json.dumps, max_queued=100)
-    log_answer(_answered())
+    log.add(_answered())
     assert stream.is_writing.wait(10)
     for _ in range(150):
-        log_answer(_answered())
+        log.add(_answered())
     stream.unblocked.set()
     log.close()
     written = [json.loads(line) for line in stream.getvalue().splitlines()]
     assert [line["event"] for line in written] == ["request"] * 101 + ["requests.unlogged"]
     assert written[-1]["count"] == 50
+
+
+class RecordingStream(io.StringIO):
+    def __init__(self) -> None:
+        super().__init__()
+        self.written: list[str] = []
+
+    def write(self, text: str) -> int:
+        self.written.append(text)
+        return len(text)
+
+
+def test_whole_lines_are_written_many_at_a_time() -> None:
+    stream = RecordingStream()
+    log = AccessLog(stream, json.dumps)
+    for number in range(500):
+        log.add(_answered(path=f"/{number}/ä"))
+    log.close()
+    assert len(stream.written) < 50
+    # More is not atomic for processes that share a pipe.
+    assert all(len(text.encode()) <= access_log.MAX_WRITE_BYTES for text in stream.written)
+    assert all(text.endswith("\n") for text in stream.written)
+    lines = "".join(stream.written).splitlines()
+    assert [json.loads(line)["path"] for line in lines] == [f"/{n}/ä" for n in range(500)]
+
+
+class FullDisk(io.StringIO):
+    def __init__(self) -> None:
+        super().__init__()
+        self.was_full = threading.Event()
+
+    def write(self, text: str) -> int:
+        if not self.was_full.is_set():
+            self.was_full.set()
+            raise OSError(errno.ENOSPC, "no space left on device")
+        return super().write(text)
+
+
+def test_lines_are_written_again_after_a_full_disk() -> None:
+    stream = FullDisk()
+    log = AccessLog(stream, json.dumps)
+    log.add(_answered(path="/lost"))
+    assert stream.was_full.wait(10)
+    log.add(_answered(path="/kept"))
+    log.close()
+    assert [json.loads(line)["path"] for line in stream.getvalue().splitlines()] == ["/kept"]
 
 
 def test_a_server_that_ends_has_written_every_line(tmp_path: Path) -> None:
@@ -161,4 +208,4 @@ def test_a_server_that_ends_has_written_every_line(tmp_path: Path) -> None:
 
 
 def _answered(path: str = "/") -> Answered:
-    return Answered("0123456789abcdef", "GET", path, 200, 0.0012, "t" * 15, "")
+    return Answered("0123456789abcdef", "GET", path, 200, 0.0012, "t" * 15, "", 1_795_000_000.25)

@@ -1,28 +1,28 @@
-"""The access log: one line per response, written by a thread.
+"""The access log: one line per response, gathered and written by a thread.
 
-A request only puts its data into a queue. A listener renders and writes the line, so that neither
-delays a response.
+A request only leaves its facts. A thread makes lines of them ten times a second and writes many at
+once, because waking up and writing for each would cost more than the rest of it.
 """
 
 from __future__ import annotations
 
-import logging
-import queue
+import contextlib
+import threading
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
-from logging.handlers import QueueHandler, QueueListener
 from typing import Any, NamedTuple, TextIO
 
 GATHER_SECONDS = 0.1
 MAX_QUEUED = 50_000
-"""Lines that wait for a blocked log; further ones are counted and dropped."""
+"""Answers that wait for a blocked log; further ones are counted and dropped."""
 MAX_PATH = 300
-"""Characters. A line stays below 4,096 bytes, which is atomic for processes that share a pipe."""
+"""Characters."""
+MAX_WRITE_BYTES = 4_096
+"""Written at once: no more is atomic for processes that share a pipe. A line is shorter."""
 
 Render = Callable[[dict[str, Any]], str]
-
-_logger = logging.getLogger("masthead.access")
 
 
 class Answered(NamedTuple):
@@ -35,80 +35,78 @@ class Answered(NamedTuple):
     tenant: str | None
     key_id: str
     """The API key's id, if any."""
-
-
-def log_answer(answered: Answered) -> None:
-    """Does nothing without an `AccessLog`."""
-    _logger.info(answered)
+    moment: float
+    """When the answer was sent, in seconds since 1970."""
 
 
 class AccessLog:
     def __init__(self, stream: TextIO, render: Render, *, max_queued: int = MAX_QUEUED) -> None:
-        records: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        output = logging.StreamHandler(stream)
-        output.setFormatter(_LineFormatter(render))
-        self._handler = _BoundedQueueHandler(records, max_queued)
-        self._listener = _Listener(records, output)
-        self._listener.start()
-        _logger.setLevel(logging.INFO)
-        _logger.propagate = False
-        _logger.addHandler(self._handler)
-
-    def close(self) -> None:
-        """Returns when every queued line is written."""
-        _logger.removeHandler(self._handler)
-        self._handler.report_dropped()
-        self._listener.stop()
-
-
-class _BoundedQueueHandler(QueueHandler):
-    def __init__(self, records: queue.SimpleQueue[Any], max_queued: int) -> None:
-        super().__init__(records)
-        self._records = records
+        self._stream = stream
+        self._render = render
         self._max_queued = max_queued
+        self._answers: deque[Answered] = deque()
         self._dropped = 0
+        self._is_closing = False
+        self._is_wanted = threading.Event()
+        self._thread = threading.Thread(target=self._write_forever, name="access-log", daemon=True)
+        self._thread.start()
 
-    def prepare(self, record: logging.LogRecord) -> logging.LogRecord:
-        """Unchanged: the listener, in the same process, formats it."""
-        return record
-
-    def enqueue(self, record: logging.LogRecord) -> None:
-        if self._records.qsize() >= self._max_queued:
+    def add(self, answered: Answered) -> None:
+        if len(self._answers) >= self._max_queued:
             self._dropped += 1
             return
-        self.report_dropped()
-        self._records.put(record)
+        self._answers.append(answered)
+        if not self._is_wanted.is_set():
+            self._is_wanted.set()
 
-    def report_dropped(self) -> None:
-        if self._dropped:
-            facts = {"event": "requests.unlogged", "count": self._dropped}
-            self._dropped = 0
-            self._records.put(logging.makeLogRecord({"msg": facts}))
+    def close(self) -> None:
+        """Returns when every line is written."""
+        self._is_closing = True
+        self._is_wanted.set()
+        self._thread.join()
+
+    def _write_forever(self) -> None:
+        while not self._is_closing:
+            self._is_wanted.wait()
+            if not self._is_closing:
+                time.sleep(GATHER_SECONDS)
+            self._is_wanted.clear()
+            self._write_gathered()
+        self._write_gathered()
+
+    def _write_gathered(self) -> None:
+        # A full disk or a closed pipe: these lines are lost, the next ones may not be.
+        with contextlib.suppress(OSError):
+            for text in _pieces(self._lines()):
+                self._stream.write(text)
+            self._stream.flush()
+
+    def _lines(self) -> Iterator[str]:
+        while self._answers:
+            answered = self._answers.popleft()
+            yield self._line(_facts(answered), answered.moment)
+        if dropped := self._dropped:
+            self._dropped -= dropped
+            yield self._line({"event": "requests.unlogged", "count": dropped}, time.time())
+
+    def _line(self, facts: dict[str, Any], moment: float) -> str:
+        timestamp = datetime.fromtimestamp(moment, UTC).isoformat().replace("+00:00", "Z")
+        return self._render({"level": "info", "timestamp": timestamp, **facts}) + "\n"
 
 
-class _Listener(QueueListener):
-    def __init__(self, records: queue.SimpleQueue[Any], output: logging.Handler) -> None:
-        super().__init__(records, output)
-        self._records = records
-
-    def dequeue(self, block: bool) -> logging.LogRecord:
-        # On a busy server, waking up for each line would cost more than the lines.
-        if self._records.empty():
-            time.sleep(GATHER_SECONDS)
-        return super().dequeue(block)
-
-
-class _LineFormatter(logging.Formatter):
-    def __init__(self, render: Render) -> None:
-        super().__init__()
-        self._render = render
-
-    def format(self, record: logging.LogRecord) -> str:
-        # A record's message may be any object; here it is the data of the line.
-        message: Any = record.msg
-        facts = _facts(message) if isinstance(message, Answered) else message
-        moment = datetime.fromtimestamp(record.created, UTC).isoformat().replace("+00:00", "Z")
-        return self._render({"level": "info", "timestamp": moment, **facts})
+def _pieces(lines: Iterable[str]) -> Iterator[str]:
+    """Whole lines, joined as far as one write may hold them."""
+    gathered: list[str] = []
+    size = 0
+    for line in lines:
+        length = len(line) if line.isascii() else len(line.encode())
+        if gathered and size + length > MAX_WRITE_BYTES:
+            yield "".join(gathered)
+            gathered, size = [], 0
+        gathered.append(line)
+        size += length
+    if gathered:
+        yield "".join(gathered)
 
 
 def _facts(answered: Answered) -> dict[str, Any]:

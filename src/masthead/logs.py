@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import msgspec
 import structlog
 
-from masthead.access_log import AccessLog
+from masthead.access_log import AccessLog, Answered
 from masthead.config.values import LogFormat, Secret
 
 if TYPE_CHECKING:
@@ -47,8 +47,14 @@ def configure(log_format: LogFormat, *, stream: TextIO | None = None) -> None:
     _open_access_log(stream, renderer)
 
 
+def log_answer(answered: Answered) -> None:
+    """Does nothing before `configure`."""
+    if _access_log is not None:
+        _access_log.add(answered)
+
+
 def close_access_log() -> None:
-    """Writes the queued lines."""
+    """Writes the gathered lines."""
     global _access_log
     if _access_log is not None:
         _access_log.close()

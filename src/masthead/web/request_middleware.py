@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 from functools import lru_cache
-from time import perf_counter
+from time import perf_counter, time
 
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bind_contextvars, reset_contextvars
 
-from masthead import ids
-from masthead.access_log import Answered, log_answer
+from masthead import ids, logs
+from masthead.access_log import Answered
 from masthead.config.settings import Settings
 from masthead.errors import BadRequest, DiskFull, MastheadError, NotFound, Unauthenticated
 from masthead.identity.directory import Tenant, TenantDirectory
@@ -175,7 +175,7 @@ def _log_answer(
 ) -> None:
     tenant_id, key_id = (context.tenant_id, context.key_id) if context else (None, "")
     method, path = scope["method"], scope["path"]
-    log_answer(Answered(request_id, method, path, status, seconds, tenant_id, key_id))
+    logs.log_answer(Answered(request_id, method, path, status, seconds, tenant_id, key_id, time()))
 
 
 class _Answer:
