@@ -49,7 +49,7 @@ docs: $(VENV)/.installed-test
 
 # Every page of the demo and of the admin, light and dark, desktop and phone, into build/screenshots;
 # needs Chromium.
-# make screenshots DOCS=yes also writes those in docs/images anew.
+# make screenshots DOCS=yes also writes those in docs/images again.
 screenshots: $(VENV)/.installed-test
 	$(BIN)/python -m tests.docs.screenshots $(if $(DOCS),--docs)
 

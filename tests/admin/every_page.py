@@ -110,7 +110,7 @@ async def select_a_comment(page: Page) -> None:
 
 
 async def answer_with_a_link(page: Page) -> None:
-    await fill(("#body", "https://example.com"), press="Approve and answer")(page)
+    await fill(("#body", "https://example.com"), press="Approve and reply")(page)
 
 
 async def new_key(page: Page) -> None:

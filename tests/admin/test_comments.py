@@ -113,7 +113,7 @@ class TestList:
             await queue.comment(f"No. {number}", status="pending")
         page = (await browser.get("/admin/account")).text
         assert '<span class="vh">waiting: </span>3</span>' in page
-        assert 'href="/admin/comments">Look' in (await browser.get("/admin")).text
+        assert 'href="/admin/comments">Show' in (await browser.get("/admin")).text
 
     async def test_an_answer_quotes_what_it_answers(self, queue: Queue, browser: Visitor) -> None:
         question = await queue.comment("A boat before midnight?", author_name="Martin Vane")
@@ -279,7 +279,7 @@ class TestAnswer:
         known = len(await queue.tenant.event_names())
         address = f"/admin/comments/{waiting['id']}/reply"
         answer = await browser.post(address, {"body": "There is a bench.\r\n\r\n\r\nNell"})
-        assert "Your answer is published." in await browser.follow(answer)
+        assert "Your reply is published." in await browser.follow(answer)
         assert await queue.status(waiting) == "approved"
         guest = await queue.tenant.guest.get("/posts/the-last-ferry")
         assert "There is a bench." in guest.text
@@ -328,7 +328,7 @@ class TestAnswer:
             )
         await browser.post(f"/admin/comments/{waiting['id']}/reply", {"body": "At nine."})
         mail = await office.mail_to("ana@example.com")
-        assert mail["subject"] == "Tobias Wren answered your comment"
+        assert mail["subject"] == "Tobias Wren replied to your comment"
 
 
 class TestRoles:

@@ -183,7 +183,7 @@ async def test_findings_of_the_check_of_payments_are_for_the_owner(
     page = await home_of(browser)
     assert rows_in(page) == [
         (
-            "3 payments need a look.",
+            "3 payments need checking.",
             "Found by the check of payments: 1 order without its payment,"
             " 2 subscriptions without a member",
         )

@@ -130,6 +130,22 @@ async def test_two_people_in_conflict_see_both_texts(tenant: TenantWorld, browse
     assert (await browser.post(f"/admin/posts/{post['id']}", kept)).status_code == 303
     after = await stored(tenant, post["id"])
     assert (after["content_html"], after["status"]) == ("<p>mine\n&amp;</p>", "published")
+    assert "Someone else or a program has saved this post" in answer.text
+    assert ">Take theirs<" in answer.text
+
+
+async def test_a_second_tab_of_ones_own_is_not_called_another_person(
+    tenant: TenantWorld, browser: Visitor
+) -> None:
+    path = f"/admin/posts/{(await tenant.post(title='Tides'))['id']}"
+    one, other = [filled((await browser.get(path)).text) for _ in range(2)]
+    await browser.post(path, one | {"content_html": "<p>one</p>"})
+    answer = await browser.post(path, other | {"content_html": "<p>other</p>"})
+    assert answer.status_code == 409
+    assert "You saved this post in another tab or browser since" in answer.text
+    assert ">Take the other one<" in answer.text
+    assert "heirs" not in answer.text
+    assert "omeone" not in answer.text
 
 
 async def test_an_author_can_not_name_authors(tenant: TenantWorld) -> None:

@@ -104,7 +104,7 @@ async def test_moderation_by_keys_alone(admin: Admin) -> None:
     await page.keyboard.type("There is a bench.")
     await page.keyboard.press("Tab")
     await page.keyboard.press("Enter")
-    await expect(page.locator(".toast")).to_contain_text("Your answer is published.")
+    await expect(page.locator(".toast")).to_contain_text("Your reply is published.")
     await expect(page.locator("h2", has_text="Nothing waits")).to_be_visible()
     found = [await admin.status(each) for each in (ann, bob, cat, dan, eli, fay)]
     assert found == ["gone", "approved", "spam", "approved", "approved", "approved"]

@@ -1,4 +1,4 @@
-"""Earlier states of a text: who saved them, what differs, and how one comes back."""
+"""The history of a text: who saved them, what differs, and how one comes back."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def stored(tenant: TenantWorld, post: dict[str, Any]) -> dict[str, Any]:
 
 
 async def rewritten(app: World, tenant: TenantWorld, **values: Any) -> dict[str, Any]:
-    """A post with one earlier state."""
+    """A post with one revision."""
     first = {
         "title": "Fog",
         "content_html": "<p>Two short blasts at dawn.</p>",
@@ -53,7 +53,7 @@ async def test_a_state_is_listed_with_its_time_and_its_author(
     ).json()
     path = f"/admin/posts/{post['id']}/revisions"
     assert await states(browser, path) == []
-    assert "No earlier state yet" in (await browser.get(path)).text
+    assert "No revisions yet" in (await browser.get(path)).text
     app.clock.advance(hours=1)
     await tenant.update("posts", post["id"], {"title": "Second"})
     assert len(await states(browser, path)) == 1
@@ -74,7 +74,7 @@ async def test_words_and_settings_that_differ_are_marked(app: World, tenant: Ten
     assert "<ins>coast, fog</ins>" in page
     assert "<dt>Excerpt</dt>" not in page
     # The first state has none before it.
-    assert "With the state before it" not in page
+    assert "With the revision before it" not in page
     app.clock.advance(hours=1)
     await tenant.update("posts", post["id"], {"visibility": "paid"})
     second, _ = await states(browser, f"/admin/posts/{post['id']}/revisions")

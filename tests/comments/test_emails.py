@@ -164,7 +164,7 @@ class TestToAnswered:
         assert await mails_to(office, member.email) == []
         await site.update("comments", answer, {"status": "approved"})
         [mail] = await mails_to(office, member.email)
-        assert mail["subject"] == "Gale Guest answered your comment"
+        assert mail["subject"] == "Gale Guest replied to your comment"
         text = text_of(mail)
         assert "An answer" in text
         assert "A question?" in text
@@ -215,7 +215,7 @@ class TestToAnswered:
         [mail] = await mails_to(office, member.email)
         assert mail["bcc"] is None
         assert mail["subject"] == (
-            "Eve Bcc: all@example.com =?utf-8?q?x=0d=0aTo:?= answered your comment"
+            "Eve Bcc: all@example.com =?utf-8?q?x=0d=0aTo:?= replied to your comment"
         )
 
 

@@ -450,7 +450,7 @@ class TestPlace:
         for parent in (other["id"], foreign["id"], held, "nonsense", "a" * 15, "' || 1"):
             answer = await browser.send("", body="Answer", parent_id=parent, **GUEST)
             assert answer.status_code == 422, parent
-            assert problems(answer) == ["The comment that you answer is not there any more."]
+            assert problems(answer) == ["The comment that you reply to is no longer there."]
             assert "Answer" in answer.text
 
     async def test_a_refused_answer_is_open_where_it_was_written(self, site: TenantWorld) -> None:

@@ -96,12 +96,12 @@ async def test_a_chain_of_a_thousand_answers_is_flat_from_the_third_level_on(
     assert len(levels) == ANSWERS_A_PAGE + 1
     thread = await browser.page(link(page, "Show the whole thread"))
     assert len(shown(thread)) == ANSWERS_A_PAGE + 1
-    more = await browser.page(link(thread, "More answers"))
+    more = await browser.page(link(thread, "More replies"))
     assert shown(more)[:2] == ["Number 0", f"Number {ANSWERS_A_PAGE + 1}"]
     assert number(more) == 1_001
     pages = 1
-    while "More answers" in more.text_content():
-        more, pages = await browser.page(link(more, "More answers")), pages + 1
+    while "More replies" in more.text_content():
+        more, pages = await browser.page(link(more, "More replies")), pages + 1
     assert (shown(more)[-1], pages) == ("Number 1000", 1_000 // ANSWERS_A_PAGE - 1)
     [last] = await site.world.parts.records.find(
         site.world.collection("comments"), {"id": ids[-1]}, tenant_id=site.id

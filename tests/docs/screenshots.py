@@ -2,7 +2,7 @@
 
 Each page is taken on a desktop and on a phone, light and dark, into `build/screenshots/`. Those of
 the admin are the samples of its tests, also the empty and the refused ones. With `--docs` the
-pictures that the documentation shows are written to `docs/images/` anew.
+pictures that the documentation shows are written to `docs/images/` again.
 """
 
 from __future__ import annotations

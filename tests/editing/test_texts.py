@@ -220,7 +220,7 @@ class TestTwoPeople:
 
 
 class TestOneAccountInTwoTabs:
-    """What a save replaces is an earlier state, although nobody else has written."""
+    """What a save replaces is a revision, although nobody else has written."""
 
     @pytest.mark.parametrize("status", ["draft", "published"])
     async def test_the_text_that_was_not_taken_is_an_earlier_state(

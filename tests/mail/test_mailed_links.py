@@ -26,7 +26,7 @@ from masthead.webhooks.collection import webhook_subscriptions
 from masthead.webhooks.queue import NOTIFY_DISABLED
 
 SUBJECTS = {
-    "comment_answered": "Bob answered your comment",
+    "comment_answered": "Bob replied to your comment",
     "comment_posted": "New comment on ",
     "invitation": "You are invited to ",
     "already_member": "You are a member of ",

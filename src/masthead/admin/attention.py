@@ -34,7 +34,7 @@ class Place:
     """The page where something is handled."""
 
     url: str
-    label: str = "Look"
+    label: str = "Show"
 
 
 PLACES: Mapping[str, Place] = {
@@ -158,7 +158,7 @@ async def _payments(request: AdminRequest) -> Attention | None:
     at, report = stored
     why = f"Found by the check of payments: {_findings(report)}"
     number = sum(each.count for each in report.kinds().values())
-    what = f"{_number(number, 'payment needs', 'payments need')} a look."
+    what = f"{_number(number, 'payment needs', 'payments need')} checking."
     return Attention("payments", "credit-card", "warn", what, why, at, request.when(at))
 
 

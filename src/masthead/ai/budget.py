@@ -27,7 +27,7 @@ IN_USE_RETRY_SECONDS = 10
 TEMPLATE_TOKENS = 100
 """An upper bound of what a model's template adds to the two messages of a prompt."""
 
-IS_SPENT = "The site's AI budget for today is spent. It starts anew at midnight UTC."
+IS_SPENT = "The site's AI budget for today is spent. It starts again at midnight UTC."
 IS_IN_USE = (
     "The rest of the site's AI budget for today is reserved by running calls. Try again soon."
 )

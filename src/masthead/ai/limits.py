@@ -35,7 +35,7 @@ PER_DAY = 1_000
 NO_TENANT = TenantId("-")
 """Counts calls without a tenant; real ids are longer."""
 
-DAY_IS_FULL = "The site's AI quota for today is used up. It starts anew at midnight UTC."
+DAY_IS_FULL = "The site's AI quota for today is used up. It starts again at midnight UTC."
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_usage = msgspec.msgpack.Decoder(Usage).decode

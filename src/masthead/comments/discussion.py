@@ -43,7 +43,7 @@ _STAFF_NAME: Final = Problem(
     "validation_reserved", "People of this site have this name. Choose another one."
 )
 _NOT_ANSWERABLE: Final = Problem(
-    "validation_missing_rel_records", "The comment that you answer is not there any more."
+    "validation_missing_rel_records", "The comment that you reply to is no longer there."
 )
 
 

@@ -81,7 +81,7 @@ class CommentEmails:
         if collection is superusers and any(each["id"] == account["id"] for each in known):
             return
         site = await site_in(unit, self._settings)
-        subject = f"{comment['author_name']} answered your comment"
+        subject = f"{comment['author_name']} replied to your comment"
         mail = Mail("comment_answered", account["email"], subject, {"own": _quoted(parents[0])})
         to = Recipient(collection.name, account["id"])
         await self._queue(unit, mail, account, to, comment, post, site)

@@ -101,7 +101,7 @@ async def save_text(
     """Saves what was typed. Raises Conflict if someone else has saved since `version`.
 
     `replaces_newer`: the editor has seen a text that it did not begin with, and goes on with its
-    own. What that replaces becomes an earlier state, also where one account wrote both.
+    own. What that replaces becomes a revision, also where one account wrote both.
     """
     _check_names(kind, given)
     given = await with_html(given)
@@ -122,7 +122,7 @@ async def save_text(
 
 
 def _new_state(unit: Unit, opened: Opened, given: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The stamp by which the text as it is becomes an earlier state, also within one sitting."""
+    """The stamp by which the text as it is becomes a revision, also within one sitting."""
     if all(opened.text[name] == value for name, value in given.items()):
         return None
     return {"revised_at": next_revision(opened.text, unit.now)}
@@ -133,7 +133,7 @@ def _is_anothers(caller: Caller, opened: Opened) -> bool:
 
 
 async def _store_copy(unit: Unit, opened: Opened, given: Mapping[str, Any] | None = None) -> None:
-    """The working copy becomes an earlier state, unless what replaces it is the same: what was
+    """The working copy becomes a revision, unless what replaces it is the same: what was
     given, or the text itself."""
     kind, copy = opened.kind, opened.copy
     if copy is None:
@@ -307,9 +307,9 @@ async def schedule(
 async def restore_revision(
     records: Records, caller: Caller, kind: TextKind, text_id: str, version: str, revision_id: str
 ) -> Opened:
-    """An earlier state becomes the draft, or the working copy of a published text. The address, the
+    """A revision becomes the draft, or the working copy of a published text. The address, the
     authors and who may read it stay as they are now. What it replaces becomes the newest of the
-    earlier states, so that it can be restored as well."""
+    revisions, so that it can be restored as well."""
     opened = await open_text(records, caller, kind, text_id)
     assert caller.tenant_id is not None
     wanted = {"id": revision_id, kind.pointer: text_id}

@@ -111,7 +111,7 @@ _PAGE = (
 _COMMENT = (
     Fact("comment_id", "The comment's id.", "9w2p4z6t8r0y1u3", shows="id"),
     Fact("post_id", "The post it stands under.", "k3v9q0x7m2c8b1d"),
-    Fact("parent_id", "The comment it answers, if any.", None, nullable=True),
+    Fact("parent_id", "The comment it replies to, if any.", None, nullable=True),
     Fact("author_name", "The name shown with it.", "Ada"),
     Fact("body", "Plain text.", "I grew up in sight of that light."),
     Fact("status", "Only approved comments are shown to readers.", "approved"),

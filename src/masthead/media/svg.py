@@ -65,7 +65,7 @@ def svg_size(cleaned: bytes) -> tuple[int, int] | None:
     return max(1, round(width)), max(1, round(height))
 
 
-_BROKEN = "The SVG is not well-formed, so it can't be made safe. Save it anew from a drawing tool."
+_BROKEN = "The SVG is not well-formed, so it can't be made safe. Save it again from a drawing tool."
 
 
 def _check_limits(data: bytes) -> None:

@@ -89,7 +89,7 @@ async def _converted(text: str) -> Mapping[str, Any]:
 def update_content_source(save: Save) -> Mapping[str, Any]:
     """A change of one form leaves the other, except that a document is rendered to HTML."""
     if "content_source" in save.given:
-        # An earlier state is restored, with both of its forms.
+        # A revision is restored, with both of its forms.
         return {}
     html_changed, json_changed = (_is_changed(save, n) for n in ("content_html", "content_json"))
     content_json = save.new["content_json"]

@@ -469,7 +469,7 @@ async def test_a_text_is_neither_sent_for_nor_offered_to_another_account(desk: D
     assert "Mine alone." in (await desk.stored(unsent_id))["content_html"]
 
 
-async def test_two_people_see_both_texts_and_choose(desk: Desk) -> None:
+async def test_one_person_in_two_tabs_sees_both_texts_and_chooses(desk: Desk) -> None:
     stored = await desk.server.tenant.post(title="Shared")
     address = f"/admin/posts/{stored['id']}"
     mine = await desk.open(address)
@@ -482,7 +482,9 @@ async def test_two_people_see_both_texts_and_choose(desk: Desk) -> None:
     view = mine.locator(".versus")
     await expect(view).to_contain_text("Mine.")
     await expect(view).to_contain_text("Theirs.")
+    await expect(mine.get_by_role("heading", level=1)).to_have_text("Changed in another tab")
     await expect(mine.get_by_text("You saved this text in another tab")).to_be_visible()
+    await expect(mine.locator(".conflict")).not_to_contain_text("heirs stays")
     await expect(mine.get_by_text("Not saved: two versions")).to_be_in_viewport()
     await expect(mine.get_by_role("button", name="Publish")).to_be_disabled()
     await mine.get_by_role("button", name="Keep mine").click()
@@ -490,7 +492,7 @@ async def test_two_people_see_both_texts_and_choose(desk: Desk) -> None:
     assert "Mine." in (await desk.stored(stored["id"]))["content_html"]
     await write(theirs, "Again. ")
     await phase(theirs, "conflict")
-    await theirs.get_by_role("button", name="Take theirs").click()
+    await theirs.get_by_role("button", name="Take the other one").click()
     await expect(theirs.locator("[data-notice=aside]")).to_be_visible()
     await expect(theirs.locator("#text")).to_contain_text("Mine.")
     await theirs.get_by_role("button", name="Show").click()

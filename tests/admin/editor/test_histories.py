@@ -1,5 +1,5 @@
 """Two editors of one text, and whatever happens to them: edits, reloads, closes, crashes, delays,
-lost answers. Every word that was typed is in the post, among its earlier states, or on offer.
+lost answers. Every word that was typed is in the post, among its revisions, or on offer.
 
 The editor's own saving runs in Node, with a model of the browser around it: see
 `admin/editor/tests/model/`. To play a history again: `node run.ts 1 <its seed>`.

@@ -252,6 +252,7 @@ async def test_two_people_see_both_texts_and_whose_they_are(desk: Desk, browser:
     view = hers.locator(".versus")
     await expect(view).to_contain_text("Her sentence.")
     await expect(view).to_contain_text("His sentence.")
+    await expect(hers.get_by_role("heading", level=1)).to_have_text("Changed by someone else")
     await expect(hers.get_by_text("Tobias Wren saved this")).to_be_visible()
     # Nothing is stored until she chooses.
     assert (await desk.stored(stored["id"]))["content_html"] == "<p>His sentence.</p>"
@@ -270,26 +271,26 @@ async def test_two_people_see_both_texts_and_whose_they_are(desk: Desk, browser:
     await context.close()
 
 
-async def test_an_earlier_state_is_compared_and_restored(desk: Desk) -> None:
+async def test_a_revision_is_compared_and_restored(desk: Desk) -> None:
     tenant = desk.server.tenant
     stored = await tenant.post(title="Fog", content_html="<p>Two short blasts at dawn.</p>")
     page = await desk.open(f"/admin/posts/{stored['id']}?as=editor")
-    # Another person than the one before: the state that she changes is stored.
+    # Another person than the one before: the revision that she changes is stored.
     await page.locator("#text p").click(click_count=3)
     await page.keyboard.type("Two long blasts at dawn.")
     await saved(page)
-    await page.get_by_role("link", name="Earlier states").click()
+    await page.get_by_role("link", name="History").click()
     await page.locator("tbody a").click()
     await expect(page.locator(".diff del")).to_have_text("short")
     await expect(page.locator(".diff ins")).to_have_text("long")
-    await page.get_by_role("button", name="Restore this state").click()
+    await page.get_by_role("button", name="Restore this revision").click()
     await expect(page.locator(".toast")).to_contain_text("is back.")
     html = (await desk.stored(stored["id"]))["content_html"]
     assert html == "<p>Two short blasts at dawn.</p>"
     # And that is taken back the same way.
     await page.goto(f"{desk.server.url}/admin/posts/{stored['id']}/revisions")
     await page.locator("tbody a").first.click()
-    await press(page, "Restore this state")
+    await press(page, "Restore this revision")
     await expect(page.locator("#text")).to_have_text("Two long blasts at dawn.")
 
 

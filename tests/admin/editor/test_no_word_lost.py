@@ -1,5 +1,5 @@
 """The histories by which words were lost, in Chromium: whatever was typed is in the post, among its
-earlier states, or on offer. `test_histories.py` plays thousands of others without a browser.
+revisions, or on offer. `test_histories.py` plays thousands of others without a browser.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ async def ready(page: Page) -> None:
 
 
 async def texts_of(desk: Desk, text_id: str) -> str:
-    """The post, its working copy and its earlier states, as one text."""
+    """The post, its working copy and its revisions, as one text."""
     records, tenant_id = desk.server.world.parts.records, desk.server.tenant.id
     found: list[Any] = [await desk.stored(text_id)]
     for collection in (post_working_copies, post_revisions):

@@ -46,7 +46,7 @@ async def answer_comment(request: AdminRequest, comment_id: str) -> Answer:
     except Forbidden as error:
         # Comments are off, or the site is read-only: what was typed stays.
         return await _page(request, comment_id, filters, text, str(error))
-    return Moved(filters.url(), "Your answer is published.")
+    return Moved(filters.url(), "Your reply is published.")
 
 
 def _author(request: AdminRequest) -> Author:

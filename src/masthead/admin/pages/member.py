@@ -92,7 +92,7 @@ _BY = {"member": "by the member", "key": "by an API key", "operator": "by an ope
 _FORMER = "by a former member of the staff"
 MAIL_WORDS = {
     "already_member": "a sign-in link, after signing up again",
-    "comment_answered": "an answer to a comment",
+    "comment_answered": "a reply to a comment",
     "comment_posted": "a comment on a post of theirs",
     "confirm_email": "a link to confirm a new address",
     "confirm_sign_up": "a link to confirm the sign-up",

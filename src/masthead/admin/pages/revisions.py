@@ -1,4 +1,4 @@
-"""Earlier states of a text: the list, the difference of two, and restoring one."""
+"""The history of a text: its revisions, the difference of two, and restoring one."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _BADGES = {
 }
 _LISTED = frozenset({"title", "status", "saved_at", "saved_by", "created"})
 _NOT_SETTINGS = frozenset({"title", "content_html"})
-_WITH = {"now": "With the text as it is now", "before": "With the state before it"}
+_WITH = {"now": "With the text as it is now", "before": "With the revision before it"}
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class Revision:
     title: str
     url: str
     """Empty for the text as it is now."""
@@ -59,10 +59,12 @@ async def revisions(section: Section, request: AdminRequest, text_id: str) -> An
         "own": own,
         "title": opened.values["title"],
         "now": _now(request, opened, names),
-        "states": [_state(request, each, names, f"{own}/revisions/{each['id']}") for each in found],
+        "revisions": [
+            _shown(request, each, names, f"{own}/revisions/{each['id']}") for each in found
+        ],
         "most": MAX_REVISIONS,
     }
-    return Shown("texts/revisions.html", "Earlier states", values)
+    return Shown("texts/revisions.html", "History", values)
 
 
 async def revision(
@@ -75,7 +77,7 @@ async def restore(
     section: Section, request: AdminRequest, text_id: str, revision_id: str
 ) -> Answer:
     version = request.form.get("version", "")
-    state = await _revision(section, request, text_id, revision_id)
+    stored = await _revision(section, request, text_id, revision_id)
     try:
         await restore_revision(
             request.records, request.caller, section.kind, text_id, version, revision_id
@@ -84,9 +86,9 @@ async def restore(
         return await _page(section, request, text_id, revision_id, status=409)
     is_live = (await _opened(section, request, text_id)).text["status"] == PUBLISHED
     sentence = (
-        f"The state of {clock_time(request.local(state['saved_at']))} is back. "
+        f"The revision of {clock_time(request.local(stored['saved_at']))} is back. "
         + ("It goes live with Update. " if is_live else "")
-        + "What it replaced is under Earlier states."
+        + "What it replaced is in the history."
     )
     return Moved(section.url(text_id), sentence)
 
@@ -95,10 +97,10 @@ async def _page(
     section: Section, request: AdminRequest, text_id: str, revision_id: str, status: int = 200
 ) -> Shown:
     opened = await _opened(section, request, text_id)
-    state = await _revision(section, request, text_id, revision_id)
-    before = await _before(section, request, state)
+    stored = await _revision(section, request, text_id, revision_id)
+    before = await _before(section, request, stored)
     is_with_before = request.query.get("with") == "before" and before is not None
-    old, new = (before, state) if is_with_before and before else (state, opened.values)
+    old, new = (before, stored) if is_with_before and before else (stored, opened.values)
     names = await staff_names(request)
     own = section.url(text_id)
     url = f"{own}/revisions/{revision_id}"
@@ -106,7 +108,7 @@ async def _page(
         "section": section,
         "own": own,
         "url": url,
-        "state": _state(request, state, names, url),
+        "revision": _shown(request, stored, names, url),
         "compared_with": [
             (_WITH["now"], url, not is_with_before, None),
             *([(_WITH["before"], f"{url}?with=before", is_with_before, None)] if before else []),
@@ -120,7 +122,7 @@ async def _page(
         "is_published": opened.text["status"] == PUBLISHED,
         "is_outdated": status == 409,
     }
-    title = f"State of {clock_time(request.local(state['saved_at']))}"
+    title = f"Revision of {clock_time(request.local(stored['saved_at']))}"
     return Shown("texts/revision.html", title, values, status=status)
 
 
@@ -153,35 +155,35 @@ async def _revision(
     return found[0]
 
 
-async def _before(section: Section, request: AdminRequest, state: Record) -> Record | None:
+async def _before(section: Section, request: AdminRequest, stored: Record) -> Record | None:
     pointer = section.kind.pointer
     wanted = ListRequest(
         per_page=1,
-        filter=equals(pointer, state[pointer]),
+        filter=equals(pointer, stored[pointer]),
         sort="-created",
-        after=(state["created"], state["id"]),
+        after=(stored["created"], stored["id"]),
         names=frozenset({"id"}),
         skip_total=True,
     )
     page = await request.records.page(request.caller, section.kind.revisions, wanted)
     if not page.items:
         return None
-    return await _revision(section, request, state[pointer], page.items[0]["id"])
+    return await _revision(section, request, stored[pointer], page.items[0]["id"])
 
 
-def _state(request: AdminRequest, state: Record, names: Mapping[str, str], url: str) -> State:
-    badge, status = _BADGES.get(state["status"], _BADGES["draft"])
-    at = state["saved_at"]
-    by = _who(state["saved_by"], names)
-    return State(state["title"], url, clock_time(request.local(at)), at, by, badge, status)
+def _shown(request: AdminRequest, stored: Record, names: Mapping[str, str], url: str) -> Revision:
+    badge, status = _BADGES.get(stored["status"], _BADGES["draft"])
+    at = stored["saved_at"]
+    by = _who(stored["saved_by"], names)
+    return Revision(stored["title"], url, clock_time(request.local(at)), at, by, badge, status)
 
 
-def _now(request: AdminRequest, opened: Opened, names: Mapping[str, str]) -> State:
+def _now(request: AdminRequest, opened: Opened, names: Mapping[str, str]) -> Revision:
     newest = opened.copy or opened.text
     status = CHANGES if opened.copy else opened.text["status"]
     saved = {"title": opened.values["title"], "status": status}
     saved |= {"saved_at": newest["updated"], "saved_by": newest["edited_by"]}
-    return _state(request, saved, names, "")
+    return _shown(request, saved, names, "")
 
 
 def _who(account_id: str, names: Mapping[str, str]) -> str:

@@ -395,6 +395,8 @@ async def _conflict(
     """Both texts. The stored one is read again: it is newer than the form."""
     opened = await open_text(request.records, request.caller, section.kind, text_id)
     newest = opened.text if opened.is_outdated else opened.values
+    changed = opened.text if opened.is_outdated or opened.copy is None else opened.copy
+    is_own = changed["edited_by"] == request.caller.id
     labels = {ask.name: ask.label for ask in section.asks}
     mine, theirs = _meant(newest, given), _with_shown_slug(newest)
     pairs = [
@@ -408,7 +410,8 @@ async def _conflict(
     values = {
         "section": section,
         "text": newest,
-        "cause": _cause(section, request, newest),
+        "cause": _cause(section, request, newest, is_own=is_own),
+        "is_own": is_own,
         "pairs": pairs,
         "hidden": {**hidden, "replaces_newer": "1"},
         "version": opened.version,
@@ -422,12 +425,14 @@ def was_just_published(text: Record) -> bool:
     return bool(text["status"] == PUBLISHED and text["updated"] == text["published_at"])
 
 
-def _cause(section: Section, request: AdminRequest, newest: Record) -> str:
+def _cause(section: Section, request: AdminRequest, newest: Record, *, is_own: bool) -> str:
     changed = request.when(newest["updated"])
     when = changed.lower() if changed[0].isalpha() else changed
     if was_just_published(newest):
         return f"This {section.noun} was published since you opened it: {when}."
-    return f"Someone has saved this {section.noun} since you opened it: {when}."
+    if is_own:
+        return f"You saved this {section.noun} in another tab or browser since: {when}."
+    return f"Someone else or a program has saved this {section.noun} since you opened it: {when}."
 
 
 def _text(value: Any) -> str:

@@ -46,7 +46,9 @@ def comments_of(
         if isinstance(found, SourceComment) and found.parent_id and found.parent_id not in given:
             waiting.append(found)
             if len(waiting) > MAX_WAITING:
-                raise BadFile("The export has far more answers before their comments than a site.")
+                raise BadFile(
+                    "The export has far more replies before their comments than a site has."
+                )
             continue
         yield found or Skipped("comment", "", "not a comment")
         if isinstance(found, SourceComment):

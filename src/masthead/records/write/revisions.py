@@ -1,4 +1,4 @@
-"""Earlier states of a text. The change that replaces a state stores it, in its own transaction.
+"""Revisions of a text. The change that replaces a state stores it, in its own transaction.
 
 A state is stored when a sitting ends: at the next change by another person, after a pause, or when
 the text is published or taken down. So the fifty newest states cover weeks, not minutes, although
@@ -47,7 +47,7 @@ FIELDS = (REVISED_AT, EDITED_BY)
 
 
 def revisions_of(singular: str, edited: Sequence[Field], *, authors: str | None) -> Collection:
-    """The collection of a text's earlier states. `authors` is the rule by which authors see it."""
+    """The collection of a text's revisions. `authors` is the rule by which authors see it."""
     fields = (
         pointer(singular),
         *copied(edited),
@@ -62,7 +62,7 @@ def revisions_of(singular: str, edited: Sequence[Field], *, authors: str | None)
     return Collection(
         f"{singular}_revisions",
         tuple(replace(each, read=Access.AUTHOR, write=Access.ENGINE) for each in fields),
-        help=f"The {MAX_REVISIONS} newest earlier states of each of the {singular}s.",
+        help=f"The {MAX_REVISIONS} newest revisions of each of the {singular}s.",
         editors=Rules(read=""),
         authors=Rules(read=authors),
         made_by=f"a change of one of the {singular}s",

@@ -28,7 +28,7 @@ class PlanRequired(MastheadError):
 
 
 class QuotaExceeded(errors.RateLimited):
-    message = "The plan's daily quota is used up. It starts anew at midnight UTC."
+    message = "The plan's daily quota is used up. It starts again at midnight UTC."
 
 
 class HttpsRequired(MastheadError):

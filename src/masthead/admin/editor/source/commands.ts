@@ -109,7 +109,7 @@ export const DIVIDER: Command = {
   run: (editor) => editor.chain().focus().setHorizontalRule().run(),
 };
 export const PAYWALL: Command = {
-  label: "Only for readers from here on",
+  label: "Members only from here",
   icon: "lock",
   words: "paywall members",
   run: (editor) => insertPaywall(editor),

@@ -22,6 +22,9 @@ export interface Choices {
 export function conflictView(mine: Snapshot, theirs: Theirs, settings: Setting[], choices: Choices): HTMLElement {
   const [myBlocks, theirBlocks] = [blocks(mine.content_json), blocks(theirs.content_json)];
   const [heading, what] = words(theirs);
+  // The same account in another tab is not another person.
+  const isTheirs = !theirs.is_own && !!theirs.by;
+  const other = isTheirs ? "theirs" : "the other one";
   const view = element(
     "section",
     { class: "conflict", "aria-labelledby": "conflict-title", tabindex: "-1" },
@@ -33,8 +36,8 @@ export function conflictView(mine: Snapshot, theirs: Theirs, settings: Setting[]
         "p",
         {},
         `${what}${theirs.at ? ` at ${clock(theirs.at)}` : ""} while you were writing. Saving and ` +
-          "publishing wait until you choose. Nothing is lost: theirs stays among the earlier states if you keep yours, " +
-          "and yours stays on this device for 30 days if you take theirs.",
+          `publishing wait until you choose. Nothing is lost: ${other} stays in the history if you keep yours, ` +
+          `and yours stays on this device for 30 days if you take ${other}.`,
       ),
     ),
   );
@@ -44,17 +47,17 @@ export function conflictView(mine: Snapshot, theirs: Theirs, settings: Setting[]
     head("Yours", "this browser", myBlocks, mine.fields.title ?? "", [
       button("Keep mine", choices.keepMine, "primary"),
     ]),
-    head(theirs.is_own ? "Your other one" : theirs.by ? `${theirs.by}’s` : "Theirs", "on the server", theirBlocks, theirs.title, [
-      button("Take theirs", choices.takeTheirs),
+    head(isTheirs ? `${theirs.by}’s` : "The other one", "on the server", theirBlocks, theirs.title, [
+      button(isTheirs ? "Take theirs" : "Take the other one", choices.takeTheirs),
     ]),
   );
   const titles = rows([mine.fields.title ?? ""], [theirs.title]);
-  for (const row of titles) grid.append(cell(row.mine, row.isSame, true, "yours"), cell(row.theirs, row.isSame, true, "theirs"));
+  for (const row of titles) grid.append(cell(row.mine, row.isSame, true, other), cell(row.theirs, row.isSame, true, "yours"));
   for (const { label, mine: my, theirs: their } of settings) {
     grid.append(settingCell(label, my), settingCell(label, their));
   }
   for (const row of rows(myBlocks, theirBlocks)) {
-    grid.append(cell(row.mine, row.isSame, false, "theirs"), cell(row.theirs, row.isSame, false, "yours"));
+    grid.append(cell(row.mine, row.isSame, false, other), cell(row.theirs, row.isSame, false, "yours"));
   }
   view.append(grid);
   return view;
@@ -63,9 +66,9 @@ export function conflictView(mine: Snapshot, theirs: Theirs, settings: Setting[]
 /** The heading, and what has happened. */
 function words(theirs: Theirs): [string, string] {
   if (theirs.is_published) return ["Published meanwhile", "This text was published"];
-  if (theirs.is_own) return ["Two versions of yours", "You saved this text in another tab or browser"];
-  if (!theirs.by) return ["Two versions", "This text was saved elsewhere"];
-  return ["Two people wrote at once", `${theirs.by} saved this text`];
+  if (theirs.is_own) return ["Changed in another tab", "You saved this text in another tab or browser"];
+  if (!theirs.by) return ["Changed elsewhere", "This text was changed in another tab or by someone else"];
+  return ["Changed by someone else", `${theirs.by} saved this text`];
 }
 
 function head(name: string, where: string, text: string[], title: string, actions: HTMLElement[]): HTMLElement {

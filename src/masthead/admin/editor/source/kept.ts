@@ -28,7 +28,7 @@ export interface Kept {
   /** Grows with every change on its page. */
   count: number;
   mine: Snapshot;
-  /** Fingerprints of its earlier states that the server may have without this page's knowledge. */
+  /** Fingerprints of its revisions that the server may have without this page's knowledge. */
   sent: string[];
 }
 
@@ -105,7 +105,7 @@ export interface Stored {
   content_json: unknown;
 }
 
-/** How what the server has is related to mine: the same, an earlier state of it, or another text. */
+/** How what the server has is related to mine: the same, a revision of it, or another text. */
 export function relation(stored: Stored, mine: Snapshot, sent: readonly string[]): "same" | "earlier" | "other" {
   const found = printOf(stored.title, stored.fields, stored.content_json);
   if (found === print(mine)) return "same";

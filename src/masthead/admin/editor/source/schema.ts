@@ -77,7 +77,7 @@ const Paywall = Node.create({
     const dom = document.createElement("div");
     dom.className = "paywall";
     dom.contentEditable = "false";
-    dom.append("From here on only for those who may read it");
+    dom.append("Members only from here");
     return { dom };
   },
 });

@@ -74,7 +74,7 @@ function notice(unsent: Unsent): HTMLElement {
 }
 
 function why({ outcome, reason }: Unsent): string {
-  if (outcome === "differs") return "Another version was saved meanwhile. Open it to choose between the two.";
+  if (outcome === "differs") return "It was changed in another tab or by someone else. Open it to choose between the two.";
   if (outcome === "waiting") return "The server can’t be reached. The next page tries it again.";
   return reason;
 }

@@ -252,7 +252,7 @@ export class History {
   }
 
   /** Words that are nowhere: `anywhere` counts what a browser still holds, otherwise only what is
-   * in the post, an earlier state, set aside, or shown. */
+   * in the post, a revision, set aside, or shown. */
   private async lost(anywhere = true): Promise<string[]> {
     const found = await this.world.server.words();
     for (const { browser, page } of this.seats) {

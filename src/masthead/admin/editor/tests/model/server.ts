@@ -18,7 +18,7 @@ export interface Server {
   discard(account: string, version: string): Promise<void>;
   /** A program writes a text of its own. */
   outside(words: readonly string[]): Promise<void>;
-  /** All words in the text, its working copy and its earlier states. */
+  /** All words in the text, its working copy and its revisions. */
   words(): Promise<Set<string>>;
 }
 

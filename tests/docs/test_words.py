@@ -1,0 +1,95 @@
+"""Pages, emails, messages and docs use the words of `docs/words.md`, and none that it rules out."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatch
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from tests.docs.spoken_text import PACKAGE, Spoken, in_page, in_template, of_the_product
+
+ROOT = Path(__file__).parents[2]
+WORDS = ROOT / "docs" / "words.md"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+_ROW = re.compile(r"^\| (?P<out>[^|]+) \| (?P<write>[^|]+) \| (?P<where>[^|]*) ?\|$", re.MULTILINE)
+
+
+class Rule(NamedTuple):
+    out: str
+    pattern: re.Pattern[str]
+    write: str
+    files: tuple[str, ...]
+    """Patterns of paths in the package; none: everywhere, and in the docs."""
+
+    def is_broken_by(self, spoken: Spoken) -> bool:
+        return self.concerns(spoken.file) and bool(self.pattern.search(spoken.words))
+
+    def concerns(self, file: Path) -> bool:
+        if not self.files:
+            return True
+        if not file.is_relative_to(PACKAGE):
+            return False
+        path = file.relative_to(PACKAGE).as_posix()
+        return any(fnmatch(path, each) for each in self.files)
+
+
+@cache
+def rules() -> list[Rule]:
+    _, table = WORDS.read_text().split("## Words that are not used")
+    found = []
+    for row in list(_ROW.finditer(table))[1:]:
+        files = tuple(re.findall(r"`([^`]+)`", row["where"]))
+        for out in row["out"].split(", "):
+            found.append(Rule(out, _pattern(out), row["write"].strip(), files))
+    return found
+
+
+def _pattern(out: str) -> re.Pattern[str]:
+    """Bold is a label: it is the whole text, as on a button."""
+    if out.startswith("**"):
+        return re.compile(rf"\s*…?\s*{re.escape(out.strip('*'))}\s*$")
+    words = r"\s+".join(re.escape(each) for each in out.split())
+    return re.compile(rf"(?<![\w-]){words}(?![\w-])", re.IGNORECASE)
+
+
+def broken(spoken: list[Spoken]) -> list[str]:
+    return [
+        f"{each.file.relative_to(ROOT)}:{each.line}: {rule.out!r}, write {rule.write}"
+        for each in spoken
+        for rule in rules()
+        if rule.is_broken_by(each)
+    ]
+
+
+def test_pages_emails_and_messages_use_the_words_of_the_list() -> None:
+    spoken = list(of_the_product())
+    assert len(spoken) > 4_000
+    assert broken(spoken) == []
+
+
+@pytest.mark.parametrize(
+    "page", [each for each in PAGES if each != WORDS], ids=lambda page: page.name
+)
+def test_the_docs_use_the_words_of_the_list(page: Path) -> None:
+    assert broken(list(in_page(page))) == []
+
+
+def test_every_file_that_the_list_names_is_there() -> None:
+    paths = [each.relative_to(PACKAGE).as_posix() for each in PACKAGE.rglob("*.*")]
+    named = {each for rule in rules() for each in rule.files}
+    assert named
+    assert [each for each in sorted(named) if not any(fnmatch(path, each) for path in paths)] == []
+
+
+def test_a_word_that_is_ruled_out_is_found_wherever_it_stands(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text(
+        '{# Look #}<a class="look" aria-label="Earlier states">'
+        '{{ "See it" if seen else "look" }}</a>'
+        "<p>{{ icon('eye') }}Look</p>"
+    )
+    found = [each for each in in_template(page) if any(r.is_broken_by(each) for r in rules())]
+    assert [each.words.strip() for each in found] == ["See it", "Earlier states", "…Look"]
