@@ -48,6 +48,7 @@ api_keys = Collection(
     audited="name",
     help="Keys for the public API. The key itself is not stored, only its hash.",
     indexes=(Index(("key_hash",), unique=True, across_tenants=True, skip_empty="key_hash"),),
+    called="API keys",
 )
 
 START = "mh_live_"

@@ -77,6 +77,7 @@ superusers = Collection(
     indexes=(Index(("email",), across_tenants=True),),
     audited="email",
     help="The staff of a tenant, each with a role, and platform operators (no tenant).",
+    called="staff accounts",
 )
 
 MAX_REASON = 1_000
@@ -159,4 +160,5 @@ tenants = Collection(
         Index(("slug",), unique=True, across_tenants=True),
         Index(("status", "created", "id"), across_tenants=True),
     ),
+    called="sites",
 )

@@ -61,4 +61,5 @@ import_runs = Collection(
     help="Imports and how far they have come.",
     jobs=run_jobs,
     made_by="the admin or `masthead import`",
+    called="imports",
 )

@@ -142,6 +142,7 @@ member_history = Collection(
     editors=Rules(read=""),
     made_by="a change of a member",
     indexes=(Index(("member_id", "created", "id")),),
+    called="the history of members",
 )
 
 member_mails = Collection(
@@ -182,6 +183,7 @@ member_mails = Collection(
         Index(("member_id", "created", "id")),
         Index(("mail_id",), skip_empty="mail_id"),
     ),
+    called="emails to members",
 )
 
 blog_members = Collection(
@@ -238,6 +240,7 @@ blog_members = Collection(
         Index(("newsletter", "created", "id")),
         Index(("payment_customer_id",), skip_empty="payment_customer_id"),
     ),
+    called="members",
 )
 
 

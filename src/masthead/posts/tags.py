@@ -55,6 +55,7 @@ tag_changes = Collection(
     made_by="the admin's list of tags",
     audited="tag",
     indexes=(Index(("tag",), unique=True),),
+    called="changes of tags",
 )
 
 

@@ -55,4 +55,5 @@ gdpr_requests = Collection(
     # The record of an erasure outlives the erased tenant, so there is no foreign key.
     platform_records=True,
     indexes=(Index(("status", "grace_until")), Index(("subject", "member_id"))),
+    called="requests about personal data",
 )

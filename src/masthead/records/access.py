@@ -3,6 +3,7 @@ whether the caller has the tenant that a call needs."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from functools import lru_cache
 
 from masthead import ids
@@ -18,25 +19,66 @@ from masthead.storage.database import EVERY_TENANT, Scope, scope_of
 NAME_A_TENANT = "Say which tenant: use its host name or the x-tenant-id header."
 
 
-def allow(caller: Caller, rule: str | None) -> None:
-    """Refuses where the rule is locked."""
+class Action(StrEnum):
+    """The rules of a collection, by what they are about."""
+
+    READ = "read"
+    CREATE = "create"
+    UPDATE = "update"
+    DELETE = "delete"
+
+
+def allow(caller: Caller, collection: Collection, action: Action) -> str:
+    """The rule for the action. Refuses where it is locked, and says who may do it."""
+    rule = _rule(collection, access_of(caller), action)
     if rule is not None:
-        return
+        return rule
+    refuse_guest(caller)
+    raise Forbidden(_refusal(caller, collection, action))
+
+
+def refuse_guest(caller: Caller) -> None:
     if caller.kind is Kind.GUEST:
         raise Unauthenticated
-    raise Forbidden("Only administrators can perform this action.")
+
+
+def _rule(collection: Collection, access: Access, action: Action) -> str | None:
+    rule: str | None = getattr(collection.rules_for(access), action)
+    return rule
+
+
+def _refusal(caller: Caller, collection: Collection, action: Action) -> str:
+    what = f"{_VERBS[action]} {name_of(collection)}"
+    if caller.kind not in _ROLES:
+        return f"Only the staff of the site can {what}."
+    who = "an owner"
+    if caller.kind is Kind.AUTHOR and _rule(collection, Access.EDITOR, action) is not None:
+        who = "an editor or an owner"
+    return f"{_ROLES[caller.kind]} can't {what}. Ask {who} of the site."
+
+
+def name_of(collection: Collection) -> str:
+    return collection.called or collection.name.replace("_", " ")
+
+
+_ROLES = {Kind.AUTHOR: "Authors", Kind.EDITOR: "Editors"}
+_VERBS = {
+    Action.READ: "see",
+    Action.CREATE: "add",
+    Action.UPDATE: "change",
+    Action.DELETE: "delete",
+}
 
 
 def allow_reading(caller: Caller, collection: Collection) -> Access:
-    access = access_of(caller)
-    allow(caller, collection.rules_for(access).read)
-    return access
+    allow(caller, collection, Action.READ)
+    return access_of(caller)
 
 
-def allow_record(caller: Caller, rule: str | None, record_id: str) -> None:
+def allow_record(caller: Caller, collection: Collection, action: Action, record_id: str) -> None:
     """Refuses what the rule excludes by the caller and the id alone. The query checks what depends
     on the record's other fields."""
-    allow(caller, rule)
+    rule = allow(caller, collection, action)
     if not rule:
         return
     known = {

@@ -379,6 +379,8 @@ class Collection:
     audited_state: str = "status"
     """The field whose new value the audit log tells."""
     help: str = ""
+    called: str = ""
+    """What messages call its records; empty: its name."""
 
     @cached_property
     def id(self) -> str:

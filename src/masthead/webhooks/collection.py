@@ -70,6 +70,7 @@ webhook_subscriptions = Collection(
     made_by="the admin or POST /api/v1/webhooks, which show the signing secret once",
     # The tenant's cached state says whether it has subscribers.
     is_identity=True,
+    called="webhooks",
 )
 
 webhook_deliveries = Collection(

@@ -77,6 +77,7 @@ audit_log = Collection(
         Index(("subject", "created", "id")),
         Index(("created", "id"), across_tenants=True),
     ),
+    called="the activity log",
 )
 
 

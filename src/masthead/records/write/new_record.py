@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from masthead import ids
 from masthead.caller import Caller
 from masthead.errors import Invalid, Problem
-from masthead.records.access import allow
+from masthead.records.access import Action, allow
 from masthead.records.collection import Collection, Record
 from masthead.records.read.query import access_of
 from masthead.records.write.validation import check_new
@@ -25,9 +25,8 @@ class NewRecord(NamedTuple):
 
     @classmethod
     def checked(cls, caller: Caller, collection: Collection, given: Mapping[str, Any]) -> NewRecord:
-        access = access_of(caller)
-        allow(caller, collection.rules_for(access).create)
-        return cls(chosen_id(given), *check_new(collection, given, access))
+        allow(caller, collection, Action.CREATE)
+        return cls(chosen_id(given), *check_new(collection, given, access_of(caller)))
 
     @classmethod
     def of(cls, collection: Collection, values: Mapping[str, Any]) -> NewRecord:

@@ -17,7 +17,7 @@ from masthead.caller import Caller, system
 from masthead.errors import Conflict, Forbidden, NotFound
 from masthead.ids import TenantId
 from masthead.jobs.tables import new_job
-from masthead.records.access import allow
+from masthead.records.access import Action, allow, name_of, refuse_guest
 from masthead.records.collection import (
     MEDIA,
     NOTHING_PREPARED,
@@ -56,6 +56,11 @@ from masthead.records.write.tenant_cache import UNKNOWN, CachedTenant, site_of
 from masthead.records.write.unit_events import UnitEvents
 from masthead.records.write.validation import check_changes
 from masthead.storage.database import Row, Statement, Transaction
+
+NOT_LIKE_THIS = (
+    "Nothing was changed: your account can't leave the record like this. "
+    "Ask an editor or an owner of the site."
+)
 
 
 class Unit:
@@ -192,7 +197,7 @@ class Unit:
         if not rule:
             return
         if not await self._matches_rule(collection, record["id"], rule):
-            raise Forbidden("You are not allowed to leave the record like this.")
+            raise Forbidden(NOT_LIKE_THIS)
 
     def batched_inserts(self) -> AbstractAsyncContextManager[None]:
         """New records of this block are inserted at its end, many in one round trip.
@@ -211,7 +216,7 @@ class Unit:
     ) -> Record:
         """Without a difference there is no new version and no event."""
         rule = self._rules(collection).update
-        old = await self._visible(collection, record_id, rule)
+        old = await self._visible(collection, record_id, Action.UPDATE)
         if expected_version is not None and old["version"] != expected_version:
             raise Conflict
         changes = {**check_changes(collection, given, self._access, old), **(stamped or {})}
@@ -250,9 +255,9 @@ class Unit:
         """`taken_back`: as if it had never been created, so the counts per day lose it on the day
         that they got it."""
         if not collection.owner_may_delete and not self._caller.is_platform:
-            allow(self._caller, None)
-            raise Forbidden("Only a platform operator can delete this record.")
-        old = await self._visible(collection, record_id, self._rules(collection).delete)
+            refuse_guest(self._caller)
+            raise Forbidden(f"Only an operator of the service can delete {name_of(collection)}.")
+        old = await self._visible(collection, record_id, Action.DELETE)
         if expected_version is not None and old["version"] != expected_version:
             raise Conflict
         self._refuse_if_read_only()
@@ -352,12 +357,10 @@ class Unit:
             raise Forbidden("An operator makes sites in the admin: Sites, New site.")
         return self.tenant_id
 
-    async def _visible(self, collection: Collection, record_id: str, rule: str | None) -> Record:
+    async def _visible(self, collection: Collection, record_id: str, action: Action) -> Record:
         """The record with all fields, if the rule lets the caller see it."""
-        allow(self._caller, rule)
-        if not self._caller.is_admin and not await self._matches_rule(
-            collection, record_id, rule or ""
-        ):
+        rule = allow(self._caller, collection, action)
+        if not self._caller.is_admin and not await self._matches_rule(collection, record_id, rule):
             raise NotFound
         found = await self.find(collection, {"id": record_id}, limit=1)
         if not found:

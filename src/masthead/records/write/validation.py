@@ -82,6 +82,13 @@ def check_changes(
     return changes
 
 
+_WHO = {
+    Access.MEMBER: "A member",
+    Access.AUTHOR: "The staff of the site",
+    Access.EDITOR: "An editor or an owner of the site",
+    Access.ADMIN: "An owner of the site",
+    Access.PLATFORM: "An operator of the service",
+}
 _IMMUTABLE = Problem("validation_immutable", "Can't be changed.")
 _NOT_RELATIVE = Problem("validation_invalid_modifier", "Can't be changed by + or -.")
 
@@ -100,7 +107,7 @@ class _Checker:
         current = read_current()
         if field.write is Access.ENGINE or value == current or (not value and not current):
             return False
-        raise Forbidden(f"You are not allowed to set {field.name}.")
+        raise Forbidden(f"You can't set {field.name}. {_WHO[field.write]} can.")
 
     def check(self, field: Field, value: Any, read_current: Callable[[], Any]) -> Any:
         try:

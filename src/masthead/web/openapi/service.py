@@ -34,7 +34,7 @@ others that of the public API, `{"error": {"code", "message", "details"}}`. Ever
 
 _TAGS = {
     record_store.TAG: "Records of any collection.",
-    record_store.ACCOUNTS_TAG: "Signing in as an administrator or a member.",
+    record_store.ACCOUNTS_TAG: "Signing in as staff or a member.",
     record_store.FILES_TAG: "Stored files.",
     platform.AI: "Text from an AI provider, as a stream.",
     platform.PRIVACY: "Exports and deletions of personal data.",
