@@ -386,7 +386,7 @@ class TestMail:
         page = (await owner.get(MAIL)).text
         assert "no-reply@localhost" in page
         answer = await owner.post(f"{MAIL}/test")
-        assert "Sending." in await owner.follow(answer)
+        assert "Writing." in await owner.follow(answer)
         part = answer.headers["location"].replace("?test=", "/test/")
         htmx = {"hx-request": "true"}
         assert "every 2s" in (await owner.get(part, **htmx)).text

@@ -28,7 +28,7 @@ async def test_an_invited_author_chooses_a_password_and_writes(office: Office) -
     foreign = await tenant.post(title="Not theirs")
     form = {"email": "Tobias@Example.com", "name": "Tobias Wren", "role": "author"}
     page = await owner.follow(await owner.post("/admin/staff", form))
-    assert "An invitation is on its way" in page
+    assert "An invitation for tobias@example.com was written" in page
     assert "No password yet" in page
     mail = await office.mail_to("tobias@example.com")
     assert mail["subject"] == "You are invited to site"

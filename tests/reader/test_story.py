@@ -105,7 +105,7 @@ async def joins(page: Page, site: LiveSite) -> None:
     await wall.get_by_label("E-mail", exact=True).fill(EMAIL)
     await wall.get_by_label("Also send me new stories by e-mail").check()
     await wall.get_by_role("button", name="Send me a link").click()
-    await expect(page.get_by_role("heading", level=1)).to_have_text("Look into your inbox")
+    await expect(page.get_by_role("heading", level=1)).to_have_text("The email is a file")
     await open_mailed_link(page, site, "Confirm and join")
     await expect(page.get_by_role("heading", level=1)).to_have_text(MEMBERS)
     await sees(page, MEMBERS, is_open=True)
@@ -151,7 +151,7 @@ async def comments(page: Page, site: LiveSite) -> None:
     await page.reload()
     await expect(page.get_by_text("Thank you.")).to_be_visible()
     subjects = [mail["subject"] for mail in await site.office.mails()]
-    assert any("answered" in subject for subject in subjects), subjects
+    assert any("replied" in subject for subject in subjects), subjects
 
 
 async def works_in_the_admin_too(page: Page, site: LiveSite) -> None:
@@ -192,7 +192,7 @@ async def signs_out_and_in_again(page: Page, site: LiveSite) -> None:
     await page.goto(f"{site.origin}/member/sign-in")
     await page.get_by_label("E-mail", exact=True).fill(EMAIL)
     await page.get_by_role("button", name="Sign in").click()
-    await expect(page.get_by_role("heading", level=1)).to_have_text("Look into your inbox")
+    await expect(page.get_by_role("heading", level=1)).to_have_text("The email is a file")
     await open_mailed_link(page, site, "Sign in")
     await read(page, site, MEMBERS)
     await sees(page, MEMBERS, is_open=True)

@@ -398,6 +398,8 @@ class InboxPage:
     email: str
     kind: str
     """What was asked for: `sign_up`, `sign_in` or `password`."""
+    stored: str = ""
+    """Where the email is, if the service has no mail server to send it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from masthead.admin.request import AdminRequest
 from masthead.errors import BadRequest, Invalid, MastheadError, RateLimited
 from masthead.identity.sessions import ADMIN_COOKIE, end_cookie
 from masthead.identity.tenants import superusers
+from masthead.mail.wording import where_stored
 from masthead.records.collection import Record
 from masthead.records.fields.base import FieldError
 from masthead.web.dot_segments import has_dot_segment
@@ -62,7 +63,9 @@ async def forgot(request: AdminRequest) -> Answer:
         )
     except RateLimited as error:
         return _forgot(request, typed, str(error), error)
-    return Shown("gate/forgot-sent.html", "Look into your inbox", {"email": email})
+    stored = where_stored(request.services.settings)
+    title = "The email is a file" if stored else "Check your inbox"
+    return Shown("gate/forgot-sent.html", title, {"email": email, "stored": stored})
 
 
 async def reset_form(request: AdminRequest) -> Answer:

@@ -10,6 +10,7 @@ from masthead.admin.forms import Ask, given_values, sentence_of, widgets
 from masthead.admin.request import AdminRequest
 from masthead.errors import BadRequest, Invalid, NotFound, Problem
 from masthead.identity.tenants import Role, superusers
+from masthead.mail.wording import being_sent
 from masthead.records.collection import Record
 from masthead.records.read.page import ListRequest
 
@@ -55,14 +56,14 @@ async def invite(request: AdminRequest) -> Answer:
         )
     except Invalid as error:
         return await _page(request, error.problems)
-    return Moved(ADDRESS, f"An invitation is on its way to {account['email']}.")
+    return Moved(ADDRESS, _sending(request, "An invitation", account["email"]))
 
 
 async def invite_again(request: AdminRequest, account_id: str) -> Answer:
     email = await request.services.invitations.repeat(
         request.caller, request.tenant_id, account_id, by=_name(request)
     )
-    return Moved(ADDRESS, f"Another invitation is on its way to {email}.")
+    return Moved(ADDRESS, _sending(request, "Another invitation", email))
 
 
 async def person_page(request: AdminRequest, account_id: str) -> Answer:
@@ -88,6 +89,10 @@ async def remove(request: AdminRequest, account_id: str) -> Answer:
     except BadRequest as error:
         return await _person_page(request, account, {"role": Problem("last_owner", str(error))})
     return Moved(ADDRESS, f"{account['email']} no longer has an account here.")
+
+
+def _sending(request: AdminRequest, what: str, to: str) -> str:
+    return being_sent(request.services.settings, what, to)
 
 
 def _name(request: AdminRequest) -> str:

@@ -19,6 +19,7 @@ from masthead.identity.plans import Plan
 from masthead.identity.setup import NewTenant, create_tenant
 from masthead.identity.tenants import TenantStatus, superusers, tenants
 from masthead.ids import TenantId
+from masthead.mail.wording import being_sent
 from masthead.media.collection import media
 from masthead.members.collection import blog_members
 from masthead.posts.collection import posts
@@ -140,8 +141,8 @@ async def create(request: AdminRequest) -> Answer:
     except Invalid as error:
         return _new_page(request, _own_names(error.problems), form)
     await _invite(request, made.tenant_id, made.owner_id)
-    sentence = f"{new.name} is ready. An invitation is on its way to {new.owner_email}."
-    return Moved(f"{ADDRESS}/{made.tenant_id}", sentence)
+    sent = being_sent(request.services.settings, "An invitation", new.owner_email)
+    return Moved(f"{ADDRESS}/{made.tenant_id}", f"{new.name} is ready. {sent}")
 
 
 async def tenant_page(request: AdminRequest, tenant_id: str) -> Answer:
@@ -162,7 +163,8 @@ async def save_plan(request: AdminRequest, tenant_id: str) -> Answer:
 async def invite_owner(request: AdminRequest, tenant_id: str) -> Answer:
     tenant = await found_tenant(request, tenant_id)
     email = await _invite(request, TenantId(tenant_id), tenant["owner_id"])
-    return Moved(f"{ADDRESS}/{tenant_id}", f"Another invitation is on its way to {email}.")
+    sent = being_sent(request.services.settings, "Another invitation", email)
+    return Moved(f"{ADDRESS}/{tenant_id}", sent)
 
 
 async def choose_tenant(request: AdminRequest, tenant_id: str) -> Answer:

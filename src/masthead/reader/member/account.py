@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from masthead.errors import Invalid, Problem
 from masthead.identity.accounts import new_credentials
+from masthead.mail.wording import being_sent, where_stored
 from masthead.members.collection import blog_members
 from masthead.members.email_change import new_address
 from masthead.privacy.collection import gdpr_requests
@@ -47,14 +48,17 @@ from masthead.records.fields.base import REQUIRED
 DONE = {
     "joined": "Welcome. You are a member now, and signed in.",
     "name": "Your name is saved.",
-    "email": "We have mailed a link to the new address. It counts once you confirm it there.",
     "newsletter": "That is saved.",
     "comment-mails": "That is saved.",
     "password": "Your new password is set. You are signed out everywhere else.",
-    "password_link": "We have mailed you a link. It leads to a page where you choose a password.",
     "sign_in": "That sign-in has ended.",
 }
 """What the page says after a change, by the word in its address."""
+MAILED = {
+    "email": ("A link", "the new address", "It counts once you confirm it there."),
+    "password_link": ("A link", "you", "It leads to a page where you choose a password."),
+}
+"""The same for changes that an email follows: what it holds, for whom, and what comes then."""
 
 SAME_ADDRESS = Problem("validation_values_mismatch", "Your account has this address already.")
 
@@ -79,8 +83,7 @@ class Account:
 
     @for_member
     async def page(self, request: SiteRequest, member: Record) -> Drawn:
-        notice = DONE.get(request.query.get("done", ""), "")
-        return await self._drawn(request, member, notice=notice)
+        return await self._drawn(request, member, notice=_notice(request))
 
     @for_member
     async def set_name(self, request: SiteRequest, member: Record, form: Form) -> Drawn | Moved:
@@ -160,15 +163,18 @@ class Account:
         asked, ready = await self._services.privacy.exports.begin(requester, body)
         back = Link("Back to your account", ACCOUNT)
         if ready is None:
-            text = "We collect it now, and mail you a link to it."
-            return _message(request, MessagePage("Your data", (text,), links=(back,)))
+            follows = "We are collecting it. An email with a link to it follows."
+            page = MessagePage("Your data", (follows, *_stored(request)), links=(back,))
+            return _message(request, page)
         download = self._services.privacy.links.download(asked["id"], ready.token)
         text = (
             "A file with all that the site holds about you. "
-            "The link also comes by mail, and works for seven days."
+            "The link is in an email as well, and works for seven days."
         )
         links = (Link("Download the file", download), back)
-        return _message(request, MessagePage("Your data is ready", (text,), links=links))
+        return _message(
+            request, MessagePage("Your data is ready", (text, *_stored(request)), links=links)
+        )
 
     @for_member
     async def delete_page(self, request: SiteRequest, member: Record) -> Drawn:
@@ -184,7 +190,8 @@ class Account:
         day = local_time(request, opened.request["grace_until"])
         text = (
             f"Your account and your data will be deleted on {day.day} {day:%B %Y}.",
-            "We have mailed you a link by which you can take that back until then.",
+            "Until then you can take that back, by the link in the email about it.",
+            *_stored(request),
         )
         links = (Link("Back to your account", ACCOUNT),)
         return _message(request, MessagePage("The deletion is planned", text, links=links))
@@ -288,3 +295,16 @@ async def _delete(
 def _message(request: SiteRequest, page: MessagePage) -> Drawn:
     head = Head(title=f"{page.title} · {site_of(request).name}", noindex=True)
     return Drawn("message.html", head, page)
+
+
+def _notice(request: SiteRequest) -> str:
+    done = request.query.get("done", "")
+    if done not in MAILED:
+        return DONE.get(done, "")
+    what, to, then = MAILED[done]
+    return f"{being_sent(request.services.settings, what, to)} {then}"
+
+
+def _stored(request: SiteRequest) -> tuple[str, ...]:
+    stored = where_stored(request.services.settings)
+    return (stored,) if stored else ()

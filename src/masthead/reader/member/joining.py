@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from masthead.errors import BadRequest, Forbidden
+from masthead.mail.wording import where_stored
 from masthead.members.collection import blog_members
 from masthead.members.mailed_links import CLOSED, Purpose, Wanted
 from masthead.reader.endpoint import Drawn, Form, Moved, see_other
@@ -179,7 +180,9 @@ def _forgot(request: SiteRequest, page: ForgotPage, status: int = 200) -> Drawn:
 
 
 def _inbox(request: SiteRequest, email: str, kind: str) -> Drawn:
-    return Drawn("inbox.html", _head(request, "Look into your inbox"), InboxPage(email, kind))
+    stored = where_stored(request.services.settings)
+    title = "The email is a file" if stored else "Check your inbox"
+    return Drawn("inbox.html", _head(request, title), InboxPage(email, kind, stored))
 
 
 def _message(request: SiteRequest, page: MessagePage, status: int = 200) -> Drawn:

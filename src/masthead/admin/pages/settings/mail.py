@@ -8,6 +8,7 @@ from masthead.admin.endpoint import Answer, Moved, Shown
 from masthead.admin.pages.settings.subnav import MAIL, in_settings
 from masthead.admin.request import AdminRequest
 from masthead.errors import NotFound
+from masthead.mail.wording import where_stored
 
 FAILURES = 20
 
@@ -27,6 +28,7 @@ async def mail_page(request: AdminRequest) -> Answer:
     values = {
         "sender": str(settings.mail_from),
         "host": _host(request),
+        "stored": where_stored(settings),
         "to": request.account["email"],
         "asked": "test" in request.query,
         "mark": mark,
@@ -53,7 +55,14 @@ async def test_state(request: AdminRequest, mark: str) -> Answer:
     if not request.is_fragment:
         return Moved(f"{MAIL}?test={mark}")
     to = request.account["email"]
-    values = {"trial": trial, "mark": mark, "to": to, "host": _host(request), "address": MAIL}
+    values = {
+        "trial": trial,
+        "mark": mark,
+        "to": to,
+        "host": _host(request),
+        "stored": where_stored(request.services.settings),
+        "address": MAIL,
+    }
     return Shown("settings/_trial.html", "Test mail", values, fragment="settings/_trial.html")
 
 

@@ -18,8 +18,8 @@ from masthead.webhooks.retries import RetryRun
 
 RETRIES = f"{ADDRESS}/retries"
 MAX_SELECTED = 200
-_STAYS = "stayed as it was: it is on its way already, or its webhook is off or deleted."
-_STAY = "stayed as they were: they are on their way already, or their webhook is off or deleted."
+_STAYS = "stayed as it was: it is being sent already, or its webhook is off or deleted."
+_STAY = "stayed as they were: they are being sent already, or their webhook is off or deleted."
 
 
 @dataclass(frozen=True, slots=True)
