@@ -12,6 +12,7 @@ import string
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from masthead import clock
 from masthead.caller import Caller, system
@@ -80,7 +81,9 @@ def is_well_formed(key: str) -> bool:
     return _checksum(key[:-CHECKSUM_LENGTH]) == key[-CHECKSUM_LENGTH:]
 
 
+@lru_cache(maxsize=1_024)
 def hash_key(key: str) -> str:
+    """Remembered for the keys of the moment: a program sends the same one with every call."""
     # 238 random bits: a slow hash would add nothing.
     return hashlib.sha256(key.encode()).hexdigest()
 

@@ -8,14 +8,14 @@ are ids of keys; the subject '' is all keys together.
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime
+from datetime import date, datetime
 
 import structlog
 
 from masthead.errors import StatementTimeout, Unavailable
 from masthead.identity.delayed_writes import FLUSH_SECONDS, DelayedWrites
 from masthead.records.collection import Tally
-from masthead.records.derived.daily_counts import DailyCounts, day_of
+from masthead.records.derived.daily_counts import DailyCounts
 
 API_CALLS = "api.calls"
 
@@ -25,11 +25,12 @@ log = structlog.get_logger()
 class CallCounts:
     def __init__(self, counts: DailyCounts, flush_seconds: float = FLUSH_SECONDS) -> None:
         self._counts = counts
-        self._pending: Counter[tuple[str, str, str]] = Counter()
+        self._pending: Counter[tuple[str, str, int]] = Counter()
+        """By tenant, key and day; a day's text is made when it is written, not for each call."""
         self._writes = DelayedWrites(self._write, flush_seconds)
 
     def record(self, tenant_id: str, key_id: str, now: datetime) -> None:
-        self._pending[tenant_id, key_id, day_of(now)] += 1
+        self._pending[tenant_id, key_id, now.toordinal()] += 1
         self._writes.schedule()
 
     async def flush(self) -> None:
@@ -41,7 +42,7 @@ class CallCounts:
             return
         try:
             await self._counts.add_all(
-                (tenant_id, Tally(API_CALLS, day, subject, count))
+                (tenant_id, Tally(API_CALLS, date.fromordinal(day).isoformat(), subject, count))
                 for (tenant_id, key_id, day), count in counted.items()
                 for subject in (key_id, "")
             )

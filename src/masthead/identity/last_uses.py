@@ -35,7 +35,8 @@ class LastUses:
         self._database = database
         self._table = table
         self._interval = interval
-        self._recorded: dict[tuple[str, str], datetime] = {}
+        self._recorded: dict[tuple[str, str], tuple[datetime, datetime]] = {}
+        """The last use that was taken, and until when others are not."""
         self._pending: dict[tuple[str, str], datetime] = {}
         self._writes = DelayedWrites(self._write_uses, flush_seconds)
         self._write = database.compile(_record_use(table, column))
@@ -43,11 +44,12 @@ class LastUses:
     def record(self, tenant_id: str, row_id: str, now: datetime) -> None:
         name = (tenant_id, row_id)
         recorded = self._recorded.get(name)
-        if recorded is not None and recorded <= now < recorded + self._interval:
+        if recorded is not None and recorded[0] <= now < recorded[1]:
             return
         if len(self._recorded) >= MAX_CACHED:
             self._recorded.clear()
-        self._recorded[name] = self._pending[name] = now
+        self._recorded[name] = (now, now + self._interval)
+        self._pending[name] = now
         self._writes.schedule()
 
     async def flush(self) -> None:
