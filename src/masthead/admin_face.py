@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Scope, Send
 
 from masthead.admin.endpoint import AdminPages
 from masthead.admin.environment import AdminTemplates
@@ -44,12 +44,9 @@ class AdminFace:
     ) -> None:
         self._pages = _pages(parts, identify, site, assets[0])
         own = self._pages.services.templates.assets
-        self._dispatch = Dispatch(
+        self.routes = Dispatch(
             [*admin_routes(self._pages), *assets_routes(own, *assets)], fallback=elsewhere
         )
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._dispatch(scope, receive, send)
 
     async def send_error(self, scope: Scope, send: Send, error: MastheadError) -> None:
         await self._pages.send_error(scope, send, error)

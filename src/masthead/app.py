@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
 
-from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from masthead import logs
@@ -54,22 +53,22 @@ from masthead.record_api.routes import routes as record_routes
 from masthead.schema import registry
 from masthead.site.address import site_url
 from masthead.site.v1 import routes as site_table
+from masthead.storage.disk import DiskState
 from masthead.web import pages
+from masthead.web.addressed_site import AddressedSite
 from masthead.web.assets import Assets, assets_routes
 from masthead.web.asyncapi.endpoint import event_description_routes
 from masthead.web.cache import AnswerCache
-from masthead.web.compression import Compression
-from masthead.web.cors import Cors
-from masthead.web.dispatch import Dispatch
+from masthead.web.dispatch import Dispatch, Route
 from masthead.web.errors import ErrorResponder, ErrorResponders, MethodNotAllowed
 from masthead.web.forms import FormTokens
+from masthead.web.front_door import FrontDoor
 from masthead.web.health import Health, build_revision
 from masthead.web.lazy_face import Face, LazyFace
 from masthead.web.one_address import OneAddress
 from masthead.web.openapi.endpoints import description_routes
 from masthead.web.openapi.service import service_description_routes
-from masthead.web.request_middleware import RequestMiddleware
-from masthead.web.suspension import Suspension
+from masthead.web.suspension import OpenWhileSuspended
 from masthead.web.v1.call import V1Services
 from masthead.web.v1.errors import error_responder
 from masthead.web.v1.mount import mount as mount_v1
@@ -77,11 +76,11 @@ from masthead.web.well_known import well_known_routes
 from masthead.webhooks.v1 import routes as webhook_table
 
 
-def http_app(parts: Parts) -> RequestMiddleware:
+def http_app(parts: Parts) -> FrontDoor:
     return faces(parts)[0]
 
 
-def faces(parts: Parts) -> tuple[RequestMiddleware, LazyFace]:
+def faces(parts: Parts) -> tuple[FrontDoor, LazyFace]:
     """All faces behind the front door, and the one that is not built yet."""
     services = record_store_services(parts)
     revision = build_revision(os.environ.get("SOURCE_REVISION", ""))
@@ -89,7 +88,7 @@ def faces(parts: Parts) -> tuple[RequestMiddleware, LazyFace]:
     elsewhere = OtherAddresses(site)
     assets = (Assets(PLAIN, [OUR_STATIC]), *site.services.themes.assets.values())
     admin = LazyFace(partial(_admin_face, parts, services, site, assets, elsewhere))
-    dispatch = Dispatch(
+    routes = Dispatch(
         [
             *record_routes(services),
             *description_routes(V1_TABLE, parts.settings),
@@ -111,7 +110,7 @@ def faces(parts: Parts) -> tuple[RequestMiddleware, LazyFace]:
             ),
             *reset_routes(parts.resets, site.show),
             Route("/api/health", Health(parts.database, revision, parts.records.clock)),
-            *admin.at("/admin", "/admin/{path:path}", "/assets/admin/{path:path}"),
+            *(Route(path, admin) for path in ADMIN_PATHS),
             *well_known_routes(parts.settings, parts.records.clock),
             *reader_routes(site),
             *member_page_routes(site, member_services(parts)),
@@ -121,21 +120,24 @@ def faces(parts: Parts) -> tuple[RequestMiddleware, LazyFace]:
         fallback=elsewhere,
     )
     responders = error_responders(parts.settings, admin.send_error)
-    answering = Cors(Suspension(Compression(dispatch), OPEN_WHILE_SUSPENDED))
-    return front_door(parts, answering, responders), admin
+    return front_door(parts, routes, responders), admin
 
 
 def front_door(
-    parts: Parts, answering: ASGIApp, responders: ErrorResponders | None = None
-) -> RequestMiddleware:
+    parts: Parts, routes: Dispatch, responders: ErrorResponders | None = None
+) -> FrontDoor:
     settings = parts.settings
-    return RequestMiddleware(
-        answering,
-        parts.directory,
-        settings,
-        responders or error_responders(settings),
-        parts.error_log,
-        OneAddress(settings, lambda tenant: site_url(settings, tenant.slug, tenant.custom_domain)),
+    return FrontDoor(
+        routes=routes,
+        settings=settings,
+        site=AddressedSite(parts.directory, settings),
+        one_address=OneAddress(
+            settings, lambda tenant: site_url(settings, tenant.slug, tenant.custom_domain)
+        ),
+        open_while_suspended=OpenWhileSuspended(OPEN_WHILE_SUSPENDED),
+        error_responders=responders or error_responders(settings),
+        error_log=parts.error_log,
+        disk=DiskState(),
     )
 
 
@@ -244,6 +246,8 @@ OPEN_WHILE_SUSPENDED = (
 )
 """What a suspended site still answers, see `web/suspension.py`."""
 
+ADMIN_PATHS = ("/admin", "/admin/{path:path}", "/assets/admin/{path:path}")
+
 V1_TABLE = (
     *post_table,
     *media_table,
@@ -308,7 +312,7 @@ class Service:
         self._settings = settings
         self._with_worker = with_worker
         self._parts: Parts | None = None
-        self._http: RequestMiddleware | None = None
+        self._http: FrontDoor | None = None
         self._admin: LazyFace | None = None
         self._worker: Background | None = None
         self._worker_task: asyncio.Task[None] | None = None

@@ -15,7 +15,6 @@ from typing import Any, cast
 import httpx
 import pytest
 from lxml import html
-from starlette.routing import Match, Route
 from tests.admin.every_page import SAMPLES, EveryPage, Sample, Windows, every_page
 from tests.browser import Browser, needs_chromium
 from tests.clients.node import HERE as CLIENTS
@@ -24,6 +23,7 @@ from tests.looks import accessibility, reached_by_tab, sideways, skip_link
 
 from masthead.admin.endpoint import AdminPages
 from masthead.admin.routes import admin_routes
+from masthead.web.dispatch import Route
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("every_page")]
 
@@ -59,8 +59,8 @@ def routes() -> list[Route]:
 
 
 def route_of(path: str) -> Route:
-    scope = {"type": "http", "method": "GET", "path": path.partition("?")[0]}
-    return next(each for each in routes() if each.matches(scope)[0] is Match.FULL)
+    path = path.partition("?")[0]
+    return next(each for each in routes() if each.match(path) is not None)
 
 
 async def test_every_page_has_a_sample(pages: EveryPage) -> None:

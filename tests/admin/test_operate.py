@@ -263,11 +263,14 @@ async def test_these_pages_are_for_operators(tenant: TenantWorld, path: str) -> 
 async def test_the_front_door_stores_what_it_answers_with_500(app: World) -> None:
     """A real request that fails by a fault."""
     from masthead.app import front_door
+    from masthead.web.dispatch import Dispatch
 
     async def broken(*_: Any) -> None:
         raise ZeroDivisionError
 
-    answer = await app.client(app=front_door(app.parts, broken)).get("/api/v1/posts?secret=1")
+    answer = await app.client(app=front_door(app.parts, Dispatch([], broken))).get(
+        "/api/v1/posts?secret=1"
+    )
     assert answer.status_code == 500
     await app.parts.error_log.flush()
     stored = await app.parts.error_log.find(answer.headers["x-request-id"])

@@ -11,13 +11,12 @@ from PIL import Image
 from starlette.types import Receive, Scope, Send
 from tests.reader.samples import PAGES
 from tests.served import serving
+from tests.web.routed import routed
 
 from masthead.errors import NotFound
 from masthead.reader.themes import Themes
 from masthead.web.answers import send_bytes
 from masthead.web.assets import assets_routes, content_policy
-from masthead.web.compression import Compression
-from masthead.web.dispatch import Dispatch
 
 
 class SampleSite:
@@ -25,15 +24,10 @@ class SampleSite:
         self.themes = Themes(None)
         self.origin = ""
         self._pictures = pictures
-        self._app = Compression(Dispatch(assets_routes(*self.themes.assets.values()), self._other))
+        self._app = routed(assets_routes(*self.themes.assets.values()), self._other)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            return
-        try:
-            await self._app(scope, receive, send)
-        except NotFound:
-            await send_bytes(send, 404, b"", [])
+        await self._app(scope, receive, send)
 
     async def _other(self, scope: Scope, _receive: Receive, send: Send) -> None:
         path = scope["path"].lstrip("/")

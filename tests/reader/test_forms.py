@@ -7,7 +7,6 @@ from typing import Any
 
 import httpx
 import pytest
-from starlette.routing import Route
 from tests.reader.samples import PAGES
 from tests.world import Account, TenantWorld, World
 
@@ -17,7 +16,7 @@ from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE
 from masthead.reader.endpoint import Drawn, Form, Moved, see_other
 from masthead.reader.request import SiteRequest
 from masthead.reader.views import ErrorPage, Head
-from masthead.web.dispatch import Dispatch
+from masthead.web.dispatch import Dispatch, Route
 
 OWN = {"sec-fetch-site": "same-origin"}
 

@@ -11,6 +11,7 @@ from tests.v1.keys import key_client
 from tests.world import World, open_world
 
 from masthead.app import front_door
+from masthead.web.dispatch import Dispatch
 
 POSTS = "/api/v1/posts"
 PRO_PER_MINUTE = 30
@@ -37,7 +38,7 @@ async def failed(app: World) -> str:
     async def broken(_scope: Scope, _receive: Receive, _send: Send) -> None:
         raise RuntimeError
 
-    answer = await app.client(app=front_door(app.parts, broken)).get(POSTS)
+    answer = await app.client(app=front_door(app.parts, Dispatch([], broken))).get(POSTS)
     assert answer.status_code == 500
     return str(answer.json()["error"]["code"])
 

@@ -9,14 +9,11 @@ from pathlib import Path
 
 import httpx
 import pytest
-from starlette.types import Receive, Scope, Send
 from structlog.testing import capture_logs
+from tests.web.routed import routed
 
-from masthead.errors import NotFound
-from masthead.web.answers import send_bytes
 from masthead.web.assets import Assets, UnknownAsset, assets_routes, content_policy
-from masthead.web.compression import MIN_BYTES, Compression
-from masthead.web.dispatch import Dispatch
+from masthead.web.compression import MIN_BYTES
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -36,17 +33,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def client(*groups: Assets) -> httpx.AsyncClient:
-    async def nothing(scope: Scope, receive: Receive, send: Send) -> None:
-        raise NotFound
-
-    inner = Compression(Dispatch(assets_routes(*groups), nothing))
-
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await inner(scope, receive, send)
-        except NotFound:
-            await send_bytes(send, 404, b"", [])
-
+    app = routed(assets_routes(*groups))
     transport = httpx.ASGITransport(app)
     return httpx.AsyncClient(transport=transport, base_url="http://blog.example.com")
 

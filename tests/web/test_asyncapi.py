@@ -9,10 +9,10 @@ from typing import Any
 
 import httpx
 import pytest
-from starlette.applications import Starlette
 from tests.cli.commands import call
 from tests.clients.node import HERE, run_node
 from tests.events.described import DOCUMENT, SCHEMAS, check_delivery, validate
+from tests.web.routed import routed
 
 from masthead.config.settings import Settings
 from masthead.events.names import EVENT_NAMES
@@ -63,7 +63,7 @@ def test_every_fact_is_described() -> None:
 
 async def test_is_served_without_a_key() -> None:
     settings = Settings.from_environ({"MASTHEAD_BASE_URL": "https://example.com"})
-    app = Starlette(routes=event_description_routes(registry, settings))
+    app = routed(event_description_routes(registry, settings))
     async with httpx.AsyncClient(
         transport=httpx.ASGITransport(app), base_url="https://example.com"
     ) as client:

@@ -11,7 +11,8 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 from tests.world import TenantWorld
 
-from masthead.web.compression import MAX_INLINE_BYTES, MIN_BYTES, Compression, chosen_encoding
+from masthead.web.compression import MAX_INLINE_BYTES, MIN_BYTES, chosen_encoding
+from masthead.web.sending import Sending
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -49,7 +50,7 @@ async def sent_by(app: Answers, accepted: str | None) -> list[Message]:
 
     headers = [] if accepted is None else [(b"accept-encoding", accepted.encode())]
     scope = {"type": "http", "method": "GET", "path": "/", "headers": headers}
-    await Compression(app)(scope, receive, send)
+    await app(scope, receive, Sending(scope, send).send)
     return messages
 
 
@@ -85,10 +86,11 @@ def test_the_clients_weights_decide(accepted: str, chosen: str | None) -> None:
 
 
 async def test_gzip_and_zstd_decode_to_the_same_bytes() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await Answers(LONG)(scope, receive, Sending(scope, send).send)
+
     for encoding in ("gzip", "zstd"):
-        client = httpx.AsyncClient(
-            transport=httpx.ASGITransport(Compression(Answers(LONG))), base_url="http://localhost"
-        )
+        client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost")
         async with client.stream("GET", "/", headers={"accept-encoding": encoding}) as answer:
             raw = b"".join([part async for part in answer.aiter_raw()])
         assert answer.headers["content-encoding"] == encoding

@@ -7,19 +7,24 @@ import threading
 
 import httpx
 from starlette.types import Receive, Scope, Send
+from tests.web.routed import routed
 
 from masthead.errors import MastheadError, NotFound
 from masthead.web.answers import send_bytes
-from masthead.web.dispatch import Dispatch
+from masthead.web.dispatch import Dispatch, Route
 from masthead.web.lazy_face import LazyFace
 
 
 class Greeting:
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await send_bytes(send, 200, scope["path"].encode(), [])
+    def __init__(self) -> None:
+        self.routes = Dispatch([], greet)
 
     async def send_error(self, scope: Scope, send: Send, error: MastheadError) -> None:
         await send_bytes(send, 404, str(error).encode(), [])
+
+
+async def greet(scope: Scope, _receive: Receive, send: Send) -> None:
+    await send_bytes(send, 200, scope["path"].encode(), [])
 
 
 async def test_concurrent_requests_wait_for_one_build_beside_the_event_loop() -> None:
@@ -30,7 +35,8 @@ async def test_concurrent_requests_wait_for_one_build_beside_the_event_loop() ->
         return Greeting()
 
     face = LazyFace(build)
-    app = Dispatch(face.at("/hello", "/hello/{path:path}"), fallback=Greeting())
+    paths = ("/hello", "/hello/{path:path}")
+    app = routed([Route(path, face) for path in paths], greet)
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url="http://example.com") as http:
         assert (await http.get("/elsewhere")).text == "/elsewhere"

@@ -9,7 +9,7 @@ import httpx
 import jsonschema_rs
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
-from starlette.applications import Starlette
+from tests.web.routed import routed
 
 from masthead.app import V1_TABLE
 from masthead.cli.main import main
@@ -224,7 +224,7 @@ def test_paging_parameters_say_their_limits() -> None:
 
 
 def visitor() -> httpx.AsyncClient:
-    app = Starlette(routes=description_routes(V1_TABLE, SETTINGS))
+    app = routed(description_routes(V1_TABLE, SETTINGS))
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost")
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from starlette.routing import Route
-
 from masthead.admin.calls import ExportUpload, ScriptCall, UploadCall
 from masthead.admin.endpoint import AdminPages, Answer, Handler, Moved, Shown, Who
 from masthead.admin.pages import (
@@ -55,6 +53,7 @@ from masthead.admin.request import AdminRequest
 from masthead.admin.sizes import largest_import
 from masthead.errors import NotFound
 from masthead.password_reset.resets import ADMIN_PATH
+from masthead.web.dispatch import Route
 
 
 def admin_routes(pages: AdminPages) -> list[Route]:

@@ -23,9 +23,8 @@ DONE = b"data: [DONE]\n\n"
 
 
 class EventStream:
-    def __init__(self, send: Send, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
+    def __init__(self, send: Send) -> None:
         self._send = send
-        self._headers = [*HEADERS, *headers]
         self._time = asyncio.get_running_loop().time
         self._sending = asyncio.Lock()
         """Held while the client has not received what was sent."""
@@ -37,7 +36,7 @@ class EventStream:
 
     async def open(self) -> None:
         self._last_sent = self._time()
-        await self._send({"type": "http.response.start", "status": 200, "headers": self._headers})
+        await self._send({"type": "http.response.start", "status": 200, "headers": HEADERS})
 
     async def texts(self, texts: Iterable[str]) -> None:
         """Sends the texts together. Returns when the client has received them."""

@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from masthead.ai.accounts import AiUnavailable, SiteAi, destination_of, site_ai, used_by
@@ -23,6 +22,7 @@ from masthead.ids import TenantId
 from masthead.records.engine import Records
 from masthead.web.answers import header
 from masthead.web.bodies import SMALL_FORM_VALUES, decode_json_object, read_body
+from masthead.web.dispatch import Route
 from masthead.web.errors import MethodNotAllowed
 from masthead.web.request_context import request_context
 
@@ -42,7 +42,7 @@ class AiServices:
 
 
 def ai_routes(services: AiServices) -> list[Route]:
-    return [Route(f"{PREFIX}generate", _Generate(services), include_in_schema=False)]
+    return [Route(f"{PREFIX}generate", _Generate(services))]
 
 
 class _Generate:
@@ -59,7 +59,7 @@ class _Generate:
         if used_by(site.used_by, site.has_key, services.settings) is AiFor.STAFF:
             _refuse_others(await services.identify(scope))
         await services.limits.admit(context.address, context.tenant_id, site)
-        answer = EventStream(send, scope.get("masthead.headers", ()))
+        answer = EventStream(send)
         try:
             destination = destination_of(site, services.settings)
         except AiUnavailable as error:

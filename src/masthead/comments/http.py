@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from starlette.routing import Route
-
 from masthead.caller import system
 from masthead.comments.collection import APPROVED, PENDING, comments
 from masthead.comments.mail_links import (
@@ -22,6 +20,7 @@ from masthead.members.http import BAD_LINK, Answer, MailedLink, link_page
 from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.site.address import Site, Sites
+from masthead.web.dispatch import Route
 from masthead.web.pages import Page, ShowPage
 
 ACCOUNTS = {each.name: each for each in (blog_members, superusers)}

@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Protocol
 from urllib.parse import parse_qsl
 
-from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from masthead import ids
@@ -20,6 +19,7 @@ from masthead.media.upload import UploadServices, file_field
 from masthead.records.collection import Collection, Record
 from masthead.records.write.unit import file_key
 from masthead.web.answers import RawHeaders, send_empty
+from masthead.web.dispatch import Route
 from masthead.web.files import CACHE_FOR_A_MONTH, CACHE_FOR_A_YEAR, serve_object
 from masthead.web.request_context import request_context
 
@@ -42,8 +42,8 @@ class FileServices(UploadServices, Protocol):
 def media_routes(services: FileServices) -> list[Route]:
     """A media item's `url`, and its copies."""
     return [
-        Route("/media/{id}/{name}", _MediaFile(services), include_in_schema=False),
-        Route("/media/{id}/{name}/{copy}", _MediaCopy(services), include_in_schema=False),
+        Route("/media/{id}/{name}", _MediaFile(services)),
+        Route("/media/{id}/{name}/{copy}", _MediaCopy(services)),
     ]
 
 

@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from urllib.parse import parse_qs
 
-from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from masthead.errors import BadRequest, NotFound
@@ -19,6 +18,7 @@ from masthead.members.email_change import EmailChanges
 from masthead.members.unsubscribe import Unsubscribe
 from masthead.site.address import Site, Sites
 from masthead.web.bodies import read_small_form
+from masthead.web.dispatch import Route
 from masthead.web.pages import Page, ShowPage
 from masthead.web.request_context import request_context
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from functools import partial
 from urllib.parse import parse_qs
 
-from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from masthead.errors import BadRequest, Invalid, NotFound
@@ -18,6 +17,7 @@ from masthead.password_reset.resets import MEMBER_PATH, PasswordResets
 from masthead.records.collection import Collection, Record
 from masthead.site.address import Site
 from masthead.web.bodies import SMALL_FORM_BYTES, read_small_form
+from masthead.web.dispatch import Route
 from masthead.web.pages import Input, Page, ShowPage
 from masthead.web.request_context import request_context
 

@@ -10,7 +10,6 @@ import re
 from datetime import datetime, timedelta
 
 import structlog
-from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from masthead import clock
@@ -28,6 +27,7 @@ from masthead.records.engine import Records
 from masthead.site.collection import site_settings
 from masthead.web.answers import header, send_json
 from masthead.web.bodies import read_body
+from masthead.web.dispatch import Route
 from masthead.web.errors import MethodNotAllowed
 from masthead.web.request_context import request_context
 

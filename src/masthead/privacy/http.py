@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from urllib.parse import parse_qs
 
 import msgspec
-from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from masthead import clock
@@ -32,6 +31,7 @@ from masthead.storage.objects import ObjectStore
 from masthead.web import pages
 from masthead.web.answers import header, send_json
 from masthead.web.bodies import SMALL_FORM_VALUES, decode_json_object, read_small_form
+from masthead.web.dispatch import Route
 from masthead.web.errors import MethodNotAllowed
 from masthead.web.files import CACHE_PRIVATELY, serve_object
 from masthead.web.pages import Page, send_page, wants_html

@@ -11,7 +11,6 @@ import hmac
 import re
 from functools import lru_cache
 
-from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from masthead.config.keyring import KeyRing
@@ -19,6 +18,7 @@ from masthead.errors import NotFound
 from masthead.reader.accent import style_sheet
 from masthead.web.answers import send_bytes
 from masthead.web.assets import IMMUTABLE, PREFIX
+from masthead.web.dispatch import Route
 
 _NAME = re.compile(r"accent-([0-9a-f]{3}|[0-9a-f]{6})-([0-9a-f]{16})\.css", re.ASCII)
 _PURPOSE = "accent-styles"
@@ -37,7 +37,7 @@ class AccentStyles:
         return f"{PREFIX}site/accent-{digits}-{mark}.css"
 
     def routes(self) -> list[Route]:
-        return [Route(PREFIX + "site/{name}", _Endpoint(self._keyring), include_in_schema=False)]
+        return [Route(PREFIX + "site/{name}", _Endpoint(self._keyring))]
 
 
 class _Endpoint:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from masthead.errors import NotFound
@@ -20,6 +19,7 @@ from masthead.reader.pages.share import EMBEDDING, oembed, share_picture
 from masthead.reader.pages.texts import post, text_page
 from masthead.reader.redirects import PLAIN_ADDRESSES
 from masthead.reader.request import SiteRequest
+from masthead.web.dispatch import Route
 from masthead.web.errors import unknown_path
 
 

@@ -30,12 +30,12 @@ TABLE: tuple[tuple[type[MastheadError], int, str], ...] = (
 )
 
 
-async def send_error(scope: Scope, send: Send, error: MastheadError) -> None:
+async def send_error(_scope: Scope, send: Send, error: MastheadError) -> None:
     status, code = next(
         ((status, code) for kind, status, code in TABLE if isinstance(error, kind)),
         (500, "internal_error"),
     )
-    headers = [NO_STORE, *scope.get("masthead.headers", ()), *retry_after(status, error)]
+    headers = [NO_STORE, *retry_after(status, error)]
     body = {"status": status, "code": code, "message": str(error), "data": _data(error)}
     await send_json(send, status, body, headers)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from starlette.routing import Route
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from masthead.errors import NotFound
 from masthead.record_api import files, records, sign_in
@@ -15,7 +14,8 @@ from masthead.record_api.call import (
     identify,
     refuse_if_suspended,
 )
-from masthead.web.answers import RawHeaders, send_empty
+from masthead.web.answers import send_empty
+from masthead.web.dispatch import Route
 
 Handler = Callable[[Call], Awaitable[None]]
 
@@ -54,13 +54,13 @@ def routes(services: RecordStoreServices) -> list[Route]:
 
 
 def _route(services: RecordStoreServices, path: str, **handlers: Handler) -> Route:
-    return Route(path, _Endpoint(services, handlers), include_in_schema=False)
+    return Route(path, _Endpoint(services, handlers))
 
 
 def _account(services: RecordStoreServices, path: str, **handlers: Handler) -> Route:
     """Signing in: also at a suspended site, whose people may ask for their data."""
     endpoint = _Endpoint(services, handlers, while_suspended=True)
-    return Route(path, endpoint, include_in_schema=False)
+    return Route(path, endpoint)
 
 
 class _Endpoint:
@@ -79,8 +79,6 @@ class _Endpoint:
         self._allowed = ", ".join((*handlers, "OPTIONS")).encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if added := scope.get("masthead.headers"):
-            send = _with_headers(send, added)
         handler = self._handlers.get(scope["method"])
         if handler is None:
             if scope["method"] == "OPTIONS":
@@ -92,14 +90,3 @@ class _Endpoint:
         if not self._while_suspended:
             await refuse_if_suspended(self._services, scope, caller)
         await handler(Call(self._services, scope, receive, send, caller))
-
-
-def _with_headers(send: Send, added: RawHeaders) -> Send:
-    """Adds the CORS headers."""
-
-    async def sending(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            message["headers"] = [*message["headers"], *added]
-        await send(message)
-
-    return sending

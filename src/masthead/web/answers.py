@@ -1,17 +1,38 @@
-"""Sends responses: bytes and headers directly to ASGI, without a response object."""
+"""Responses: whole ones as values that the front door sends, others message by message to ASGI."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
-from starlette.types import Scope, Send
+from starlette.types import Receive, Scope, Send
 
 RawHeaders = list[tuple[bytes, bytes]]
 
 _encoder = msgspec.json.Encoder()
 JSON = (b"content-type", b"application/json")
+
+
+@dataclass(slots=True)
+class Answer:
+    """A whole response. Its length and what all responses have are added when it is sent."""
+
+    status: int
+    body: bytes = b""
+    headers: RawHeaders = field(default_factory=list)
+
+
+class Endpoint:
+    """An endpoint whose answers are values. Others are ASGI applications."""
+
+    async def answer(self, scope: Scope, receive: Receive) -> Answer:
+        raise NotImplementedError
+
+
+def json_answer(status: int, value: Any, headers: Iterable[tuple[bytes, bytes]] = ()) -> Answer:
+    return Answer(status, _encoder.encode(value), [JSON, *headers])
 
 
 def encode(value: Any) -> bytes:

@@ -18,12 +18,12 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 import structlog
-from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from masthead.errors import NotFound
 from masthead.web.answers import RawHeaders, header_list, send_bytes
 from masthead.web.compression import MAX_INLINE_BYTES, MIN_BYTES, chosen_encoding
+from masthead.web.dispatch import Route
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -132,7 +132,7 @@ class Assets:
 def assets_routes(*groups: Assets) -> list[Route]:
     """Answers every address below `/assets/`. A route for one of them comes before this one."""
     files = {url: file for group in groups for url, file in group.files.items()}
-    return [Route(PREFIX + "{path:path}", _Endpoint(files), include_in_schema=False)]
+    return [Route(PREFIX + "{path:path}", _Endpoint(files))]
 
 
 def content_policy(origin: str, *, frame_ancestors: str = "'none'") -> str:

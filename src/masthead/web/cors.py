@@ -1,18 +1,17 @@
-"""CORS middleware: the tenant's listed origins may call the API from a browser.
+"""CORS: the tenant's listed origins may call the API from a browser.
 
-It runs inside the request middleware, because it needs the tenant. A preflight has no key, so pages
-call the tenant's own host rather than the service's. Credentials are never allowed: a page of
-another origin sends a key or a token, never a cookie.
+A preflight has no key, so pages call the tenant's own host rather than the service's. Credentials
+are never allowed: a page of another origin sends a key or a token, never a cookie.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Scope
 
-from masthead.web.answers import RawHeaders, header, send_empty
-from masthead.web.request_context import request_context
+from masthead.web.answers import Answer, RawHeaders, header
+from masthead.web.request_context import RequestContext
 from masthead.web.v1.routes import PREFIX as V1
 
 METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE"
@@ -45,28 +44,21 @@ _EXPOSED = (b"access-control-expose-headers", ", ".join(EXPOSED_HEADERS).encode(
 _VARY = (b"vary", b"Origin")
 
 
-class Cors:
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not scope["path"].startswith(PREFIXES):
-            await self._app(scope, receive, send)
-            return
-        tenant = request_context(scope).tenant
-        listed = tenant.cors_origins if tenant else ()
-        if listed:
-            allowed = allowed_origin(header(scope, b"origin"), listed)
-            added: RawHeaders = [] if ANY in listed else [_VARY]
-            if allowed:
-                added.append((b"access-control-allow-origin", allowed.encode("latin-1")))
-                if _is_preflight(scope):
-                    await send_empty(send, 204, [*added, *_PREFLIGHT])
-                    return
-                added.append(_EXPOSED)
-            # Sent with the handler's response, or with the middleware's error response.
-            scope["masthead.headers"] = added
-        await self._app(scope, receive, send)
+def allow_origin(scope: Scope, context: RequestContext) -> Answer | None:
+    """Adds the headers of the response, or returns the answer to a preflight."""
+    listed = context.tenant.cors_origins if context.tenant else ()
+    if not listed or not scope["path"].startswith(PREFIXES):
+        return None
+    if ANY not in listed:
+        context.added.append(_VARY)
+    allowed = allowed_origin(header(scope, b"origin"), listed)
+    if allowed is None:
+        return None
+    context.added.append((b"access-control-allow-origin", allowed.encode("latin-1")))
+    if _is_preflight(scope):
+        return Answer(204, headers=_PREFLIGHT)
+    context.added.append(_EXPOSED)
+    return None
 
 
 def allowed_origin(origin: str | None, listed: Iterable[str]) -> str | None:

@@ -4,31 +4,33 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import Scope, Send
 
 from masthead.errors import MastheadError
 
+if TYPE_CHECKING:
+    from masthead.web.dispatch import Dispatch
+
 
 class Face(Protocol):
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
+    @property
+    def routes(self) -> Dispatch: ...
 
     async def send_error(self, scope: Scope, send: Send, error: MastheadError) -> None: ...
 
 
 class LazyFace:
-    """`build` runs in a thread, because it takes some tenths of a second: the event loop answers
-    other requests meanwhile, and those to this face wait."""
+    """The endpoint of all paths that the face has routes for: the front door asks it for theirs.
+
+    `build` runs in a thread, because it takes some tenths of a second: the event loop answers other
+    requests meanwhile, and those to this face wait."""
 
     def __init__(self, build: Callable[[], Face]) -> None:
         self._build = build
         self._face: Face | None = None
         self._building = asyncio.Lock()
-
-    def at(self, *paths: str) -> list[Route]:
-        return [Route(path, self) for path in paths]
 
     async def load(self) -> Face:
         if self._face is None:
@@ -36,9 +38,6 @@ class LazyFace:
                 if self._face is None:
                     self._face = await asyncio.to_thread(self._build)
         return self._face
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await (await self.load())(scope, receive, send)
 
     async def send_error(self, scope: Scope, send: Send, error: MastheadError) -> None:
         await (await self.load()).send_error(scope, send, error)

@@ -1,13 +1,14 @@
-"""What the request middleware knows of a request: tenant, client address and request id."""
+"""What the front door knows of a request: tenant, client address and request id."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from starlette.types import Scope
 
 from masthead.identity.directory import Tenant
 from masthead.ids import TenantId
+from masthead.web.answers import RawHeaders
 
 
 @dataclass(slots=True)
@@ -18,6 +19,8 @@ class RequestContext:
     address: str
     """The client's IP address, behind trusted proxies too."""
     is_https: bool
+    added: RawHeaders = field(default_factory=list)
+    """Headers that its response gets, whatever it is."""
     key_id: str = ""
     """Of the valid API key, for the access log."""
 

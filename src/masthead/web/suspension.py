@@ -8,26 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from starlette.types import ASGIApp, Receive, Scope, Send
-
 from masthead.errors import SiteSuspended
-from masthead.web.request_context import request_context
+from masthead.identity.directory import Tenant
 
 
-class Suspension:
-    """Closed unless named: `open_paths` are those that a suspended site answers, each with all
-    below it."""
+class OpenWhileSuspended:
+    """Closed unless named: `paths` are those that a suspended site answers, each with all below
+    it."""
 
-    def __init__(self, app: ASGIApp, open_paths: Iterable[str]) -> None:
-        self._app = app
-        self._exact = frozenset(open_paths)
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._exact = frozenset(paths)
         self._below = tuple(f"{each.removesuffix('/')}/" for each in self._exact)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        tenant = request_context(scope).tenant if scope["type"] == "http" else None
-        if tenant is not None and tenant.is_suspended and not self._is_open(scope["path"]):
+    def check(self, path: str, tenant: Tenant | None) -> None:
+        if tenant is None or not tenant.is_suspended:
+            return
+        if path not in self._exact and not path.startswith(self._below):
             raise SiteSuspended
-        await self._app(scope, receive, send)
-
-    def _is_open(self, path: str) -> bool:
-        return path in self._exact or path.startswith(self._below)

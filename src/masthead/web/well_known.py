@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from masthead import clock
 from masthead.config.settings import Settings
 from masthead.errors import NotFound
 from masthead.web.answers import RawHeaders, send_bytes, send_empty
+from masthead.web.dispatch import Route
 
 VALID_FOR = timedelta(days=180)
 """The format wants a date less than a year ahead."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from starlette.routing import Route
-
 from masthead.members import mailed_links
 from masthead.reader.endpoint import SitePages
 from masthead.reader.member.account import Account
@@ -16,6 +14,7 @@ from masthead.reader.member.services import (
     SIGN_UP,
     MemberServices,
 )
+from masthead.web.dispatch import Route
 
 
 def member_page_routes(pages: SitePages, services: MemberServices) -> list[Route]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from starlette.routing import Route as Mounted
-
 from masthead.config.settings import Settings
 from masthead.records.collection import Registry
 from masthead.web.answers import encode
 from masthead.web.asyncapi.document import build_document
+from masthead.web.dispatch import Route as Mounted
 from masthead.web.openapi.endpoints import StaticResponse
 from masthead.web.v1.routes import PREFIX
 

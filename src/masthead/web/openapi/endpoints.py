@@ -9,11 +9,11 @@ from functools import lru_cache
 from pathlib import Path
 
 import msgspec
-from starlette.routing import Route as Mounted
 from starlette.types import Receive, Scope, Send
 
 from masthead.config.settings import Settings
 from masthead.web.answers import RawHeaders, encode, header, send_bytes, send_empty
+from masthead.web.dispatch import Route as Mounted
 from masthead.web.errors import MethodNotAllowed
 from masthead.web.etags import is_unchanged
 from masthead.web.openapi.public_api import build_document
@@ -80,7 +80,7 @@ class StaticResponse:
             body = await asyncio.to_thread(self._make)
             self._made = body, b'"%s"' % hashlib.sha256(body).hexdigest()[:16].encode()
         body, tag = self._made
-        headers = [(b"etag", tag), *self._headers, *scope.get("masthead.headers", ())]
+        headers = [(b"etag", tag), *self._headers]
         if is_unchanged(header(scope, b"if-none-match"), tag):
             await send_empty(send, 304, headers)
         else:

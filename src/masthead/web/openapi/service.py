@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from starlette.routing import Route as Mounted
-
 from masthead.config.settings import Settings
 from masthead.records.collection import Registry
 from masthead.web.answers import encode
+from masthead.web.dispatch import Route as Mounted
 from masthead.web.openapi import platform, record_store
 from masthead.web.openapi.answers import error_code_schema, error_schema
 from masthead.web.openapi.endpoints import StaticResponse

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Scope
 
 from masthead import errors
 from masthead.errors import BadRequest, SiteSuspended, Unauthenticated
@@ -19,12 +19,13 @@ from masthead.limits.sliding_window import Decision
 from masthead.records.fields.file import File
 from masthead.records.read.page import Page
 from masthead.web.answers import (
+    JSON,
+    Answer,
+    Endpoint,
     RawHeaders,
     encode,
     header,
     header_list,
-    send_bytes,
-    send_empty,
 )
 from masthead.web.bodies import json_object, read_body
 from masthead.web.cache import AnswerCache
@@ -41,7 +42,6 @@ from masthead.web.v1.errors import (
 )
 from masthead.web.v1.idempotency import (
     MAX_LENGTH,
-    Answer,
     Idempotency,
     fingerprint_of,
     subject_of,
@@ -51,11 +51,10 @@ from masthead.web.v1.routes import Route, Shape
 
 MAX_JSON_BYTES = 8 * 1024 * 1024
 
-_JSON = (b"content-type", b"application/json")
 _PRIVATE = (b"cache-control", b"private, no-cache")
 
 
-class Endpoint:
+class V1Endpoint(Endpoint):
     """One path of the API with its methods."""
 
     def __init__(
@@ -75,10 +74,8 @@ class Endpoint:
         self._idempotency = idempotency
         self._cache = cache
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        # Middleware may have added headers already.
-        headers: RawHeaders = scope.setdefault("masthead.headers", [])
-        key = await self._admit(scope, headers)
+    async def answer(self, scope: Scope, receive: Receive) -> Answer:
+        key = await self._admit(scope)
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         route = self._routes.get(method)
         if route is None:
@@ -86,11 +83,10 @@ class Endpoint:
         if route.scope not in key.scopes:
             raise InvalidScope(f"This key lacks the scope {route.scope}. Use a key that has it.")
         if route.is_cacheable:
-            await self._read(route, key, scope, receive, send, headers)
-        else:
-            await self._change(route, key, scope, receive, send, headers)
+            return await self._read(route, key, scope, receive)
+        return await self._change(route, key, scope, receive)
 
-    async def _admit(self, scope: Scope, headers: RawHeaders) -> ApiKey:
+    async def _admit(self, scope: Scope) -> ApiKey:
         context = request_context(scope)
         if self._services.settings.require_https and not context.is_https:
             raise HttpsRequired
@@ -103,7 +99,8 @@ class Endpoint:
         if not key.tenant.plan.has_api:
             raise PlanRequired
         decision = await self._limiter.admit(key.id, key.tenant)
-        headers.extend(_limit_headers(decision))
+        # Also of a refusal.
+        context.added.extend(_limit_headers(decision))
         if not decision.allowed:
             raise _refusal(decision)
         return key
@@ -119,15 +116,7 @@ class Endpoint:
             )
         return key
 
-    async def _read(
-        self,
-        route: Route,
-        key: ApiKey,
-        scope: Scope,
-        receive: Receive,
-        send: Send,
-        headers: RawHeaders,
-    ) -> None:
+    async def _read(self, route: Route, key: ApiKey, scope: Scope, receive: Receive) -> Answer:
         """GETs: from the cache while the tenant's version is unchanged; 304 if the ETag matches."""
         cache_key = (key.tenant.id, scope["path"], scope["query_string"])
         cached = await self._cache.get(cache_key)
@@ -136,15 +125,12 @@ class Endpoint:
             call = self._call(route, key, scope, receive, {})
             body, tag, links = await self._answer(call, version)
             if not tag:
-                headers.extend((_PRIVATE, *links))
-                await send_bytes(send, 200, body, (_JSON, *headers))
-                return
+                return Answer(200, body, [JSON, _PRIVATE, *links])
             cached = self._cache.put(cache_key, version, body, tag, links)
-        headers.extend(((b"etag", cached.tag), _PRIVATE, *cached.headers))
+        headers = [JSON, (b"etag", cached.tag), _PRIVATE, *cached.headers]
         if is_unchanged(header_list(scope, b"if-none-match"), cached.tag):
-            await send_empty(send, 304, headers)
-            return
-        await send_bytes(send, 200, cached.body, (_JSON, *headers))
+            return Answer(304, headers=headers[1:])
+        return Answer(200, cached.body, headers)
 
     async def _answer(self, call: Call, version: int) -> tuple[bytes, bytes, RawHeaders]:
         """The body, its ETag (empty if it must not be cached) and its Link headers."""
@@ -158,27 +144,13 @@ class Endpoint:
             [],
         )
 
-    async def _change(
-        self,
-        route: Route,
-        key: ApiKey,
-        scope: Scope,
-        receive: Receive,
-        send: Send,
-        headers: RawHeaders,
-    ) -> None:
-        if route.is_upload or route.prepare:
-            async with AsyncExitStack() as resources:
-                call = await self._call_with_resources(route, key, scope, receive, resources)
-                answer = await self._answer_to(call, key, headers)
-        else:
+    async def _change(self, route: Route, key: ApiKey, scope: Scope, receive: Receive) -> Answer:
+        if not route.is_upload and not route.prepare:
             body = await self._body(route, scope, receive)
-            call = self._changing_call(route, key, scope, receive, body)
-            answer = await self._answer_to(call, key, headers)
-        if answer.status == 204:
-            await send_empty(send, 204, headers)
-        else:
-            await send_bytes(send, answer.status, answer.body, (_JSON, *headers))
+            return await self._answer_to(self._changing_call(route, key, scope, receive, body), key)
+        async with AsyncExitStack() as resources:
+            call = await self._call_with_resources(route, key, scope, receive, resources)
+            return await self._answer_to(call, key)
 
     async def _call_with_resources(
         self, route: Route, key: ApiKey, scope: Scope, receive: Receive, resources: AsyncExitStack
@@ -209,21 +181,22 @@ class Endpoint:
             call.idempotency_key = _idempotency_key(scope)
         return call
 
-    def _answer_to(self, call: Call, key: ApiKey, headers: RawHeaders) -> Awaitable[Answer]:
+    def _answer_to(self, call: Call, key: ApiKey) -> Awaitable[Answer]:
         return (
             self._run_once(call, key, call.idempotency_key)
             if call.idempotency_key
-            else self._run(call, headers)
+            else self._run(call)
         )
 
-    async def _run(self, call: Call, headers: RawHeaders) -> Answer:
+    async def _run(self, call: Call) -> Answer:
         result = await call.route.handler(call)
         if call.route.shape is Shape.EMPTY:
-            return Answer(call.route.status, b"")
+            return Answer(call.route.status)
+        answer = Answer(call.route.status, encode(_wrapped(call, result)), [JSON])
         # A record. Checking for Mapping instead would cost more than the rest of this function.
         if isinstance(result, dict) and "version" in result:
-            headers.append((b"etag", etag(result["version"], call.tenant.id)))
-        return Answer(call.route.status, encode(_wrapped(call, result)))
+            answer.headers.append((b"etag", etag(result["version"], call.tenant.id)))
+        return answer
 
     async def _run_once(self, call: Call, key: ApiKey, idempotency_key: str) -> Answer:
         subject = subject_of(key.id, call.route.method, call.scope["path"], idempotency_key)
@@ -231,14 +204,15 @@ class Endpoint:
         records, body = self._services.records, call.route.body
         prepared = await records.prepared(body.collection, call.body) if body else None
         async with records.unit(call.caller, prepared=prepared) as unit:
-            earlier = await self._idempotency.find(unit, subject, fingerprint)
-            if earlier is not None:
-                return earlier
-            call.unit = unit
-            answer = await self._run(call, [])
-            await self._idempotency.store(
-                unit, subject, fingerprint, answer, is_secret=call.route.is_secret
-            )
+            answer = await self._idempotency.find(unit, subject, fingerprint)
+            if answer is None:
+                call.unit = unit
+                answer = await self._run(call)
+                await self._idempotency.store(
+                    unit, subject, fingerprint, answer, is_secret=call.route.is_secret
+                )
+        # The same for the first call and its repetitions, and of a record that may have changed.
+        answer.headers = [JSON] if answer.body else []
         return answer
 
     async def _body(self, route: Route, scope: Scope, receive: Receive) -> Mapping[str, Any]:

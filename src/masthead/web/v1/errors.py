@@ -65,7 +65,7 @@ RENAMED_IN_B = {"RATE_LIMITED": "RATE_LIMIT_EXCEEDED", "INTERNAL_ERROR": "INTERN
 def error_responder(codes: ErrorCodes) -> ErrorResponder:
     renamed = RENAMED_IN_B if codes is ErrorCodes.B else {}
 
-    async def answer(scope: Scope, send: Send, error: MastheadError) -> None:
+    async def answer(_scope: Scope, send: Send, error: MastheadError) -> None:
         status, code = next(
             ((status, code) for kind, status, code in TABLE if isinstance(error, kind)),
             (500, "INTERNAL_ERROR"),
@@ -77,7 +77,7 @@ def error_responder(codes: ErrorCodes) -> ErrorResponder:
                 "details": _details(error),
             }
         }
-        headers = [NO_STORE, *scope.get("masthead.headers", ()), *retry_after(status, error)]
+        headers = [NO_STORE, *retry_after(status, error)]
         await send_json(send, status, body, [*headers, *_headers(error)])
 
     return answer

@@ -8,7 +8,6 @@ finds the stored answer.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from datetime import timedelta
 
 import sqlalchemy as sa
@@ -19,17 +18,12 @@ from masthead.errors import Invalid, Problem
 from masthead.records.write.unit import Unit
 from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Database
+from masthead.web.answers import Answer
 from masthead.web.tables import remembered_answers
 
 ENCRYPTION_PURPOSE = "remembered-answer"
 RETENTION = timedelta(hours=24)
 MAX_LENGTH = 255
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    status: int
-    body: bytes
 
 
 class Idempotency:

@@ -1,4 +1,4 @@
-"""The request middleware: the tenant of a request, and unexpected errors."""
+"""The front door: the tenant of a request, and unexpected errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from tests.world import Account, TenantWorld, World, records_of
 
 from masthead.app import front_door
-from masthead.web.request_middleware import RequestMiddleware
+from masthead.web.dispatch import Dispatch
+from masthead.web.front_door import FrontDoor
 
 POSTS = records_of("posts")
 
@@ -171,8 +172,8 @@ class TestFailures:
             await app.client(app=door).get(POSTS)
 
 
-def in_front_of(face: ASGIApp, app: World) -> RequestMiddleware:
-    return front_door(app.parts, face)
+def in_front_of(face: ASGIApp, app: World) -> FrontDoor:
+    return front_door(app.parts, Dispatch([], face))
 
 
 async def _ask(app: Any, headers: list[tuple[bytes, bytes]]) -> tuple[int, bytes]:
