@@ -79,13 +79,17 @@ def watched(page: Page) -> list[str]:
 
 async def test_a_morning_by_keys_alone(admin: Admin) -> None:
     page = await admin.opened(None)
-    refused = watched(page)
     await page.goto(f"{admin.origin}/admin/posts")
     await expect(page).to_have_title("Sign in to Tideline · Tideline")
-    await page.focus("#email")
+    # The first field has the focus; after a wrong password that is the password.
     await page.keyboard.type(admin.owner.email)
     await page.keyboard.press("Tab")
     await page.keyboard.press("Tab")
+    await page.keyboard.type("not it")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("alert")).to_be_visible()
+    await expect(page.locator("#password")).to_be_focused()
+    refused = watched(page)
     await page.keyboard.type(PASSWORD)
     await page.keyboard.press("Enter")
     await expect(page.locator("h1")).to_contain_text("Posts")

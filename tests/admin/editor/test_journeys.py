@@ -189,6 +189,85 @@ async def test_a_minute_offline_costs_nothing(desk: Desk) -> None:
     assert html == "<p>Before. Offline. For a minute. Back.</p>"
 
 
+async def test_a_post_is_written_linked_and_published_by_keys_alone(desk: Desk) -> None:
+    page = await desk.open("/admin/posts/new")
+    # The caret is in the title.
+    await page.keyboard.type("Low tide")
+    await page.keyboard.press("Enter")
+    await page.keyboard.type("See the almanac")
+    # In the text Ctrl K makes a link; in the title it searches.
+    await page.keyboard.press("Control+Shift+ArrowLeft")
+    await page.keyboard.press("Control+k")
+    await expect(page.get_by_label("Address").last).to_be_focused()
+    await page.keyboard.type("example.org")
+    await page.keyboard.press("Enter")
+    await expect(page.locator("#text a[href='https://example.org']")).to_have_text("almanac")
+    await expect(page.locator("#palette")).to_be_hidden()
+    await page.keyboard.press("ArrowRight")
+    await page.keyboard.type(" of tides")
+    # Published from the text: the page comes back with the caret where it was.
+    async with page.expect_navigation():
+        await page.keyboard.press("Control+Enter")
+    await ready(page)
+    await expect(page.locator("#text")).to_be_focused()
+    await page.keyboard.type(", too")
+    await expect(page.locator("#text")).to_have_text("See the almanac of tides, too")
+    # Published by the button, which keeps the focus; a button that is gone leaves it to this one.
+    for name, then in (("Update", "Update"), ("Unpublish", "Publish")):
+        async with page.expect_navigation():
+            await page.get_by_role("button", name=name, exact=True).press("Enter")
+        await ready(page)
+        await expect(page.get_by_role("button", name=then, exact=True)).to_be_focused()
+    await page.get_by_label("Title", exact=True).focus()
+    await page.keyboard.press("Control+k")
+    await expect(page.locator("#palette")).to_be_visible()
+
+
+# Whether all of an element's text is seen, and nothing lies over it.
+WHOLE = """(each) => {
+  const {left, right, top, bottom} = each.getBoundingClientRect();
+  const isCut = each.scrollWidth > each.clientWidth && getComputedStyle(each).display !== "inline";
+  const over = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
+  const isWithin = left >= 0 && right <= innerWidth && top >= 0 && bottom <= innerHeight;
+  return isWithin && !isCut && (each === over || each.contains(over) || over.contains(each));
+}"""
+
+
+async def test_nothing_of_the_bars_is_cut_on_a_phone_or_a_desktop(desk: Desk) -> None:
+    post = await desk.server.tenant.post(title="Low tide")
+    page = await desk.open(f"/admin/posts/{post['id']}")
+    widths = (320, 375, 1280)
+    line = page.locator("[data-save-status]")
+    # Undo is in sight on a phone.
+    await page.set_viewport_size({"width": 320, "height": 640})
+    undo = page.locator(".keys-bar").get_by_role("button", name="Undo")
+    assert await undo.evaluate(WHOLE)
+    await write(page, "Words.")
+    await undo.click()
+    await expect(page.locator("#text")).to_have_text("")
+    await page.get_by_role("button", name="Insert and format").click()
+    await page.get_by_role("menuitem", name="Bullets").click()
+    await page.keyboard.type("One")
+    await expect(page.locator("#text li")).to_have_text("One")
+    await saved(page)
+    await press(page, "Publish")
+    await write(page, "More")
+    await saved(page)
+    await expect(page.locator(".ed-bar .badge")).to_have_text("Changed, not live")
+    for width in widths:
+        await page.set_viewport_size({"width": width, "height": 640})
+        assert await line.evaluate(WHOLE), (width, await line.inner_text())
+    # Why it is not saved, in whole sentences; where the text has been scrolled to is no matter.
+    await page.route("**/text", lambda route: route.abort())
+    await page.keyboard.type("\n" * 40)
+    await phase(page, "waiting")
+    for width in widths:
+        await page.set_viewport_size({"width": width, "height": 640})
+        assert await line.evaluate(WHOLE), (width, await line.inner_text())
+    await page.get_by_role("button", name="Update", exact=True).click()
+    await expect(page.locator("[data-notice=stopped]")).to_be_in_viewport(ratio=1)
+
+
 async def test_every_state_has_its_word_in_bar_title_and_list(desk: Desk) -> None:
     page = await desk.open("/admin/posts/new")
     badge, line = page.locator(".ed-bar .badge"), page.locator("[data-save-status]")
@@ -249,6 +328,10 @@ async def test_two_people_see_both_texts_and_whose_they_are(desk: Desk, browser:
     await saved(his)
     await write(hers, "Her sentence.")
     await phase(hers, "conflict")
+    # On a phone, too.
+    await hers.set_viewport_size({"width": 375, "height": 812})
+    await expect(hers.get_by_role("button", name="Keep mine")).to_be_in_viewport()
+    await hers.set_viewport_size({"width": 1280, "height": 800})
     view = hers.locator(".versus")
     await expect(view).to_contain_text("Her sentence.")
     await expect(view).to_contain_text("His sentence.")

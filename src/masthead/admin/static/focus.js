@@ -1,6 +1,7 @@
 // Parts of a page that are replaced while someone is in them: by a search whose answer is late, by
 // another order, by a part that asks again every few seconds. The focus and the ticks of a list stay
-// at the same things.
+// at the same things. A page that comes back after its form was sent has the focus where it was.
+const PLACE = "mh-place";
 let place = null;
 
 document.addEventListener("htmx:before:swap", () => (place = remember()));
@@ -23,9 +24,9 @@ function keyOf(element) {
   if (element.pathname) return element.pathname === location.pathname ? element.href : element.pathname + element.hash;
   if (!element.name) return "";
   // A button of a row says by the other fields of its form which row that is.
-  const fields = element.type === "submit" && element.form ? [...new FormData(element.form)] : [];
-  const others = fields.filter(([name]) => name !== "form_token").map((each) => each.join("="));
-  return [element.name, element.value, ...others].join("&");
+  const fields = element.type === "submit" ? [...element.form.querySelectorAll("input[type=hidden]")] : [];
+  const others = fields.filter(({ name }) => !["form_token", "version"].includes(name));
+  return [element, ...others].map(({ name, value }) => `${name}=${value}`).join("&");
 }
 
 function ticks() {
@@ -53,3 +54,31 @@ function tickAgain(names) {
     box.dispatchEvent(new Event("change", { bubbles: true }));
   }
 }
+
+document.addEventListener("submit", ({ target: form, defaultPrevented }) => {
+  const here = document.activeElement;
+  if (defaultPrevented || form.method !== "post" || !form.contains(here)) return;
+  // The value of a field is nobody's business.
+  const { name, value } = here.type === "submit" ? here : { name: "", value: "" };
+  const found = { path: location.pathname, id: here.id, key: name && keyOf(here), name, value };
+  // Without the browser's storage the page opens as any other.
+  try {
+    sessionStorage.setItem(PLACE, JSON.stringify(found));
+  } catch {}
+});
+
+function comeBack() {
+  let before = null;
+  try {
+    before = JSON.parse(sessionStorage.getItem(PLACE));
+    sessionStorage.removeItem(PLACE);
+  } catch {}
+  if (before?.path !== location.pathname || document.activeElement !== document.body) return;
+  const buttons = [...document.querySelectorAll("button[name]")];
+  const alike = buttons.filter((each) => each.name === before.name && each.value === before.value);
+  const same = alike.find((each) => keyOf(each) === before.key) ?? (alike.length === 1 ? alike[0] : null);
+  // A button that is gone, such as Unpublish: the one that does the most on a page for writing.
+  const found = (before.id ? document.getElementById(before.id) : same) ?? document.querySelector(".ed-bar .btn-primary");
+  found?.focus();
+}
+comeBack();

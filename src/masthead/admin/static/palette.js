@@ -19,7 +19,7 @@ document.addEventListener("keydown", (event) => {
 });
 
 function open() {
-  if (dialog.open) return;
+  if (document.querySelector("dialog[open]")) return;
   input.value = "";
   dialog.showModal();
   search();

@@ -43,7 +43,10 @@ export const CODE = mark("Code", "code", "code", "Ctrl E");
 export const LINK: Command = {
   label: "Link",
   icon: "link",
+  keys: "Ctrl K",
   run: (editor) => {
+    // Code has no links.
+    if (editor.isActive("codeBlock")) return;
     const current = String(editor.getAttributes("link").href ?? "");
     askLink(current, (address) => {
       const chain = editor.chain().focus().extendMarkRange("link");

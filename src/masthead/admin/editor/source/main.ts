@@ -20,7 +20,8 @@ import type { EditorView } from "@tiptap/pm/view";
 import { Ai, aiMenu, askAi } from "./ai.ts";
 import type { Provider } from "./event_stream.ts";
 import type { Machine, Theirs } from "./autosave.ts";
-import { BLOCKS } from "./commands.ts";
+import { restoreCaret, storeCaret } from "./caret.ts";
+import { BLOCKS, LINK } from "./commands.ts";
 import type { Command } from "./commands.ts";
 import { conflictView } from "./conflict.ts";
 import type { Setting } from "./conflict.ts";
@@ -101,6 +102,7 @@ class TextEditor extends HTMLElement implements Page {
     this.controls();
     this.listen();
     this.watchTheEnd();
+    restoreCaret(this.editor);
     void this.recover();
     this.offerAside();
     this.dataset.ready = "";
@@ -408,7 +410,13 @@ class TextEditor extends HTMLElement implements Page {
       "keydown",
       (event) => {
         if (!(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey || event.isComposing) return;
-        const action = { s: () => void this.saving.flush(), enter: () => this.publish(event) }[event.key.toLowerCase()];
+        const actions: Record<string, () => void> = {
+          s: () => void this.saving.flush(),
+          enter: () => this.publish(event),
+          // Elsewhere on the page the same keys search.
+          ...(this.editor.view.hasFocus() && { k: () => this.link() }),
+        };
+        const action = actions[event.key.toLowerCase()];
         if (!action) return;
         event.preventDefault();
         event.stopPropagation();
@@ -434,6 +442,12 @@ class TextEditor extends HTMLElement implements Page {
     });
   }
 
+  private link(): void {
+    // What was selected by the key before this one: the browser tells of it only afterwards.
+    (this.editor.view as unknown as { domObserver: { flush: () => void } }).domObserver.flush();
+    LINK.run(this.editor);
+  }
+
   /** As its button does. Not from a dialog, whose keys are its own. */
   private publish(event: KeyboardEvent): void {
     const own = this.form.querySelector<HTMLButtonElement>("button[name=action][value=publish]");
@@ -448,6 +462,7 @@ class TextEditor extends HTMLElement implements Page {
     const isPreview = submitter instanceof HTMLButtonElement && submitter.value === "preview" && previewUrl;
     if (this.isReady) {
       this.isReady = false;
+      storeCaret(this.editor);
       return;
     }
     if (this.saving.machine.version === NEW) this.saving.dispatch({ type: "typed" });

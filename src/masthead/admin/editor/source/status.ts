@@ -5,7 +5,7 @@ import { clock } from "./elements.ts";
 import { NEW } from "./kept.ts";
 
 /** The word for it, and whether somebody has to do something. */
-export function sentenceOf(machine: Machine): [string, boolean] {
+export function sentenceOf(machine: Machine, label = ""): [string, boolean] {
   switch (machine.phase) {
     case "clean":
       return [machine.savedAt ? `Saved ${clock(machine.savedAt)}` : "", false];
@@ -19,10 +19,15 @@ export function sentenceOf(machine: Machine): [string, boolean] {
     case "signed-out":
       return ["Not saved: signed out. Kept on this device", true];
     case "refused":
-      return [`Not saved: ${Object.values(machine.problems)[0] ?? "something is to be corrected"}`, true];
+      return [refusal(Object.values(machine.problems)[0] ?? "something is to be corrected", label), true];
     case "conflict":
       return ["Not saved: two versions", true];
   }
+}
+
+/** With the name of the field, which may be out of sight. */
+function refusal(problem: string, label: string): string {
+  return label ? `Not saved. ${label}: ${problem}` : `Not saved: ${problem}`;
 }
 
 function inSentence(reason: string): string {
@@ -39,6 +44,7 @@ interface State {
 
 /** The badge of the bar, the window's title, and what a text has only once it is stored. */
 export class Status {
+  private readonly form: HTMLElement;
   private readonly badge: HTMLElement | null;
   private readonly line: HTMLElement | null;
   private readonly site: string;
@@ -47,7 +53,7 @@ export class Status {
   private title = "";
 
   constructor(form: HTMLElement, site: string, isPublished: boolean) {
-    [this.site, this.isPublished] = [site, isPublished];
+    [this.form, this.site, this.isPublished] = [form, site, isPublished];
     this.badge = form.querySelector<HTMLElement>(".ed-bar .badge");
     this.line = document.querySelector<HTMLElement>("[data-save-status]");
     const kind = /badge-(\w+)/.exec(this.badge?.className ?? "")?.[1] ?? "draft";
@@ -61,13 +67,14 @@ export class Status {
   }
 
   show(machine: Machine, title: string): void {
-    const [sentence, isBad] = sentenceOf(machine);
+    const [sentence, isBad] = sentenceOf(machine, this.label(Object.keys(machine.problems)[0] ?? ""));
     const state = this.state(machine);
     if (this.line) {
       if (sentence && this.line.textContent !== sentence) {
         this.line.textContent = sentence;
         this.line.title = sentence;
       }
+      this.place(isBad && machine.phase !== "conflict");
       this.line.classList.toggle("bad", isBad);
       this.line.dataset.saveStatus = machine.phase;
     }
@@ -78,6 +85,17 @@ export class Status {
     this.name(isBad ? "Not saved" : state.words, title.trim());
     for (const each of document.querySelectorAll<HTMLElement>("[data-once=stored]")) each.hidden = machine.version === NEW;
     for (const each of document.querySelectorAll<HTMLElement>("[data-once=changed]")) each.hidden = state.words !== CHANGED;
+  }
+
+  /** A sentence is too long for its place beside the buttons: it has a line of its own below them. */
+  private place(isLong: boolean): void {
+    const home = this.form.querySelector(isLong ? ".ed-bar" : ".ed-state");
+    if (home && this.line && this.line.parentElement !== home) home.append(this.line);
+  }
+
+  private label(name: string): string {
+    const field = name && this.form.querySelector(`[name="${CSS.escape(name)}"]`);
+    return (field && field.closest(".field")?.querySelector("legend, label")?.textContent?.trim()) || "";
   }
 
   private state(machine: Machine): State {

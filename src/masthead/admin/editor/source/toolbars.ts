@@ -15,11 +15,13 @@ import {
   REDO,
   TABLE,
   UNDO,
+  item,
   moreGroups,
 } from "./commands.ts";
 import type { Command } from "./commands.ts";
 import { element, icon, iconButton, roving } from "./elements.ts";
 import { openMenu } from "./menu.ts";
+import type { Group } from "./menu.ts";
 
 type Entry = Command | "|" | HTMLElement;
 
@@ -69,9 +71,9 @@ export function toolbars(
   const bubble = toolbar(editor, "Selected text", "bubble", [
     BOLD, ITALIC, LINK, CODE, HEADING, QUOTE, ...(askAi ? (["|", aiButton(askAi)] as Entry[]) : []),
   ]);
+  // As many as fit beside each other on a phone: Undo must be in sight.
   const keys = toolbar(editor, "Formatting, phone", "keys-bar", [
-    ...pictures, BOLD, ITALIC, LINK, HEADING, QUOTE, BULLETS, moreButton(editor),
-    ...(askAi ? [aiButton(askAi)] : []), UNDO,
+    addButton(editor, pictures), BOLD, ITALIC, LINK, HEADING, QUOTE, ...(askAi ? [aiButton(askAi)] : []), UNDO,
   ]);
   bubble.bar.hidden = true;
   const update = (): void => {
@@ -95,6 +97,18 @@ export function toolbars(
 function moreButton(editor: Editor): HTMLElement {
   const made: HTMLButtonElement = iconButton("ellipsis", "More formatting", () =>
     openMenu(made, "More formatting", moreGroups(editor), () => editor.view.focus()),
+  );
+  made.setAttribute("aria-haspopup", "menu");
+  return made;
+}
+
+function addButton(editor: Editor, pictures: Command[]): HTMLElement {
+  const insert = (): Group => ({
+    label: "Insert",
+    items: [...pictures, BULLETS, NUMBERS, TABLE, DIVIDER, CODE].map((each) => item(editor, each)),
+  });
+  const made: HTMLButtonElement = iconButton("plus", "Insert and format", () =>
+    openMenu(made, "Insert and format", [insert(), ...moreGroups(editor)], () => editor.view.focus()),
   );
   made.setAttribute("aria-haspopup", "menu");
   return made;
