@@ -80,7 +80,7 @@ async def test_home_shows_drafts_what_is_coming_and_what_waits(
     assert "Saturday 14 November. One thing needs you." in page
     assert _TITLE.findall(page) == ["A draft", "Tomorrow", "Live"]
     assert "Its beginning" in page
-    assert "Paid, Ines Ferro" in page
+    assert "Paid members, Ines Ferro" in page
     assert stats_in(page)["Posts"][:2] == ("1", "1 more is scheduled")
 
 

@@ -81,7 +81,7 @@ async def test_words_and_settings_that_differ_are_marked(app: World, tenant: Ten
     page = (await browser.get(second)).text
     assert "The text is the same." in page
     assert "<del>Everyone</del>" in page
-    assert "<ins>Paid</ins>" in page
+    assert "<ins>Paid members</ins>" in page
     page = (await browser.get(f"{second}?with=before")).text
     assert "Two<del> short</del><ins> long</ins> blasts at dawn." in page
 

@@ -22,7 +22,7 @@ PAGES = (
     "/admin/shop/orders",
     "/admin/shop/gift-cards",
     "/admin/shop/products",
-    "/admin/shop/memberships",
+    "/admin/shop/tiers",
 )
 
 
@@ -42,7 +42,7 @@ async def test_a_product_is_made_changed_and_announced(tenant: TenantWorld) -> N
 
 async def test_what_is_wrong_is_said_and_nothing_typed_is_lost(tenant: TenantWorld) -> None:
     owner, _ = await staff(tenant, "owner")
-    for address in ("/admin/shop/products/new", "/admin/shop/memberships/new"):
+    for address in ("/admin/shop/products/new", "/admin/shop/tiers/new"):
         answer = await owner.post(address, {"name": "", "price": "-5", "currency": "eur"})
         assert answer.status_code == 422
         assert 'id="name-error"' in answer.text
@@ -52,12 +52,12 @@ async def test_what_is_wrong_is_said_and_nothing_typed_is_lost(tenant: TenantWor
 
 async def test_a_membership_has_its_benefits_line_by_line(tenant: TenantWorld) -> None:
     owner, _ = await staff(tenant, "owner")
-    await owner.follow(await owner.post("/admin/shop/memberships/new", TIER))
+    await owner.follow(await owner.post("/admin/shop/tiers/new", TIER))
     [stored] = await tenant.world.parts.records.find(tiers, {}, tenant_id=tenant.id)
     assert stored["benefits"] == ["Every post, and the maps", "A card at Christmas"]
-    page = (await owner.get(f"/admin/shop/memberships/{stored['id']}")).text
+    page = (await owner.get(f"/admin/shop/tiers/{stored['id']}")).text
     assert "Every post, and the maps\nA card at Christmas" in page
-    assert "Friend" in (await tenant.guest.get("/member/plans")).text
+    assert "Friend" in (await tenant.guest.get("/member/tiers")).text
 
 
 async def test_orders_are_filtered_and_go_on_by_pages(tenant: TenantWorld) -> None:
@@ -103,12 +103,12 @@ async def test_the_shop_is_for_owners(tenant: TenantWorld, role: str) -> None:
     order = await tenant.create("orders", {"email": "ana@example.com"})
     product = await tenant.create("products", {"name": "Lamp"})
     tier = await tenant.create("tiers", {"name": "Friend", "price": 500, "currency": "eur"})
-    ids = {"orders": order["id"], "products": product["id"], "memberships": tier["id"]}
+    ids = {"orders": order["id"], "products": product["id"], "tiers": tier["id"]}
     for path in (*PAGES, *(f"/admin/shop/{name}/{found}" for name, found in ids.items())):
         answer = await person.get(path)
         assert answer.status_code in (403, 404), path
         assert "ana@example.com" not in answer.text
-    for name in ("products", "memberships"):
+    for name in ("products", "tiers"):
         for path in (f"/admin/shop/{name}/new", f"/admin/shop/{name}/{ids[name]}"):
             answer = await person.post(path, {**PRODUCT, **TIER, "name": "Forged"})
             assert answer.status_code in (403, 404), path

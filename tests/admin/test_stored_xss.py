@@ -66,7 +66,7 @@ READER = (
     "/archive",
     "/search?q=tripwire",
     "/nothing-here-<svg onload=tripwire(0)>",
-    "/member/plans",
+    "/member/tiers",
     "/member/sign-up",
     "/member/sign-in",
 )

@@ -52,7 +52,7 @@ GUEST_PAGES = {
     "site-search": "/search?q=lighthouse",
     "site-page": "/about",
     "site-not-found": "/nothing-here",
-    "site-plans": "/member/plans",
+    "site-tiers": "/member/tiers",
     "site-sign-up": "/member/sign-up",
     "site-sign-in": "/member/sign-in",
 }

@@ -44,7 +44,7 @@ SUBJECTS = {
     "test_mail": "A test mail of ",
     "domain_unproven": "The domain of ",
     "webhook_disabled": "A webhook of ",
-    "welcome_paid": "Your paid membership of ",
+    "welcome_paid": "You are a paid member of ",
 }
 """How the subject of each template's mail begins."""
 NEWSLETTER = "A newsletter"

@@ -13,7 +13,7 @@ async def test_a_member_who_has_paid_is_mailed_once(office: Office) -> None:
     event = joined()
     await processor.send(event, event, subscription("active"), subscription("active", JUNE + 60))
     mail = await office.mail_to("reader@example.com")
-    assert mail["subject"] == "Your paid membership of shop"
+    assert mail["subject"] == "You are a paid member of shop"
     text = text_of(mail)
     assert "with reader@example.com, the address of this mail" in text
     assert f"http://{processor.tenant.host}/member/account" in text

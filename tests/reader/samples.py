@@ -31,10 +31,9 @@ from masthead.reader.views import (
     MessagePage,
     Month,
     Offer,
+    OwnTier,
     Pager,
     Picture,
-    Plan,
-    PlansPage,
     PostPage,
     Reader,
     SearchPage,
@@ -44,6 +43,7 @@ from masthead.reader.views import (
     Site,
     TextPage,
     Tier,
+    TiersPage,
 )
 
 ZONE = timezone(timedelta(hours=1))
@@ -290,7 +290,7 @@ EMPTY_HOME = HomePage(None, (), (), Pager())
 TIERS = (
     Tier(
         "reader000000000",
-        "Reader",
+        "Supporter",
         "£4",
         "month",
         ("Every long read", "The letter on the first of the month"),
@@ -306,7 +306,7 @@ ACCOUNT = AccountPage(
     email="ines.ferro@example.com",
     newsletter=True,
     has_password=False,
-    plan=Plan(is_paid=True, is_subscribed=True, name="Reader", price="£44", interval="year"),
+    tier=OwnTier(is_paid=True, is_subscribed=True, name="Supporter", price="£44", interval="year"),
     sign_ins=(
         SignIn(
             "s1",
@@ -405,21 +405,21 @@ PAGES: dict[str, tuple[str, Chrome, object]] = {
         chrome(reader=MEMBER, path=NUMBERS.url),
         PostPage(NUMBERS, Markup(""), NUMBERS.published),
     ),
-    "plans": ("plans.html", chrome(path="/member/plans"), PlansPage(TIERS[:2])),
-    "plans-member": (
-        "plans.html",
-        chrome(reader=MEMBER, path="/member/plans"),
-        PlansPage(TIERS[:3]),
+    "tiers": ("tiers.html", chrome(path="/member/tiers"), TiersPage(TIERS[:2])),
+    "tiers-member": (
+        "tiers.html",
+        chrome(reader=MEMBER, path="/member/tiers"),
+        TiersPage(TIERS[:3]),
     ),
-    "plans-german": (
-        "plans.html",
-        chrome(reader=MEMBER, site=_german, path="/member/plans"),
-        PlansPage(TIERS),
+    "tiers-german": (
+        "tiers.html",
+        chrome(reader=MEMBER, site=_german, path="/member/tiers"),
+        TiersPage(TIERS),
     ),
-    "plans-paid": (
-        "plans.html",
-        chrome(reader=replace(MEMBER, is_paid=True), path="/member/plans"),
-        PlansPage(TIERS[:1]),
+    "tiers-paid": (
+        "tiers.html",
+        chrome(reader=replace(MEMBER, is_paid=True), path="/member/tiers"),
+        TiersPage(TIERS[:1]),
     ),
     "paywall-closed": (
         "post.html",
@@ -586,7 +586,7 @@ PAGES: dict[str, tuple[str, Chrome, object]] = {
             email=LONG_ADDRESS,
             newsletter=False,
             has_password=True,
-            plan=Plan(is_paid=True, is_past_due=True, can_manage=True),
+            tier=OwnTier(is_paid=True, is_past_due=True, can_manage=True),
             notice="",
             deleted_on=datetime(2026, 12, 15, tzinfo=ZONE),
             opened="password",

@@ -20,7 +20,7 @@ from masthead.payments.checkout import Checkouts
 from masthead.payments.processor import Processor as ProcessorClient
 from masthead.records.collection import Record
 
-PLANS, ACCOUNT = "/member/plans", "/member/account"
+TIERS, ACCOUNT = "/member/tiers", "/member/account"
 OWN = {"sec-fetch-site": "same-origin"}
 TIER = {"name": "Supporter", "price": 400, "currency": "gbp", "payment_price_id": "price_month"}
 
@@ -39,9 +39,9 @@ class Shop:
         return self.tenant.world.client(self.tenant.host, token=token, app=self.app)
 
     async def post(self, account: Account, path: str, **form: str) -> httpx.Response:
-        """From a form that the page of plans shows the member."""
+        """From a form that the page of tiers shows the member."""
         reader = self.reader(account)
-        found = re.search(r'name="form_token" value="(\w+)"', (await reader.get(PLANS)).text)
+        found = re.search(r'name="form_token" value="(\w+)"', (await reader.get(TIERS)).text)
         token = {"form_token": found[1]} if found else {}
         return await reader.post(path, data={**token, **form}, headers=OWN)
 

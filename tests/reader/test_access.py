@@ -29,7 +29,7 @@ PATHS = (
     "/sitemap.xml",
     "/robots.txt",
     "/authors/nell",
-    "/member/plans",
+    "/member/tiers",
 )
 MAY_READ = {
     "guest": {"open"},

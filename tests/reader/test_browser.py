@@ -31,7 +31,7 @@ SEEN_EVERYWHERE = (
     "search",
     "not-found",
     "author",
-    "plans-member",
+    "tiers-member",
 )
 """One of each kind of page, for what takes a second a page."""
 

@@ -20,7 +20,7 @@ from tests.payments.processor_api import (
     refuses,
     says,
 )
-from tests.reader.shop import ACCOUNT, OWN, PLANS, TIER, Shop, api, shop, shop_app
+from tests.reader.shop import ACCOUNT, OWN, TIER, TIERS, Shop, api, shop, shop_app
 from tests.tls import (
     Authority,
     Behaviour,
@@ -79,7 +79,7 @@ class TestCheckout:
             "customer_email": member.email,
             "client_reference_id": member.id,
             "success_url": f"{site}{ACCOUNT}?checkout=1",
-            "cancel_url": f"{site}{PLANS}",
+            "cancel_url": f"{site}{TIERS}",
             **{f"metadata[{name}]": value for name, value in named.items()},
             **{f"subscription_data[metadata][{name}]": value for name, value in named.items()},
         }
@@ -117,7 +117,7 @@ class TestCheckout:
         for path in ("/member/upgrade", "/member/billing"):
             moved = await shop.reader().post(path, data=form, headers=OWN)
             assert moved.status_code == 303
-            assert moved.headers["location"] == f"/member/sign-in?back={PLANS}"
+            assert moved.headers["location"] == f"/member/sign-in?back={TIERS}"
         assert shop.api.calls == []
 
     @pytest.mark.parametrize("status", ["active", "past_due"])
@@ -257,7 +257,7 @@ class TestPortal:
 async def _token(shop: Shop, member: Account) -> str:
     """From a page with a form of a free member."""
     found = re.search(
-        r'name="form_token" value="(\w+)"', (await shop.reader(member).get(PLANS)).text
+        r'name="form_token" value="(\w+)"', (await shop.reader(member).get(TIERS)).text
     )
     assert found
     return found[1]

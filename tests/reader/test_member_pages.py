@@ -404,7 +404,7 @@ async def test_nobody_is_sent_to_another_site(site: TenantWorld, back: str) -> N
 
 
 @pytest.mark.parametrize(
-    "back", ["/posts/fog", "/member/plans", "/member/account", "/search?q=a&b=%C3%A9", "/tags/é"]
+    "back", ["/posts/fog", "/member/tiers", "/member/account", "/search?q=a&b=%C3%A9", "/tags/é"]
 )
 async def test_a_reader_is_led_back(site: TenantWorld, back: str) -> None:
     member = await site.member()
@@ -414,13 +414,13 @@ async def test_a_reader_is_led_back(site: TenantWorld, back: str) -> None:
 
 
 async def test_the_page_to_join_says_what_a_paid_membership_costs(site: TenantWorld) -> None:
-    assert "/member/plans" not in (await site.guest.get("/member/sign-up")).text
+    assert "/member/tiers" not in (await site.guest.get("/member/sign-up")).text
     await site.create(
         "tiers", {"name": "Reader", "price": 400, "currency": "GBP", "interval": "month"}
     )
     page = (await site.guest.get("/member/sign-up")).text
     assert "£4 a month" in page
-    assert "/member/plans" in page
+    assert "/member/tiers" in page
 
 
 async def test_forms_from_elsewhere_are_refused(office: Office, site: TenantWorld) -> None:

@@ -114,12 +114,12 @@ async def joins(page: Page, site: LiveSite) -> None:
 async def pays(page: Page, site: LiveSite) -> None:
     await read(page, site, PAID)
     await sees(page, PAID, is_open=False)
-    await page.goto(f"{site.origin}/member/plans")
+    await page.goto(f"{site.origin}/member/tiers")
     await page.get_by_role("button", name="Choose Supporter").click()
     await page.wait_for_url(f"{site.api.url}/c/pay/*")
-    # Going back leads to the plans, not to the page that led away.
+    # Going back leads to the tiers, not to the page that led away.
     await page.go_back()
-    await page.wait_for_url(f"{site.origin}/member/plans")
+    await page.wait_for_url(f"{site.origin}/member/tiers")
     await page.get_by_role("button", name="Choose Supporter").click()
     await page.wait_for_url(f"{site.api.url}/c/pay/*")
     await page.get_by_role("link", name="Pay").click()

@@ -429,7 +429,7 @@ class TestTokens:
 
 
 def test_the_style_sheet_and_the_pages_have_the_same_classes(plain: Themes) -> None:
-    sheets = ("reader.css", "plans.css")
+    sheets = ("reader.css", "tiers.css")
     sheet = "".join((PLAIN / "static" / name).read_text() for name in sheets)
     styled = set(re.findall(r"\.([a-z][\w-]*)", re.sub(r"/\*.*?\*/", "", sheet, flags=re.S)))
     used = {

@@ -74,7 +74,7 @@ async def test_the_index_lists_every_text_and_says_what_readers_do_not_see(
     }
     assert notes == {
         "Tea &amp; &#34;toast&#34; &lt;for two&gt;": "",
-        "Über uns": "for paying members",
+        "Über uns": "for paid members",
         "For members": "for members",
         "A draft": "draft",
         "Later": "scheduled",

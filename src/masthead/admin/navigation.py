@@ -60,7 +60,7 @@ _CONTENT = (
 _READERS = (COMMENTS, MEMBERS)
 _SHOP = (
     _Entry("Orders", "/admin/shop/orders", "shopping-bag", Access.ADMIN),
-    _Entry("Memberships", "/admin/shop/memberships", "credit-card", Access.ADMIN),
+    _Entry("Tiers", "/admin/shop/tiers", "credit-card", Access.ADMIN),
     _Entry("Products", "/admin/shop/products", "package", Access.ADMIN),
     _Entry("Gift cards", "/admin/shop/gift-cards", "gift", Access.ADMIN),
 )

@@ -10,7 +10,7 @@ from masthead.editing.texts import POSTS as POST_TEXTS
 from masthead.editing.texts import TextKind
 from masthead.records.collection import Collection, Record
 
-READERS = {"public": "Everyone", "members": "Members", "paid": "Paid"}
+READERS = {"public": "Everyone", "members": "Members", "paid": "Paid members"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,5 +175,5 @@ def _short(text: str, length: int = 80) -> str:
 
 
 def _may_read(member: Record, post: Record) -> bool:
-    """Now, not when they commented: a membership may have ended, or the post been closed."""
+    """Now, not when they commented: a paid tier may have ended, or the post been closed."""
     return post["status"] == PUBLISHED and is_open(post, audience_of_member(member))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TIERS: tuple[dict[str, object], ...] = (
     {
-        "name": "Reader",
+        "name": "Supporter",
         "price": 400,
         "currency": "gbp",
         "interval": "month",
@@ -13,7 +13,7 @@ TIERS: tuple[dict[str, object], ...] = (
             "The letter on the first of the month",
             "The books of the magazine, once a year",
         ],
-        "payment_url": "https://pay.example.com/tideline-reader",
+        "payment_url": "https://pay.example.com/tideline-supporter",
     },
     {
         "name": "Harbour friend",
@@ -21,7 +21,7 @@ TIERS: tuple[dict[str, object], ...] = (
         "currency": "gbp",
         "interval": "year",
         "benefits": [
-            "Everything that readers get",
+            "Everything that supporters get",
             "The printed quarterly by post",
             "Your name in the spring issue, if you like",
             "A seat at the summer supper on the quay",

@@ -122,7 +122,7 @@ _MEMBER = (
     Fact("email", "The member's address, in full.", "jonas@example.com"),
     Fact("name", "The member's name; may be empty.", "Jonas"),
     Fact("tier", "What the member may read.", "free"),
-    Fact("status", "The state of the membership.", "active"),
+    Fact("status", "The status of the member.", "active"),
     Fact("newsletter", "Whether the newsletter is on.", True),
     _TENANT,
 )
@@ -276,7 +276,7 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "subscriber.added",
         Category.MEMBERS,
-        "a reader signs up or is created with the newsletter on, or turns it on again",
+        "a member signs up or is created with the newsletter on, or turns it on again",
         "blog_members",
         _MEMBER,
         _CREATE | _UPDATE,
@@ -284,7 +284,7 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "subscriber.removed",
         Category.MEMBERS,
-        "a reader unsubscribes, is cancelled or is deleted",
+        "a member unsubscribes, is cancelled or is deleted",
         "blog_members",
         _MEMBER,
         _UPDATE | _DELETE,

@@ -221,7 +221,7 @@ blog_members = Collection(
         *ACCOUNT_FIELDS,
     ),
     audited="",
-    help="The readers of a site who can sign in, subscribe and pay.",
+    help="The people with an account at a site, who can sign in, subscribe and pay.",
     rules=Rules(read=SELF, update=SELF),
     editors=Rules(read=""),
     is_auth=True,

@@ -37,7 +37,7 @@ class Buyer:
     member: Record
     key: str = field(repr=False)
     """Of the site, for the processor; '' without one."""
-    plans_url: str
+    tiers_url: str
     account_url: str
     """Where the processor sends the member afterwards."""
     paid_url: str
@@ -116,7 +116,7 @@ def _checkout_form(buyer: Buyer, tier: Record, payer: Mapping[str, str]) -> dict
         **payer,
         "client_reference_id": buyer.member["id"],
         "success_url": buyer.paid_url,
-        "cancel_url": buyer.plans_url,
+        "cancel_url": buyer.tiers_url,
         **{f"metadata[{name}]": value for name, value in named.items()},
         **{f"subscription_data[metadata][{name}]": value for name, value in named.items()},
     }

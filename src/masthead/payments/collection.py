@@ -1,4 +1,4 @@
-"""What a site's memberships cost, and which of the payment processor's products, customers and
+"""What a site's tiers cost, and which of the payment processor's products, customers and
 subscriptions are which products and members."""
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ tiers = Collection(
         ),
     ),
     audited="name",
-    help="The paid memberships that a site sells.",
+    help="The paid tiers that a site sells.",
     rules=Rules(read=ON_SALE),
     # The payment page decides where the money goes, so only owners set it.
     editors=Rules(read=""),

@@ -34,7 +34,7 @@ def welcome_paid(site: Site, member: Record) -> Mail:
     return Mail(
         "welcome_paid",
         member["email"],
-        f"Your paid membership of {site.name}",
+        f"You are a paid member of {site.name}",
         {
             "site_name": site.name,
             "site_url": site.url,

@@ -51,7 +51,7 @@ gdpr_requests = Collection(
     ),
     audited="",
     help="Requests for an export or a deletion, and what became of them.",
-    made_by="the admin, the reader's account page, or POST /api/gdpr/export and /api/gdpr/delete",
+    made_by="the admin, the member's account page, or POST /api/gdpr/export and /api/gdpr/delete",
     # The record of an erasure outlives the erased tenant, so there is no foreign key.
     platform_records=True,
     indexes=(Index(("status", "grace_until")), Index(("subject", "member_id"))),

@@ -14,9 +14,9 @@ from masthead.reader.machines import robots, sitemap_index, sitemap_month, sitem
 from masthead.reader.pages.comments import delete_comment, edit_comment, post_comment
 from masthead.reader.pages.home import home
 from masthead.reader.pages.lists import archive, author, search, tag
-from masthead.reader.pages.plans import PLANS, billing, plans, upgrade
 from masthead.reader.pages.share import EMBEDDING, oembed, share_picture
 from masthead.reader.pages.texts import post, text_page
+from masthead.reader.pages.tiers import TIERS, billing, old_address, tiers, upgrade
 from masthead.reader.redirects import PLAIN_ADDRESSES
 from masthead.reader.request import SiteRequest
 from masthead.web.dispatch import Route
@@ -37,7 +37,8 @@ def reader_routes(pages: SitePages) -> list[Route]:
         Route("/posts/{slug}/comments/{id}/delete", pages.form(delete_comment, "slug", "id")),
         Route("/tags/{slug}", pages.endpoint(tag, "slug", query=(BEFORE,))),
         Route("/authors/{slug}", pages.endpoint(author, "slug", query=(BEFORE,))),
-        Route(PLANS, pages.endpoint(plans)),
+        Route(TIERS, pages.endpoint(tiers)),
+        Route("/member/plans", pages.endpoint(old_address)),
         Route("/member/upgrade", pages.form(upgrade)),
         Route("/member/billing", pages.form(billing)),
         Route("/feed.xml", pages.endpoint(rss, for_guests=True)),

@@ -229,7 +229,7 @@ class ListPage:
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """A paid membership that the site sells."""
+    """A paid tier that the site sells."""
 
     id: str
     name: str
@@ -244,7 +244,7 @@ class Tier:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What a paid membership costs."""
+    """What the paid tiers cost."""
 
     price: str
     interval: str
@@ -253,8 +253,8 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """A member's own plan, for the part `_plan.html`."""
+class OwnTier:
+    """A member's own tier, for the part `_tier.html`."""
 
     is_paid: bool = False
     is_subscribed: bool = False
@@ -282,8 +282,8 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class PlansPage:
-    """Template `plans.html`: what a paid membership costs, and what one gets."""
+class TiersPage:
+    """Template `tiers.html`: what the paid tiers cost, and what one gets."""
 
     tiers: tuple[Tier, ...]
 
@@ -309,7 +309,7 @@ class PostPage:
     discussion: Discussion | None = None
     related: tuple[Card, ...] = ()
     offer: Offer | None = None
-    """Where the post is closed and the site sells memberships."""
+    """Where the post is closed and the site sells tiers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,7 +371,7 @@ class SignUpPage:
     back: str = ""
     problems: tuple[FormProblem, ...] = ()
     offer: Offer | None = None
-    """What a paid membership costs, where the site sells any."""
+    """What the paid tiers cost, where the site sells any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -447,7 +447,7 @@ class AccountPage:
     email: str
     newsletter: bool
     has_password: bool
-    plan: Plan
+    tier: OwnTier
     sign_ins: tuple[SignIn, ...]
     comment_mails: bool = True
     """Gets a mail when a comment was answered."""

@@ -109,7 +109,7 @@ def _note(record: Record, blog: Blog) -> str:
         return "draft"
     if record["published_at"] > blog.now:
         return "scheduled"
-    return {"members": "for members", "paid": "for paying members"}.get(record["visibility"], "")
+    return {"members": "for members", "paid": "for paid members"}.get(record["visibility"], "")
 
 
 def _page(content: Content, record: Record, line: _Line, known: Mapping[str, Record]) -> bytes:

@@ -109,7 +109,7 @@ async def send_error(scope: Scope, send: Send, error: MastheadError) -> None:
 
 SUSPENDED = (
     "It is suspended at the moment.",
-    "Members can still sign in to end a paid membership, and to download or delete their data.",
+    "Members can still sign in to cancel a paid tier, and to download or delete their data.",
 )
 ACCOUNT = "/member/account"
 

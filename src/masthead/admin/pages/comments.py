@@ -254,7 +254,7 @@ def _about(comment: Record, member: Record | None) -> str:
     if member is None:
         return f"member who is gone{said}"
     is_paid = member["tier"] == "paid" and member["status"] != "cancelled"
-    return ("member, paid" if is_paid else "member") + said
+    return ("paid member" if is_paid else "member") + said
 
 
 def short(text: str, length: int) -> str:

@@ -109,7 +109,7 @@ MAIL_WORDS = {
     "site_suspended": "that the site was suspended",
     "test_mail": "a test mail",
     "webhook_disabled": "that a webhook was turned off",
-    "welcome_paid": "a welcome as a paying member",
+    "welcome_paid": "a welcome as a paid member",
 }
 """By template."""
 _OUTCOMES = {WAITING: "waits to be sent", SENT: "sent", FAILED: "could not be delivered"}

@@ -46,7 +46,7 @@ class PostFilters(TextFilters):
     section: ClassVar[Section] = POSTS
     address: ClassVar[str] = POSTS.address
     columns: ClassVar[tuple[Column, ...]] = (
-        Column("Readers", "fit"),
+        Column("Who may read", "fit"),
         Column("Author", "drop-s drop-m author"),
     )
     names: ClassVar[frozenset[str]] = frozenset(
@@ -129,7 +129,7 @@ async def _picks(
 ) -> list[Pick]:
     picks = [
         Pick("status", "Status", "Any status", options(_STATUSES)),
-        Pick("visibility", "Who may read", "Any reader", options(READERS)),
+        Pick("visibility", "Who may read", "Any", options(READERS)),
     ]
     tags = await _tag_totals(request, MAX_TAGS + 1)
     if len(tags) > MAX_TAGS:

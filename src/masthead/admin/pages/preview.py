@@ -25,7 +25,7 @@ class _Readers:
 _READERS = {
     "guest": _Readers(Audience.GUEST, "Guest", "Guests"),
     "member": _Readers(Audience.FREE, "Member", "Members"),
-    "paid": _Readers(Audience.PAID, "Paid", "Paid members"),
+    "paid": _Readers(Audience.PAID, "Paid member", "Paid members"),
 }
 _WIDTHS = {"desktop": "Desktop", "phone": "Phone"}
 

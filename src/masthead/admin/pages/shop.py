@@ -1,4 +1,4 @@
-"""What the site sells and has sold: memberships and products to edit; orders and gift cards."""
+"""What the site sells and has sold: tiers and products to edit; orders and gift cards."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ PRODUCTS = Offer(
 )
 TIERS = Offer(
     tiers,
-    "/admin/shop/memberships",
-    "Memberships",
-    "membership",
+    "/admin/shop/tiers",
+    "Tiers",
+    "tier",
     "Readers who pay see posts for paid members. Say what it costs and what they get.",
     (
         Ask("name", "Name"),

@@ -16,7 +16,7 @@ UNTITLED: Final = "Untitled"
 SCHEDULED: Final = "It was scheduled, and is a draft now."
 RECORDING: Final = "The recording was not copied and keeps its old address."
 HAS_PAYWALL: Final = (
-    "It has a paywall: it is for paying members now, and the paywall is marked in its text."
+    "It has a paywall: it is for paid members now, and the paywall is marked in its text."
 )
 UNDATED: Final = "The date of publication is missing or can't be read."
 _LONGEST_ID: Final = 100

@@ -30,9 +30,9 @@ from masthead.reader.member.services import (
     caller_of,
     session_cookie,
 )
-from masthead.reader.plans import plan_of
 from masthead.reader.request import SiteRequest
 from masthead.reader.site import site_of
+from masthead.reader.tiers import own_tier
 from masthead.reader.views import (
     AccountPage,
     DeletePage,
@@ -247,7 +247,7 @@ class Account:
             newsletter=member["newsletter"],
             comment_mails=not member["comment_mails_off"],
             has_password=bool(member["password_hash"]),
-            plan=await plan_of(request, member),
+            tier=await own_tier(request, member),
             sign_ins=tuple(
                 SignIn(
                     each.id,
@@ -287,8 +287,8 @@ async def _delete(
     status: int = 200,
 ) -> Drawn:
     head = Head(title=f"Delete your account · {site_of(request).name}", noindex=True)
-    plan = await plan_of(request, member)
-    page = DeletePage(PHRASE, GRACE_PERIOD.days, problems, plan.is_subscribed and not plan.ends)
+    tier = await own_tier(request, member)
+    page = DeletePage(PHRASE, GRACE_PERIOD.days, problems, tier.is_subscribed and not tier.ends)
     return Drawn("delete_account.html", head, page, status)
 
 

@@ -21,9 +21,9 @@ from masthead.reader.member.services import (
     MemberServices,
     session_cookie,
 )
-from masthead.reader.plans import offer_of
 from masthead.reader.request import SiteRequest
 from masthead.reader.site import site_of
+from masthead.reader.tiers import offer_of
 from masthead.reader.views import (
     ForgotPage,
     FormProblem,

@@ -16,10 +16,10 @@ from masthead.reader.content import displayed
 from masthead.reader.discussion import discussion_of
 from masthead.reader.endpoint import Drawn
 from masthead.reader.pages.lists import _equals
-from masthead.reader.plans import offer_of
 from masthead.reader.request import SiteRequest
 from masthead.reader.share_pictures import share_url
 from masthead.reader.site import absolute, json_ld, site_of
+from masthead.reader.tiers import offer_of
 from masthead.reader.views import Card, CommentForm, Head, Link, PostPage, Site, TextPage
 from masthead.records.collection import Collection, Record
 from masthead.records.read.page import ListRequest

@@ -33,7 +33,7 @@ Webhooks: its libraries verify them with the same secret.
 tags: dict[Category, str] = {
     Category.CONTENT: "Posts and pages.",
     Category.COMMENTS: "Readers' comments on posts.",
-    Category.MEMBERS: "The site's readers. Addresses come in full.",
+    Category.MEMBERS: "The site's members. Addresses come in full.",
     Category.MEDIA: "Uploaded pictures and files.",
     Category.COMMERCE: "Products, orders, carts and gift cards.",
     Category.SYSTEM: "The service itself.",

@@ -40,7 +40,7 @@ tags: dict[str, tuple[str, str]] = {
     "posts": ("Posts", "What the site publishes, drafts included."),
     "media": ("Media", "Uploaded pictures and files."),
     "comments": ("Comments", "Readers' comments on posts."),
-    "members": ("Members", "The site's readers. Addresses are always masked."),
+    "members": ("Members", "The site's members. Addresses are always masked."),
     "site-settings": ("Site settings", "The site's name, looks and switches."),
     "webhooks": ("Webhooks", "Subscriptions to the site's events, and the events themselves."),
 }
@@ -66,8 +66,7 @@ fields: dict[str, dict[str, str]] = {
         "excerpt": "A teaser for lists.",
         "status": "Publishing stamps `published_at`; a move back to draft clears it. `published` "
         "with a `published_at` or a `scheduled_for` in the future is refused.",
-        "visibility": "Who may read it once it is published: everybody, members, or paying "
-        "members.",
+        "visibility": "Who may read it once it is published: everyone, members, or paid members.",
         "featured_image": "The address of the picture above the post and in lists: an http(s) "
         "URL or a path of the site.",
         "tags": "In the order given; repeated ones are dropped.",

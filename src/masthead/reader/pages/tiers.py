@@ -1,4 +1,4 @@
-"""What a paid membership costs, and the ways to the payment and to the customer portal."""
+"""What the paid tiers cost, and the ways to the payment and to the customer portal."""
 
 from __future__ import annotations
 
@@ -11,26 +11,30 @@ from masthead.members.collection import audience_of_member
 from masthead.payments.checkout import Buyer, is_on_sale
 from masthead.payments.processor import ProcessorError
 from masthead.reader.endpoint import Drawn, Form, Moved, see_other
-from masthead.reader.plans import CHECKOUT, has_payment_key, payment_key, shown_tier, tiers_on_sale
 from masthead.reader.request import SiteRequest
 from masthead.reader.site import site_of
-from masthead.reader.views import ErrorPage, Head, LeavingPage, PlansPage
+from masthead.reader.tiers import CHECKOUT, has_payment_key, payment_key, shown_tier, tiers_on_sale
+from masthead.reader.views import ErrorPage, Head, LeavingPage, TiersPage
 from masthead.records.collection import Record
 
-PLANS, ACCOUNT = "/member/plans", "/member/account"
-SIGN_IN = f"/member/sign-in?back={PLANS}"
+TIERS, ACCOUNT = "/member/tiers", "/member/account"
+SIGN_IN = f"/member/sign-in?back={TIERS}"
 
 
-async def plans(request: SiteRequest) -> Drawn:
+async def tiers(request: SiteRequest) -> Drawn:
     found = await tiers_on_sale(request)
     if not found:
-        raise NotFound("This site sells no memberships.")
+        raise NotFound("This site has no paid tiers.")
     site = site_of(request)
     head = Head(
         title=f"Become a paid member · {site.name}",
-        description=f"What a paid membership of {site.name} costs, and what you get for it.",
+        description=f"What the paid tiers of {site.name} cost, and what you get.",
     )
-    return Drawn("plans.html", head, PlansPage(tuple(shown_tier(request, each) for each in found)))
+    return Drawn("tiers.html", head, TiersPage(tuple(shown_tier(request, each) for each in found)))
+
+
+async def old_address(_: SiteRequest) -> Moved:
+    return Moved(TIERS)
 
 
 async def upgrade(request: SiteRequest, form: Form) -> Drawn | Moved:
@@ -55,7 +59,7 @@ async def upgrade(request: SiteRequest, form: Form) -> Drawn | Moved:
 
 
 async def billing(request: SiteRequest, _form: Form) -> Drawn | Moved:
-    """Sends a member to the portal for cards, invoices and the end of the membership."""
+    """Sends a member to the portal for cards, invoices and the end of the subscription."""
     member = request.member
     if member is None:
         return see_other(SIGN_IN)
@@ -75,7 +79,7 @@ async def _chosen(request: SiteRequest, tier_id: str) -> Record:
     for tier in found:
         if tier["id"] == tier_id and is_on_sale(tier, has_key=has_payment_key(request)):
             return tier
-    raise NotFound("This membership is not sold any more.")
+    raise NotFound("This tier is no longer sold.")
 
 
 def _buyer(request: SiteRequest, member: Record) -> Buyer:
@@ -85,7 +89,7 @@ def _buyer(request: SiteRequest, member: Record) -> Buyer:
         tenant_slug=request.tenant.slug,
         member=member,
         key=payment_key(request),
-        plans_url=url + PLANS,
+        tiers_url=url + TIERS,
         account_url=url + ACCOUNT,
         paid_url=f"{url}{ACCOUNT}?{CHECKOUT}=1",
     )

@@ -1,4 +1,4 @@
-"""The tiers that a site sells, and a member's own plan, as templates show them."""
+"""The tiers that a site sells, and a member's own tier, as templates show them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from masthead.payments.subscription_state import MEMBER_STATUS, MemberStatus
 from masthead.reader.cards import local_time
 from masthead.reader.prices import price_text
 from masthead.reader.request import SiteRequest
-from masthead.reader.views import Offer, Plan, Tier
+from masthead.reader.views import Offer, OwnTier, Tier
 from masthead.records.collection import Record
 from masthead.records.read.page import ListRequest
 from masthead.site.collection import site_settings
@@ -73,7 +73,7 @@ async def offer_of(request: SiteRequest) -> Offer | None:
     return Offer(_price(request, lowest), lowest["interval"], is_lowest=len(found) > 1)
 
 
-async def plan_of(request: SiteRequest, member: Record) -> Plan:
+async def own_tier(request: SiteRequest, member: Record) -> OwnTier:
     subscription = await _subscription_of(request, member)
     tier = _tier_of(subscription, await _tiers_of(request))
     is_paid = member["tier"] == "paid" and member["status"] != "cancelled"
@@ -81,7 +81,7 @@ async def plan_of(request: SiteRequest, member: Record) -> Plan:
         local_time(request, subscription[name]) if subscription and subscription[name] else None
         for name in ("ends_at", "current_period_end")
     )
-    plan = Plan(
+    own = OwnTier(
         is_paid=is_paid,
         is_subscribed=is_paid and subscription is not None,
         is_past_due=is_paid and member["status"] == "past_due",
@@ -94,7 +94,7 @@ async def plan_of(request: SiteRequest, member: Record) -> Plan:
         can_manage=has_payment_key(request) and bool(member["payment_customer_id"]),
         can_upgrade=not is_paid and bool(await tiers_on_sale(request)),
     )
-    return plan if is_paid else _with_check(request, plan)
+    return own if is_paid else _with_check(request, own)
 
 
 async def _subscription_of(request: SiteRequest, member: Record) -> Record | None:
@@ -118,18 +118,18 @@ def _tier_of(subscription: Record | None, found: Sequence[Record]) -> Record | N
     return next((tier for tier in found if price and tier["payment_price_id"] == price), None)
 
 
-def _with_check(request: SiteRequest, plan: Plan) -> Plan:
+def _with_check(request: SiteRequest, own: OwnTier) -> OwnTier:
     """The member comes back from the payment before its event does, or without having paid: the
     page says that it waits, and looks again by itself for a while."""
     checks = request.query.get(CHECKOUT, "")
     if not checks.isascii() or not checks.isdigit():
-        return plan
+        return own
     number = int(checks[:4])
     if number > ALL_CHECKS:
-        return replace(plan, is_confirming=True)
+        return replace(own, is_confirming=True)
     seconds = QUICK_SECONDS if number <= QUICK_CHECKS else SLOW_SECONDS
     return replace(
-        plan,
+        own,
         is_confirming=True,
         check_url=f"{request.path}?{CHECKOUT}={number + 1}",
         check_seconds=seconds,

@@ -1,4 +1,4 @@
-"""What the site says about paid memberships: the page of plans and the paywall."""
+"""What the site says about paid tiers: their page and the paywall."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.world import Account, TenantWorld
 
 from masthead.records.collection import Record
 
-PLANS = "/member/plans"
+TIERS = "/member/tiers"
 MONTHLY = {
     "name": "Supporter",
     "price": 400,
@@ -25,10 +25,10 @@ async def sold(tenant: TenantWorld) -> list[Record]:
     return [await tenant.create("tiers", each) for each in (YEARLY, MONTHLY)]
 
 
-async def test_guests_see_what_a_membership_costs_and_join_first(
+async def test_guests_see_what_a_tier_costs_and_join_first(
     tenant: TenantWorld, sold: list[Record]
 ) -> None:
-    page = await tenant.guest.get(PLANS)
+    page = await tenant.guest.get(TIERS)
     assert page.status_code == 200
     text = page.text
     assert text.index("Supporter") < text.index("Patron &amp; Co")
@@ -36,23 +36,28 @@ async def test_guests_see_what_a_membership_costs_and_join_first(
     assert "<b>£44</b> a year" in text
     assert "The &lt;b&gt;printed&lt;/b&gt; quarterly" in text
     assert 'action="/member/sign-up"' in text
-    assert f'name="back" value="{PLANS}"' in text
+    assert f'name="back" value="{TIERS}"' in text
     assert "/member/upgrade" not in text
     assert "pay.example.com" not in text
 
 
-async def test_signing_in_leads_back_to_the_plans(
+async def test_an_old_address_leads_to_the_tiers(tenant: TenantWorld) -> None:
+    moved = await tenant.guest.get("/member/plans")
+    assert (moved.status_code, moved.headers["location"]) == (301, TIERS)
+
+
+async def test_signing_in_leads_back_to_the_tiers(
     tenant: TenantWorld, member: Account, sold: list[Record]
 ) -> None:
     for path in ("/member/sign-in", "/member/sign-up"):
-        asked = await tenant.guest.get(f"{path}?back={PLANS}")
-        assert f'name="back" value="{PLANS}"' in asked.text
-        moved = await member.api.get(f"{path}?back={PLANS}")
-        assert (moved.status_code, moved.headers["location"]) == (303, PLANS)
+        asked = await tenant.guest.get(f"{path}?back={TIERS}")
+        assert f'name="back" value="{TIERS}"' in asked.text
+        moved = await member.api.get(f"{path}?back={TIERS}")
+        assert (moved.status_code, moved.headers["location"]) == (303, TIERS)
 
 
 async def test_members_choose_one(tenant: TenantWorld, member: Account, sold: list[Record]) -> None:
-    text = (await member.api.get(PLANS)).text
+    text = (await member.api.get(TIERS)).text
     assert text.count('action="/member/upgrade"') == 2
     for tier in sold:
         assert f'name="tier" value="{tier["id"]}"' in text
@@ -66,18 +71,18 @@ async def test_who_has_paid_and_who_works_there_is_asked_for_nothing(
 ) -> None:
     paid = await tenant.member(tier="paid")
     for account, words in ((paid, "You are a paid member already"), (owner, "what readers see")):
-        text = (await account.api.get(PLANS)).text
+        text = (await account.api.get(TIERS)).text
         assert words in text
         assert "<form" not in text.replace('<form class="search"', "")
 
 
 async def test_a_tier_without_a_way_to_pay_says_so(tenant: TenantWorld, member: Account) -> None:
     await tenant.create("tiers", {**MONTHLY, "payment_url": "", "payment_price_id": "price_1"})
-    text = (await member.api.get(PLANS)).text
+    text = (await member.api.get(TIERS)).text
     assert "can’t be paid for at the moment" in text
     assert "/member/upgrade" not in text
     await tenant.settings(member_payment_secret_key="sk_test_1")
-    assert "/member/upgrade" in (await member.api.get(PLANS)).text
+    assert "/member/upgrade" in (await member.api.get(TIERS)).text
 
 
 async def test_where_nothing_is_sold_there_is_no_such_page(
@@ -85,21 +90,21 @@ async def test_where_nothing_is_sold_there_is_no_such_page(
 ) -> None:
     await other_tenant.create("tiers", MONTHLY)
     await tenant.create("tiers", {**MONTHLY, "active": False})
-    assert (await tenant.guest.get(PLANS)).status_code == 404
+    assert (await tenant.guest.get(TIERS)).status_code == 404
     await tenant.create("tiers", MONTHLY)
-    assert (await tenant.guest.get(PLANS)).status_code == 200
+    assert (await tenant.guest.get(TIERS)).status_code == 200
     for closed in ({"members_enabled": False}, {"deleted_at": "2026-11-14 00:00:00Z"}):
         await tenant.settings(**closed)
-        assert (await tenant.guest.get(PLANS)).status_code == 404
+        assert (await tenant.guest.get(TIERS)).status_code == 404
         await tenant.settings(members_enabled=True, deleted_at="")
 
 
 async def test_a_changed_price_is_seen_by_the_next_request(
     tenant: TenantWorld, sold: list[Record]
 ) -> None:
-    assert "£4<" in (await tenant.guest.get(PLANS)).text
+    assert "£4<" in (await tenant.guest.get(TIERS)).text
     await tenant.update("tiers", sold[1]["id"], {"price": 550})
-    text = (await tenant.guest.get(PLANS)).text
+    text = (await tenant.guest.get(TIERS)).text
     assert "£5.50" in text
     assert "£4<" not in text
 
@@ -111,7 +116,7 @@ class TestPaywall:
         paid = await tenant.published(visibility="paid")
         text = (await tenant.guest.get(f"/posts/{paid['slug']}")).text
         assert "Paid members read everything on demo, from £4 a month." in text
-        assert f'href="{PLANS}"' in text
+        assert f'href="{TIERS}"' in text
         members = await tenant.published(visibility="members")
         text = (await tenant.guest.get(f"/posts/{members['slug']}")).text
         assert "Everything, from £4 a month" in text
@@ -122,7 +127,7 @@ class TestPaywall:
         post = await tenant.published(visibility="paid", content_html="<p>Secret.</p>")
         text = (await member.api.get(f"/posts/{post['slug']}")).text
         assert "Paid members read everything, from £4 a month." in text
-        assert f'href="{PLANS}"' in text
+        assert f'href="{TIERS}"' in text
 
     async def test_a_single_price_is_the_price(self, tenant: TenantWorld, member: Account) -> None:
         await tenant.create("tiers", YEARLY)
@@ -146,4 +151,4 @@ class TestPaywall:
         post = await tenant.published(visibility="paid")
         text = (await member.api.get(f"/posts/{post['slug']}")).text
         assert "Paid members read everything." in text
-        assert PLANS not in text
+        assert TIERS not in text

@@ -1,4 +1,4 @@
-"""The plan in a member's account: what they have, and what happens after a payment."""
+"""The tier in a member's account: what they have, and what happens after a payment."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.payments.processor import JUNE, Processor, ended, failed, joined, subscription
-from tests.reader.shop import ACCOUNT, PLANS, TIER, Shop, api, shop
+from tests.reader.shop import ACCOUNT, TIER, TIERS, Shop, api, shop
 from tests.world import Account, TenantWorld
 
 __all__ = ["api", "shop"]
@@ -15,11 +15,11 @@ __all__ = ["api", "shop"]
 MANAGE = 'action="/member/billing"'
 
 
-async def plan(shop: Shop, member: Account, query: str = "") -> str:
+async def own_tier(shop: Shop, member: Account, query: str = "") -> str:
     """The row of the account, without the blanks between its words."""
     page = await shop.reader(member).get(ACCOUNT + query)
     assert page.status_code == 200, page.text
-    found = re.search(r'<div id="plan">.*?</div>', page.text, re.S)
+    found = re.search(r'<div id="tier">.*?</div>', page.text, re.S)
     assert found
     return re.sub(r"\s+", " ", found[0])
 
@@ -35,26 +35,26 @@ def processor(shop: Shop) -> Processor:
 
 class TestWhatTheMemberHas:
     async def test_a_free_member_may_upgrade(self, shop: Shop, member: Account) -> None:
-        row = await plan(shop, member)
+        row = await own_tier(shop, member)
         assert "<p>Free</p>" in row
-        assert f'href="{PLANS}"' in row
+        assert f'href="{TIERS}"' in row
         assert MANAGE not in row
 
     async def test_where_nothing_is_sold_there_is_nothing_to_upgrade_to(
         self, shop: Shop, member: Account
     ) -> None:
         await shop.tenant.update("tiers", shop.tier["id"], {"active": False})
-        assert PLANS not in await plan(shop, member)
+        assert TIERS not in await own_tier(shop, member)
 
     async def test_a_paid_member_sees_the_tier_and_the_next_payment(
         self, shop: Shop, member: Account, processor: Processor
     ) -> None:
         await processor.send(joined(**ours(member)), subscription("active", **ours(member)))
-        row = await plan(shop, member)
+        row = await own_tier(shop, member)
         assert "Paid, active" in row
         assert "Supporter, £4 a month. Paid again on 10 July 2024." in row
         assert MANAGE in row
-        assert PLANS not in row
+        assert TIERS not in row
 
     async def test_the_day_is_that_of_the_sites_time_zone(
         self, shop: Shop, member: Account, processor: Processor
@@ -62,14 +62,14 @@ class TestWhatTheMemberHas:
         await shop.tenant.settings(time_zone="Pacific/Kiritimati")
         late = JUNE - JUNE % 86_400 + 86_399
         await processor.send(subscription("active", current_period_end=late, **ours(member)))
-        assert "Paid again on 11 June 2024." in await plan(shop, member)
+        assert "Paid again on 11 June 2024." in await own_tier(shop, member)
 
     async def test_a_cancelled_one_says_how_long_it_lasts(
         self, shop: Shop, member: Account, processor: Processor
     ) -> None:
         cancelled = subscription("active", cancel_at_period_end=True, **ours(member))
         await processor.send(cancelled)
-        row = await plan(shop, member)
+        row = await own_tier(shop, member)
         assert "Paid, cancelled" in row
         assert "You read everything until 10 July 2024." in row
         assert "Paid again" not in row
@@ -78,7 +78,7 @@ class TestWhatTheMemberHas:
         self, shop: Shop, member: Account, processor: Processor
     ) -> None:
         await processor.send(joined(**ours(member)), failed(JUNE + 60))
-        row = await plan(shop, member)
+        row = await own_tier(shop, member)
         assert "Paid, payment failed" in row
         assert "Renew" in row
         assert MANAGE in row
@@ -87,13 +87,13 @@ class TestWhatTheMemberHas:
         self, shop: Shop, member: Account, processor: Processor
     ) -> None:
         await processor.send(joined(**ours(member)), ended(JUNE + 60))
-        row = await plan(shop, member)
+        row = await own_tier(shop, member)
         assert "Free" in row
-        assert "Your paid membership has ended." in row
-        assert f'href="{PLANS}"' in row
+        assert "Your paid tier has ended." in row
+        assert f'href="{TIERS}"' in row
 
     async def test_who_an_owner_made_paid_has_nothing_to_manage(self, shop: Shop) -> None:
-        row = await plan(shop, await shop.tenant.member(tier="paid"))
+        row = await own_tier(shop, await shop.tenant.member(tier="paid"))
         assert "Paid, active" in row
         assert MANAGE not in row
         assert "payment service" not in row
@@ -103,7 +103,7 @@ class TestWhatTheMemberHas:
     ) -> None:
         await processor.send(joined(**ours(member)))
         await shop.tenant.settings(member_payment_secret_key="")
-        row = await plan(shop, member)
+        row = await own_tier(shop, member)
         assert "The mails of the payment service have a link" in row
         assert MANAGE not in row
 
@@ -113,7 +113,7 @@ class TestWhatTheMemberHas:
         await other_tenant.create("tiers", {**TIER, "name": "Theirs", "payment_price_id": "p_2"})
         items = {"data": [{"price": {"id": "p_2"}}]}
         await processor.send(subscription("active", items=items, **ours(member)))
-        row = await plan(shop, member)
+        row = await own_tier(shop, member)
         assert "Paid, active" in row
         assert "Theirs" not in row
 
@@ -121,7 +121,7 @@ class TestWhatTheMemberHas:
 async def test_who_still_pays_is_told_so_before_leaving(
     shop: Shop, member: Account, processor: Processor
 ) -> None:
-    warning = "this does not end that"
+    warning = "does not end that"
     reader = shop.reader(member)
     assert warning not in (await reader.get("/member/delete")).text
     await processor.send(joined(**ours(member)), subscription("active", **ours(member)))
