@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Scope
 
 from masthead.caller import Caller, Kind, guest, in_tenant
 from masthead.config.settings import Settings
@@ -55,20 +55,18 @@ class RecordStoreServices:
 
 
 class Call:
-    __slots__ = ("caller", "context", "receive", "scope", "send", "services")
+    __slots__ = ("caller", "context", "receive", "scope", "services")
 
     def __init__(
         self,
         services: RecordStoreServices,
         scope: Scope,
         receive: Receive,
-        send: Send,
         caller: Caller,
     ) -> None:
         self.services = services
         self.scope = scope
         self.receive = receive
-        self.send = send
         self.caller = caller
         self.context: RequestContext = request_context(scope)
 

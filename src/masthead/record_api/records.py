@@ -26,7 +26,7 @@ from masthead.records.fields.base import REQUIRED
 from masthead.records.fields.relation import missing_relation
 from masthead.records.read.page import ListRequest, Page
 from masthead.records.write.validation import Add, Remove
-from masthead.web.answers import send_empty, send_json
+from masthead.web.answers import Answer, Stream, json_answer
 from masthead.web.multipart import Upload, form_to_object, read_form
 
 FORM_OVERHEAD = 1024 * 1024
@@ -39,7 +39,7 @@ WRITTEN = frozenset({"posts", "pages"})
 """The collections whose texts may be sent as Markdown."""
 
 
-async def list_records(call: Call) -> None:
+async def list_records(call: Call) -> Answer | Stream:
     collection = call.collection()
     wanted = parse_list_parameters(call.scope["query_string"], call.caller)
     page = await _limited_page(call, collection, wanted.request)
@@ -51,13 +51,13 @@ async def list_records(call: Call) -> None:
     }
     items = await render_records(collection, page.items, wanted.projection)
     if page.weight <= SMALL_ANSWER and not wanted.request.expand:
-        await send_json(call.send, 200, {**body, "items": items}, (PRIVATE,))
-        return
+        return json_answer(200, {**body, "items": items}, (PRIVATE,))
     if items is not page.items:
         # Frees the whole records before sending to a slow client.
         page.items.clear()
     max_bytes = max_answer_bytes(call.caller)
-    await send_chunks(call.send, await encode_chunks(body, "items", items, max_bytes))
+    chunks = await encode_chunks(body, "items", items, max_bytes)
+    return Stream(lambda send: send_chunks(send, chunks))
 
 
 async def _limited_page(call: Call, collection: Collection, wanted: ListRequest) -> Page:
@@ -78,14 +78,14 @@ async def _limited_page(call: Call, collection: Collection, wanted: ListRequest)
     return page
 
 
-async def view_record(call: Call) -> None:
+async def view_record(call: Call) -> Answer:
     collection = call.collection()
     record = await _view(call, collection, call.caller, call.record_id)
     check_size(record, max_answer_bytes(call.caller))
-    await send_json(call.send, 200, record, (PRIVATE,))
+    return json_answer(200, record, (PRIVATE,))
 
 
-async def create_record(call: Call) -> None:
+async def create_record(call: Call) -> Answer:
     collection = call.collection()
     call.records.check_may_create(call.caller, collection)
     parse_view_parameters(call.scope["query_string"])
@@ -97,10 +97,10 @@ async def create_record(call: Call) -> None:
             record = await _create(call, caller, collection, given, uploads)
         except Invalid as error:
             raise Invalid(error.problems, "Failed to create record.") from None
-    await send_json(call.send, 200, await _answer_record(call, collection, caller, record))
+    return json_answer(200, await _answer_record(call, collection, caller, record))
 
 
-async def update_record(call: Call) -> None:
+async def update_record(call: Call) -> Answer:
     collection = call.collection()
     call.records.check_may_update(call.caller, collection, call.record_id)
     parse_view_parameters(call.scope["query_string"])
@@ -110,12 +110,12 @@ async def update_record(call: Call) -> None:
             record = await _update(call, collection, given)
         except Invalid as error:
             raise Invalid(error.problems, "Failed to update record.") from None
-    await send_json(call.send, 200, await _answer_record(call, collection, call.caller, record))
+    return json_answer(200, await _answer_record(call, collection, call.caller, record))
 
 
-async def delete_record(call: Call) -> None:
+async def delete_record(call: Call) -> Answer:
     await call.records.delete(call.caller, call.collection(), call.record_id)
-    await send_empty(call.send)
+    return Answer(204)
 
 
 async def _view(call: Call, collection: Collection, caller: Caller, record_id: str) -> Record:

@@ -16,29 +16,29 @@ from masthead.record_api.parameters import parse_view_parameters
 from masthead.record_api.rendering import apply_projection, render_record
 from masthead.records.collection import Collection
 from masthead.records.fields.base import REQUIRED, FieldError
-from masthead.web.answers import header, send_empty, send_json
+from masthead.web.answers import Answer, header, json_answer
 
 INVALID = "An error occurred while validating the submitted data."
 
 
-async def auth_with_password(call: Call) -> None:
-    await _sign_in(call, _auth_collection(call), with_admin=False)
+async def auth_with_password(call: Call) -> Answer:
+    return await _sign_in(call, _auth_collection(call), with_admin=False)
 
 
-async def admin_auth_with_password(call: Call) -> None:
+async def admin_auth_with_password(call: Call) -> Answer:
     """PocketBase's endpoint before 0.23; its clients read `admin` instead of `record`."""
-    await _sign_in(call, superusers, with_admin=True)
+    return await _sign_in(call, superusers, with_admin=True)
 
 
-async def auth_refresh(call: Call) -> None:
-    await _refresh(call, _auth_collection(call), with_admin=False)
+async def auth_refresh(call: Call) -> Answer:
+    return await _refresh(call, _auth_collection(call), with_admin=False)
 
 
-async def admin_auth_refresh(call: Call) -> None:
-    await _refresh(call, superusers, with_admin=True)
+async def admin_auth_refresh(call: Call) -> Answer:
+    return await _refresh(call, superusers, with_admin=True)
 
 
-async def auth_methods(call: Call) -> None:
+async def auth_methods(call: Call) -> Answer:
     _auth_collection(call)
     body = {
         "password": {"identityFields": ["email"], "enabled": True},
@@ -46,10 +46,10 @@ async def auth_methods(call: Call) -> None:
         "mfa": {"enabled": False, "duration": 0},
         "otp": {"enabled": False, "duration": 0},
     }
-    await send_json(call.send, 200, body)
+    return json_answer(200, body)
 
 
-async def request_password_reset(call: Call) -> None:
+async def request_password_reset(call: Call) -> Answer:
     """204 whether there is such an account or not."""
     collection = _auth_collection(call)
     given = await call.small_json()
@@ -62,10 +62,10 @@ async def request_password_reset(call: Call) -> None:
     await call.services.resets.request(
         collection, call.context.tenant_id, email, call.context.address
     )
-    await send_empty(call.send)
+    return Answer(204)
 
 
-async def confirm_password_reset(call: Call) -> None:
+async def confirm_password_reset(call: Call) -> Answer:
     collection = _auth_collection(call)
     given = await call.small_json()
     token = given.get("token")
@@ -74,18 +74,18 @@ async def confirm_password_reset(call: Call) -> None:
     await call.services.resets.confirm(
         collection, call.context.tenant_id, token, given, call.context.address
     )
-    await send_empty(call.send)
+    return Answer(204)
 
 
-async def file_token(call: Call) -> None:
+async def file_token(call: Call) -> Answer:
     collection = call.records.registry.find(call.caller.collection)
     token = await call.services.accounts.file_token(collection, call.caller) if collection else None
     if token is None:
         raise Unauthenticated
-    await send_json(call.send, 200, {"token": token})
+    return json_answer(200, {"token": token})
 
 
-async def _sign_in(call: Call, collection: Collection, *, with_admin: bool) -> None:
+async def _sign_in(call: Call, collection: Collection, *, with_admin: bool) -> Answer:
     given = await call.small_json()
     identity, password = given.get("identity"), given.get("password")
     blank = {
@@ -103,20 +103,20 @@ async def _sign_in(call: Call, collection: Collection, *, with_admin: bool) -> N
         call.context.address,
         _user_agent(call),
     )
-    await _answer(call, collection, signed_in, with_admin=with_admin)
+    return await _answer(call, collection, signed_in, with_admin=with_admin)
 
 
-async def _refresh(call: Call, collection: Collection, *, with_admin: bool) -> None:
+async def _refresh(call: Call, collection: Collection, *, with_admin: bool) -> Answer:
     client = Client(call.context.address, _user_agent(call))
     signed_in = await call.services.accounts.refresh(collection, call.caller, client)
     if signed_in is None:
         raise Unauthenticated
-    await _answer(call, collection, signed_in, with_admin=with_admin)
+    return await _answer(call, collection, signed_in, with_admin=with_admin)
 
 
 async def _answer(
     call: Call, collection: Collection, signed_in: SignedIn, *, with_admin: bool
-) -> None:
+) -> Answer:
     wanted = parse_view_parameters(call.scope["query_string"])
     caller = signed_in.caller
     if caller.tenant_id is None:
@@ -132,7 +132,7 @@ async def _answer(
     headers = [(b"cache-control", b"no-store")]
     if is_own_request(call.scope):
         headers.append((b"set-cookie", _cookie(call, collection, signed_in).encode()))
-    await send_json(call.send, 200, body, headers)
+    return json_answer(200, body, headers)
 
 
 def _user_agent(call: Call) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,10 +24,17 @@ class Answer:
     headers: RawHeaders = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A response that is sent piece by piece."""
+
+    send: Callable[[Send], Awaitable[None]]
+
+
 class Endpoint:
     """An endpoint whose answers are values. Others are ASGI applications."""
 
-    async def answer(self, scope: Scope, receive: Receive) -> Answer:
+    async def answer(self, scope: Scope, receive: Receive) -> Answer | Stream:
         raise NotImplementedError
 
 

@@ -116,10 +116,14 @@ async def respond(routes: Dispatch, scope: Scope, receive: Receive, sending: Sen
     endpoint = routes.find(scope)
     while isinstance(endpoint, LazyFace):
         endpoint = (await endpoint.load()).routes.find(scope)
-    if isinstance(endpoint, Endpoint):
-        await sending.answer(await endpoint.answer(scope, receive))
-    else:
+    if not isinstance(endpoint, Endpoint):
         await endpoint(scope, receive, sending.send)
+        return
+    answer = await endpoint.answer(scope, receive)
+    if isinstance(answer, Answer):
+        await sending.answer(answer)
+    else:
+        await answer.send(sending.send)
 
 
 def _check_framing(scope: Scope) -> None:
