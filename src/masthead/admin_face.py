@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from starlette.types import ASGIApp, Scope, Send
+from starlette.types import Scope
 
 from masthead.admin.endpoint import AdminPages
 from masthead.admin.environment import AdminTemplates
@@ -25,6 +25,7 @@ from masthead.reader.preview import Previews
 from masthead.reader.request import Identify, ReaderServices
 from masthead.site.domain_proof import DomainProofs
 from masthead.site.test_mail import TestMails
+from masthead.web.answers import Answer, Endpoint
 from masthead.web.assets import Assets, assets_routes
 from masthead.web.dispatch import Dispatch
 from masthead.web.forms import FormTokens
@@ -40,7 +41,7 @@ class AdminFace:
         identify: Identify,
         site: ReaderServices,
         assets: Sequence[Assets],
-        elsewhere: ASGIApp,
+        elsewhere: Endpoint,
     ) -> None:
         self._pages = _pages(parts, identify, site, assets[0])
         own = self._pages.services.templates.assets
@@ -48,8 +49,8 @@ class AdminFace:
             [*admin_routes(self._pages), *assets_routes(own, *assets)], fallback=elsewhere
         )
 
-    async def send_error(self, scope: Scope, send: Send, error: MastheadError) -> None:
-        await self._pages.send_error(scope, send, error)
+    async def error_answer(self, scope: Scope, error: MastheadError) -> Answer:
+        return await self._pages.error_answer(scope, error)
 
 
 def _pages(parts: Parts, identify: Identify, site: ReaderServices, shared: Assets) -> AdminPages:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from masthead import logs
 from masthead.ai.budget import Budgets
@@ -47,7 +47,7 @@ from masthead.reader.request import ReaderServices
 from masthead.reader.routes import OtherAddresses, reader_routes
 from masthead.reader.themes import OUR_STATIC, PLAIN, Themes
 from masthead.record_api.call import RecordStoreServices, identify
-from masthead.record_api.errors import send_error as send_record_store_error
+from masthead.record_api.errors import error_answer as record_store_error
 from masthead.record_api.routes import PREFIXES as RECORD_STORE_PREFIXES
 from masthead.record_api.routes import routes as record_routes
 from masthead.schema import registry
@@ -56,6 +56,7 @@ from masthead.site.v1 import routes as site_table
 from masthead.storage.disk import DiskState
 from masthead.web import pages
 from masthead.web.addressed_site import AddressedSite
+from masthead.web.answers import Answer, Endpoint
 from masthead.web.assets import Assets, assets_routes
 from masthead.web.asyncapi.endpoint import event_description_routes
 from masthead.web.cache import AnswerCache
@@ -119,7 +120,7 @@ def faces(parts: Parts) -> tuple[FrontDoor, LazyFace]:
         ],
         fallback=elsewhere,
     )
-    responders = error_responders(parts.settings, admin.send_error)
+    responders = error_responders(parts.settings, admin.error_answer)
     return front_door(parts, routes, responders), admin
 
 
@@ -146,7 +147,7 @@ def _admin_face(
     services: RecordStoreServices,
     site: SitePages,
     assets: Sequence[Assets],
-    elsewhere: ASGIApp,
+    elsewhere: Endpoint,
 ) -> Face:
     # Imported here: with all its pages it is a fifth of a start.
     from masthead.admin_face import AdminFace
@@ -201,16 +202,16 @@ def member_services(parts: Parts) -> MemberServices:
 
 
 def error_responders(
-    settings: Settings, admin: ErrorResponder = pages.send_error
+    settings: Settings, admin: ErrorResponder = pages.error_answer
 ) -> ErrorResponders:
     """The format of errors by path."""
     return ErrorResponders(
-        _send_error,
+        _error_answer,
         {
             # Also for health, AI, data protection, payments and unknown paths.
             "/api": error_responder(settings.error_codes),
-            **dict.fromkeys(RECORD_STORE_PREFIXES, send_record_store_error),
-            "/member": pages.send_error,
+            **dict.fromkeys(RECORD_STORE_PREFIXES, record_store_error),
+            "/member": pages.error_answer,
             "/admin": admin,
         },
     )
@@ -375,7 +376,7 @@ def create_app() -> Service:
     return Service(settings)
 
 
-async def _send_error(scope: Scope, send: Send, error: MastheadError) -> None:
+async def _error_answer(scope: Scope, error: MastheadError) -> Answer:
     """Outside the APIs, a browser gets a page, and so does a method that pages do not take."""
     is_page = pages.wants_html(scope) or isinstance(error, MethodNotAllowed)
-    await (pages.send_error if is_page else send_record_store_error)(scope, send, error)
+    return await (pages.error_answer if is_page else record_store_error)(scope, error)

@@ -15,25 +15,24 @@ from tests.web.routed import routed
 
 from masthead.errors import NotFound
 from masthead.reader.themes import Themes
-from masthead.web.answers import send_bytes
+from masthead.web.answers import Answer, Endpoint
 from masthead.web.assets import assets_routes, content_policy
 
 
-class SampleSite:
+class SampleSite(Endpoint):
     def __init__(self, pictures: Path | None = None) -> None:
         self.themes = Themes(None)
         self.origin = ""
         self._pictures = pictures
-        self._app = routed(assets_routes(*self.themes.assets.values()), self._other)
+        self._app = routed(assets_routes(*self.themes.assets.values()), self)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._app(scope, receive, send)
 
-    async def _other(self, scope: Scope, _receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope, receive: Receive) -> Answer:
         path = scope["path"].lstrip("/")
         if path.startswith("pictures/"):
-            await send_bytes(send, 200, self._picture(path), [(b"content-type", b"image/webp")])
-            return
+            return Answer(200, self._picture(path), [(b"content-type", b"image/webp")])
         if path not in PAGES:
             raise NotFound
         template, chrome, page = PAGES[path]
@@ -42,7 +41,7 @@ class SampleSite:
             (b"content-type", b"text/html; charset=utf-8"),
             (b"content-security-policy", content_policy(self.origin).encode()),
         ]
-        await send_bytes(send, 200, body, headers)
+        return Answer(200, body, headers)
 
     def _picture(self, path: str) -> bytes:
         if self._pictures is not None:

@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 from tests.reader.samples import PAGES
+from tests.web.routed import Nothing
 from tests.world import Account, TenantWorld, World
 
 from masthead.app import front_door, record_store_services, site_pages
@@ -57,10 +58,7 @@ def forms(app: World) -> Any:
         Route("/open-form", pages.form(sent, is_open=True)),
     ]
 
-    async def nothing(*_given: object) -> None:
-        raise NotFound
-
-    return front_door(app.parts, Dispatch(routes, nothing))
+    return front_door(app.parts, Dispatch(routes, Nothing()))
 
 
 def client(forms: Any, tenant: TenantWorld, account: Account | None = None) -> httpx.AsyncClient:

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from starlette.types import Receive, Scope, Send
 from tests.v1.keys import key_client
+from tests.web.routed import Broken
 from tests.world import World, open_world
 
 from masthead.app import front_door
@@ -35,10 +35,9 @@ async def rate_limited(app: World) -> str:
 
 
 async def failed(app: World) -> str:
-    async def broken(_scope: Scope, _receive: Receive, _send: Send) -> None:
-        raise RuntimeError
-
-    answer = await app.client(app=front_door(app.parts, Dispatch([], broken))).get(POSTS)
+    answer = await app.client(app=front_door(app.parts, Dispatch([], Broken(RuntimeError())))).get(
+        POSTS
+    )
     assert answer.status_code == 500
     return str(answer.json()["error"]["code"])
 

@@ -9,6 +9,7 @@ from starlette.routing import Route as StarletteRoute
 from starlette.routing import Router
 from starlette.types import Message, Receive, Scope, Send
 
+from masthead.web.answers import Endpoint
 from masthead.web.dispatch import Dispatch, Route
 
 PATHS = (
@@ -63,7 +64,7 @@ ASKED = [
 ]
 
 
-class Face:
+class Face(Endpoint):
     """Records its requests. Not a function, so that Starlette does not check methods."""
 
     def __init__(self, name: str | None, calls: list[Any]) -> None:

@@ -6,10 +6,12 @@ from typing import Any
 
 import httpx
 import pytest
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
+from tests.web.routed import Broken
 from tests.world import Account, TenantWorld, World, records_of
 
 from masthead.app import front_door
+from masthead.web.answers import Endpoint, Stream
 from masthead.web.dispatch import Dispatch
 from masthead.web.front_door import FrontDoor
 
@@ -153,9 +155,7 @@ class TestFailures:
         assert len(ids) == 3
 
     async def test_a_failure_tells_nothing_of_itself(self, app: World) -> None:
-        async def broken(_scope: Scope, _receive: Receive, _send: Send) -> None:
-            raise RuntimeError("postgresql://user:secret@host /var/lib/data")
-
+        broken = Broken(RuntimeError("postgresql://user:secret@host /var/lib/data"))
         door = in_front_of(broken, app)
         answer = await app.client(app=door).get(POSTS)
         assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
@@ -163,16 +163,21 @@ class TestFailures:
         assert answer.headers["x-request-id"]
 
     async def test_an_answer_that_has_begun_is_cut_off(self, app: World) -> None:
-        async def breaks_off(_scope: Scope, _receive: Receive, send: Send) -> None:
-            await send({"type": "http.response.start", "status": 200, "headers": []})
-            raise RuntimeError("too late")
-
-        door = in_front_of(breaks_off, app)
+        door = in_front_of(BreaksOff(), app)
         with pytest.raises(Exception, match="Something went wrong"):
             await app.client(app=door).get(POSTS)
 
 
-def in_front_of(face: ASGIApp, app: World) -> FrontDoor:
+class BreaksOff(Endpoint):
+    async def answer(self, scope: Scope, receive: Receive) -> Stream:
+        return Stream(self._send)
+
+    async def _send(self, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        raise RuntimeError("too late")
+
+
+def in_front_of(face: Endpoint, app: World) -> FrontDoor:
     return front_door(app.parts, Dispatch([], face))
 
 

@@ -6,25 +6,26 @@ import asyncio
 import threading
 
 import httpx
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Scope
 from tests.web.routed import routed
 
 from masthead.errors import MastheadError, NotFound
-from masthead.web.answers import send_bytes
+from masthead.web.answers import Answer, Endpoint
 from masthead.web.dispatch import Dispatch, Route
 from masthead.web.lazy_face import LazyFace
 
 
 class Greeting:
     def __init__(self) -> None:
-        self.routes = Dispatch([], greet)
+        self.routes = Dispatch([], Greets())
 
-    async def send_error(self, scope: Scope, send: Send, error: MastheadError) -> None:
-        await send_bytes(send, 404, str(error).encode(), [])
+    async def error_answer(self, scope: Scope, error: MastheadError) -> Answer:
+        return Answer(404, str(error).encode())
 
 
-async def greet(scope: Scope, _receive: Receive, send: Send) -> None:
-    await send_bytes(send, 200, scope["path"].encode(), [])
+class Greets(Endpoint):
+    async def answer(self, scope: Scope, receive: Receive) -> Answer:
+        return Answer(200, scope["path"].encode())
 
 
 async def test_concurrent_requests_wait_for_one_build_beside_the_event_loop() -> None:
@@ -36,7 +37,7 @@ async def test_concurrent_requests_wait_for_one_build_beside_the_event_loop() ->
 
     face = LazyFace(build)
     paths = ("/hello", "/hello/{path:path}")
-    app = routed([Route(path, face) for path in paths], greet)
+    app = routed([Route(path, face) for path in paths], Greets())
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url="http://example.com") as http:
         assert (await http.get("/elsewhere")).text == "/elsewhere"
@@ -50,10 +51,5 @@ async def test_concurrent_requests_wait_for_one_build_beside_the_event_loop() ->
 async def test_an_error_before_the_first_request_is_shown_by_the_face() -> None:
     face = LazyFace(Greeting)
 
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await face.send_error(scope, send, NotFound("There is no such site."))
-
-    transport = httpx.ASGITransport(app)
-    async with httpx.AsyncClient(transport=transport, base_url="http://example.com") as http:
-        answer = await http.get("/hello")
-    assert (answer.status_code, answer.text) == (404, "There is no such site.")
+    answer = await face.error_answer({}, NotFound("There is no such site."))
+    assert (answer.status, answer.body) == (404, b"There is no such site.")

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Scope
 
 from masthead.admin.forms import sentence_of
 from masthead.admin.request import AdminRequest, AdminServices, open_request
@@ -21,7 +21,7 @@ from masthead.errors import (
     TooLarge,
     Unauthenticated,
 )
-from masthead.web.answers import header, send_json
+from masthead.web.answers import Answer, Endpoint, header, json_answer
 from masthead.web.bodies import json_object, read_body
 from masthead.web.errors import MethodNotAllowed
 from masthead.web.forms import FORM_TOKEN, MAX_BYTES, check_same_origin
@@ -44,7 +44,7 @@ class JsonAnswer:
 Handler = Callable[..., Awaitable[JsonAnswer]]
 
 
-class ScriptCall:
+class ScriptCall(Endpoint):
     """Calls `handler` with the request, the body of a POST, and the parameters of the path."""
 
     _after_change = (
@@ -67,7 +67,7 @@ class ScriptCall:
         self._parameters = parameters
         self._limit = limit
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope, receive: Receive) -> Answer:
         if scope["method"] != self._method:
             raise MethodNotAllowed((self._method,))
         request = await open_request(self._services, scope)
@@ -84,7 +84,7 @@ class ScriptCall:
                 answer = await self._handler(request, *body, *values)
             except Invalid as error:
                 answer = _refused(error)
-        await send_json(send, answer.status, answer.body, _HEADERS)
+        return json_answer(answer.status, answer.body, _HEADERS)
 
     @asynccontextmanager
     async def _received(self, request: AdminRequest, receive: Receive) -> AsyncIterator[list[Any]]:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 from urllib.parse import quote
 
@@ -24,11 +24,12 @@ from masthead.identity.accounts import SignedIn, session_lifetime
 from masthead.identity.sessions import ADMIN_COOKIE, set_cookie
 from masthead.identity.tenants import superusers
 from masthead.web import pages
-from masthead.web.answers import RawHeaders, send_bytes, send_empty
+from masthead.web.answers import Answer as Response
+from masthead.web.answers import Endpoint, RawHeaders, Stream
 from masthead.web.assets import content_policy
 from masthead.web.cookies import own_cookie
 from masthead.web.errors import MethodNotAllowed, retry_after
-from masthead.web.files import serve_object
+from masthead.web.files import stored_file
 from masthead.web.forms import MAX_BYTES, check_same_origin, own_origin, read_form
 from masthead.web.multipart import MAX_FIELD_BYTES
 from masthead.web.multipart import read_form as read_multipart
@@ -136,18 +137,17 @@ class AdminPages:
             self, parameters, get, post, who, anywhere, limit, files, largest, while_suspended
         )
 
-    async def send_error(self, scope: Scope, send: Send, error: MastheadError) -> None:
+    async def error_answer(self, scope: Scope, error: MastheadError) -> Response:
         """For what no page has caught: reads nothing, as the database may be the reason."""
         if pages.wants_json(scope) or "masthead.request" not in scope:
-            await pages.send_error(scope, send, error)
-            return
+            return await pages.error_answer(scope, error)
         values = {**_error_values(error), "request_id": request_context(scope).request_id}
         body = self.services.templates.render("error-bare.html", values)
         status = pages.described(error)[0]
-        await _send_page(scope, send, status, body, _error_headers(status, error))
+        return _page(scope, status, body, _error_headers(status, error))
 
 
-class _Endpoint:
+class _Endpoint(Endpoint):
     def __init__(
         self,
         pages: AdminPages,
@@ -176,16 +176,16 @@ class _Endpoint:
         # What is not about a site is about the account.
         self._while_suspended = while_suspended or anywhere
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope, receive: Receive) -> Response | Stream:
         handler = self._handlers.get(scope["method"])
         if handler is None:
             raise MethodNotAllowed(tuple(self._handlers))
         async with AsyncExitStack() as files:
-            await self._answer(scope, receive, send, handler, files)
+            return await self._answer(scope, receive, handler, files)
 
     async def _answer(
-        self, scope: Scope, receive: Receive, send: Send, handler: Handler, files: AsyncExitStack
-    ) -> None:
+        self, scope: Scope, receive: Receive, handler: Handler, files: AsyncExitStack
+    ) -> Response | Stream:
         request = await open_request(self._services, scope)
         cookies: tuple[str, ...] = ()
         try:
@@ -198,7 +198,7 @@ class _Endpoint:
             if pages.wants_json(scope):
                 raise
             answer = _error_page(error)
-        await _send(request, scope, send, answer, cookies)
+        return await _response(request, scope, answer, cookies)
 
     def _refusal(self, request: AdminRequest) -> Answer | None:
         """What the caller gets instead of the page; None where the page is for them."""
@@ -345,28 +345,24 @@ def _error_headers(status: int, error: MastheadError) -> RawHeaders:
     return headers
 
 
-async def _send(
-    request: AdminRequest, scope: Scope, send: Send, answer: Answer, cookies: tuple[str, ...]
-) -> None:
+async def _response(
+    request: AdminRequest, scope: Scope, answer: Answer, cookies: tuple[str, ...]
+) -> Response | Stream:
     is_https = request.context.is_https
     if isinstance(answer, Moved):
         cookies = (*cookies, *answer.cookies)
         if answer.sentence:
             keyring = request.services.keyring
             cookies = (*cookies, flash_cookie(keyring, answer.sentence, is_https=is_https))
-        await _send_moved(request, send, answer.url, cookies)
-        return
+        return _moved(request, answer.url, cookies)
     if isinstance(answer, Framed):
         framed = (b"content-security-policy", _policy(own_origin(scope), "'self'"))
-        await _send_page(scope, send, 200, answer.body, [framed])
-        return
+        return _page(scope, 200, answer.body, [framed])
     if isinstance(answer, Sent):
-        await _send_file(scope, send, answer)
-        return
+        return Stream(partial(_send_file, scope, answer))
     if isinstance(answer, Stored):
-        await serve_object(
+        return stored_file(
             scope,
-            send,
             store=request.services.objects,
             key=answer.key,
             filename=answer.file_name,
@@ -374,12 +370,10 @@ async def _send(
             download=True,
             cache_control="no-store",
         )
-        return
     is_whole = not (request.is_fragment and answer.fragment)
     if request.is_fragment and is_whole:
         # A whole page would end up inside the part that htmx replaces.
-        await _send_moved(request, send, request.address, cookies)
-        return
+        return _moved(request, request.address, cookies)
     flash = own_cookie(scope, FLASH_COOKIE) if is_whole else ""
     if flash:
         cookies = (*cookies, admin_cookie(FLASH_COOKIE, "", seconds=0, is_https=is_https))
@@ -390,23 +384,20 @@ async def _send(
     values = {"frame": frame_of(request, answer.title, sentence), **answer.values}
     body = request.services.templates.render(template, values)
     headers = [*answer.headers, *((b"set-cookie", each.encode()) for each in cookies)]
-    await _send_page(scope, send, answer.status, body, headers)
+    return _page(scope, answer.status, body, headers)
 
 
-async def _send_moved(
-    request: AdminRequest, send: Send, url: str, cookies: tuple[str, ...]
-) -> None:
+def _moved(request: AdminRequest, url: str, cookies: tuple[str, ...]) -> Response:
     location = quote(url, safe=_URL_CHARACTERS).encode()
     headers: RawHeaders = [(b"cache-control", b"no-store"), (b"vary", b"HX-Request")]
     headers += [(b"set-cookie", each.encode()) for each in cookies]
     if request.is_fragment:
         # htmx then opens the address as a page of its own.
-        await send_empty(send, 200, [*headers, (b"hx-redirect", location)])
-    else:
-        await send_empty(send, 303, [*headers, (b"location", location)])
+        return Response(200, headers=[*headers, (b"hx-redirect", location)])
+    return Response(303, headers=[*headers, (b"location", location)])
 
 
-async def _send_file(scope: Scope, send: Send, file: Sent) -> None:
+async def _send_file(scope: Scope, file: Sent, send: Send) -> None:
     headers: RawHeaders = [
         (b"content-type", file.content_type.encode()),
         (b"content-disposition", f'attachment; filename="{file.file_name}"'.encode()),
@@ -425,9 +416,7 @@ def _policy(origin: str, frame_ancestors: str = "'none'") -> bytes:
     return content_policy(origin, frame_ancestors=frame_ancestors).encode()
 
 
-async def _send_page(
-    scope: Scope, send: Send, status: int, body: bytes, headers: RawHeaders
-) -> None:
+def _page(scope: Scope, status: int, body: bytes, headers: RawHeaders) -> Response:
     # By name, so that an answer may have a policy of its own.
     usual = {
         b"content-type": b"text/html; charset=utf-8",
@@ -441,4 +430,4 @@ async def _send_page(
     given = {name for name, _ in headers}
     whole = [*((name, usual[name]) for name in usual if name not in given), *headers]
     # Also for HEAD, whose headers are those of GET: the server leaves the body out.
-    await send_bytes(send, status, body, whole)
+    return Response(status, body, whole)

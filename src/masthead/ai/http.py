@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from starlette.types import Receive, Scope, Send
@@ -20,7 +21,7 @@ from masthead.config.values import AiFor
 from masthead.errors import BadRequest, Forbidden, TooLarge, Unauthenticated
 from masthead.ids import TenantId
 from masthead.records.engine import Records
-from masthead.web.answers import header
+from masthead.web.answers import Endpoint, Stream, header
 from masthead.web.bodies import SMALL_FORM_VALUES, decode_json_object, read_body
 from masthead.web.dispatch import Route
 from masthead.web.errors import MethodNotAllowed
@@ -45,11 +46,11 @@ def ai_routes(services: AiServices) -> list[Route]:
     return [Route(f"{PREFIX}generate", _Generate(services))]
 
 
-class _Generate:
+class _Generate(Endpoint):
     def __init__(self, services: AiServices) -> None:
         self._services = services
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope, receive: Receive) -> Stream:
         if scope["method"] != "POST":
             raise MethodNotAllowed(("POST",))
         prompt = prompt_for(parse_prompt_request(await _body(scope, receive)))
@@ -59,13 +60,10 @@ class _Generate:
         if used_by(site.used_by, site.has_key, services.settings) is AiFor.STAFF:
             _refuse_others(await services.identify(scope))
         await services.limits.admit(context.address, context.tenant_id, site)
-        answer = EventStream(send)
         try:
             destination = destination_of(site, services.settings)
         except AiUnavailable as error:
-            await answer.open()
-            await answer.finish({"error": str(error)})
-            return
+            return Stream(partial(_say_unavailable, str(error)))
         request = GenerationRequest(
             prompt,
             destination,
@@ -73,7 +71,7 @@ class _Generate:
             by_platform=not site.has_key,
             reservation=await self._reserve(prompt, context.tenant_id, site),
         )
-        await services.generator.run(request, answer, receive)
+        return Stream(lambda send: services.generator.run(request, EventStream(send), receive))
 
     async def _reserve(
         self, prompt: Prompt, tenant_id: TenantId | None, site: SiteAi
@@ -83,6 +81,12 @@ class _Generate:
         return await self._services.budgets.reserve(
             tenant_id, site.daily_tokens, max_prompt_tokens(prompt)
         )
+
+
+async def _say_unavailable(reason: str, send: Send) -> None:
+    stream = EventStream(send)
+    await stream.open()
+    await stream.finish({"error": reason})
 
 
 def _refuse_others(caller: Caller) -> None:

@@ -16,7 +16,7 @@ from masthead.identity.accounts import account_caller
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.members.collection import blog_members
-from masthead.members.http import BAD_LINK, Answer, MailedLink, link_page
+from masthead.members.http import BAD_LINK, MailedLink, MakeLinkPage, link_page
 from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.site.address import Site, Sites
@@ -36,8 +36,8 @@ def comment_mail_routes(
     ]
 
 
-def _off_page(records: Records, links: CommentMailLinks) -> Answer:
-    async def answer(tenant_id: TenantId, site: Site, query: dict[str, str], is_post: bool) -> Page:
+def _off_page(records: Records, links: CommentMailLinks) -> MakeLinkPage:
+    async def make(tenant_id: TenantId, site: Site, query: dict[str, str], is_post: bool) -> Page:
         to = recipient_in(query)
         if not links.is_off(tenant_id, to, query.get("token", "")):
             raise BadRequest(BAD_LINK)
@@ -58,7 +58,7 @@ def _off_page(records: Records, links: CommentMailLinks) -> Answer:
             "You can turn them on again in your account.",
         )
 
-    return answer
+    return make
 
 
 async def _turn_off(records: Records, tenant_id: TenantId, to: Recipient) -> None:
@@ -69,8 +69,8 @@ async def _turn_off(records: Records, tenant_id: TenantId, to: Recipient) -> Non
         await records.update(system(tenant_id), collection, to.id, {"comment_mails_off": True})
 
 
-def _approve_page(records: Records, links: CommentMailLinks) -> Answer:
-    async def answer(tenant_id: TenantId, site: Site, query: dict[str, str], is_post: bool) -> Page:
+def _approve_page(records: Records, links: CommentMailLinks) -> MakeLinkPage:
+    async def make(tenant_id: TenantId, site: Site, query: dict[str, str], is_post: bool) -> Page:
         to, comment_id = recipient_in(query), query.get("comment", "")
         if not links.is_approve(tenant_id, to, comment_id, query.get("token", "")):
             raise BadRequest(BAD_LINK)
@@ -87,7 +87,7 @@ def _approve_page(records: Records, links: CommentMailLinks) -> Answer:
             site, "approved", "The comment is approved", f"Readers of {site.name} see it now."
         )
 
-    return answer
+    return make
 
 
 async def _comment(records: Records, tenant_id: TenantId, comment_id: str) -> Record:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Protocol
 from urllib.parse import parse_qsl
 
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Scope
 
 from masthead import ids
 from masthead.errors import NotFound, SiteSuspended
@@ -18,9 +18,9 @@ from masthead.media.thumbs import copy_key, thumb_key
 from masthead.media.upload import UploadServices, file_field
 from masthead.records.collection import Collection, Record
 from masthead.records.write.unit import file_key
-from masthead.web.answers import RawHeaders, send_empty
+from masthead.web.answers import Answer, Endpoint, RawHeaders, Stream
 from masthead.web.dispatch import Route
-from masthead.web.files import CACHE_FOR_A_MONTH, CACHE_FOR_A_YEAR, serve_object
+from masthead.web.files import CACHE_FOR_A_MONTH, CACHE_FOR_A_YEAR, stored_file
 from masthead.web.request_context import request_context
 
 THUMBNAIL_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
@@ -47,35 +47,34 @@ def media_routes(services: FileServices) -> list[Route]:
     ]
 
 
-class _MediaFile:
+class _MediaFile(Endpoint):
     def __init__(self, services: FileServices) -> None:
         self._services = services
 
-    async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope, receive: Receive) -> Answer | Stream:
         if scope["method"] not in ("GET", "HEAD"):
             raise NotFound
-        await serve_file(self._services, scope, send, media)
+        return await file_answer(self._services, scope, media)
 
 
-class _MediaCopy:
+class _MediaCopy(Endpoint):
     def __init__(self, services: FileServices) -> None:
         self._services = services
 
-    async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope, receive: Receive) -> Answer | Stream:
         copy = parse_copy(scope["path_params"]["copy"])
         if scope["method"] not in ("GET", "HEAD") or copy is None:
             raise NotFound
         record, key = await _found(self._services, scope, media)
-        if await _moved(scope, send, record):
-            return
+        if moved := _moved(scope, record):
+            return moved
         # Only sizes that were decided on are made, so that nobody can fill the disk.
         if copy.width not in widths_of(record["picture_sizes"]):
             raise NotFound
         stored_key = await copy_key(self._services.objects, self._services.images, key, copy)
         content_type = record["mime_type"] if stored_key == key else COPY_TYPES[copy.kind]
-        await serve_object(
+        return stored_file(
             scope,
-            send,
             store=self._services.objects,
             key=stored_key,
             filename=f"{copy.width}_{record['file']}.{copy.kind}",
@@ -84,25 +83,24 @@ class _MediaCopy:
         )
 
 
-async def serve_file(
-    services: FileServices, scope: Scope, send: Send, collection: Collection
-) -> None:
+async def file_answer(
+    services: FileServices, scope: Scope, collection: Collection
+) -> Answer | Stream:
     """Files are public: their names can't be guessed."""
     field = file_field(collection)
     if field is None:
         raise NotFound
     record, key = await _found(services, scope, collection)
-    if await _moved(scope, send, record):
-        return
+    if moved := _moved(scope, record):
+        return moved
     name = record[field.name]
     wanted = _wanted(scope["query_string"])
     size = wanted.get("thumb", "")
     # A file without a size could not be decoded, so it is not fetched for a thumbnail.
     if size in field.thumbs and record["mime_type"] in THUMBNAIL_TYPES and record["width"]:
         key = await thumb_key(services.objects, services.images, key, size)
-    await serve_object(
+    return stored_file(
         scope,
-        send,
         store=services.objects,
         key=key,
         filename=name,
@@ -138,12 +136,12 @@ async def _found(
     return record, file_key(record["tenant_id"], collection, record["id"], record[field.name])
 
 
-async def _moved(scope: Scope, send: Send, record: Record) -> bool:
+def _moved(scope: Scope, record: Record) -> Answer | None:
     """The address of a file that was replaced leads to the one in its place. Not for good: that one
     may be replaced, too."""
     wanted = scope["path_params"]["name"]
     if wanted == record["file"]:
-        return False
+        return None
     path = scope["path"].replace(f"/{wanted}", f"/{record['file']}", 1)
     if (copy := parse_copy(scope["path_params"].get("copy", ""))) is not None:
         # The new picture may be smaller.
@@ -155,8 +153,7 @@ async def _moved(scope: Scope, send: Send, record: Record) -> bool:
         (b"location", location.encode("latin-1")),
         (b"cache-control", b"no-cache"),
     ]
-    await send_empty(send, 302, headers)
-    return True
+    return Answer(302, headers=headers)
 
 
 def served_type(mime_type: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from urllib.parse import parse_qs
 
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Scope
 
 from masthead.errors import BadRequest, NotFound
 from masthead.ids import TenantId
@@ -17,6 +17,7 @@ from masthead.members import email_change, unsubscribe
 from masthead.members.email_change import EmailChanges
 from masthead.members.unsubscribe import Unsubscribe
 from masthead.site.address import Site, Sites
+from masthead.web.answers import Answer, Endpoint
 from masthead.web.bodies import read_small_form
 from masthead.web.dispatch import Route
 from masthead.web.pages import Page, ShowPage
@@ -26,7 +27,7 @@ MAX_QUERY_BYTES = 4_000
 
 BAD_LINK = "This link is not complete. Open it from the email again, or copy all of it."
 
-Answer = Callable[[TenantId, Site, dict[str, str], bool], Awaitable[Page]]
+MakeLinkPage = Callable[[TenantId, Site, dict[str, str], bool], Awaitable[Page]]
 
 
 def member_routes(
@@ -38,19 +39,19 @@ def member_routes(
     ]
 
 
-class MailedLink:
-    """A link in an email: `answer` gets its query, and whether the page's button was pressed."""
+class MailedLink(Endpoint):
+    """A link in an email: `make` gets its query, and whether the page's button was pressed."""
 
-    def __init__(self, sites: Sites, answer: Answer, show: ShowPage) -> None:
+    def __init__(self, sites: Sites, make: MakeLinkPage, show: ShowPage) -> None:
         self._sites = sites
-        self._answer = answer
+        self._make = make
         self._show = show
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope, receive: Receive) -> Answer:
         tenant_id = request_context(scope).tenant_id
         if tenant_id is None or scope["method"] not in ("GET", "HEAD", "POST"):
             raise NotFound
-        await self._show(scope, send, partial(self._page, scope, receive, tenant_id))
+        return await self._show(scope, partial(self._page, scope, receive, tenant_id))
 
     async def _page(self, scope: Scope, receive: Receive, tenant_id: TenantId) -> Page:
         is_post = scope["method"] == "POST"
@@ -59,11 +60,11 @@ class MailedLink:
             # the token is in the URL either way (RFC 8058).
             await read_small_form(scope, receive)
         site = await self._sites.of(tenant_id)
-        return await self._answer(tenant_id, site, _query(scope["query_string"]), is_post)
+        return await self._make(tenant_id, site, _query(scope["query_string"]), is_post)
 
 
-def _unsubscribe_page(unsubscribing: Unsubscribe) -> Answer:
-    async def answer(tenant_id: TenantId, site: Site, query: dict[str, str], is_post: bool) -> Page:
+def _unsubscribe_page(unsubscribing: Unsubscribe) -> MakeLinkPage:
+    async def make(tenant_id: TenantId, site: Site, query: dict[str, str], is_post: bool) -> Page:
         # A blank is an unencoded plus, because addresses hold no blanks.
         email = query.get("email", "").replace(" ", "+")
         if not unsubscribing.is_genuine(tenant_id, email, query.get("token", "")):
@@ -85,11 +86,11 @@ def _unsubscribe_page(unsubscribing: Unsubscribe) -> Answer:
             "You can close this page.",
         )
 
-    return answer
+    return make
 
 
-def _confirm_page(changes: EmailChanges) -> Answer:
-    async def answer(tenant_id: TenantId, site: Site, query: dict[str, str], is_post: bool) -> Page:
+def _confirm_page(changes: EmailChanges) -> MakeLinkPage:
+    async def make(tenant_id: TenantId, site: Site, query: dict[str, str], is_post: bool) -> Page:
         token = query.get("token", "")
         if not is_post:
             pending = await changes.find(tenant_id, token)
@@ -110,7 +111,7 @@ def _confirm_page(changes: EmailChanges) -> Answer:
             "Sign in again with this address.",
         )
 
-    return answer
+    return make
 
 
 def link_page(site: Site, outcome: str, title: str, *text: str, button: str = "") -> Page:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from urllib.parse import parse_qs
 
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Scope
 
 from masthead.errors import BadRequest, Invalid, NotFound
 from masthead.ids import TenantId
@@ -16,6 +16,7 @@ from masthead.members.collection import blog_members
 from masthead.password_reset.resets import MEMBER_PATH, PasswordResets
 from masthead.records.collection import Collection, Record
 from masthead.site.address import Site
+from masthead.web.answers import Answer, Endpoint
 from masthead.web.bodies import SMALL_FORM_BYTES, read_small_form
 from masthead.web.dispatch import Route
 from masthead.web.pages import Input, Page, ShowPage
@@ -32,16 +33,16 @@ def reset_routes(resets: PasswordResets, show: ShowPage) -> list[Route]:
     return [Route(MEMBER_PATH, _ResetPage(resets, blog_members, show))]
 
 
-class _ResetPage:
+class _ResetPage(Endpoint):
     def __init__(self, resets: PasswordResets, collection: Collection, show: ShowPage) -> None:
         self._resets = resets
         self._collection = collection
         self._show = show
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope, receive: Receive) -> Answer:
         if scope["method"] not in ("GET", "HEAD", "POST"):
             raise NotFound
-        await self._show(scope, send, partial(self._page, scope, receive))
+        return await self._show(scope, partial(self._page, scope, receive))
 
     async def _page(self, scope: Scope, receive: Receive) -> Page:
         context = request_context(scope)

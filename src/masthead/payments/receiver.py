@@ -10,7 +10,7 @@ import re
 from datetime import datetime, timedelta
 
 import structlog
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Scope
 
 from masthead import clock
 from masthead.caller import system
@@ -25,7 +25,7 @@ from masthead.payments.payloads import PaymentEvent, parse_event, tenant_in_meta
 from masthead.payments.signatures import PARSERS, is_authentic
 from masthead.records.engine import Records
 from masthead.site.collection import site_settings
-from masthead.web.answers import header, send_json
+from masthead.web.answers import Answer, Endpoint, header, json_answer
 from masthead.web.bodies import read_body
 from masthead.web.dispatch import Route
 from masthead.web.errors import MethodNotAllowed
@@ -60,7 +60,7 @@ class _WrongSignature(BadRequest):
         super().__init__("The signature does not match the payload, the secret or the time.")
 
 
-class _Receiver:
+class _Receiver(Endpoint):
     def __init__(
         self, records: Records, inbox: Inbox, directory: TenantDirectory, settings: Settings
     ) -> None:
@@ -102,7 +102,7 @@ class _Receiver:
 class _TenantReceiver(_Receiver):
     """`POST /api/member-webhook/{slug}`, with the tenant's own secret."""
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope, receive: Receive) -> Answer:
         _only_post(scope)
         tenant = await self._tenant(scope)
         found = await self._records.find(site_settings, {}, tenant_id=tenant.id)
@@ -120,7 +120,7 @@ class _TenantReceiver(_Receiver):
         if event.type in HANDLERS:
             is_test = event.is_live is False and _LIVE_KEY.match(key)
             await self._process(tenant.id, event, TEST_EVENT if is_test else "")
-        await send_json(send, 200, {"received": True})
+        return json_answer(200, {"received": True})
 
     async def _remember_refusal(self, tenant_id: TenantId) -> None:
         """For the owner, whose secret may be the wrong one."""
@@ -151,7 +151,7 @@ class _TenantReceiver(_Receiver):
 class _PlatformReceiver(_Receiver):
     """`POST /api/payment/webhook`, with the platform's secret; the payload names the tenant."""
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope, receive: Receive) -> Answer:
         _only_post(scope)
         secret = self._settings.payment_webhook_secret
         if secret is None:
@@ -161,7 +161,7 @@ class _PlatformReceiver(_Receiver):
             tenant = await self._tenant(event)
             # A connected account could name any tenant in its metadata.
             await self._process(tenant.id, event, CONNECTED if event.account else "")
-        await send_json(send, 200, {"received": True})
+        return json_answer(200, {"received": True})
 
     async def _tenant(self, event: PaymentEvent) -> Tenant:
         tenant_id, slug = tenant_in_metadata(event.subject)

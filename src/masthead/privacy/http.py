@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import parse_qs
 
 import msgspec
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Scope
 
 from masthead import clock
 from masthead.caller import Caller
@@ -29,12 +29,12 @@ from masthead.privacy.validation import RequestBody, Requester
 from masthead.records.collection import Record
 from masthead.storage.objects import ObjectStore
 from masthead.web import pages
-from masthead.web.answers import header, send_json
+from masthead.web.answers import Answer, Endpoint, Stream, header, json_answer
 from masthead.web.bodies import SMALL_FORM_VALUES, decode_json_object, read_small_form
 from masthead.web.dispatch import Route
 from masthead.web.errors import MethodNotAllowed
-from masthead.web.files import CACHE_PRIVATELY, serve_object
-from masthead.web.pages import Page, send_page, wants_html
+from masthead.web.files import CACHE_PRIVATELY, stored_file
+from masthead.web.pages import Page, page_answer, wants_html
 from masthead.web.request_context import request_context
 
 MAX_QUERY_BYTES = 2_000
@@ -67,20 +67,20 @@ def privacy_routes(services: PrivacyServices) -> list[Route]:
     ]
 
 
-Handler = Callable[[Scope, Receive, Send], Awaitable[None]]
+Handler = Callable[[Scope, Receive], Awaitable[Answer | Stream]]
 Step = Callable[[str, str], Awaitable[Record]]
 """Takes a link's request id and token."""
 
 
-class _Methods:
+class _Methods(Endpoint):
     def __init__(self, **handlers: Handler) -> None:
         self._handlers = handlers
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope, receive: Receive) -> Answer | Stream:
         handler = self._handlers.get(scope["method"])
         if handler is None:
             raise MethodNotAllowed(tuple(self._handlers))
-        await handler(scope, receive, send)
+        return await handler(scope, receive)
 
 
 class _RequestEndpoints:
@@ -89,15 +89,14 @@ class _RequestEndpoints:
     def __init__(self, services: PrivacyServices) -> None:
         self._services = services
 
-    async def export(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def export(self, scope: Scope, receive: Receive) -> Answer:
         session = await self._session(scope)
         body = validation.parse_body(await _body(scope, receive))
         requester = await self._requester(scope, session, body)
         await self._check(scope, requester, body)
         request, export = await self._services.exports.begin(requester, body)
         if export is None:
-            await send_json(send, 202, _state(request), _NO_STORE)
-            return
+            return json_answer(202, _state(request), _NO_STORE)
         answer = {
             **_state(export.request),
             "download_url": self._services.links.download(
@@ -107,9 +106,9 @@ class _RequestEndpoints:
         }
         if requester.is_trusted and export.inline is not None:
             answer["inline_data"] = msgspec.Raw(export.inline)
-        await send_json(send, 200, answer, _NO_STORE)
+        return json_answer(200, answer, _NO_STORE)
 
-    async def delete(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def delete(self, scope: Scope, receive: Receive) -> Answer:
         session = await self._session(scope)
         body = validation.parse_deletion(await _body(scope, receive))
         requester = await self._requester(scope, session, body)
@@ -123,7 +122,7 @@ class _RequestEndpoints:
             "grace_until": opened.request["grace_until"],
             "cancellation_url": self._services.links.cancel(opened.request["id"], token),
         }
-        await send_json(send, 202, answer, _NO_STORE)
+        return json_answer(202, answer, _NO_STORE)
 
     async def _session(self, scope: Scope) -> Caller | None:
         """The signed-in caller, on any host; the tenants are compared later. Refuses a caller who
@@ -173,14 +172,13 @@ class _LinkEndpoints:
     def __init__(self, services: PrivacyServices) -> None:
         self._services = services
 
-    async def download(self, scope: Scope, _receive: Receive, send: Send) -> None:
+    async def download(self, scope: Scope, _receive: Receive) -> Stream:
         request_id, token = _link(scope)
         request = await self._services.requests.export_by_link(request_id, token)
         key = archive_key(request)
         ending = key.rpartition(".")[2]
-        await serve_object(
+        return stored_file(
             scope,
-            send,
             store=self._services.objects,
             key=key,
             filename=f"{request['subject']}-export-{request['created'][:10]}.{ending}",
@@ -189,55 +187,45 @@ class _LinkEndpoints:
             cache_control=CACHE_PRIVATELY,
         )
 
-    async def cancel(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def cancel(self, scope: Scope, receive: Receive) -> Answer:
         requests = self._services.requests
         # A program's GET cancels, which is harmless; a browser gets the button.
         if scope["method"] == "POST" or not wants_html(scope):
-            await self._act(scope, receive, send, requests.cancel)
-        else:
-            await self._show(scope, send, requests.deletion_by_cancel_link, is_cancel=True)
+            return await self._act(scope, receive, requests.cancel)
+        return await self._show(scope, requests.deletion_by_cancel_link, is_cancel=True)
 
-    async def confirm(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def confirm(self, scope: Scope, receive: Receive) -> Answer:
         requests = self._services.requests
         if scope["method"] == "POST":
-            await self._act(scope, receive, send, requests.confirm)
-        else:
-            await self._show(scope, send, requests.deletion_by_confirm_link, is_cancel=False)
+            return await self._act(scope, receive, requests.confirm)
+        return await self._show(scope, requests.deletion_by_confirm_link, is_cancel=False)
 
-    async def _act(self, scope: Scope, receive: Receive, send: Send, act: Step) -> None:
+    async def _act(self, scope: Scope, receive: Receive, act: Step) -> Answer:
         if scope["method"] == "POST":
             await read_small_form(scope, receive)
-        request = await self._open_link(scope, send, act)
-        if request is None:
-            return
-        if wants_html(scope):
-            await send_page(scope, send, await self._page(request, has_button=False))
-        else:
-            await send_json(send, 200, _state(request), _NO_STORE)
 
-    async def _show(self, scope: Scope, send: Send, find: Step, *, is_cancel: bool) -> None:
+        async def answer() -> Answer:
+            request = await act(*_link(scope))
+            if wants_html(scope):
+                return page_answer(scope, await self._page(request, has_button=False))
+            return json_answer(200, _state(request), _NO_STORE)
+
+        return await _or_error_page(scope, answer)
+
+    async def _show(self, scope: Scope, find: Step, *, is_cancel: bool) -> Answer:
         """A page with a button, or the state as JSON; changes nothing."""
-        request = await self._open_link(scope, send, find)
-        if request is None:
-            return
-        is_waiting = not request["confirmed_at"]
-        if wants_html(scope):
-            has_button = is_cancel or is_waiting
-            page = await self._page(request, has_button=has_button, is_cancel=is_cancel)
-            await send_page(scope, send, page)
-        else:
-            state = {"status": AWAITING_CONFIRMATION} if is_waiting else {}
-            await send_json(send, 200, _state(request) | state, _NO_STORE)
 
-    async def _open_link(self, scope: Scope, send: Send, step: Step) -> Record | None:
-        """None if a browser has been sent the error page."""
-        try:
-            return await step(*_link(scope))
-        except MastheadError as error:
-            if not wants_html(scope):
-                raise
-            await pages.send_error(scope, send, error)
-            return None
+        async def answer() -> Answer:
+            request = await find(*_link(scope))
+            is_waiting = not request["confirmed_at"]
+            if wants_html(scope):
+                has_button = is_cancel or is_waiting
+                page = await self._page(request, has_button=has_button, is_cancel=is_cancel)
+                return page_answer(scope, page)
+            state = {"status": AWAITING_CONFIRMATION} if is_waiting else {}
+            return json_answer(200, _state(request) | state, _NO_STORE)
+
+        return await _or_error_page(scope, answer)
 
     async def _page(self, request: Record, *, has_button: bool, is_cancel: bool = False) -> Page:
         site = await self._services.requests.site(TenantId(request["tenant_id"]))
@@ -251,6 +239,16 @@ class _LinkEndpoints:
             site_name=site.name,
             site_url=site.url,
         )
+
+
+async def _or_error_page(scope: Scope, answer: Callable[[], Awaitable[Answer]]) -> Answer:
+    """A browser gets errors as a page."""
+    try:
+        return await answer()
+    except MastheadError as error:
+        if not wants_html(scope):
+            raise
+        return await pages.error_answer(scope, error)
 
 
 def _page_texts(

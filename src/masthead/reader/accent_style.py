@@ -11,12 +11,12 @@ import hmac
 import re
 from functools import lru_cache
 
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Scope
 
 from masthead.config.keyring import KeyRing
 from masthead.errors import NotFound
 from masthead.reader.accent import style_sheet
-from masthead.web.answers import send_bytes
+from masthead.web.answers import Answer, Endpoint
 from masthead.web.assets import IMMUTABLE, PREFIX
 from masthead.web.dispatch import Route
 
@@ -40,11 +40,11 @@ class AccentStyles:
         return [Route(PREFIX + "site/{name}", _Endpoint(self._keyring))]
 
 
-class _Endpoint:
+class _Endpoint(Endpoint):
     def __init__(self, keyring: KeyRing) -> None:
         self._keyring = keyring
 
-    async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope, receive: Receive) -> Answer:
         found = _NAME.fullmatch(scope["path_params"]["name"])
         if found is None or scope["method"] not in ("GET", "HEAD"):
             raise NotFound
@@ -58,7 +58,7 @@ class _Endpoint:
             (b"cache-control", IMMUTABLE),
             (b"x-content-type-options", b"nosniff"),
         ]
-        await send_bytes(send, 200, body, headers)
+        return Answer(200, body, headers)
 
 
 @lru_cache(maxsize=1_024)

@@ -13,7 +13,7 @@ from functools import lru_cache
 from hashlib import sha256
 from urllib.parse import quote, urlencode
 
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Scope
 
 from masthead.caller import Audience, guest
 from masthead.errors import MastheadError, NotFound
@@ -33,7 +33,7 @@ from masthead.reader.request import (
 from masthead.reader.site import ANY_FORM_TOKEN, chrome_of, site_of
 from masthead.reader.views import ErrorPage, Head, message_of
 from masthead.web import pages
-from masthead.web.answers import RawHeaders, header_list, send_bytes, send_empty
+from masthead.web.answers import Answer, Endpoint, RawHeaders, header_list
 from masthead.web.assets import content_policy
 from masthead.web.cache import AnswerCache, CachedAnswer
 from masthead.web.errors import MethodNotAllowed, retry_after
@@ -125,15 +125,14 @@ class SitePages:
         shown = self.endpoint(page, *parameters, personal=True) if page else None
         return _Form(self, handle, parameters, shown, is_open)
 
-    async def send(
+    async def answer(
         self,
         scope: Scope,
-        send: Send,
         make: Making,
         *,
         query: Sequence[str] = (),
         for_guests: bool = False,
-    ) -> None:
+    ) -> Answer:
         context = request_context(scope)
         if context.tenant is None:
             raise NotFound("There is no site at this address.")
@@ -147,34 +146,31 @@ class SitePages:
         key = (context.tenant.id, f"site{audience:d} {scope['path']}", asked)
         cached = await self._cache.get(key)
         if cached is not None:
-            await self._send(scope, send, 200, cached, visit)
-            return
+            return self._whole(scope, 200, cached, visit)
         version = await self._cache.version(context.tenant.id)
         request = await open_request(self.services, context.tenant, audience, scope, query=read)
         result = await _result(request, make)
         if isinstance(result, Moved):
-            await _send_moved(send, result)
-            return
-        answer = self._answer(version, request, result)
+            return _moved_answer(result)
+        answer = self._drawn(version, request, result)
         if answer.tag:
             # A post that is scheduled shows at its time, without a change of anything.
             until = await request.records.next_position(
                 request.tenant_id, posts, (PUBLISHED_LIST, ""), request.now
             )
             self._cache.put(key, version, answer.body, answer.tag, answer.headers, until=until)
-        await self._send(scope, send, result.status, answer, visit)
+        return self._whole(scope, result.status, answer, visit)
 
-    async def send_personal(self, scope: Scope, send: Send, make: Making) -> None:
+    async def personal_answer(self, scope: Scope, make: Making) -> Answer:
         """A page for one reader, or the answer to their form."""
         request, visit = await self._personal_request(scope)
-        await self._send_result(scope, send, await _result(request, make), request, visit)
+        return self._personal(scope, await _result(request, make), request, visit)
 
-    async def show(self, scope: Scope, send: Send, make_page: pages.MakePage) -> None:
+    async def show(self, scope: Scope, make_page: pages.MakePage) -> Answer:
         """A page of a link in an email, in the look of the site. A program that accepts only JSON
         gets that, and where there is no site the page is a plain one."""
         if request_context(scope).tenant is None or pages.wants_json(scope):
-            await pages.send_page(scope, send, await make_page())
-            return
+            return pages.page_answer(scope, await make_page())
 
         async def make(request: SiteRequest) -> Result:
             page = await make_page()
@@ -182,11 +178,11 @@ class SitePages:
             return Drawn("message.html", head, message_of(page), page.status)
 
         request, visit = await self._personal_request(scope)
-        await self._send_result(scope, send, await _made(request, make), request, visit)
+        return self._personal(scope, await _made(request, make), request, visit)
 
-    async def receive_form(
-        self, scope: Scope, receive: Receive, send: Send, handle: Handle, *, is_open: bool
-    ) -> None:
+    async def form_answer(
+        self, scope: Scope, receive: Receive, handle: Handle, *, is_open: bool
+    ) -> Answer:
         request, visit = await self._personal_request(scope)
 
         async def make(request: SiteRequest) -> Result:
@@ -196,7 +192,7 @@ class SitePages:
                 self.services.form_tokens.check(form, visit.caller.sign_in)
             return await handle(request, form)
 
-        await self._send_result(scope, send, await _made(request, make), request, visit)
+        return self._personal(scope, await _made(request, make), request, visit)
 
     async def _personal_request(self, scope: Scope) -> tuple[SiteRequest, Visit]:
         tenant = request_context(scope).tenant
@@ -213,26 +209,22 @@ class SitePages:
         )
         return request, visit
 
-    async def _send_result(
-        self, scope: Scope, send: Send, result: Result, request: SiteRequest, visit: Visit
-    ) -> None:
+    def _personal(self, scope: Scope, result: Result, request: SiteRequest, visit: Visit) -> Answer:
         if isinstance(result, Moved):
-            await _send_moved(send, result)
-            return
-        answer = self._answer(0, request, result)
+            return _moved_answer(result)
+        answer = self._drawn(0, request, result)
         answer.tag = b""
-        await self._send(scope, send, result.status, answer, visit, is_personal=True)
+        return self._whole(scope, result.status, answer, visit, is_personal=True)
 
-    async def _send(
+    def _whole(
         self,
         scope: Scope,
-        send: Send,
         status: int,
         answer: CachedAnswer,
         visit: Visit,
         *,
         is_personal: bool = False,
-    ) -> None:
+    ) -> Answer:
         body, tag = answer.body, answer.tag
         if visit.is_signed_in:
             token = self.services.form_tokens.of(visit.caller.sign_in).encode()
@@ -241,12 +233,11 @@ class SitePages:
             tag = tag and b'%s-%s"' % (tag[:-1], sha256(token).hexdigest()[:12].encode())
         headers = _headers(scope, answer, tag, visit, is_personal=is_personal)
         if tag and is_unchanged(header_list(scope, b"if-none-match"), tag):
-            await send_empty(send, 304, headers)
-            return
+            return Answer(304, headers=headers)
         # Also for HEAD, whose headers are those of GET: the server leaves the body out.
-        await send_bytes(send, status, body, headers)
+        return Answer(status, body, headers)
 
-    def _answer(self, version: int, request: SiteRequest, result: Drawn | Document) -> CachedAnswer:
+    def _drawn(self, version: int, request: SiteRequest, result: Drawn | Document) -> CachedAnswer:
         # Another version of the theme is another page, too.
         tag = b'"%d-%s-%d-%s"' % (
             version,
@@ -265,7 +256,7 @@ class SitePages:
         return CachedAnswer(version, body, tag if is_cached else b"", headers)
 
 
-class _Endpoint:
+class _Endpoint(Endpoint):
     def __init__(
         self,
         pages: SitePages,
@@ -282,7 +273,7 @@ class _Endpoint:
         self._for_guests = for_guests
         self._personal = personal
 
-    async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope, receive: Receive) -> Answer:
         values = [scope["path_params"][name] for name in self._parameters]
 
         def make(request: SiteRequest) -> Awaitable[Result]:
@@ -291,14 +282,11 @@ class _Endpoint:
         is_personal = self._personal(scope) if callable(self._personal) else self._personal
         if is_personal:
             _check_method(scope, "GET", "HEAD")
-            await self._pages.send_personal(scope, send, make)
-        else:
-            await self._pages.send(
-                scope, send, make, query=self._query, for_guests=self._for_guests
-            )
+            return await self._pages.personal_answer(scope, make)
+        return await self._pages.answer(scope, make, query=self._query, for_guests=self._for_guests)
 
 
-class _Form:
+class _Form(Endpoint):
     def __init__(
         self,
         pages: SitePages,
@@ -313,17 +301,16 @@ class _Form:
         self._page = page
         self._is_open = is_open
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope, receive: Receive) -> Answer:
         if self._page and scope["method"] in ("GET", "HEAD"):
-            await self._page(scope, receive, send)
-            return
+            return await self._page.answer(scope, receive)
         _check_method(scope, *(("GET", "HEAD", "POST") if self._page else ("POST",)))
         values = [scope["path_params"][name] for name in self._parameters]
 
         def handle(request: SiteRequest, form: Form) -> Awaitable[Drawn | Moved]:
             return self._handle(request, form, *values)
 
-        await self._pages.receive_form(scope, receive, send, handle, is_open=self._is_open)
+        return await self._pages.form_answer(scope, receive, handle, is_open=self._is_open)
 
 
 def _check_method(scope: Scope, *allowed: str) -> None:
@@ -331,10 +318,10 @@ def _check_method(scope: Scope, *allowed: str) -> None:
         raise MethodNotAllowed(allowed)
 
 
-async def _send_moved(send: Send, moved: Moved) -> None:
+def _moved_answer(moved: Moved) -> Answer:
     location = (b"location", quote(moved.url, safe=_URL_CHARACTERS).encode())
     headers = [location, (b"cache-control", b"no-cache"), *moved.headers]
-    await send_empty(send, moved.status, headers)
+    return Answer(moved.status, headers=headers)
 
 
 async def _result(request: SiteRequest, make: Making) -> Result:

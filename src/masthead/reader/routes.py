@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Scope
 
 from masthead.errors import NotFound
 from masthead.pages.addresses import FACES
@@ -19,6 +19,7 @@ from masthead.reader.pages.texts import post, text_page
 from masthead.reader.pages.tiers import TIERS, billing, old_address, tiers, upgrade
 from masthead.reader.redirects import PLAIN_ADDRESSES
 from masthead.reader.request import SiteRequest
+from masthead.web.answers import Answer, Endpoint
 from masthead.web.dispatch import Route
 from masthead.web.errors import unknown_path
 
@@ -59,13 +60,13 @@ def reader_routes(pages: SitePages) -> list[Route]:
     ]
 
 
-class OtherAddresses:
+class OtherAddresses(Endpoint):
     """What no route has: pages at `/<slug>`, old addresses, and the site's own "not found"."""
 
     def __init__(self, pages: SitePages) -> None:
         self._pages = pages
 
-    async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope, receive: Receive) -> Answer:
         if scope["path"][1:].partition("/")[0] in FACES:
             raise unknown_path(scope, "There is no such address.")
         slug = scope["path"][1:]
@@ -75,4 +76,4 @@ class OtherAddresses:
                 raise NotFound("There is nothing at this address.")
             return await text_page(request, slug)
 
-        await self._pages.send(scope, send, make)
+        return await self._pages.answer(scope, make)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from starlette.types import Scope, Send
+from starlette.types import Scope
 
 from masthead import errors
 from masthead.errors import MastheadError
-from masthead.web.answers import send_json
+from masthead.web.answers import Answer, json_answer
 from masthead.web.errors import NO_STORE, InternalError, retry_after
 
 # The first matching row counts. A query that exceeds the time limit is a client error.
@@ -30,14 +30,14 @@ TABLE: tuple[tuple[type[MastheadError], int, str], ...] = (
 )
 
 
-async def send_error(_scope: Scope, send: Send, error: MastheadError) -> None:
+async def error_answer(_scope: Scope, error: MastheadError) -> Answer:
     status, code = next(
         ((status, code) for kind, status, code in TABLE if isinstance(error, kind)),
         (500, "internal_error"),
     )
     headers = [NO_STORE, *retry_after(status, error)]
     body = {"status": status, "code": code, "message": str(error), "data": _data(error)}
-    await send_json(send, status, body, headers)
+    return json_answer(status, body, headers)
 
 
 def _data(error: MastheadError) -> dict[str, Any]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from masthead.media.http import serve_file as serve_stored_file
+from masthead.media.http import file_answer
 from masthead.record_api.call import Call
-from masthead.web.answers import Stream
+from masthead.web.answers import Answer, Stream
 
 
-async def serve_file(call: Call) -> Stream:
-    collection = call.collection()
-    return Stream(lambda send: serve_stored_file(call.services, call.scope, send, collection))
+async def serve_file(call: Call) -> Answer | Stream:
+    return await file_answer(call.services, call.scope, call.collection())

@@ -32,7 +32,7 @@ class Stream:
 
 
 class Endpoint:
-    """An endpoint whose answers are values. Others are ASGI applications."""
+    """Answers the requests of a route, with every method."""
 
     async def answer(self, scope: Scope, receive: Receive) -> Answer | Stream:
         raise NotImplementedError
@@ -44,28 +44,6 @@ def json_answer(status: int, value: Any, headers: Iterable[tuple[bytes, bytes]] 
 
 def encode(value: Any) -> bytes:
     return _encoder.encode(value)
-
-
-async def send_json(
-    send: Send, status: int, value: Any, headers: Iterable[tuple[bytes, bytes]] = ()
-) -> None:
-    await send_bytes(send, status, _encoder.encode(value), (JSON, *headers))
-
-
-async def send_empty(
-    send: Send, status: int = 204, headers: Iterable[tuple[bytes, bytes]] = ()
-) -> None:
-    await send_bytes(send, status, b"", headers)
-
-
-async def send_bytes(
-    send: Send, status: int, body: bytes, headers: Iterable[tuple[bytes, bytes]]
-) -> None:
-    raw: RawHeaders = [*headers]
-    if status not in (204, 304):
-        raw.append((b"content-length", str(len(body)).encode()))
-    await send({"type": "http.response.start", "status": status, "headers": raw})
-    await send({"type": "http.response.body", "body": body})
 
 
 def header(scope: Scope, name: bytes) -> str | None:

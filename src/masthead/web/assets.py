@@ -18,10 +18,10 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 import structlog
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Scope
 
 from masthead.errors import NotFound
-from masthead.web.answers import RawHeaders, header_list, send_bytes
+from masthead.web.answers import Answer, Endpoint, RawHeaders, header_list
 from masthead.web.compression import MAX_INLINE_BYTES, MIN_BYTES, chosen_encoding
 from masthead.web.dispatch import Route
 
@@ -149,24 +149,22 @@ def content_policy(origin: str, *, frame_ancestors: str = "'none'") -> str:
     )
 
 
-class _Endpoint:
+class _Endpoint(Endpoint):
     def __init__(self, files: Mapping[str, _File]) -> None:
         self._files = files
 
-    async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope, receive: Receive) -> Answer:
         file = self._files.get(scope["path"])
         if file is None or scope["method"] not in ("GET", "HEAD"):
             raise NotFound
         accepted = (header_list(scope, b"accept-encoding") or "").encode("latin-1")
         encoding = chosen_encoding(accepted) if file.is_compressed else None
         body = await file.body(encoding)
-        if scope["method"] == "HEAD":
-            await _send_head(send, _headers(file, encoding, len(body)))
-        else:
-            await send_bytes(send, 200, body, _headers(file, encoding))
+        # Also for HEAD, whose headers are those of GET: the server leaves the body out.
+        return Answer(200, body, _headers(file, encoding))
 
 
-def _headers(file: _File, encoding: str | None, length: int | None = None) -> RawHeaders:
+def _headers(file: _File, encoding: str | None) -> RawHeaders:
     headers: RawHeaders = [
         (b"content-type", file.content_type.encode()),
         # The compression layer leaves it alone: what pays is compressed here, better and once.
@@ -177,14 +175,7 @@ def _headers(file: _File, encoding: str | None, length: int | None = None) -> Ra
         headers.append((b"vary", b"Accept-Encoding"))
     if encoding is not None:
         headers.append((b"content-encoding", encoding.encode()))
-    if length is not None:
-        headers.append((b"content-length", str(length).encode()))
     return headers
-
-
-async def _send_head(send: Send, headers: RawHeaders) -> None:
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    await send({"type": "http.response.body", "body": b""})
 
 
 @lru_cache(maxsize=128)

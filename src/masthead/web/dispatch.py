@@ -16,12 +16,12 @@ from functools import cached_property
 from typing import TypeAlias
 
 from starlette.routing import compile_path
-from starlette.types import ASGIApp, Scope
+from starlette.types import Scope
 
 from masthead.web.answers import Endpoint
 from masthead.web.lazy_face import LazyFace
 
-Answering: TypeAlias = ASGIApp | Endpoint | LazyFace
+Answering: TypeAlias = Endpoint | LazyFace
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,15 @@ from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import TypeAlias
 
-from starlette.types import Scope, Send
+from starlette.types import Scope
 
 from masthead.errors import MastheadError, NotFound, RateLimited
-from masthead.web.answers import RawHeaders
+from masthead.web.answers import Answer, RawHeaders
 
 NO_STORE = (b"cache-control", b"no-store")
 """Of errors: a 404 may be stored for a while by a cache that is told nothing."""
 
-ErrorResponder: TypeAlias = Callable[[Scope, Send, MastheadError], Awaitable[None]]
+ErrorResponder: TypeAlias = Callable[[Scope, MastheadError], Awaitable[Answer]]
 
 
 class InternalError(MastheadError):
@@ -59,7 +59,7 @@ class ErrorResponders:
         self._fallback = fallback
         self._by_prefix = sorted(by_prefix.items(), key=lambda entry: -len(entry[0]))
 
-    async def send(self, scope: Scope, send: Send, error: MastheadError) -> None:
+    def answer(self, scope: Scope, error: MastheadError) -> Awaitable[Answer]:
         path = f"{scope['path']}/"
         answers = (answer for prefix, answer in self._by_prefix if path.startswith(f"{prefix}/"))
-        await next(answers, self._fallback)(scope, send, error)
+        return next(answers, self._fallback)(scope, error)

@@ -19,7 +19,7 @@ from masthead.config.settings import Settings
 from masthead.errors import BadRequest, DiskFull, MastheadError
 from masthead.storage.disk import DiskState, is_disk_full
 from masthead.web.addressed_site import HEALTH, AddressedSite
-from masthead.web.answers import Answer, Endpoint, header_lines
+from masthead.web.answers import Answer, header_lines
 from masthead.web.bodies import ClientDisconnected
 from masthead.web.cors import allow_origin
 from masthead.web.dispatch import Dispatch
@@ -61,7 +61,7 @@ class FrontDoor:
             # The status has been sent already: the connection can only be closed.
             if sending.status != NO_ANSWER:
                 raise
-            await self.error_responders.send(scope, sending.send, error)
+            await sending.answer(await self.error_responders.answer(scope, error))
         # One of the service's three edges: no request may stop the service.
         except Exception as error:
             await self._fail(scope, sending, request_id, error)
@@ -101,7 +101,7 @@ class FrontDoor:
         if is_disk_full(error) and sending.status == NO_ANSWER:
             # Of a temporary file of an upload, for example.
             self.disk.note_full(error)
-            await self.error_responders.send(scope, sending.send, DiskFull())
+            await sending.answer(await self.error_responders.answer(scope, DiskFull()))
             return
         log.exception("request.failed", path=scope["path"])
         context: RequestContext | None = scope.get("masthead.request")
@@ -109,16 +109,13 @@ class FrontDoor:
         self.error_log.record(error, request_id, tenant_id or "", scope["method"], scope["path"])
         if sending.status != NO_ANSWER:
             raise InternalError from None
-        await self.error_responders.send(scope, sending.send, InternalError())
+        await sending.answer(await self.error_responders.answer(scope, InternalError()))
 
 
 async def respond(routes: Dispatch, scope: Scope, receive: Receive, sending: Sending) -> None:
     endpoint = routes.find(scope)
     while isinstance(endpoint, LazyFace):
         endpoint = (await endpoint.load()).routes.find(scope)
-    if not isinstance(endpoint, Endpoint):
-        await endpoint(scope, receive, sending.send)
-        return
     answer = await endpoint.answer(scope, receive)
     if isinstance(answer, Answer):
         await sending.answer(answer)

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import structlog
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Scope
 
 import masthead
 from masthead import clock
 from masthead.errors import DiskFull, Unavailable
 from masthead.storage.database import Database
-from masthead.web.answers import send_empty, send_json
+from masthead.web.answers import Answer, Endpoint, json_answer
 from masthead.web.errors import MethodNotAllowed, retry_after
 
 log = structlog.get_logger()
@@ -21,21 +21,17 @@ log = structlog.get_logger()
 NO_STORE = ((b"cache-control", b"no-store"),)
 
 
-class Health:
+class Health(Endpoint):
     def __init__(self, database: Database, build: str, now: clock.Clock = clock.now) -> None:
         self._database = database
         self._build = build
         self._clock = now
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope, receive: Receive) -> Answer:
         if scope["method"] not in ("GET", "HEAD"):
             raise MethodNotAllowed(("GET", "HEAD"))
         status, body = await self._state()
-        headers = (*NO_STORE, *retry_after(status))
-        if scope["method"] == "HEAD":
-            await send_empty(send, status, headers)
-        else:
-            await send_json(send, status, body, headers)
+        return json_answer(status, body, (*NO_STORE, *retry_after(status)))
 
     async def _state(self) -> tuple[int, dict[str, Any]]:
         body: dict[str, Any] = {

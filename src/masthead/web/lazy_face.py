@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
-from starlette.types import Scope, Send
+from starlette.types import Scope
 
 from masthead.errors import MastheadError
+from masthead.web.answers import Answer
 
 if TYPE_CHECKING:
     from masthead.web.dispatch import Dispatch
@@ -18,7 +19,7 @@ class Face(Protocol):
     @property
     def routes(self) -> Dispatch: ...
 
-    async def send_error(self, scope: Scope, send: Send, error: MastheadError) -> None: ...
+    async def error_answer(self, scope: Scope, error: MastheadError) -> Answer: ...
 
 
 class LazyFace:
@@ -39,5 +40,5 @@ class LazyFace:
                     self._face = await asyncio.to_thread(self._build)
         return self._face
 
-    async def send_error(self, scope: Scope, send: Send, error: MastheadError) -> None:
-        await (await self.load()).send_error(scope, send, error)
+    async def error_answer(self, scope: Scope, error: MastheadError) -> Answer:
+        return await (await self.load()).error_answer(scope, error)

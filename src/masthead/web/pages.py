@@ -13,11 +13,11 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
-from starlette.types import Scope, Send
+from starlette.types import Scope
 
 from masthead import errors
 from masthead.errors import MastheadError
-from masthead.web.answers import RawHeaders, header, send_bytes, send_json
+from masthead.web.answers import Answer, RawHeaders, header, json_answer
 from masthead.web.errors import InternalError, MethodNotAllowed, retry_after
 
 _HERE = Path(__file__).parent
@@ -51,7 +51,7 @@ class Page:
 
 
 MakePage = Callable[[], Awaitable[Page]]
-ShowPage = Callable[[Scope, Send, MakePage], Awaitable[None]]
+ShowPage = Callable[[Scope, MakePage], Awaitable[Answer]]
 """Answers with the page, in the look of a site."""
 
 # The first matching row counts.
@@ -82,16 +82,15 @@ def wants_json(scope: Scope) -> bool:
     return "json" in (header(scope, b"accept") or "").lower() and not wants_html(scope)
 
 
-async def send_page(scope: Scope, send: Send, page: Page) -> None:
+def page_answer(scope: Scope, page: Page) -> Answer:
     """The page, or its content as JSON for a client that accepts only that."""
     if wants_json(scope):
         body = {"status": page.outcome, "message": " ".join(page.text)}
-        await send_json(send, page.status, body, _PRIVATE)
-    else:
-        await _send_html(send, page, ())
+        return json_answer(page.status, body, _PRIVATE)
+    return _html(page)
 
 
-async def send_error(scope: Scope, send: Send, error: MastheadError) -> None:
+async def error_answer(scope: Scope, error: MastheadError) -> Answer:
     """The error response of paths for browsers: see `app.error_responders`."""
     status, code, title = described(error)
     headers = retry_after(status, error)
@@ -99,12 +98,11 @@ async def send_error(scope: Scope, send: Send, error: MastheadError) -> None:
         headers.append((b"allow", ", ".join(error.allowed).encode()))
     if wants_json(scope):
         body = {"status": status, "code": code, "message": str(error), "data": {}}
-        await send_json(send, status, body, (*_PRIVATE, *headers))
-    else:
-        page = Page(code, title, (str(error),), status=status)
-        if isinstance(error, errors.SiteSuspended):
-            page = replace(page, text=SUSPENDED, link=("Your account", ACCOUNT))
-        await _send_html(send, page, headers)
+        return json_answer(status, body, (*_PRIVATE, *headers))
+    page = Page(code, title, (str(error),), status=status)
+    if isinstance(error, errors.SiteSuspended):
+        page = replace(page, text=SUSPENDED, link=("Your account", ACCOUNT))
+    return _html(page, headers)
 
 
 SUSPENDED = (
@@ -122,10 +120,10 @@ def described(error: MastheadError) -> tuple[int, str, str]:
     )
 
 
-async def _send_html(send: Send, page: Page, headers: RawHeaders | tuple[()]) -> None:
+def _html(page: Page, headers: RawHeaders | tuple[()] = ()) -> Answer:
     # Also for HEAD, whose headers are those of GET: the server leaves the body out.
     body = _template.render(page=page, style=_style).encode()
-    await send_bytes(send, page.status, body, (*_HTML, *_PRIVATE, *headers))
+    return Answer(page.status, body, [*_HTML, *_PRIVATE, *headers])
 
 
 _style = Markup((_HERE / "static" / "page.css").read_text())  # noqa: S704  (a file of ours)

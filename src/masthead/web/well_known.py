@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Scope
 
 from masthead import clock
 from masthead.config.settings import Settings
 from masthead.errors import NotFound
-from masthead.web.answers import RawHeaders, send_bytes, send_empty
+from masthead.web.answers import Answer, Endpoint, RawHeaders
 from masthead.web.dispatch import Route
 
 VALID_FOR = timedelta(days=180)
@@ -25,12 +25,12 @@ def well_known_routes(settings: Settings, now: clock.Clock) -> list[Route]:
     ]
 
 
-class _SecurityText:
+class _SecurityText(Endpoint):
     def __init__(self, contact: str | None, now: clock.Clock) -> None:
         self._contact = contact
         self._clock = now
 
-    async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope, receive: Receive) -> Answer:
         if self._contact is None or scope["method"] not in ("GET", "HEAD"):
             raise NotFound
         # A day's beginning, so that the text is the same all day.
@@ -41,12 +41,11 @@ class _SecurityText:
             (b"cache-control", b"public, max-age=3600"),
             (b"x-content-type-options", b"nosniff"),
         ]
-        body = b"" if scope["method"] == "HEAD" else text.encode()
-        await send_bytes(send, 200, body, headers)
+        return Answer(200, text.encode(), headers)
 
 
-class _ChangePassword:
-    async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
+class _ChangePassword(Endpoint):
+    async def answer(self, scope: Scope, receive: Receive) -> Answer:
         if scope["method"] not in ("GET", "HEAD"):
             raise NotFound
-        await send_empty(send, 302, [(b"location", PASSWORD_PAGE.encode())])
+        return Answer(302, headers=[(b"location", PASSWORD_PAGE.encode())])

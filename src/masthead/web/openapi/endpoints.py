@@ -9,10 +9,10 @@ from functools import lru_cache
 from pathlib import Path
 
 import msgspec
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Scope
 
 from masthead.config.settings import Settings
-from masthead.web.answers import RawHeaders, encode, header, send_bytes, send_empty
+from masthead.web.answers import Answer, Endpoint, RawHeaders, encode, header
 from masthead.web.dispatch import Route as Mounted
 from masthead.web.errors import MethodNotAllowed
 from masthead.web.etags import is_unchanged
@@ -54,7 +54,7 @@ def _reference(document: bytes) -> bytes:
     return render_reference(msgspec.json.decode(document), {**_ASSETS, "document": DOCUMENT})
 
 
-class StaticResponse:
+class StaticResponse(Endpoint):
     """A response that stays the same as long as the process runs. `make` is called for the first
     request, in a thread: a document takes some hundredths of a second."""
 
@@ -73,7 +73,7 @@ class StaticResponse:
             *headers,
         ]
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(self, scope: Scope, receive: Receive) -> Answer:
         if scope["method"] not in ("GET", "HEAD"):
             raise MethodNotAllowed(("GET", "HEAD"))
         if self._made is None:
@@ -82,6 +82,5 @@ class StaticResponse:
         body, tag = self._made
         headers = [(b"etag", tag), *self._headers]
         if is_unchanged(header(scope, b"if-none-match"), tag):
-            await send_empty(send, 304, headers)
-        else:
-            await send_bytes(send, 200, body, (self._type, *headers))
+            return Answer(304, headers=headers)
+        return Answer(200, body, [self._type, *headers])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from starlette.types import Scope, Send
+from starlette.types import Scope
 
 from masthead import errors
 from masthead.config.values import ErrorCodes
 from masthead.errors import MastheadError
-from masthead.web.answers import RawHeaders, send_json
+from masthead.web.answers import Answer, RawHeaders, json_answer
 from masthead.web.errors import (
     NO_STORE,
     ErrorResponder,
@@ -65,7 +65,7 @@ RENAMED_IN_B = {"RATE_LIMITED": "RATE_LIMIT_EXCEEDED", "INTERNAL_ERROR": "INTERN
 def error_responder(codes: ErrorCodes) -> ErrorResponder:
     renamed = RENAMED_IN_B if codes is ErrorCodes.B else {}
 
-    async def answer(_scope: Scope, send: Send, error: MastheadError) -> None:
+    async def answer(_scope: Scope, error: MastheadError) -> Answer:
         status, code = next(
             ((status, code) for kind, status, code in TABLE if isinstance(error, kind)),
             (500, "INTERNAL_ERROR"),
@@ -78,7 +78,7 @@ def error_responder(codes: ErrorCodes) -> ErrorResponder:
             }
         }
         headers = [NO_STORE, *retry_after(status, error)]
-        await send_json(send, status, body, [*headers, *_headers(error)])
+        return json_answer(status, body, [*headers, *_headers(error)])
 
     return answer
 
