@@ -22,11 +22,12 @@ from masthead.payments.inbox import Inbox
 from masthead.payments.reconcile import Reports
 from masthead.privacy.requests import ERASE_JOB
 from masthead.reader.preview import Previews
-from masthead.reader.request import Identify, ReaderServices
+from masthead.reader.request import ReaderServices
 from masthead.site.domain_proof import DomainProofs
 from masthead.site.test_mail import TestMails
 from masthead.web.answers import Answer, Endpoint
 from masthead.web.assets import Assets, assets_routes
+from masthead.web.callers import Callers
 from masthead.web.dispatch import Dispatch
 from masthead.web.forms import FormTokens
 
@@ -38,12 +39,12 @@ class AdminFace:
     def __init__(
         self,
         parts: Parts,
-        identify: Identify,
+        callers: Callers,
         site: ReaderServices,
         assets: Sequence[Assets],
         elsewhere: Endpoint,
     ) -> None:
-        self._pages = _pages(parts, identify, site, assets[0])
+        self._pages = _pages(parts, callers, site, assets[0])
         own = self._pages.services.templates.assets
         self.routes = Dispatch(
             [*admin_routes(self._pages), *assets_routes(own, *assets)], fallback=elsewhere
@@ -53,46 +54,55 @@ class AdminFace:
         return await self._pages.error_answer(scope, error)
 
 
-def _pages(parts: Parts, identify: Identify, site: ReaderServices, shared: Assets) -> AdminPages:
+def _pages(parts: Parts, callers: Callers, site: ReaderServices, shared: Assets) -> AdminPages:
     return AdminPages(
         AdminServices(
-            parts.records,
-            parts.accounts,
-            parts.resets,
-            Invitations(parts.records, parts.accounts, parts.throttle, parts.mail, parts.sites),
-            discussions(parts),
-            parts.directory,
-            parts.settings,
-            parts.keyring,
-            identify,
-            FormTokens(parts.keyring),
-            AdminTemplates(shared),
-            DomainProofs(
+            records=parts.records,
+            accounts=parts.accounts,
+            resets=parts.resets,
+            invitations=Invitations(
+                parts.records, parts.accounts, parts.throttle, parts.mail, parts.sites
+            ),
+            discussions=discussions(parts),
+            directory=parts.directory,
+            settings=parts.settings,
+            keyring=parts.keyring,
+            callers=callers,
+            form_tokens=FormTokens(parts.keyring),
+            templates=AdminTemplates(shared),
+            domains=DomainProofs(
                 parts.records,
                 parts.keyring,
                 NameServer(parts.settings.dns_server),
                 parts.limit_store,
             ),
-            rate_limiter(parts),
-            parts.generator.ledger,
-            parts.mail,
-            TestMails(parts.records, parts.mail, parts.sites, parts.limit_store, parts.keyring),
-            Inbox(parts.database),
-            Reports(parts.database),
-            Previews(site),
-            QueueState(
+            limiter=rate_limiter(parts),
+            ai_ledger=parts.generator.ledger,
+            mail=parts.mail,
+            test_mails=TestMails(
+                parts.records, parts.mail, parts.sites, parts.limit_store, parts.keyring
+            ),
+            payments=Inbox(parts.database),
+            payment_reports=Reports(parts.database),
+            previews=Previews(site),
+            queue=QueueState(
                 parts.database,
                 tuple(job_handlers(parts)),
                 parts.records.clock,
                 # A person has asked for it.
                 never_discarded=(ERASE_JOB,),
             ),
-            parts.error_log,
-            parts.objects,
-            parts.images,
-            Webhooks(parts.outbound, parts.deliveries.log, parts.retries, EventLog(parts.database)),
-            parts.privacy,
-            privacy_limit(parts),
-            parts.site_exports,
+            error_log=parts.error_log,
+            objects=parts.objects,
+            images=parts.images,
+            webhooks=Webhooks(
+                outbound=parts.outbound,
+                log=parts.deliveries.log,
+                retries=parts.retries,
+                events=EventLog(parts.database),
+            ),
+            privacy=parts.privacy,
+            privacy_limit=privacy_limit(parts),
+            site_exports=parts.site_exports,
         )
     )

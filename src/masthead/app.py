@@ -46,7 +46,7 @@ from masthead.reader.posted_comments import PostedComments
 from masthead.reader.request import ReaderServices
 from masthead.reader.routes import OtherAddresses, reader_routes
 from masthead.reader.themes import OUR_STATIC, PLAIN, Themes
-from masthead.record_api.call import RecordStoreServices, identify
+from masthead.record_api.call import RecordStoreServices
 from masthead.record_api.errors import error_answer as record_store_error
 from masthead.record_api.routes import PREFIXES as RECORD_STORE_PREFIXES
 from masthead.record_api.routes import routes as record_routes
@@ -60,6 +60,7 @@ from masthead.web.answers import Answer, Endpoint
 from masthead.web.assets import Assets, assets_routes
 from masthead.web.asyncapi.endpoint import event_description_routes
 from masthead.web.cache import AnswerCache
+from masthead.web.callers import Callers
 from masthead.web.dispatch import Dispatch, Route
 from masthead.web.errors import ErrorResponder, ErrorResponders, MethodNotAllowed
 from masthead.web.forms import FormTokens
@@ -152,39 +153,39 @@ def _admin_face(
     # Imported here: with all its pages it is a fifth of a start.
     from masthead.admin_face import AdminFace
 
-    return AdminFace(parts, partial(identify, services), site.services, assets, elsewhere)
+    return AdminFace(parts, services.callers, site.services, assets, elsewhere)
 
 
 def record_store_services(parts: Parts) -> RecordStoreServices:
     return RecordStoreServices(
-        parts.records,
-        parts.accounts,
-        parts.objects,
-        parts.images,
-        parts.settings,
-        parts.email_changes,
-        parts.resets,
-        ReadLimit(parts.limit_store, parts.records.clock),
-        parts.directory,
+        records=parts.records,
+        callers=Callers(parts.accounts, parts.directory),
+        accounts=parts.accounts,
+        objects=parts.objects,
+        images=parts.images,
+        settings=parts.settings,
+        email_changes=parts.email_changes,
+        resets=parts.resets,
+        read_limit=ReadLimit(parts.limit_store, parts.records.clock),
+        directory=parts.directory,
     )
 
 
 def site_pages(parts: Parts, services: RecordStoreServices) -> SitePages:
     return SitePages(
         ReaderServices(
-            parts.records,
-            Themes(parts.settings.themes_dir),
-            parts.settings,
-            parts.objects,
-            parts.images,
-            partial(identify, services),
-            partial(identify, services, only_member=True),
-            services.read_limit,
-            FormTokens(parts.keyring),
-            parts.checkouts,
-            discussions(parts),
-            PostedComments(parts.keyring, parts.records.clock),
-            AccentStyles(parts.keyring),
+            records=parts.records,
+            themes=Themes(parts.settings.themes_dir),
+            settings=parts.settings,
+            objects=parts.objects,
+            images=parts.images,
+            callers=services.callers,
+            read_limit=services.read_limit,
+            form_tokens=FormTokens(parts.keyring),
+            checkouts=parts.checkouts,
+            discussions=discussions(parts),
+            posted_comments=PostedComments(parts.keyring, parts.records.clock),
+            accents=AccentStyles(parts.keyring),
         ),
         AnswerCache(parts.versions, parts.records.clock),
     )
@@ -192,12 +193,12 @@ def site_pages(parts: Parts, services: RecordStoreServices) -> SitePages:
 
 def member_services(parts: Parts) -> MemberServices:
     return MemberServices(
-        parts.accounts,
-        parts.links,
-        parts.resets,
-        parts.email_changes,
-        parts.privacy,
-        privacy_limit(parts),
+        accounts=parts.accounts,
+        links=parts.links,
+        resets=parts.resets,
+        email_changes=parts.email_changes,
+        privacy=parts.privacy,
+        privacy_limit=privacy_limit(parts),
     )
 
 
@@ -262,12 +263,12 @@ V1_TABLE = (
 
 def v1_routes(parts: Parts) -> list[Route]:
     services = V1Services(
-        parts.records,
-        parts.objects,
-        parts.images,
-        parts.settings,
-        parts.outbound,
-        EventLog(parts.database),
+        records=parts.records,
+        objects=parts.objects,
+        images=parts.images,
+        settings=parts.settings,
+        outbound=parts.outbound,
+        event_log=EventLog(parts.database),
     )
     return mount_v1(
         V1_TABLE,
@@ -289,20 +290,25 @@ def ai_services(parts: Parts, sessions: RecordStoreServices) -> AiServices:
     )
     limits = AiLimits(parts.limit_store, now)
     return AiServices(
-        parts.records, parts.settings, limits, budgets, generator, partial(identify, sessions)
+        records=parts.records,
+        settings=parts.settings,
+        limits=limits,
+        budgets=budgets,
+        generator=generator,
+        callers=sessions.callers,
     )
 
 
 def privacy_services(parts: Parts, sessions: RecordStoreServices) -> PrivacyServices:
     return PrivacyServices(
-        parts.settings,
-        parts.directory,
-        parts.objects,
-        parts.privacy.requests,
-        parts.privacy.exports,
-        privacy_limit(parts),
-        parts.privacy.links,
-        partial(identify, sessions),
+        settings=parts.settings,
+        directory=parts.directory,
+        objects=parts.objects,
+        requests=parts.privacy.requests,
+        exports=parts.privacy.exports,
+        limit=privacy_limit(parts),
+        links=parts.privacy.links,
+        callers=sessions.callers,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -45,6 +45,7 @@ from masthead.site.test_mail import TestMails
 from masthead.site_export.jobs import SiteExports
 from masthead.storage.objects import ObjectStore
 from masthead.web.answers import header
+from masthead.web.callers import Callers
 from masthead.web.cookies import own_cookie
 from masthead.web.error_log import ErrorLog
 from masthead.web.forms import FormTokens
@@ -53,8 +54,6 @@ from masthead.web.query_string import parse_query_string
 from masthead.web.request_context import RequestContext, request_context
 from masthead.webhooks.delivery_log import DeliveryLog
 from masthead.webhooks.retries import Retries
-
-Identify = Callable[[Scope], Awaitable[Caller]]
 
 SITE_COOKIE = "mh_site"
 """The site that an operator has chosen on the service's own host."""
@@ -65,7 +64,7 @@ THEMES = ("light", "dark")
 _STAFF = frozenset({Kind.OWNER, Kind.EDITOR, Kind.AUTHOR, Kind.OPERATOR})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Webhooks:
     """What the pages of webhooks need."""
 
@@ -75,7 +74,7 @@ class Webhooks:
     events: EventLog
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AdminServices:
     records: Records
     accounts: Accounts
@@ -85,8 +84,7 @@ class AdminServices:
     directory: TenantDirectory
     settings: Settings
     keyring: KeyRing
-    identify: Identify
-    """The caller of a request, by session cookie or token."""
+    callers: Callers
     form_tokens: FormTokens
     templates: AdminTemplates
     domains: DomainProofs
@@ -264,7 +262,7 @@ async def open_request(
     """`caller` is one who has signed in during this request."""
     context = request_context(scope)
     if caller is None:
-        caller = await services.identify(scope)
+        caller = await services.callers.of(scope)
     if caller.kind not in _STAFF:
         caller = guest(context.tenant_id)
     site = await _site_of(services, context, caller, own_cookie(scope, SITE_COOKIE))

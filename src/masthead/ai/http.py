@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -23,6 +22,7 @@ from masthead.ids import TenantId
 from masthead.records.engine import Records
 from masthead.web.answers import Endpoint, Stream, header
 from masthead.web.bodies import SMALL_FORM_VALUES, decode_json_object, read_body
+from masthead.web.callers import Callers
 from masthead.web.dispatch import Route
 from masthead.web.errors import MethodNotAllowed
 from masthead.web.request_context import request_context
@@ -32,14 +32,14 @@ MAX_BODY_BYTES = 512 * 1024
 """Room for the longest texts with every character escaped."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AiServices:
     records: Records
     settings: Settings
     limits: AiLimits
     budgets: Budgets
     generator: Generator
-    identify: Callable[[Scope], Awaitable[Caller]]
+    callers: Callers
 
 
 def ai_routes(services: AiServices) -> list[Route]:
@@ -58,7 +58,7 @@ class _Generate(Endpoint):
         services = self._services
         site = await site_ai(services.records, context.tenant_id)
         if used_by(site.used_by, site.has_key, services.settings) is AiFor.STAFF:
-            _refuse_others(await services.identify(scope))
+            _refuse_others(await services.callers.of(scope))
         await services.limits.admit(context.address, context.tenant_id, site)
         try:
             destination = destination_of(site, services.settings)

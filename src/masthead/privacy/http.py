@@ -31,6 +31,7 @@ from masthead.storage.objects import ObjectStore
 from masthead.web import pages
 from masthead.web.answers import Answer, Endpoint, Stream, header, json_answer
 from masthead.web.bodies import SMALL_FORM_VALUES, decode_json_object, read_small_form
+from masthead.web.callers import Callers
 from masthead.web.dispatch import Route
 from masthead.web.errors import MethodNotAllowed
 from masthead.web.files import CACHE_PRIVATELY, stored_file
@@ -43,7 +44,7 @@ AWAITING_CONFIRMATION = "awaiting_confirmation"
 _NO_STORE = ((b"cache-control", b"no-store"), (b"referrer-policy", b"no-referrer"))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PrivacyServices:
     settings: Settings
     directory: TenantDirectory
@@ -52,8 +53,7 @@ class PrivacyServices:
     exports: Exports
     limit: RequestLimit
     links: Links
-    identify: Callable[[Scope], Awaitable[Caller]]
-    """Who is signed in, by cookie or token."""
+    callers: Callers
 
 
 def privacy_routes(services: PrivacyServices) -> list[Route]:
@@ -129,7 +129,7 @@ class _RequestEndpoints:
         has neither a session nor an accepted header."""
         context = request_context(scope)
         bare = {**scope, "masthead.request": replace(context, tenant=None)}
-        caller = await self._services.identify(bare)
+        caller = await self._services.callers.of(bare)
         if caller.kind in validation.SESSIONS:
             return caller
         accepts_header = self._services.settings.gdpr_header_auth is not GdprHeaderAuth.OFF

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from urllib.parse import parse_qs
@@ -31,26 +31,22 @@ from masthead.records.engine import Records
 from masthead.site.collection import site_settings
 from masthead.storage.objects import ObjectStore
 from masthead.web.answers import header
+from masthead.web.callers import Callers
 from masthead.web.forms import FormTokens
 from masthead.web.request_context import request_context
-
-Identify = Callable[[Scope], Awaitable[Caller]]
 
 MAX_QUERY_BYTES = 2_000
 MAX_QUERY_FIELDS = 50
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReaderServices:
     records: Records
     themes: Themes
     settings: Settings
     objects: ObjectStore
     images: ImagePool
-    identify: Identify
-    """The caller of a request, by session cookie or token."""
-    identify_member: Identify
-    """The same for members alone: a browser may be signed in as staff, too."""
+    callers: Callers
     read_limit: ReadLimit
     form_tokens: FormTokens
     checkouts: Checkouts
@@ -165,7 +161,7 @@ async def open_request(
 
 async def visit_of(services: ReaderServices, scope: Scope, tenant_id: TenantId) -> Visit:
     """What a paid member may read ends with the payment: the tier is read for every request."""
-    caller = await services.identify(scope)
+    caller = await services.callers.of(scope)
     if caller.kind is Kind.GUEST or caller.tenant_id != tenant_id:
         return Visit(guest(tenant_id))
     if caller.kind is not Kind.MEMBER:
@@ -181,7 +177,8 @@ async def personal_visit(services: ReaderServices, scope: Scope, tenant_id: Tena
     visit = await visit_of(services, scope, tenant_id)
     if visit.audience is not Audience.STAFF:
         return visit
-    caller = await services.identify_member(scope)
+    # A browser may be signed in as staff and as a member.
+    caller = await services.callers.of(scope, only_member=True)
     if caller.kind is not Kind.MEMBER or caller.tenant_id != tenant_id:
         return visit
     member = await _member(services, caller, tenant_id)

@@ -8,12 +8,7 @@ from starlette.types import Receive, Scope
 
 from masthead.errors import NotFound
 from masthead.record_api import files, records, sign_in
-from masthead.record_api.call import (
-    Call,
-    RecordStoreServices,
-    identify,
-    refuse_if_suspended,
-)
+from masthead.record_api.call import Call, RecordStoreServices
 from masthead.web.answers import Answer, Endpoint, Stream
 from masthead.web.dispatch import Route
 
@@ -85,7 +80,8 @@ class _Endpoint(Endpoint):
                 return Answer(204, headers=[(b"allow", self._allowed)])
             # PocketBase has no 405.
             raise NotFound
-        caller = await identify(self._services, scope)
+        callers = self._services.callers
+        caller = await callers.of(scope)
         if not self._while_suspended:
-            await refuse_if_suspended(self._services, scope, caller)
+            await callers.refuse_if_suspended(scope, caller)
         return await handler(Call(self._services, scope, receive, caller))

@@ -11,12 +11,13 @@ from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE, set_cookie
 from masthead.identity.sign_ins import Client
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
-from masthead.record_api.call import Call, is_own_request
+from masthead.record_api.call import Call
 from masthead.record_api.parameters import parse_view_parameters
 from masthead.record_api.rendering import apply_projection, render_record
 from masthead.records.collection import Collection
 from masthead.records.fields.base import REQUIRED, FieldError
 from masthead.web.answers import Answer, header, json_answer
+from masthead.web.callers import is_own_request
 
 INVALID = "An error occurred while validating the submitted data."
 

@@ -24,7 +24,7 @@ ACCOUNT = "/member/account"
 DELETE = "/member/delete"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MemberServices:
     accounts: Accounts
     links: MailedLinks

@@ -30,7 +30,7 @@ from masthead.web.v1.schema import View
 _NO_SUCH_RECORD = "There is no such record. It may have been deleted."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class V1Services:
     records: Records
     objects: ObjectStore
