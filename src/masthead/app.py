@@ -24,6 +24,7 @@ from masthead.config.settings import Settings
 from masthead.errors import MastheadError
 from masthead.events.log import EventLog
 from masthead.face_services import discussions, privacy_limit, rate_limiter
+from masthead.limits.lookups import Lookups
 from masthead.limits.read_limits import ReadLimit
 from masthead.media.http import media_routes
 from masthead.media.v1 import routes as media_table
@@ -186,6 +187,7 @@ def site_pages(parts: Parts, services: RecordStoreServices) -> SitePages:
             discussions=discussions(parts),
             posted_comments=PostedComments(parts.keyring, parts.records.clock),
             accents=AccentStyles(parts.keyring),
+            near_lookups=Lookups(per_second=5),
         ),
         AnswerCache(parts.versions, parts.records.clock),
     )

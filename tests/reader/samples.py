@@ -491,7 +491,13 @@ PAGES: dict[str, tuple[str, Chrome, object]] = {
             "This page doesn’t exist",
             "It may have moved, or the address may have a typing mistake.",
             (LIGHTHOUSE, SWIMMERS, FOUNTAINS),
+            is_near=True,
         ),
+    ),
+    "not-found-without-pictures": (
+        "error.html",
+        chrome(path="/nothing", title="Not found · Tideline"),
+        ErrorPage(404, "This page doesn’t exist", "It may have moved."),
     ),
     "refused": (
         "error.html",

@@ -103,6 +103,30 @@ async def test_nothing_moves_while_a_page_loads(site: Site) -> None:
         assert (name, moved) == (name, 0)
 
 
+async def test_the_head_of_a_page_is_one_line_on_a_phone(site: Site) -> None:
+    page = await opened(site)
+    await site.open("post", page)
+    # A table of few columns is as wide as the text.
+    table, text = page.locator(".text table").first, page.locator(".text").first
+    widths = {(await each.bounding_box() or {})["width"] for each in (table, text)}
+    assert len(widths) == 1, widths
+    top = page.locator(".top .wrap")
+    for width in (320, 375):
+        await page.set_viewport_size({"width": width, "height": 800})
+        assert (await top.bounding_box() or {})["height"] < 48, width
+    # More links than fit are scrolled to.
+    nav = page.locator(".top .navigation")
+    await nav.evaluate("(each) => each.append(...[...each.children].map((a) => a.cloneNode(true)))")
+    assert (await top.bounding_box() or {})["height"] < 48
+    assert await nav.evaluate("(each) => each.scrollWidth > each.clientWidth")
+    # A square logo takes as much room as it needs.
+    await page.locator(".top .logo").evaluate(
+        '(each) => each.innerHTML = \'<img src="/none" alt="" width="400" height="400">\''
+    )
+    assert (await page.locator(".logo img").bounding_box() or {})["width"] == 32
+    await page.context.close()
+
+
 async def test_a_first_page_weighs_at_most_100_kb_without_its_pictures(site: Site) -> None:
     for name in ("home", "post"):
         page = await opened(site)

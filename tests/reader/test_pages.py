@@ -6,8 +6,11 @@ import re
 from typing import Any
 
 import pytest
+from tests.media.pictures import picture
 from tests.world import Account, TenantWorld, World, records_of
 
+from masthead.ids import TenantId
+from masthead.limits.lookups import Lookups
 from masthead.limits.read_limits import COSTLY_PER_MINUTE
 
 HTML = {"accept": "text/html"}
@@ -212,6 +215,50 @@ class TestOthers:
             text = await page(tenant, path, 404)
             assert "Tideline" in text
             assert 'name="robots" content="noindex"' in text
+
+    @pytest.mark.both_databases
+    async def test_a_missing_page_names_posts_near_its_address(self, tenant: TenantWorld) -> None:
+        await tenant.post(title="The lighthouse keeps a draft")
+        light = {"featured_image": "https://pictures.example/light.jpg"}
+        for title in ("The lighthouse keeps its own hours", "Zebra crossings", "Newest of all"):
+            words = "<p>About signals in the fog.</p>" if "Zebra" in title else ""
+            await tenant.published(title=title, content_html=words, **light)
+        # A typing mistake; a word too many; the words of another post, at another address.
+        for path, title in (
+            ("/posts/the-lighthose-keeps-its-own-hours", "The lighthouse keeps its own hours"),
+            (
+                "/2019/the-lighthouse-keeps-its-own-late-hours/",
+                "The lighthouse keeps its own hours",
+            ),
+            ("/fog-signals", "Zebra crossings"),
+        ):
+            shown = await page(tenant, path.rstrip("/"), 404)
+            near = shown[shown.index("Close to it") : shown.index("</section>")]
+            assert re.findall(r'<li><a href="[^"]*">([^<]*)</a>', near) == [title]
+            assert "https://pictures.example/light.jpg" in shown
+        # Nothing is near: the newest.
+        for path in ("/quite-something-else", "/wp-login.php", f"/{'x' * 900}"):
+            shown = await page(tenant, path, 404)
+            assert "Perhaps one of these" in shown
+            assert "Newest of all" in shown
+            assert "a draft" not in shown
+
+    async def test_a_guest_cannot_have_near_posts_looked_up_without_end(self) -> None:
+        now = [100.0]
+        lookups = Lookups(2, lambda: now[0])
+        one, other = TenantId("one"), TenantId("other")
+        assert [lookups.take(one) for _ in range(4)] == [True, True, False, False]
+        assert lookups.take(other)
+        now[0] += 1
+        assert lookups.take(one)
+
+    async def test_the_size_of_the_logo_is_known(self, tenant: TenantWorld) -> None:
+        owner = await tenant.owner()
+        files = {"file": ("square.png", picture("PNG", (64, 64)))}
+        logo = (await owner.api.post(records_of("media"), files=files)).json()["url"]
+        await tenant.settings(site_logo=logo)
+        assert f'<img src="{logo}" alt="' in (shown := await page(tenant, "/archive"))
+        assert 'width="64" height="64"' in shown
 
     async def test_only_reading_is_possible(self, tenant: TenantWorld) -> None:
         for path in ("/", "/archive", "/nothing"):

@@ -127,6 +127,7 @@ class _PageWriter(_Writer):
         self._may_be_first = starts_page
         self._characters = 0
         self._in_picture = False
+        self._tables = 0
 
     def _piece(self, at: int) -> tuple[str, int]:
         kind, name, _ = self._tokens[at]
@@ -134,6 +135,8 @@ class _PageWriter(_Writer):
             self._characters += len(name)
         elif name == "picture":
             self._in_picture = kind == "start"
+        elif name == "table":
+            return self._table(kind, at)
         elif kind == "start" and name == "pre":
             if block := coloured_block(self._coloured, self._tokens, at):
                 return block
@@ -141,13 +144,24 @@ class _PageWriter(_Writer):
             return card
         return super()._piece(at)
 
+    def _table(self, kind: str, at: int) -> tuple[str, int]:
+        """As wide as the text, or wider than the screen: then the box around it scrolls."""
+        before, after = "", ""
+        if kind == "start":
+            before = written("div", _TABLE) if self._tables == 0 else ""
+            self._tables += 1
+        else:
+            self._tables -= 1
+            after = "</div>" if self._tables == 0 else ""
+        piece, at = super()._piece(at)
+        return f"{before}{piece}{after}", at
+
     def _start(self, token: Token, name: str) -> str:
         return self._image(token) if name == "img" else super()._start(token, name)
 
     def _attributes(self, token: Token) -> Attributes:
         attributes = super()._attributes(token)
-        if token.name in ("pre", "table"):
-            # They may be wider than the screen: the keyboard has to be able to scroll them.
+        if token.name == "pre":
             attributes["tabindex"] = "0"
         return attributes
 
@@ -174,6 +188,8 @@ class _PageWriter(_Writer):
         return shown if self._in_picture else f"<picture>{shown}</picture>"
 
 
+# What may be wider than the screen can be scrolled by the keyboard.
+_TABLE: Final = {"class": "table", "tabindex": "0"}
 _SIZES = ("srcset", "sizes")
 
 

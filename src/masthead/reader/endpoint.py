@@ -20,6 +20,7 @@ from masthead.errors import MastheadError, NotFound
 from masthead.posts.collection import posts
 from masthead.posts.site import PUBLISHED_LIST
 from masthead.reader.cards import cards_of, listed_posts
+from masthead.reader.near_posts import near_posts
 from masthead.reader.redirects import is_old_address, redirect_of
 from masthead.reader.request import (
     ReaderServices,
@@ -30,7 +31,7 @@ from masthead.reader.request import (
     read_query,
     visit_of,
 )
-from masthead.reader.site import ANY_FORM_TOKEN, chrome_of, site_of
+from masthead.reader.site import ANY_FORM_TOKEN, chrome_of, logo_size, site_of
 from masthead.reader.views import ErrorPage, Head, message_of
 from masthead.web import pages
 from masthead.web.answers import Answer, Endpoint, RawHeaders, header_list
@@ -152,7 +153,7 @@ class SitePages:
         result = await _result(request, make)
         if isinstance(result, Moved):
             return _moved_answer(result)
-        answer = self._drawn(version, request, result)
+        answer = await self._drawn(version, request, result)
         if answer.tag:
             # A post that is scheduled shows at its time, without a change of anything.
             until = await request.records.next_position(
@@ -164,7 +165,7 @@ class SitePages:
     async def personal_answer(self, scope: Scope, make: Making) -> Answer:
         """A page for one reader, or the answer to their form."""
         request, visit = await self._personal_request(scope)
-        return self._personal(scope, await _result(request, make), request, visit)
+        return await self._personal(scope, await _result(request, make), request, visit)
 
     async def show(self, scope: Scope, make_page: pages.MakePage) -> Answer:
         """A page of a link in an email, in the look of the site. A program that accepts only JSON
@@ -178,7 +179,7 @@ class SitePages:
             return Drawn("message.html", head, message_of(page), page.status)
 
         request, visit = await self._personal_request(scope)
-        return self._personal(scope, await _made(request, make), request, visit)
+        return await self._personal(scope, await _made(request, make), request, visit)
 
     async def form_answer(
         self, scope: Scope, receive: Receive, handle: Handle, *, is_open: bool
@@ -192,7 +193,7 @@ class SitePages:
                 self.services.form_tokens.check(form, visit.caller.sign_in)
             return await handle(request, form)
 
-        return self._personal(scope, await _made(request, make), request, visit)
+        return await self._personal(scope, await _made(request, make), request, visit)
 
     async def _personal_request(self, scope: Scope) -> tuple[SiteRequest, Visit]:
         tenant = request_context(scope).tenant
@@ -209,10 +210,12 @@ class SitePages:
         )
         return request, visit
 
-    def _personal(self, scope: Scope, result: Result, request: SiteRequest, visit: Visit) -> Answer:
+    async def _personal(
+        self, scope: Scope, result: Result, request: SiteRequest, visit: Visit
+    ) -> Answer:
         if isinstance(result, Moved):
             return _moved_answer(result)
-        answer = self._drawn(0, request, result)
+        answer = await self._drawn(0, request, result)
         answer.tag = b""
         return self._whole(scope, result.status, answer, visit, is_personal=True)
 
@@ -237,7 +240,9 @@ class SitePages:
         # Also for HEAD, whose headers are those of GET: the server leaves the body out.
         return Answer(status, body, headers)
 
-    def _drawn(self, version: int, request: SiteRequest, result: Drawn | Document) -> CachedAnswer:
+    async def _drawn(
+        self, version: int, request: SiteRequest, result: Drawn | Document
+    ) -> CachedAnswer:
         # Another version of the theme is another page, too.
         tag = b'"%d-%s-%d-%s"' % (
             version,
@@ -248,7 +253,7 @@ class SitePages:
         if isinstance(result, Document):
             headers = [(b"content-type", result.content_type)]
             return CachedAnswer(version, result.body, tag if result.status == 200 else b"", headers)
-        chrome = chrome_of(request, result.head)
+        chrome = chrome_of(request, result.head, await logo_size(request))
         theme = request.site_record["theme"]
         body = self.services.themes.render(theme, result.template, chrome, result.page).encode()
         headers = [(b"content-type", b"text/html; charset=utf-8"), *result.headers]
@@ -353,10 +358,11 @@ async def _moved(request: SiteRequest) -> Moved | None:
 
 
 async def _not_found(request: SiteRequest) -> Drawn:
-    found, _ = await listed_posts(request, LATEST, first_page=True)
+    near = await near_posts(request, LATEST)
+    found = near or (await listed_posts(request, LATEST, first_page=True))[0]
     title = "There is nothing here"
     text = "The page may have been moved or taken down. Search for it, or read something new."
-    page = ErrorPage(404, title, text, await cards_of(request, found))
+    page = ErrorPage(404, title, text, await cards_of(request, found), is_near=bool(near))
     head = Head(title=f"{title} · {site_of(request).name}", noindex=True)
     return Drawn("error.html", head, page, 404)
 

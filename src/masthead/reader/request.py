@@ -19,6 +19,7 @@ from masthead.identity.directory import Tenant
 from masthead.identity.sign_ins import Client
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
+from masthead.limits.lookups import Lookups
 from masthead.limits.read_limits import ReadLimit
 from masthead.media.images import ImagePool
 from masthead.members.collection import audience_of_member, blog_members
@@ -53,6 +54,8 @@ class ReaderServices:
     discussions: Discussions
     posted_comments: PostedComments
     accents: AccentStyles
+    near_lookups: Lookups
+    """Of posts near an address that leads nowhere."""
 
 
 @dataclass(frozen=True, slots=True)

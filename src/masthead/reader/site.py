@@ -9,6 +9,7 @@ import msgspec
 from markupsafe import Markup
 
 from masthead.caller import Audience
+from masthead.reader.pictures import pictures_of
 from masthead.reader.request import SiteRequest
 from masthead.reader.views import Chrome, Head, Link, Reader, Site
 from masthead.site.address import site_url
@@ -47,9 +48,18 @@ def site_of(request: SiteRequest) -> Site:
     )
 
 
-def chrome_of(request: SiteRequest, head: Head) -> Chrome:
+async def logo_size(request: SiteRequest) -> tuple[int, int]:
+    """Width and height, so that nothing moves when it arrives and it has no room to spare."""
+    address = request.site_record["site_logo"]
+    if not address:
+        return 0, 0
+    picture = (await pictures_of(request, [address]))[address]
+    return picture.width, picture.height
+
+
+def chrome_of(request: SiteRequest, head: Head, logo: tuple[int, int] = (0, 0)) -> Chrome:
     """Only what holds for everyone of the same audience: the page is cached for all of them."""
-    site = site_of(request)
+    site = replace(site_of(request), logo_width=logo[0], logo_height=logo[1])
     reader = Reader(
         is_member=request.audience >= Audience.FREE,
         is_paid=request.audience >= Audience.PAID,

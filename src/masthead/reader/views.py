@@ -32,6 +32,9 @@ class Site:
     language: str
     """A BCP 47 tag, such as `en` or `pt-BR`."""
     logo: str = ""
+    logo_width: int = 0
+    logo_height: int = 0
+    """0 for a picture that is not of the site's media."""
     favicon: str = ""
     style: str = ""
     """The address of the style sheet with the site's accent colour."""
@@ -352,6 +355,12 @@ class ErrorPage:
     title: str
     text: str
     latest: tuple[Card, ...] = ()
+    """The newest posts, or with `is_near` those whose address is close to the one that is not."""
+    is_near: bool = False
+
+    @property
+    def picture(self) -> Picture | None:
+        return next((each.picture for each in self.latest if each.picture), None)
 
 
 @dataclass(frozen=True, slots=True)
