@@ -7,7 +7,7 @@ command does not use is neither imported nor constructed.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from masthead import clock
@@ -20,7 +20,7 @@ from masthead.records.versions import is_used
 from masthead.records.write.unit import Unit
 from masthead.records.write.unit_events import WrittenEvent
 from masthead.schema import registry, tables
-from masthead.site.address import Sites
+from masthead.site.address import Sites, site_url
 from masthead.site.custom_domain import with_base_domain
 from masthead.storage.database import Database
 from masthead.storage.open import open_database
@@ -68,6 +68,7 @@ class Installation:
             fan_out=fan_out,
             on_deliveries_queued=on_deliveries_queued,
             async_validators=async_validators,
+            origin_of=partial(site_url, settings),
         )
 
     @cached_property

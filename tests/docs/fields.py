@@ -8,7 +8,7 @@ from masthead.records.fields.file import File
 from masthead.records.fields.relation import OnDelete, Relation
 from masthead.records.fields.relation_list import RelationList
 from masthead.records.fields.secrets import Secret
-from masthead.records.fields.text import Email, Slug, Text, Url
+from masthead.records.fields.text import Email, SiteAddress, Slug, Text, Url
 from masthead.records.fields.values import Date, Flag, Number, Select
 from masthead.site.custom_domain import CustomDomain
 from masthead.web.openapi import texts
@@ -74,6 +74,7 @@ _KINDS = {
     Email: "e-mail address",
     ReceiverUrl: "https URL",
     Url: "http(s) URL or path",
+    SiteAddress: "address on the site's own host",
     Slug: "slug",
     File: "file",
     CustomDomain: "domain name",

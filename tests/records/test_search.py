@@ -45,7 +45,9 @@ async def found(
 def bounded(app: World, **limits: Any) -> Records:
     """Another engine over the same database, as a second process has, that does less at a time."""
     parts = app.parts
-    records = Records(parts.database, registry, tables, parts.keyring, app.clock)
+    records = Records(
+        parts.database, registry, tables, parts.keyring, app.clock, origin_of=lambda slug: slug
+    )
     records.search_index = SearchIndex(parts.database, registry, tables, IndexLimits(**limits))
     return records
 

@@ -404,6 +404,21 @@ async def test_drafts_are_listed_by_tag_and_author(engine: str, tmp_path: Path) 
     ]
 
 
+async def test_0042_takes_the_host_from_addresses_of_files(engine: str, tmp_path: Path) -> None:
+    url = empty_url(engine, tmp_path)
+    await _migrate_to("0041", url)
+    for rows in (
+        "tenants (tenant_id, id, slug, name) VALUES ('t', 't', 't', 'T')",
+        "media (tenant_id, id, file, url) VALUES"
+        " ('t', 'm', 'fog.png', 'http://t.shell.invalid:8000/media/m/fog.png')",
+    ):
+        await _run(url, f"INSERT INTO {rows}")
+
+    await migrate(url)
+
+    assert await _read(url, "SELECT url FROM media") == [("/media/m/fog.png",)]
+
+
 async def test_a_role_that_is_no_superuser_migrates_the_rows_of_all_tenants() -> None:
     url = empty_postgres_url()
     await _run(

@@ -211,6 +211,11 @@ class AdminRequest:
         return site_url(self.services.settings, self.site.slug, domain)
 
     @property
+    def own_origin(self) -> str:
+        """Of the addresses of files, which are not on a domain that may be given up later."""
+        return site_url(self.services.settings, self.tenant.slug)
+
+    @property
     def form_binding(self) -> str:
         """What the token of a form is bound to. An operator may have pages of two sites open: a
         form of one must not change the other."""

@@ -6,6 +6,7 @@ import os
 import secrets
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -29,6 +30,7 @@ from masthead.media.images import ImagePool
 from masthead.parts import Parts
 from masthead.records.engine import Records
 from masthead.schema import registry, tables
+from masthead.site.address import site_url
 from masthead.storage.objects import ObjectStore
 
 log = structlog.get_logger()
@@ -88,7 +90,14 @@ class _SeedServices:
 async def _seed(parts: Parts, path: Path) -> Credentials:
     now = parts.records.clock()
     story = StoryClock(now - timedelta(days=FOUNDED_DAYS_AGO))
-    records = Records(parts.database, registry, tables, parts.keyring, story)
+    records = Records(
+        parts.database,
+        registry,
+        tables,
+        parts.keyring,
+        story,
+        origin_of=partial(site_url, parts.settings),
+    )
     password = secrets.token_urlsafe(9)
     tenant_id = await create_demo_tenant(records, password)
     _, key = await create_key(records, tenant_id, "Demo", list(SCOPES))

@@ -25,7 +25,7 @@ from masthead.records.collection import (
 from masthead.records.fields.base import Access
 from masthead.records.fields.documents import TextList
 from masthead.records.fields.file import File
-from masthead.records.fields.text import Text
+from masthead.records.fields.text import SiteAddress, Text
 from masthead.records.fields.values import Number
 
 COPIES_JOB = "media.copies"
@@ -126,7 +126,7 @@ media = Collection(
             required=True,
             thumbs=("100x100", "300x0", "600x0", "1200x0", "400x400", "800x800f"),
         ),
-        Text(name="url", max=2048, write=Access.ENGINE),
+        SiteAddress(name="url", write=Access.ENGINE),
         Text(name="filename", max=255, write=Access.ENGINE),
         # As sniffed, without parameters: `text/plain`, not `text/plain; charset=utf-8`.
         Text(name="mime_type", max=255, write=Access.ENGINE),

@@ -38,7 +38,6 @@ from masthead.records.fields.base import REQUIRED
 from masthead.records.fields.file import File
 from masthead.records.write.new_record import chosen_id
 from masthead.records.write.unit import file_key
-from masthead.site.address import site_url
 from masthead.storage.objects import ObjectStore
 from masthead.web.multipart import Upload
 
@@ -161,7 +160,7 @@ async def stored_file(
     await _enqueue_sweep(services, tenant_id, collection, record_id, key)
     await services.objects.put(key, info.content or upload.chunks(), content_type=info.mime_type)
     stamped = {
-        "url": await media_url(services, tenant_id, record_id, info.name),
+        "url": media_path(record_id, info.name),
         "filename": display_name(upload.filename) or info.name,
         "mime_type": info.mime_type,
         "mime_family": info.mime_type.partition("/")[0],
@@ -179,17 +178,6 @@ async def stored_file(
 
 
 _RECORD_ERRORS = (Invalid, BadRequest, Forbidden, NotFound, Conflict)
-
-
-async def media_url(
-    services: UploadServices, tenant_id: TenantId, record_id: str, name: str
-) -> str:
-    """The file's public URL on the tenant's own host."""
-    found = await services.records.find(
-        services.records.registry["tenants"], {"id": tenant_id}, tenant_id=tenant_id
-    )
-    # Never on the site's custom domain, which may be given up later.
-    return site_url(services.settings, found[0]["slug"]) + media_path(record_id, name)
 
 
 async def _file_info(services: UploadServices, upload: Upload) -> _FileInfo:

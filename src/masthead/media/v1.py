@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from masthead.media.collection import media
 from masthead.media.sniff import EXTENSIONS
@@ -12,6 +13,7 @@ from masthead.records.collection import Record
 from masthead.records.filter.ast import Comparison, Expression, Identifier, Literal
 from masthead.records.filter.conditions import equals
 from masthead.records.read.page import Page
+from masthead.site.address import site_url, with_origin
 from masthead.web.v1.call import Call
 from masthead.web.v1.parameters import Parameter
 from masthead.web.v1.routes import delete, get, list_of, post
@@ -42,7 +44,8 @@ _FAMILIES = frozenset(name.partition("/")[0] for name in _TYPES)
 
 
 async def list_media(call: Call) -> Page:
-    return await call.page(media, *_of_type((call.query["type"] or "").lower()))
+    page = await call.page(media, *_of_type((call.query["type"] or "").lower()))
+    return replace(page, items=[_shown(call, each) for each in page.items])
 
 
 @asynccontextmanager
@@ -53,15 +56,21 @@ async def prepare_upload(call: Call) -> AsyncIterator[StoredFile]:
 
 async def create_media(call: Call) -> Record:
     stored: StoredFile = call.prepared
-    return await call.create(media, {**call.body, **stored.values}, stamped=stored.stamped)
+    values = {**call.body, **stored.values}
+    return _shown(call, await call.create(media, values, stamped=stored.stamped))
 
 
 async def get_media(call: Call) -> Record:
-    return await call.get(media)
+    return _shown(call, await call.get(media))
 
 
 async def delete_media(call: Call) -> None:
     await call.delete(media)
+
+
+def _shown(call: Call, item: Record) -> Record:
+    # Never on the site's custom domain, which may be given up later.
+    return with_origin(item, media, site_url(call.services.settings, call.tenant.slug))
 
 
 def _of_type(prefix: str) -> list[Expression]:

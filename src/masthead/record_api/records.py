@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import Any
 
 from masthead import ids
@@ -13,6 +14,7 @@ from masthead.ids import TenantId
 from masthead.media.upload import file_field, store_upload
 from masthead.members.email_change import new_address
 from masthead.posts.content import replace_markdown
+from masthead.record_api.addresses import complete_addresses, with_tenant
 from masthead.record_api.call import Call
 from masthead.record_api.chunked_answers import PRIVATE, check_size, encode_chunks, send_chunks
 from masthead.record_api.parameters import (
@@ -42,7 +44,12 @@ WRITTEN = frozenset({"posts", "pages"})
 async def list_records(call: Call) -> Answer | Stream:
     collection = call.collection()
     wanted = parse_list_parameters(call.scope["query_string"], call.caller)
-    page = await _limited_page(call, collection, wanted.request)
+    request = wanted.request
+    names = with_tenant(call.caller, collection, request.names)
+    if names is not request.names:
+        request = replace(request, names=names)
+    page = await _limited_page(call, collection, request)
+    await complete_addresses(call, call.caller, collection, page.items)
     body = {
         "page": page.page,
         "perPage": page.per_page,
@@ -125,9 +132,10 @@ async def _view(call: Call, collection: Collection, caller: Caller, record_id: s
         collection,
         record_id,
         expand=wanted.expand,
-        names=wanted.names,
+        names=with_tenant(caller, collection, wanted.names),
         max_bytes=max_answer_bytes(caller),
     )
+    await complete_addresses(call, caller, collection, [record])
     return await render_record(collection, record, wanted.projection)
 
 
@@ -139,6 +147,7 @@ async def _answer_record(
     if wanted.expand or not caller.is_admin:
         return await _view(call, collection, caller, record["id"])
     seen = call.records.as_seen_by(caller, collection, record)
+    await complete_addresses(call, caller, collection, [seen])
     return await render_record(collection, seen, wanted.projection)
 
 

@@ -20,7 +20,7 @@ from masthead.records.fields.documents import TextList
 from masthead.records.fields.relation import Relation
 from masthead.records.fields.relation_list import RelationList
 from masthead.records.fields.secrets import Secret
-from masthead.records.fields.text import Slug
+from masthead.records.fields.text import SiteAddress, Slug
 from masthead.records.fields.values import Date, Number
 
 Record = dict[str, Any]
@@ -85,6 +85,7 @@ class Site:
     members_enabled: bool = True
     comments_by: str = "members"
     comments_moderation: str = "guests"
+    slug: str = ""
 
 
 class PreparedTexts:
@@ -408,6 +409,10 @@ class Collection:
     @cached_property
     def indexed_lists(self) -> tuple[TextList, ...]:
         return tuple(each for each in self.fields if isinstance(each, TextList) and each.indexed)
+
+    @cached_property
+    def site_addresses(self) -> tuple[str, ...]:
+        return tuple(each.name for each in self.fields if isinstance(each, SiteAddress))
 
     @cached_property
     def secrets(self) -> tuple[str, ...]:

@@ -98,11 +98,13 @@ class Records:
         fan_out: FanOut | None = None,
         on_deliveries_queued: Callable[[], None] | None = None,
         async_validators: Mapping[str, AsyncValidator] | None = None,
+        origin_of: Callable[[str], str],
     ) -> None:
         """`on_deliveries_queued` is called after a commit that queued deliveries.
 
         `async_validators` are by collection. They run before the transaction opens, because it must
-        not wait for the network; so changes made directly through `unit` skip them.
+        not wait for the network; so changes made directly through `unit` skip them. `origin_of` is
+        the scheme and host of a tenant's own addresses, by its slug.
         """
         self.database = database
         self.registry = registry
@@ -118,7 +120,7 @@ class Records:
         self.counts = Counts(database, self._queries, self.daily, now)
         derived = DerivedRows(database, self.daily)
         self._write_context = WriteContext(
-            registry, self._queries, self._statements, derived, keyring, now
+            registry, self._queries, self._statements, derived, keyring, now, origin_of
         )
         self._rotation = Rotation(database, registry, tables, keyring)
 

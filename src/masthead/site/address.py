@@ -9,7 +9,7 @@ from masthead.config.settings import Settings
 from masthead.errors import NotFound
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
-from masthead.records.collection import Record
+from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records
 from masthead.records.write.unit import Unit
 from masthead.site.collection import site_settings
@@ -45,6 +45,12 @@ def _site(settings: Settings, tenant: Record, stored: list[Record]) -> Site:
     shown = stored[0] if stored else {"site_name": "", "custom_domain": ""}
     url = site_url(settings, tenant["slug"], shown["custom_domain"])
     return Site(shown["site_name"] or tenant["name"], url)
+
+
+def with_origin(record: Record, collection: Collection, origin: str) -> Record:
+    """The record with whole addresses, where its collection stores paths of the site's own."""
+    whole = {name: origin + record[name] for name in collection.site_addresses if record.get(name)}
+    return {**record, **whole} if whole else record
 
 
 def site_url(settings: Settings, slug: str, custom_domain: str = "") -> str:

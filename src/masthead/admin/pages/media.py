@@ -13,7 +13,6 @@ from masthead.admin.pages.media_item import ADDRESS, Detail, detail_of, size_tex
 from masthead.admin.request import AdminRequest
 from masthead.errors import BadRequest, Invalid, MastheadError, NotFound
 from masthead.media.collection import NO_ALT, UNUSED, list_name, media
-from masthead.media.path import media_path
 from masthead.media.upload import store_upload
 from masthead.records.collection import Record
 from masthead.records.filter.ast import Expression
@@ -142,7 +141,7 @@ async def upload_call(request: AdminRequest, form: Form) -> JsonAnswer:
     if upload is None:
         raise BadRequest("The call holds no file.")
     given = {name: value for name, value in form.fields if name == "alt"}
-    return JsonAnswer(dict(picture_of(await _stored(request, upload, given))))
+    return JsonAnswer(dict(picture_of(request, await _stored(request, upload, given))))
 
 
 async def choices(request: AdminRequest) -> Answer:
@@ -239,7 +238,7 @@ def tile_of(request: AdminRequest, item: Record) -> Tile:
         alt=item["alt"],
         added=request.when(item["created"]),
         added_at=item["created"],
-        picture=picture_of(item),
+        picture=picture_of(request, item),
     )
 
 
@@ -249,11 +248,11 @@ def _use(item: Record) -> str:
     return "In a change" if item["draft_uses"] else "Unused"
 
 
-def picture_of(item: Record) -> dict[str, Any]:
+def picture_of(request: AdminRequest, item: Record) -> dict[str, Any]:
     """What scripts get of an item."""
     return {
         "id": item["id"],
-        "url": item["url"] or media_path(item["id"], item["file"]),
+        "url": request.own_origin + item["url"],
         "alt": item["alt"],
         "caption": item["caption"],
         "width": item["width"],

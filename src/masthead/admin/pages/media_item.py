@@ -22,6 +22,7 @@ from masthead.media.sniff import SVG
 from masthead.media.upload import replace_file
 from masthead.records.collection import USES, Collection, Record
 from masthead.records.read.page import ListRequest
+from masthead.site.address import with_origin
 from masthead.site.collection import site_settings
 
 ADDRESS = "/admin/media"
@@ -117,7 +118,7 @@ async def detail_of(
     # What was typed is shown again only where the texts were refused, not another file.
     typed = request.form if problems and "file" not in problems else None
     return Detail(
-        item,
+        with_origin(item, media, request.own_origin),
         preview=large_of(item),
         facts=await _facts(request, item),
         fields=widgets(request.caller, media, _ASKS, item, typed, problems),

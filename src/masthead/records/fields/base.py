@@ -67,7 +67,8 @@ class Field:
         return False
 
     kind: ClassVar[str] = ""
-    """How the filter language compares it: text, number, flag, date, json, list or relation."""
+    """How the filter language compares it: text, address, number, flag, date, json, list or
+    relation."""
 
     def column(self) -> Column[Any]:
         raise NotImplementedError

@@ -144,6 +144,16 @@ class Url(Text):
         return address
 
 
+@dataclass(frozen=True, kw_only=True)
+class SiteAddress(Text):
+    """An address on the tenant's own host. Stored as a path: the host may change, and a command in
+    a shell may not know it. Faces show the whole address, which filters may name as well."""
+
+    max: int = 2048
+
+    kind: ClassVar[str] = "address"
+
+
 def is_web_address(address: str) -> bool:
     if any(character <= " " or character in '\\"<>' for character in address):
         return False

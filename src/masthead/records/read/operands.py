@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -88,6 +89,14 @@ def as_text(value: Any) -> str:
 def as_moment(value: Any) -> str:
     written = as_text(value)
     return read_moment(written) or written
+
+
+def as_path(value: Any) -> str:
+    """Of an address, whatever its host: the host is not stored."""
+    return _ORIGIN.sub("/", as_text(value), count=1)
+
+
+_ORIGIN = re.compile(r"\Ahttps?://[^/?#]*/", re.IGNORECASE)
 
 
 def as_pattern(value: Any) -> str:

@@ -51,6 +51,7 @@ from masthead.records.read.operands import (
     as_flag,
     as_moment,
     as_number,
+    as_path,
     as_pattern,
     as_text,
     is_document,
@@ -347,7 +348,11 @@ class WhereCompiler:
         return _compare(a, op, b)
 
     def _text_test(self, left: Operand, op: str, right: Operand) -> ColumnElement[bool]:
-        moments = "date" in (left.kind, right.kind)
+        read = as_text
+        if "date" in (left.kind, right.kind):
+            read = as_moment
+        elif "address" in (left.kind, right.kind):
+            read = as_path
         if self._constant and op not in ("=", "~"):
             # A rule's ranges and inequalities (is it due, has it a date) hold for nearly every
             # record. An index on such a column would displace the one that the list needs.
@@ -357,7 +362,7 @@ class WhereCompiler:
         plain = plain and (left.is_literal or right.is_literal)
         if op in ("=", "!=") and not plain:
             left, right = _empty_where_missing(left), _empty_where_missing(right)
-        return _compare(self._text(left, moments, plain), op, self._text(right, moments, plain))
+        return _compare(self._text(left, read, plain), op, self._text(right, read, plain))
 
     def _flag_test(self, left: Operand, op: str, right: Operand) -> ColumnElement[bool]:
         if op not in ("=", "!="):
@@ -366,10 +371,10 @@ class WhereCompiler:
         return a.is_distinct_from(b) if op == "!=" else a.is_not_distinct_from(b)
 
     def _text(
-        self, operand: Operand, moments: bool = False, plain: bool = False
+        self, operand: Operand, read: Coerce = as_text, plain: bool = False
     ) -> ColumnElement[Any]:
         if operand.is_literal:
-            return self._parameter(operand, as_moment if moments else as_text, sa.Text())
+            return self._parameter(operand, read, sa.Text())
         assert operand.sql is not None
         sql = operand.sql
         if operand.kind == "flag":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from masthead.clock import Clock
@@ -21,4 +22,6 @@ class WriteContext:
     derived: DerivedRows
     keyring: KeyRing
     clock: Clock
+    origin_of: Callable[[str], str]
+    """The scheme and host of a tenant's own addresses, by its slug."""
     tenants: TenantCache = field(default_factory=TenantCache)

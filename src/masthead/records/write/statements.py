@@ -24,7 +24,7 @@ class WriteStatements:
         self._tables = tables
         self._prepared: dict[Hashable, Statement] = {}
         self.next_version = database.compile(_next_version())
-        self.site = database.compile(_site(tables["site_settings"]))
+        self.site = database.compile(_site(tables["site_settings"], tables["tenants"]))
         self.mark_identity = database.compile(_mark_identity())
         self.event = database.compile(sa.insert(events))
         self.job = database.compile(sa.insert(jobs))
@@ -191,8 +191,9 @@ def _mark_identity() -> sa.Update:
     )
 
 
-def _site(site_settings: sa.Table) -> sa.Select[Any]:
+def _site(site_settings: sa.Table, tenants: sa.Table) -> sa.Select[Any]:
     s = site_settings.c
+    slug = sa.select(tenants.c.slug).where(tenants.c.id == s.tenant_id).scalar_subquery()
     wanted = (
         s.read_only_mode,
         s.deleted_at,
@@ -200,5 +201,6 @@ def _site(site_settings: sa.Table) -> sa.Select[Any]:
         s.members_enabled,
         s.comments_by,
         s.comments_moderation,
+        slug,
     )
     return sa.select(*wanted).where(s.tenant_id == sa.bindparam("tenant"))

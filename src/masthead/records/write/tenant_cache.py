@@ -45,11 +45,12 @@ class TenantCache:
 
 
 def site_of(row: Row) -> Site:
-    read_only, deleted_at, comments_enabled, members_enabled, comments_by, moderation = row
+    read_only, deleted_at, comments_enabled, members_enabled, comments_by, moderation, slug = row
     return Site(
         read_only=bool(read_only or deleted_at),
         comments_enabled=bool(comments_enabled),
         members_enabled=bool(members_enabled),
         comments_by=comments_by,
         comments_moderation=moderation,
+        slug=slug,
     )

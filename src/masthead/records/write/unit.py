@@ -113,6 +113,9 @@ class Unit:
             self._context.tenants.put(self.tenant_id, cached)
         return cached
 
+    def _origin(self) -> str:
+        return self._context.origin_of(self.tenant.site.slug)
+
     @property
     def is_read_only(self) -> bool:
         """The site can't be changed by this caller."""
@@ -446,7 +449,7 @@ class Unit:
             await self.store_snapshot(snapshot)
         for move in collection.moves(change):
             await self.redirect(move)
-        self.events.write_caused(collection, change)
+        self.events.write_caused(collection, change, self._origin)
 
     async def redirect(self, move: Move) -> None:
         """Checks no access: the change that moves the page does."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
@@ -35,8 +36,11 @@ class UnitEvents:
         self.written: list[WrittenEvent] = []
         self._rows: list[tuple[object, ...]] = []
 
-    def write_caused(self, collection: Collection, change: Change) -> None:
-        """The events that the collection says the change causes."""
+    def write_caused(
+        self, collection: Collection, change: Change, origin: Callable[[], str]
+    ) -> None:
+        """The events that the collection says the change causes. They hold whole addresses: what
+        is sent must be the same at every attempt."""
         if not self._emitted:
             return
         about = None
@@ -44,8 +48,12 @@ class UnitEvents:
             if not self._is_emitted(event.name):
                 continue
             about = about or change_facts(collection, change)
+            payload = {**event.payload, **about}
+            for name in collection.site_addresses:
+                if payload.get(name):
+                    payload[name] = origin() + payload[name]
             self.write(
-                Event(event.name, {**event.payload, **about}),
+                Event(event.name, payload),
                 collection=collection.name,
                 record_id=change.record["id"],
             )
