@@ -6,6 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.v1.keys import key_client
 from tests.world import Account, TenantWorld, World, records_of
 
 from masthead.posts.collection import posts
@@ -55,6 +56,29 @@ class TestValues:
     async def test_nothing_is_an_empty_list(self, owner: Account) -> None:
         for value in (None, [], ""):
             assert (await created(owner, value)).json()["authors"] == []
+
+    @pytest.mark.parametrize("role", ["owner", "editor", "author"])
+    async def test_the_person_who_begins_a_post_is_its_author(
+        self, tenant: TenantWorld, owner: Account, ada: Account, role: str
+    ) -> None:
+        person = await tenant.owner(role=role, name="Bea")
+        made = await person.api.post(POSTS, json={"title": "Mine"})
+        assert made.json()["authors"] == [person.id]
+        one = f"{POSTS}/{made.json()['id']}"
+        for authors in ([ada.id], []):
+            await owner.api.patch(one, json={"authors": authors})
+            changed = await owner.api.patch(one, json={"title": f"By {len(authors)}"})
+            assert changed.json()["authors"] == authors
+
+    async def test_operators_and_keys_are_nobodys_author(
+        self, tenant: TenantWorld, owner: Account, operator: Account
+    ) -> None:
+        given = {"title": "Theirs", "tenant_id": tenant.id}
+        assert (await operator.api.post(POSTS, json=given)).json()["authors"] == []
+        key = await key_client(tenant)
+        made = await key.post("/api/v1/posts", json={"title": "The key's"})
+        one = f"{POSTS}/{made.json()['data']['id']}"
+        assert (await owner.api.get(one)).json()["authors"] == []
 
     async def test_one_is_added_and_removed(
         self, owner: Account, ada: Account, bob: Account

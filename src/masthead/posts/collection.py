@@ -85,7 +85,12 @@ def _revised(save: Save) -> tuple[str, ...]:
 
 
 def _own_authors(save: Save) -> Mapping[str, Any]:
-    """An author's new post is their own; only editors and owners may name other authors."""
+    """Whoever of the staff begins a post is its author; only editors and owners may name others,
+    or nobody."""
+    if save.caller.kind in (Kind.OWNER, Kind.EDITOR):
+        # The service itself, which may act for an owner, is nobody.
+        is_begun = save.old is None and save.caller.id and "authors" not in save.given
+        return {"authors": [save.caller.id]} if is_begun else {}
     if save.caller.kind is not Kind.AUTHOR:
         return {}
     own = [save.caller.id] if save.old is None else save.old["authors"]
