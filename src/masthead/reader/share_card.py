@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import re
 import unicodedata
+from bisect import bisect
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -98,7 +99,7 @@ def _width(text: str, size: int) -> float:
 
 def _wrapped(text: str, size: int, most: int) -> list[str]:
     """Lines that fit, at most so many; the last one ends in … where something is missing."""
-    room = SIZE[0] - 2 * _MARGIN
+    room = float(SIZE[0] - 2 * _MARGIN)
     fits: Callable[[str], bool] = lambda line: _width(line, size) <= room  # noqa: E731
     lines, left = [""], text.split(" ")
     while left:
@@ -107,9 +108,11 @@ def _wrapped(text: str, size: int, most: int) -> list[str]:
             lines[-1] = longer
             left.pop(0)
         elif not lines[-1]:
-            # A word that is longer than the line.
-            count = next(n for n in range(len(left[0]), 0, -1) if n == 1 or fits(left[0][:n]))
-            lines[-1], left[0] = left[0][:count], left[0][count:]
+            # A word that is longer than the line: as much of it as fits.
+            word = left[0]
+            ends = range(1, len(word) + 1)
+            count = max(1, bisect(ends, room, key=lambda end: _width(word[:end], size)))
+            lines[-1], left[0] = word[:count], word[count:]
         elif len(lines) == most:
             return [*lines[:-1], _ending(lines[-1], fits)]
         else:
