@@ -40,6 +40,18 @@ async def test_a_product_is_made_changed_and_announced(tenant: TenantWorld) -> N
     assert await tenant.event_names() == ["product.created", "product.updated"]
 
 
+async def test_the_menu_shows_the_shop_to_sites_that_sell(tenant: TenantWorld) -> None:
+    owner, _ = await staff(tenant, "owner")
+    assert "/admin/shop/" not in (await owner.get("/admin")).text
+    # The way there: the settings of payments, and the search.
+    assert 'href="/admin/shop/products"' in (await owner.get("/admin/settings/payments")).text
+    found = await owner.get("/admin/palette?q=prod", **{"hx-request": "true"})
+    assert 'href="/admin/shop/products"' in found.text
+    assert 'href="/admin/shop/orders"' in (await owner.get("/admin/shop/products")).text
+    await owner.post("/admin/shop/products/new", PRODUCT)
+    assert 'href="/admin/shop/orders"' in (await owner.get("/admin")).text
+
+
 async def test_what_is_wrong_is_said_and_nothing_typed_is_lost(tenant: TenantWorld) -> None:
     owner, _ = await staff(tenant, "owner")
     for address in ("/admin/shop/products/new", "/admin/shop/tiers/new"):

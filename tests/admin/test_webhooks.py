@@ -265,9 +265,15 @@ class TestTest:
         assert "answered 418" in page
         assert "&lt;script&gt;alert(1)&lt;/script&gt; a teapot" in page
         assert "<script>alert" not in page
-        assert "Test again" in page
         [sent] = hooks.receiver.requests
         assert sent.headers["x-service-signature"] in unescape(page)
+        assert "Test again" in page
+        assert states_in((await browser.get(ADDRESS)).text)[0] == "Test failed"
+        await browser.post(f"{ADDRESS}/{hook['id']}/test")
+        page = (await browser.get(ADDRESS)).text
+        assert states_in(page)[0] == "Tested"
+        assert '<td class="r fit" data-l="last">200</td>' in page
+        assert "Tested" in (await browser.get(f"{ADDRESS}/{hook['id']}")).text
         stored = await hooks.subscription(hook["id"])
         assert stored["failure_count"] == 0
 

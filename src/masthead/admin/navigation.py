@@ -9,6 +9,8 @@ from typing import NamedTuple
 from masthead.admin.attention import LATELY
 from masthead.admin.request import AdminRequest, Count
 from masthead.comments.collection import PENDING, comments
+from masthead.commerce.collection import gift_cards, orders, products
+from masthead.payments.collection import tiers
 from masthead.records.fields.base import Access
 from masthead.records.filter.conditions import equals
 from masthead.records.read.query import access_of
@@ -64,6 +66,7 @@ _SHOP = (
     _Entry("Products", "/admin/shop/products", "package", Access.ADMIN),
     _Entry("Gift cards", "/admin/shop/gift-cards", "gift", Access.ADMIN),
 )
+_SHOP_PATH = "/admin/shop/"
 _TOOLS = (
     _Entry("Import", "/admin/tools/import", "import", Access.ADMIN),
     EXPORT,
@@ -96,7 +99,7 @@ def groups_of(request: AdminRequest) -> tuple[Group, ...]:
         groups.append(Group("", _links(request, *_usable(request, _CONTENT))))
         if readers := _usable(request, _READERS):
             groups.append(Group("Readers", _links(request, *readers)))
-        if shop := _usable(request, _SHOP):
+        if request.sells and (shop := _usable(request, _SHOP)):
             groups.append(Group("Shop", _links(request, *shop)))
         if tools := _usable(request, _TOOLS):
             groups.append(Group("Tools", _links(request, *tools)))
@@ -126,6 +129,8 @@ async def count_waiting(request: AdminRequest) -> None:
             request.caller, comments, equals("status", PENDING)
         )
         request.waiting[COMMENTS.url] = Count(waiting, "waiting")
+    if _usable(request, _SHOP) and not request.path.startswith(_SHOP_PATH):
+        request.sells = await _sells(request)
     if _usable(request, (WEBHOOKS,)):
         # As home says it: what died earlier is no news any more.
         lately = DeliveryFilter(since=request.records.clock() - LATELY)
@@ -134,6 +139,14 @@ async def count_waiting(request: AdminRequest) -> None:
         request.waiting[WEBHOOKS.url] = Count(
             dead.total, "dead deliveries", is_bad=True, has_more=not dead.is_exact
         )
+
+
+async def _sells(request: AdminRequest) -> bool:
+    """From counters. A site that sells has tiers or products: the others are rarely asked."""
+    for each in (tiers, products, orders, gift_cards):
+        if await request.records.counts.total(request.caller, each, ""):
+            return True
+    return False
 
 
 def _usable(request: AdminRequest, entries: Iterable[_Entry]) -> list[_Entry]:

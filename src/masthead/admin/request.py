@@ -132,6 +132,8 @@ class AdminRequest:
     form: dict[str, str] = field(default_factory=dict)
     waiting: dict[str, Count] = field(default_factory=dict)
     """How much waits behind a link of the frame, by its address."""
+    sells: bool = True
+    """False hides the shop in the menu: nothing is for sale, and nothing was sold."""
     files: list[Upload] = field(default_factory=list)
     """Of the form; open while the request is answered."""
 

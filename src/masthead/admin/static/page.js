@@ -84,6 +84,12 @@ if (matchMedia("(max-width: 48rem)").matches)
 // On a phone the links of the settings are a row that scrolls: the current one is in view.
 document.querySelector(".subnav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
 
+// In a window of little height the links of the frame scroll, too.
+const links = document.querySelector(".side nav");
+const current = links?.querySelector("[aria-current]");
+if (current && current.offsetTop + current.offsetHeight > links.offsetTop + links.clientHeight)
+  links.scrollTop = current.offsetTop - links.offsetTop - links.clientHeight / 2;
+
 document.getElementById("problems")?.focus();
 for (const each of document.querySelectorAll("textarea.page-title")) {
   // A title has no line breaks: Enter goes to the text.

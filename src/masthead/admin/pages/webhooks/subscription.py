@@ -19,6 +19,7 @@ from masthead.admin.pages.webhooks.subscriptions import (
     PLAN_NEEDED,
     check_plan,
     events_of,
+    last_tests,
     shown,
 )
 from masthead.admin.request import AdminRequest
@@ -66,11 +67,11 @@ async def new_webhook(request: AdminRequest) -> Answer:
             record, secret = await subscribe(unit, given)
     except Invalid as error:
         return _new_page(request, error)
-    return _page(request, record, secret=secret)
+    return await _page(request, record, secret=secret)
 
 
 async def webhook_page(request: AdminRequest, webhook_id: str) -> Answer:
-    return _page(request, await _get(request, webhook_id))
+    return await _page(request, await _get(request, webhook_id))
 
 
 async def save_webhook(request: AdminRequest, webhook_id: str) -> Answer:
@@ -80,7 +81,7 @@ async def save_webhook(request: AdminRequest, webhook_id: str) -> Answer:
             request.caller, webhook_subscriptions, webhook_id, _given(request)
         )
     except Invalid as error:
-        return _page(request, record, error=error)
+        return await _page(request, record, error=error)
     return Moved(f"{ADDRESS}/{webhook_id}", "Saved. The next delivery uses it.")
 
 
@@ -100,7 +101,7 @@ async def rotate(request: AdminRequest, webhook_id: str) -> Answer:
     await _get(request, webhook_id)
     secret = new_secret()
     record = await _stamp(request, webhook_id, {"secret": secret})
-    return _page(request, record, secret=secret)
+    return await _page(request, record, secret=secret)
 
 
 async def test(request: AdminRequest, webhook_id: str) -> Answer:
@@ -169,12 +170,13 @@ def _new_page(request: AdminRequest, error: Invalid | None = None) -> Answer:
     return Shown("webhooks/new.html", "New webhook", values, status=422 if error else 200)
 
 
-def _page(
+async def _page(
     request: AdminRequest, record: Record, *, secret: str = "", error: Invalid | None = None
 ) -> Answer:
+    tests = await last_tests(request, [record])
     values = {
         **_form(request, record, error),
-        "webhook": shown(request, record),
+        "webhook": shown(request, record, tests.get(record["id"])),
         "secret": secret,
         "deliveries": DeliveryFilters(webhook=record["id"]).url(),
         "has_plan": request.tenant.plan.has_api,

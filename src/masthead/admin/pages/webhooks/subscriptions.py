@@ -22,6 +22,7 @@ from masthead.webhooks.collection import (
     webhook_deliveries,
     webhook_subscriptions,
 )
+from masthead.webhooks.delivery_log import DeliveryFilter, LoggedDelivery
 
 ADDRESS = "/admin/webhooks"
 DAYS = 30
@@ -79,7 +80,26 @@ async def rows_of(request: AdminRequest, records: Sequence[Record]) -> list[Subs
         days[0],
         subjects=ids,
     )
-    return [SubscriptionRow(shown(request, each), _chart(each, days, counts)) for each in records]
+    tests = await last_tests(request, records)
+    return [
+        SubscriptionRow(shown(request, each, tests.get(each["id"])), _chart(each, days, counts))
+        for each in records
+    ]
+
+
+async def last_tests(
+    request: AdminRequest, records: Sequence[Record]
+) -> Mapping[str, LoggedDelivery]:
+    """The newest test of each subscription that no event has called yet: a test is not counted in
+    the subscription itself."""
+    ids = {each["id"] for each in records if not each["last_delivery_at"]}
+    if not ids:
+        return {}
+    # From an index, and not more than a page shows.
+    newest = await request.services.webhooks.log.list(
+        request.tenant_id, DeliveryFilter(event=TEST_PING), limit=MAX_PER_TENANT
+    )
+    return {each.webhook_id: each for each in reversed(newest) if each.webhook_id in ids}
 
 
 def _chart(record: Record, days: Sequence[str], counts: Mapping[tuple[str, str], ByDay]) -> Chart:
@@ -93,12 +113,14 @@ def _chart(record: Record, days: Sequence[str], counts: Mapping[tuple[str, str],
     return bar_chart(sentence, bars)
 
 
-def shown(request: AdminRequest, record: Record) -> Subscription:
-    badge, state = _state(request, record)
+def shown(
+    request: AdminRequest, record: Record, test: LoggedDelivery | None = None
+) -> Subscription:
+    badge, state = _state(request, record, test)
     is_off = bool(record["disabled_at"])
     is_broken = is_off and not record["paused"]
-    status = record["last_status"]
-    was_called = bool(record["last_delivery_at"])
+    status = test.last_status if test else record["last_status"]
+    was_called = bool(record["last_delivery_at"] or test)
     return Subscription(
         record["id"],
         record["name"],
@@ -127,13 +149,15 @@ def check_plan(request: AdminRequest) -> None:
         raise Forbidden(PLAN_NEEDED)
 
 
-def _state(request: AdminRequest, record: Record) -> tuple[str, str]:
+def _state(request: AdminRequest, record: Record, test: LoggedDelivery | None) -> tuple[str, str]:
     """The kind of badge and its words."""
     if record["disabled_at"]:
         if record["paused"]:
             return "draft", "Paused"
         return "bad", f"Off since {_since(request, record['disabled_at'])}"
     if not record["last_delivery_at"]:
+        if test:
+            return ("good", "Tested") if _is_good(test.last_status) else ("warn", "Test failed")
         return "draft", "Not called yet"
     if record["failure_count"]:
         return "warn", "Failing"
