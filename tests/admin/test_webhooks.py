@@ -269,6 +269,7 @@ class TestTest:
         assert sent.headers["x-service-signature"] in unescape(page)
         assert "Test again" in page
         assert states_in((await browser.get(ADDRESS)).text)[0] == "Test failed"
+        hooks.clock.advance(minutes=1)
         await browser.post(f"{ADDRESS}/{hook['id']}/test")
         page = (await browser.get(ADDRESS)).text
         assert states_in(page)[0] == "Tested"
