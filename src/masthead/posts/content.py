@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -17,6 +17,9 @@ from masthead.records.collection import PreparedTexts, Rendering, Save
 from masthead.records.fields.base import Access, FieldError
 from masthead.records.fields.text import Text
 from masthead.records.fields.values import Number, Select
+
+if TYPE_CHECKING:
+    from masthead.posts.markdown import Converted
 
 HTML, JSON = "html", "json"
 MAX_HTML: Final = 5_000_000
@@ -73,17 +76,18 @@ async def replace_markdown(given: Mapping[str, Any]) -> Mapping[str, Any]:
         text = CONTENT_MARKDOWN.parse(markdown)
     except FieldError as error:
         raise Invalid({CONTENT_MARKDOWN.name: error.problem}) from None
-    return {**values, **await _converted(text)}
+    return {**values, **(await converted_markdown(text))._asdict()}
 
 
-async def _converted(text: str) -> Mapping[str, Any]:
+async def converted_markdown(text: str, *, keeps_lines: bool = False) -> Converted:
+    """As `posts/markdown.py` has it. Raises Invalid."""
     # Imported with the first text: the parser would slow down every start.
     from masthead.posts.markdown import convert
 
     if len(text) <= _CONVERTED_AT_ONCE:
-        return convert(text)._asdict()
+        return convert(text, keeps_lines=keeps_lines)
     async with _converting:
-        return (await asyncio.to_thread(convert, text))._asdict()
+        return await asyncio.to_thread(convert, text, keeps_lines=keeps_lines)
 
 
 def update_content_source(save: Save) -> Mapping[str, Any]:

@@ -38,10 +38,12 @@ class Converted(NamedTuple):
     """None where the text holds HTML that the editor can't show."""
 
 
-def convert(markdown: str) -> Converted:
-    """Raises Invalid for what is nested too deeply, has too many parts or takes too long."""
+def convert(markdown: str, *, keeps_lines: bool = False) -> Converted:
+    """Raises Invalid for what is nested too deeply, has too many parts or takes too long.
+
+    With `keeps_lines` the end of a line within a paragraph is one in the document, too."""
     text, notes = take_notes(markdown)
-    parser = _Parser(notes)
+    parser = _Parser(notes, keeps_lines)
     blocks = parser.blocks(text)
     blocks += parser.noted()
     document: Json = {"type": "doc", "content": blocks}
@@ -92,8 +94,9 @@ class _Addresses:
 
 
 class _Parser:
-    def __init__(self, notes: Notes) -> None:
+    def __init__(self, notes: Notes, keeps_lines: bool) -> None:
         self._notes = notes
+        self._keeps_lines = keeps_lines
         self.raw = _RawHtml()
         self._addresses = _Addresses()
         self._environment = {NOTES: notes, _DEADLINE: time.thread_time() + MAX_SECONDS}
@@ -102,6 +105,10 @@ class _Parser:
         tokens = _markdown().parse(text, self._environment)
         if any(token.level >= MAX_DEPTH - 1 for token in tokens):
             raise refused(f"The text is nested deeper than {MAX_DEPTH} levels. Flatten it.")
+        if self._keeps_lines:
+            for child in (each for token in tokens for each in token.children or ()):
+                if child.type == "softbreak":
+                    child.type = "hardbreak"
         return _Blocks(self.raw, self._addresses).of(iter(tokens))
 
     def noted(self) -> list[Json]:

@@ -277,6 +277,15 @@ async def test_markdown_is_converted(script: Script) -> None:
     assert (await script.call("/admin/markdown", {"text": 3})).status_code == 400
 
 
+async def test_markdown_of_a_program_is_read_exactly_and_keeps_its_lines(script: Script) -> None:
+    given = {"text": "#no heading\nline **two**\n\n- [x] done", "exactly": True}
+    html = (await script.call("/admin/markdown", given)).json()["html"]
+    assert html.startswith("<p>#no heading<br>line <strong>two</strong></p>")
+    assert 'data-type="taskItem" data-checked="true"' in html
+    deep = {"text": "> " * 200 + "deep", "exactly": True}
+    assert (await script.call("/admin/markdown", deep)).status_code == 422
+
+
 async def test_a_post_opens_in_the_editor_if_the_editor_has_all_its_parts(
     script: Script, tenant: TenantWorld
 ) -> None:

@@ -23,7 +23,7 @@ from masthead.admin.sections import Section
 from masthead.editing.texts import Opened, discard_copy, open_text, save_text, with_html
 from masthead.errors import BadRequest, Conflict, Invalid
 from masthead.importers.ghost.markdown import render_markdown
-from masthead.posts.content import JSON
+from masthead.posts.content import JSON, converted_markdown
 from masthead.posts.opening import opened_document
 from masthead.records.collection import Record
 
@@ -155,4 +155,7 @@ async def markdown_call(_: AdminRequest, body: dict[str, Any]) -> JsonAnswer:
     text = body.get("text")
     if not isinstance(text, str):
         raise BadRequest("Send the text to convert.")
+    if body.get("exactly") is True:
+        # Of a program, which writes Markdown on purpose.
+        return JsonAnswer({"html": (await converted_markdown(text, keeps_lines=True)).content_html})
     return JsonAnswer({"html": await asyncio.to_thread(render_markdown, text)})

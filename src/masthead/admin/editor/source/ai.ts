@@ -6,14 +6,20 @@
 import { Extension } from "@tiptap/core";
 import type { Editor } from "@tiptap/core";
 import { closeHistory } from "@tiptap/pm/history";
-import { Fragment, Slice } from "@tiptap/pm/model";
+import { DOMSerializer, Fragment, Slice } from "@tiptap/pm/model";
 import type { Node as DocumentNode } from "@tiptap/pm/model";
 import { Plugin, PluginKey, TextSelection } from "@tiptap/pm/state";
+import type { Transaction } from "@tiptap/pm/state";
 import { Decoration, DecorationSet } from "@tiptap/pm/view";
+import { codeAnswer, formattedAnswer, plainAnswer } from "./ai_answer.ts";
+import type { Answer } from "./ai_answer.ts";
 import { button, element } from "./elements.ts";
 import { countWords } from "./documents.ts";
+import type { JsonNode } from "./documents.ts";
 import { generate } from "./event_stream.ts";
 import type { Provider } from "./event_stream.ts";
+import { toMarkdown } from "./markdown.ts";
+import type { Sent } from "./markdown.ts";
 import { openMenu } from "./menu.ts";
 
 export type Action = "rewrite" | "summarize" | "translate" | "generate";
@@ -77,8 +83,13 @@ export const Ai = Extension.create({
   ],
 });
 
+export interface Assistant extends Provider {
+  /** The HTML of a Markdown text, or null where the server can't be asked. */
+  convert: (markdown: string) => Promise<string | null>;
+}
+
 /** The menu of the ✦ button. */
-export function aiMenu(editor: Editor, provider: Provider, opener: HTMLElement): void {
+export function aiMenu(editor: Editor, provider: Assistant, opener: HTMLElement): void {
   const ask = (action: Action) => () => askAi(editor, provider, action);
   const items = [
     { label: "Rewrite", icon: "sparkles", run: ask("rewrite") },
@@ -89,10 +100,32 @@ export function aiMenu(editor: Editor, provider: Provider, opener: HTMLElement):
   openMenu(opener, "With AI", [{ label: "With AI", items }], () => editor.view.focus());
 }
 
-export function askAi(editor: Editor, provider: Provider, action: Action): void {
-  const { from, to } = editor.state.selection;
-  const selection = editor.state.doc.textBetween(from, to, "\n\n", "\n");
-  new Panel(editor, provider, action, selection, from, to).open();
+export function askAi(editor: Editor, provider: Assistant, action: Action): void {
+  new Panel(editor, provider, action, selected(editor, action)).open();
+}
+
+interface Selected {
+  from: number;
+  to: number;
+  sent: Sent;
+  /** Code has no formatting: neither what is sent nor what comes back is Markdown. */
+  isCode: boolean;
+  /** Within one paragraph: a short answer stays in it. */
+  isInline: boolean;
+}
+
+/** What stands in the text below a summary or new words stays: of it only the words are sent. */
+function selected(editor: Editor, action: Action): Selected {
+  const { doc, selection } = editor.state;
+  const { from, to, $from, $to } = selection;
+  const isInline = $from.sameParent($to) && $from.parent.isTextblock;
+  const isCode = isInline && Boolean($from.parent.type.spec.code);
+  const { content } = isInline ? $from.parent.cut($from.parentOffset, $to.parentOffset) : doc.slice(from, to);
+  const keepsFormatting = (action === "rewrite" || action === "translate") && !isCode;
+  const sent = keepsFormatting
+    ? toMarkdown((content.toJSON() ?? []) as JsonNode[])
+    : { markdown: doc.textBetween(from, to, "\n\n", "\n"), links: [], pictures: [], blocks: [] };
+  return { from, to, sent, isCode, isInline };
 }
 
 class Panel {
@@ -101,16 +134,18 @@ class Panel {
   private readonly actions = element("span", { class: "actions" });
   private readonly box: HTMLElement;
   private answer = "";
+  private asked = "";
+  private taken: Answer = { content: Fragment.empty, notes: [] };
   private running: AbortController | null = null;
 
   constructor(
     private readonly editor: Editor,
-    private readonly provider: Provider,
+    private readonly provider: Assistant,
     private readonly action: Action,
-    private readonly selection: string,
-    private readonly from: number,
-    private readonly to: number,
+    private readonly selected: Selected,
   ) {
+    // A look at the answer must not lead away from the text.
+    this.text.addEventListener("click", (event) => event.preventDefault());
     this.box = element(
       "div",
       {
@@ -132,7 +167,8 @@ class Panel {
   }
 
   open(): void {
-    this.set({ from: this.from, to: this.to, panel: this.box, escape: () => this.escape() });
+    const { from, to } = this.selected;
+    this.set({ from, to, panel: this.box, escape: () => this.escape() });
     const question = QUESTIONS[this.action];
     if (this.selection.length > MAX_SELECTION) {
       this.finish(`The selection has more than ${MAX_SELECTION.toLocaleString("en-GB")} characters. Select less.`, false);
@@ -170,11 +206,18 @@ class Panel {
     input.focus();
   }
 
+  private get selection(): string {
+    return this.selected.sent.markdown;
+  }
+
   private async run(body: Record<string, string>): Promise<void> {
     this.running = new AbortController();
+    this.asked = Object.values(body).join("\n");
     this.answer = "";
+    this.taken = { content: Fragment.empty, notes: [] };
     this.text.textContent = "";
-    this.said.textContent = "Writing…";
+    const { blocks } = this.selected.sent;
+    this.said.textContent = blocks.length ? "Writing… Pictures, tables and embeds stay as they are." : "Writing…";
     this.text.setAttribute("aria-busy", "true");
     this.actions.replaceChildren(button("Stop", () => this.stop()));
     this.box.focus();
@@ -196,8 +239,22 @@ class Panel {
       retryable = !isStopped;
     }
     this.running = null;
+    await this.take();
     this.text.removeAttribute("aria-busy");
     this.finish(problem, retryable ? () => void this.run(body) : false);
+  }
+
+  /** What has come is shown as it would stand in the text. */
+  private async take(): Promise<void> {
+    const { schema } = this.editor.state;
+    const text = this.answer.trim();
+    if (!text) return;
+    if (this.selected.isCode) this.taken = codeAnswer(text, schema);
+    else {
+      const html = await this.provider.convert(text);
+      this.taken = html === null ? plainAnswer(text, schema) : formattedAnswer(html, this.selected.sent, this.asked, schema);
+    }
+    this.text.replaceChildren(DOMSerializer.fromSchema(schema).serializeFragment(this.taken.content));
   }
 
   /** Stops the answer, or drops it when it has ended. */
@@ -211,10 +268,13 @@ class Panel {
   }
 
   private finish(problem: string, retry: false | (() => void)): void {
-    this.said.textContent = problem || `${TITLES[this.action]}, ${countWords(this.answer)} words`;
+    const { content, notes } = this.taken;
+    const length = `${TITLES[this.action]}, ${countWords(content.textBetween(0, content.size, " ", " "))} words`;
+    const said = problem || (notes.length ? `${length}.` : length);
+    this.said.textContent = [said, ...notes].join(" ");
     const found: HTMLElement[] = [];
-    if (this.answer.trim()) {
-      if (this.to > this.from) found.push(button("Replace", () => this.replace(), "primary"));
+    if (this.taken.content.size) {
+      if (this.selected.to > this.selected.from) found.push(button("Replace", () => this.replace(), "primary"));
       found.push(button("Insert below", () => this.insert()));
     }
     if (retry) found.push(button("Try again", retry));
@@ -223,25 +283,37 @@ class Panel {
     if (this.box.contains(document.activeElement) || document.activeElement === document.body) found[0].focus();
   }
 
-  private paragraphs(): DocumentNode[] {
-    const { schema } = this.editor.state;
-    return this.answer
-      .trim()
-      .split(/\n{2,}/)
-      .map((text) => schema.nodes.paragraph.create(null, lines(text, schema)));
-  }
-
   private replace(): void {
     const asked = KEY.getState(this.editor.state);
     if (!asked) return;
-    const { state, view } = this.editor;
-    // Open at both ends: the first and the last paragraph join the text around the selection.
-    const answer = new Slice(Fragment.from(this.paragraphs()), 1, 1);
-    const transaction = closeHistory(state.tr).replaceRange(asked.from, asked.to, answer);
+    const { view } = this.editor;
+    const transaction = this.separately().replaceRange(asked.from, asked.to, this.slice(asked));
     const end = transaction.mapping.map(asked.to);
     transaction.setSelection(TextSelection.near(transaction.doc.resolve(end), -1)).setMeta(KEY, null);
     view.dispatch(transaction);
     view.focus();
+  }
+
+  /** The first and the last block join the text around the selection, as far as both are open. */
+  private slice({ from, to }: Asked): Slice {
+    const { content } = this.taken;
+    const only = content.childCount === 1 ? (content.firstChild as DocumentNode) : null;
+    if (this.selected.isInline && only?.isTextblock) {
+      return new Slice(only.content, 0, 0);
+    }
+    const around = this.editor.state.doc.slice(from, to);
+    const open = Slice.maxOpen(content);
+    const least = this.selected.isInline ? 1 : 0;
+    return new Slice(
+      content,
+      Math.min(open.openStart, Math.max(around.openStart, least)),
+      Math.min(open.openEnd, Math.max(around.openEnd, least)),
+    );
+  }
+
+  /** One undo takes it back, and what was an address is no link by itself. */
+  private separately(): Transaction {
+    return closeHistory(this.editor.state.tr).setMeta("preventAutolink", true);
   }
 
   private insert(): void {
@@ -250,7 +322,7 @@ class Panel {
     const { state, view } = this.editor;
     const at = state.doc.resolve(asked.to);
     const below = at.depth ? at.after(1) : at.pos;
-    view.dispatch(closeHistory(state.tr).insert(below, this.paragraphs()).setMeta(KEY, null));
+    view.dispatch(this.separately().insert(below, this.taken.content).setMeta(KEY, null));
     view.focus();
   }
 
@@ -264,11 +336,4 @@ class Panel {
     const { state, view } = this.editor;
     view.dispatch(state.tr.setMeta(KEY, asked));
   }
-}
-
-function lines(text: string, schema: DocumentNode["type"]["schema"]): DocumentNode[] {
-  return text.split("\n").flatMap((line, index) => [
-    ...(index ? [schema.nodes.hardBreak.create()] : []),
-    ...(line ? [schema.text(line)] : []),
-  ]);
 }

@@ -18,7 +18,7 @@ import { Node as DocumentNode, Fragment, Slice } from "@tiptap/pm/model";
 import { Selection } from "@tiptap/pm/state";
 import type { EditorView } from "@tiptap/pm/view";
 import { Ai, aiMenu, askAi } from "./ai.ts";
-import type { Provider } from "./event_stream.ts";
+import type { Assistant } from "./ai.ts";
 import type { Machine, Theirs } from "./autosave.ts";
 import { restoreCaret, storeCaret } from "./caret.ts";
 import { BLOCKS, LINK } from "./commands.ts";
@@ -351,9 +351,11 @@ class TextEditor extends HTMLElement implements Page {
     return url ? { url, headers: () => this.calls.headers() } : null;
   }
 
-  private ai(): Provider | null {
-    const { aiUrl: url, tenantId } = this.dataset;
-    return url ? { url, tenantId } : null;
+  private ai(): Assistant | null {
+    const { aiUrl: url, tenantId, markdownUrl } = this.dataset;
+    const convert = async (text: string): Promise<string | null> =>
+      markdownUrl ? await this.converted(markdownUrl, { text, exactly: true }) : null;
+    return url ? { url, tenantId, convert } : null;
   }
 
   private slashCommands(uploads: UploadTarget | null): Command[] {
@@ -510,20 +512,16 @@ class TextEditor extends HTMLElement implements Page {
     this.insertPlain(text);
     const pasted = this.editor.state.doc;
     const to = this.editor.state.selection.to;
-    try {
-      const answer = await fetch(address, {
-        method: "POST",
-        headers: { "content-type": "application/json", ...this.calls.headers() },
-        body: JSON.stringify({ text }),
-      });
-      const { html } = (await answer.json()) as { html?: string };
-      // Typed on meanwhile: the text stays as it is.
-      if (!answer.ok || !html || !this.editor.state.doc.eq(pasted)) return;
-      const separately: EditorCommand = ({ tr }) => Boolean(closeHistory(tr));
-      this.editor.chain().command(separately).focus().insertContentAt({ from, to }, cleanPaste(html)).run();
-    } catch {
-      // Without the server it stays text, which is true as well.
-    }
+    const html = await this.converted(address, { text });
+    // Typed on meanwhile: the text stays as it is. Without the server as well, which is true, too.
+    if (!html || !this.editor.state.doc.eq(pasted)) return;
+    const separately: EditorCommand = ({ tr }) => Boolean(closeHistory(tr));
+    this.editor.chain().command(separately).focus().insertContentAt({ from, to }, cleanPaste(html)).run();
+  }
+
+  private async converted(address: string, asked: { text: string; exactly?: boolean }): Promise<string | null> {
+    const { status, body } = await this.calls.post(address, JSON.stringify(asked));
+    return status === 200 && typeof body.html === "string" ? body.html : null;
   }
 
   /** Not as a paste, which would already turn some of the marks into formatting. */
