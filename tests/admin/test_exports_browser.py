@@ -85,7 +85,7 @@ async def test_a_person_asks_closes_the_page_and_comes_back_by_the_mail(
     [link] = [each for each in links_in(mail) if each.endswith("/admin/tools/export")]
     page = await (await site.browser.new_context()).new_page()
     await page.goto(site.origin + link.removeprefix("http://localhost"))
-    await page.get_by_label("E-mail").fill("nell@example.com")
+    await page.get_by_label("Email address").fill("nell@example.com")
     await page.get_by_label("Password", exact=True).fill(PASSWORD)
     await page.get_by_role("button", name="Sign in").click()
     async with page.expect_download() as download:

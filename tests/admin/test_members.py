@@ -332,25 +332,27 @@ class TestWhoAndWhat:
         await queue("Ana@Example.com")
         await queue("stranger@example.com")
         assert history_in((await browser.get(address)).text) == [
-            "Mailed a sign-in link, waits to be sent"
+            "Email: a sign-in link, waits to be written"
         ]
         assert len(await office.mails()) == 2
-        assert history_in((await browser.get(address)).text) == ["Mailed a sign-in link, sent"]
+        assert history_in((await browser.get(address)).text) == [
+            "Email: a sign-in link, written to a file, not sent"
+        ]
         office.world.clock.advance(minutes=1)
         bounced = await queue("ana@example.com")
         await parts.mail.fail(tenant.id, bounced, "Later.", gave_up=False)
-        assert history_in((await browser.get(address)).text)[0].endswith("waits to be sent")
+        assert history_in((await browser.get(address)).text)[0].endswith("waits to be written")
         await parts.mail.discard(tenant.id, bounced, "No such mailbox.")
         assert history_in((await browser.get(address)).text) == [
-            "Mailed a sign-in link, could not be delivered",
-            "Mailed a sign-in link, sent",
+            "Email: a sign-in link, could not be delivered",
+            "Email: a sign-in link, written to a file, not sent",
         ]
         # Its job has ended without an answer of a mail server, and the mail is swept.
         office.world.clock.advance(minutes=1)
         await queue("ana@example.com")
         office.world.clock.advance(days=RETENTION.days, seconds=-1)
         browser, _ = await staff(tenant, "owner")
-        assert history_in((await browser.get(address)).text)[0].endswith("waits to be sent")
+        assert history_in((await browser.get(address)).text)[0].endswith("waits to be written")
         office.world.clock.advance(seconds=2)
         assert history_in((await browser.get(address)).text)[0].endswith("could not be delivered")
         rows = await parts.records.find(member_mails, {}, tenant_id=tenant.id, limit=99)

@@ -398,8 +398,8 @@ class TestMapping:
     @pytest.mark.parametrize(
         ("form", "sentence"),
         [
-            ({}, "Choose the column that has the e-mail addresses."),
-            ({"column.0": "email", "column.1": "email"}, "Two columns are set to E-mail."),
+            ({}, "Choose the column that has the email addresses."),
+            ({"column.0": "email", "column.1": "email"}, "Two columns are set to Email address."),
             ({"column.0": "email", "label": "x" * 51}, "no more than 50 character(s)"),
             ({"column.0": "password", "column.1": "id"}, "Choose the column"),
         ],

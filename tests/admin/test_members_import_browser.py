@@ -65,14 +65,14 @@ async def test_a_member_csv_with_a_bad_row(site: Site) -> None:
     await expect(page.get_by_text("3 rows, separated by semicolons, in UTF-16.")).to_be_visible()
     addresses = page.get_by_label("E-Mail-Adresse becomes")
     await expect(addresses).to_have_value("")
-    await expect(page.get_by_text("Choose the column that has the e-mail")).to_be_visible()
-    await addresses.select_option("E-mail")
+    await expect(page.get_by_text("Choose the column that has the email")).to_be_visible()
+    await addresses.select_option("Email address")
     await page.get_by_label("Labels becomes").select_option("Leave out")
     await page.get_by_role("button", name="Check again").click()
 
     errors = page.get_by_role("table", name="Rows with errors")
     await expect(errors.get_by_role("row")).to_have_count(2)
-    await expect(errors).to_contain_text("This is not an e-mail address. Correct it.")
+    await expect(errors).to_contain_text("This is not an email address. Correct it.")
     preview = page.get_by_role("table", name="What the first rows become")
     await expect(preview).to_contain_text("Ana Lind")
     await expect(preview).not_to_contain_text("founders")
@@ -100,13 +100,13 @@ async def test_a_member_csv_with_a_bad_row(site: Site) -> None:
     await expect(tally).to_contain_text("With errors1")
     report = page.get_by_role("table", name="Rows with errors")
     await expect(report.get_by_role("row")).to_have_count(2)
-    await expect(report).to_contain_text("3This is not an e-mail address.")
+    await expect(report).to_contain_text("3This is not an email address.")
     async with page.expect_download() as download:
         await page.get_by_role("link", name="Download as CSV").click()
     path = await (await download.value).path()
     assert path.read_text().splitlines() == [
         "row,problem",
-        "3,This is not an e-mail address. Correct it.",
+        "3,This is not an email address. Correct it.",
     ]
     await page.get_by_role("link", name="See the members").click()
     members = page.get_by_role("table", name="Members")

@@ -391,7 +391,7 @@ class TestMail:
         htmx = {"hx-request": "true"}
         assert "every 2s" in (await owner.get(part, **htmx)).text
         mail = await office.mail_to(account.email)
-        assert mail["subject"] == "A test mail of site"
+        assert mail["subject"] == "A test email of site"
         part_sent = (await owner.get(part, **htmx)).text
         assert ("Written, not sent." in part_sent, "every 2s" in part_sent) == (True, False)
         office.world.clock.advance(days=1)
@@ -410,7 +410,7 @@ class TestMail:
             f"{mail_id}-{int(moment) + 1}-{signature}",
         ):
             page = (await owner.get(f"{MAIL}?test={mark}")).text
-            assert "Nothing is known of this test mail." in page, mark
+            assert "Nothing is known of this test email." in page, mark
             assert ("Written, not sent." in page, "Sent." in page) == (False, False)
             if mark:
                 assert (await owner.get(f"{MAIL}/test/{mark}")).status_code == 404
@@ -435,7 +435,7 @@ class TestMail:
             )
             tenant = await world.new_tenant("site")
             owner, account = await staff(tenant, "owner")
-            assert "Every mail went out" in (await owner.get(MAIL)).text
+            assert "Every email went out" in (await owner.get(MAIL)).text
             postbox.refusals.append("550 5.1.1 No such user")
             first = await owner.post(f"{MAIL}/test")
             await job_runner(world.parts).run_due()

@@ -219,7 +219,7 @@ async def test_ai_has_a_key_a_budget_and_a_chart(site: Site) -> None:
 
 async def test_a_test_mail_is_followed_until_it_is_out(site: Site) -> None:
     page = await site.opened("/admin/settings/mail")
-    await page.get_by_role("button", name="Send a test mail").click()
+    await page.get_by_role("button", name="Send a test email").click()
     await expect(page.get_by_text("Writing.")).to_be_visible()
     await job_runner(site.tenant.world.parts).run_due()
     # Nothing is pressed: the page asks by itself.

@@ -12,7 +12,7 @@ from tests.world import PASSWORD, Account, TenantWorld, World
 
 from masthead.limits.sign_in_throttle import ATTEMPTS_PER_PAIR
 
-WRONG = "The e-mail address or the password is wrong."
+WRONG = "The email address or the password is wrong."
 
 
 async def sign_in(

@@ -62,7 +62,7 @@ class TestTenantCreate:
         )
         refused = masthead("tenant", "create", *arguments.split())
         assert (refused.code, refused.out) == (1, "")
-        rule = "Must be an e-mail address, such as ada@example.com."
+        rule = "Must be an email address, such as ada@example.com."
         assert refused.err == f"masthead: --owner-email: {rule}\n"
 
 

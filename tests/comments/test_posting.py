@@ -148,7 +148,7 @@ class TestNames:
         assert problems(answer) == [
             "Write something first.",
             "Say what name to show with your comment.",
-            "Must be an e-mail address, such as ada@example.com.",
+            "Must be an email address, such as ada@example.com.",
         ]
         answer = await browser.send("", body="My <b>text</b>", name="Gale", email="")
         assert "My &lt;b&gt;text&lt;/b&gt;" in answer.text

@@ -43,7 +43,7 @@ DOCUMENT = build_service_document(
 
 
 CALLERS = {
-    PRIVACY: "the link in the mail, whose token is checked",
+    PRIVACY: "the link in the email, whose token is checked",
     PAYMENTS: "the payment processor, which signs the body",
 }
 
@@ -132,7 +132,7 @@ def _type(schema: dict[str, Any]) -> str:
         return f"`{json.dumps(schema['const'])}`"
     if "enum" in schema:
         return " or ".join(f"`{each}`" for each in schema["enum"])
-    kind = {"idn-email": "e-mail address"}.get(schema.get("format", ""), schema["type"])
+    kind = {"idn-email": "email address"}.get(schema.get("format", ""), schema["type"])
     kind = "text" if kind == "string" else kind
     return f"{kind}, up to {schema['maxLength']:,}" if "maxLength" in schema else kind
 

@@ -71,7 +71,7 @@ def _text(field: Text) -> str:
 
 _KINDS = {
     Secret: "secret text",
-    Email: "e-mail address",
+    Email: "email address",
     ReceiverUrl: "https URL",
     Url: "http(s) URL or path",
     SiteAddress: "address on the site's own host",

@@ -118,7 +118,7 @@ def add_reader(demo: Demo) -> None:
 
 def sign_in(page: Page, address: str, email: str, password: str) -> None:
     page.goto(address)
-    page.get_by_label("E-mail", exact=True).fill(email)
+    page.get_by_label("Email address", exact=True).fill(email)
     page.locator("input[type=password]").fill(password)
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url(lambda url: "sign-in" not in url)

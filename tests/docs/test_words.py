@@ -14,6 +14,7 @@ from tests.docs.spoken_text import PACKAGE, Spoken, in_page, in_template, of_the
 ROOT = Path(__file__).parents[2]
 WORDS = ROOT / "docs" / "words.md"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+_TERM = re.compile(r"^\| ([^|]+) \| [^|]+ \|$", re.MULTILINE)
 _ROW = re.compile(r"^\| (?P<out>[^|]+) \| (?P<write>[^|]+) \| (?P<where>[^|]*) ?\|$", re.MULTILINE)
 
 
@@ -25,7 +26,8 @@ class Rule(NamedTuple):
     """Patterns of paths in the package; none: everywhere, and in the docs."""
 
     def is_broken_by(self, spoken: Spoken) -> bool:
-        return self.concerns(spoken.file) and bool(self.pattern.search(spoken.words))
+        words = terms().sub("…", spoken.words)
+        return self.concerns(spoken.file) and bool(self.pattern.search(words))
 
     def concerns(self, file: Path) -> bool:
         if not self.files:
@@ -34,6 +36,14 @@ class Rule(NamedTuple):
             return False
         path = file.relative_to(PACKAGE).as_posix()
         return any(fnmatch(path, each) for each in self.files)
+
+
+@cache
+def terms() -> re.Pattern[str]:
+    """The terms of several words, which may hold a word that is ruled out."""
+    table, _ = WORDS.read_text().split("## Words that are not used")
+    named = [term for row in _TERM.findall(table) for term in row.split(", ") if " " in term]
+    return re.compile(rf"\b(?:{'|'.join(named)})s?\b", re.IGNORECASE)
 
 
 @cache
@@ -52,7 +62,7 @@ def _pattern(out: str) -> re.Pattern[str]:
     if out.startswith("**"):
         return re.compile(rf"\s*…?\s*{re.escape(out.strip('*'))}\s*$")
     words = r"\s+".join(re.escape(each) for each in out.split())
-    return re.compile(rf"(?<![\w-]){words}(?![\w-])", re.IGNORECASE)
+    return re.compile(rf"(?<![\w-]){words}(?![\w/-])", re.IGNORECASE)
 
 
 def broken(spoken: list[Spoken]) -> list[str]:

@@ -74,6 +74,6 @@ def test_what_was_skipped_stays_skipped_and_is_not_counted() -> None:
     members = merged(refused(1, "nobody"), SourceMember("a@example.com"), refused(3, "x" * 500))
     assert members.count == 1
     first, _, last = members
-    assert first == Skipped("member", "row 1", "invalid e-mail", title="nobody")
+    assert first == Skipped("member", "row 1", "invalid email address", title="nobody")
     assert isinstance(last, Skipped)
     assert len(last.title) == 100

@@ -62,7 +62,7 @@ class TestAsking:
         assert (answer.json()["email"], answer.json()["name"]) == ("ana@example.com", "Ana B.")
         (mail,) = await office.mails()
         assert mail["to"] == NEW
-        assert mail["subject"] == "Confirm your e-mail address for Die Zeitung"
+        assert mail["subject"] == "Confirm your email address for Die Zeitung"
         assert f"http://{site.host}/member/confirm-email?token=" in text_of(mail)
 
     async def test_the_email_holds_no_text_of_the_member(
@@ -183,7 +183,7 @@ class TestConfirming:
         await ask(ana)
         await site.guest.post(await link_to(office))
         mail = await office.mail_to("ana@example.com")
-        assert mail["subject"] == "Your e-mail address at Die Zeitung was changed"
+        assert mail["subject"] == "Your email address at Die Zeitung was changed"
         assert NEW in text_of(mail)
         assert "Ana" in text_of(mail)
 

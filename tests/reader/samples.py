@@ -245,7 +245,7 @@ REFUSED = Discussion(
             "": "Too many comments at once. Try again in 20 seconds.",
             "body": "Write something first.",
             "name": "Say what name to show with your comment.",
-            "email": "Must be an e-mail address, such as ada@example.com.",
+            "email": "Must be an email address, such as ada@example.com.",
         },
         body="<b>x</b>",
         name='"Ana"',
@@ -300,7 +300,7 @@ TIERS = (
     Tier("german000000000", LONG_WORD, "12\u202f000,50\u00a0EUR", "year", (LONG_WORD,)),
 )
 
-NO_ADDRESS = (FormProblem("email", "Must be an e-mail address, such as ada@example.com."),)
+NO_ADDRESS = (FormProblem("email", "Must be an email address, such as ada@example.com."),)
 ACCOUNT = AccountPage(
     name="Ines Ferro",
     email="ines.ferro@example.com",
@@ -521,7 +521,7 @@ PAGES: dict[str, tuple[str, Chrome, object]] = {
         SignInPage(
             "ada@example.com",
             "/",
-            (FormProblem("password", "The e-mail address or the password is not right."),),
+            (FormProblem("password", "The email address or the password is not right."),),
         ),
     ),
     "forgot": ("forgot.html", chrome(path="/member/forgot"), ForgotPage(problems=NO_ADDRESS)),

@@ -249,7 +249,7 @@ async def test_a_password_signs_in_on_the_same_form(site: TenantWorld) -> None:
     for email, password in ((member.email, "wrong"), ("nobody@example.com", PASSWORD)):
         wrong = await reader.send("/member/sign-in", email=email, password=password)
         assert wrong.status_code == 422
-        assert "The e-mail address or the password is not right" in wrong.text
+        assert "The email address or the password is not right" in wrong.text
         assert f'value="{email}"' in wrong.text
         assert "set-cookie" not in wrong.headers
     await reader.send("/member/sign-in", email=member.email, password=PASSWORD)
@@ -539,7 +539,7 @@ async def test_a_member_changes_the_address_by_a_mail_to_the_new_one(
     reader, member = await signed_in(site)
     await reader.open("/member/account")
     for wrong, why in (
-        ("nonsense", "Must be an e-mail address"),
+        ("nonsense", "Must be an email address"),
         (member.email, "has this address already"),
         ("", "Cannot be blank"),
     ):

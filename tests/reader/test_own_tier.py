@@ -104,7 +104,7 @@ class TestWhatTheMemberHas:
         await processor.send(joined(**ours(member)))
         await shop.tenant.settings(member_payment_secret_key="")
         row = await own_tier(shop, member)
-        assert "The mails of the payment service have a link" in row
+        assert "The emails of the payment service have a link" in row
         assert MANAGE not in row
 
     async def test_a_tier_of_another_site_is_not_shown(

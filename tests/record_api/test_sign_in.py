@@ -176,7 +176,7 @@ class TestLogin:
             assert (await log_in(tenant.guest, path, account.email, "x" * 2000)).status_code == 400
         refused = await log_in(tenant.guest, path, account.email)
         assert refused.status_code == 429
-        assert "by mail" in refused.json()["message"]
+        assert "by email" in refused.json()["message"]
         assert (await log_in(home, path, account.email)).status_code == 200
 
     @pytest.mark.parametrize("exists", [True, False])

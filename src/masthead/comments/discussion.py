@@ -37,7 +37,7 @@ _ONLY_LINKS: Final = Problem(
     "validation_only_links", "Say something about the link: a comment needs words."
 )
 _NO_NAME: Final = Problem("validation_required", "Say what name to show with your comment.")
-_NO_EMAIL: Final = Problem("validation_required", "Your e-mail address is needed; it is not shown.")
+_NO_EMAIL: Final = Problem("validation_required", "Your email address is needed; it is not shown.")
 _NOT_A_NAME: Final = Problem("validation_invalid_format", "A name needs letters.")
 _STAFF_NAME: Final = Problem(
     "validation_reserved", "People of this site have this name. Choose another one."

@@ -45,7 +45,7 @@ def _off_page(records: Records, links: CommentMailLinks) -> MakeLinkPage:
             return link_page(
                 site,
                 "ready",
-                "No more mails about comments?",
+                "No more emails about comments?",
                 f"{site.name} will not write to you about comments any more, on any post.",
                 button="Turn them off",
             )
@@ -53,7 +53,7 @@ def _off_page(records: Records, links: CommentMailLinks) -> MakeLinkPage:
         return link_page(
             site,
             "off",
-            "Mails about comments are off",
+            "Emails about comments are off",
             f"{site.name} does not write to you about comments any more.",
             "You can turn them on again in your account.",
         )

@@ -106,7 +106,7 @@ def _setting(
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     data_dir: Path = _setting(
-        parse_path, "Database, media, generated secrets and outgoing mail.", default="./data"
+        parse_path, "Database, media, generated secrets and outgoing email.", default="./data"
     )
     database_url: Url = _setting(
         parse_database_url,
@@ -167,12 +167,12 @@ class Settings:
     smtp_url: SmtpServer | None = _setting(
         parse_smtp_url,
         "`smtp://user:pass@host:port`, `smtps://…`, or `smtp://…?starttls=1`.",
-        default_doc="none: each mail is written to `mail/*.eml` in the data directory",
+        default_doc="none: each email is written to `mail/*.eml` in the data directory",
         secret=True,
     )
     mail_from: Address = _setting(
         parse_address,
-        "Sender of every mail.",
+        "Sender of every email.",
         default_from=lambda known: parse_address(f"Masthead <no-reply@{known['base_domain']}>"),
         default_doc="`Masthead <no-reply@BASE_DOMAIN>`",
     )
@@ -225,7 +225,7 @@ class Settings:
     gdpr_header_auth: GdprHeaderAuth = _setting(
         parse_choice(GdprHeaderAuth),
         "What `x-tenant-id` alone may do at `/api/gdpr/*`: `off` (nothing), `limited` (start a "
-        "request that the owner confirms by mail) or `full` (everything; only behind a gateway "
+        "request that the owner confirms by email) or `full` (everything; only behind a gateway "
         "that sets the header itself).",
         default="limited",
     )

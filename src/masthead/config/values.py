@@ -235,7 +235,7 @@ def parse_domain(text: str) -> str:
 
 def parse_contact(text: str) -> str:
     if not _CONTACT.fullmatch(text):
-        raise ValueError("must be mailto: and an e-mail address, or an https URL")
+        raise ValueError("must be mailto: and an email address, or an https URL")
     return text
 
 
@@ -251,12 +251,12 @@ def parse_address(text: str) -> Address:
     local, _, domain = given.rpartition("@")
     address = f"{local}@{ascii_domain(domain)}"
     if not text.isprintable() or address.count("@") != 1 or not address.isascii():
-        raise ValueError("must be an e-mail address, such as Masthead <no-reply@example.com>")
+        raise ValueError("must be an email address, such as Masthead <no-reply@example.com>")
     try:
         return Address(display_name=name, addr_spec=address)
     except (ValueError, HeaderParseError):
         raise ValueError(
-            "must be an e-mail address, such as Masthead <no-reply@example.com>"
+            "must be an email address, such as Masthead <no-reply@example.com>"
         ) from None
 
 

@@ -34,7 +34,7 @@ MAX_SAME_ID = 5
 """Ids are unique within a tenant: a token is checked against so many accounts of its id."""
 MAX_VERIFIED = 10_000
 
-FAILED = "Failed to authenticate. Check the e-mail address and the password."
+FAILED = "Failed to authenticate. Check the email address and the password."
 FAILED_ON_BARE_HOST = f"{FAILED} With accounts at several sites, sign in at the site's own address."
 
 

@@ -34,7 +34,7 @@ class CreatedTenant:
 
 
 class OperatorExists(MastheadError):
-    message = "There is an operator with this e-mail address already."
+    message = "There is an operator with this email address already."
 
 
 async def create_tenant(

@@ -124,7 +124,7 @@ tenants = Collection(
             name="owner_id",
             to="_superusers",
             write=Access.PLATFORM,
-            help="Gets the mails about data protection.",
+            help="Gets the emails about data protection.",
         ),
         *(
             Number(

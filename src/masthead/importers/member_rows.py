@@ -11,8 +11,8 @@ from masthead.email_address import is_email, normal_email
 from masthead.importers.files.csv_rows import CsvTable
 from masthead.importers.source import BadFile, Skipped, SourceMember
 
-INVALID: Final = "invalid e-mail"
-REPEATED: Final = "same e-mail as an earlier row"
+INVALID: Final = "invalid email address"
+REPEATED: Final = "same email address as an earlier row"
 MAX_MEMBERS: Final = 1_000_000
 MAX_LINES: Final = 2 * MAX_MEMBERS
 """Some lists have every member twice, and a cell may contain line breaks."""

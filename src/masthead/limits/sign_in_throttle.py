@@ -50,7 +50,7 @@ LINKS_PER_TENANT = 500
 LINKS_PER_ADDRESS = 2
 """In the lifetime of a link to sign in: when no further mail is sent, an earlier link works."""
 
-WAIT = "Too many failed sign-ins. Wait a while and try again, or have a new password sent by mail."
+WAIT = "Too many failed sign-ins. Wait a while and try again, or have a new password sent by email."
 WAIT_FOR_RESET = "Too many new passwords were asked for from here. Wait a while and try again."
 
 WAIT_FOR_LINK = "Too many links were asked for from here. Wait a while and try again."
@@ -191,7 +191,7 @@ class LoginThrottle:
 
     async def admit_reset_mail(self, collection: str, tenant_id: str) -> bool:
         """Whether the tenant's accounts may get one more reset mail."""
-        subject = _digest("reset mails", tenant_id, collection)
+        subject = _digest("reset emails", tenant_id, collection)
         async with self._database.transaction(EVERY_TENANT) as tx:
             return not await self._count(tx, subject, RESET_MAILS_PER_TENANT, LONG_WINDOW)
 

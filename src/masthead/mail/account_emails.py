@@ -13,7 +13,7 @@ def confirm_email(*, site_name: str, site_url: str, to: str, link: str) -> Mail:
     return Mail(
         "confirm_email",
         to,
-        f"Confirm your e-mail address for {site_name}",
+        f"Confirm your email address for {site_name}",
         {"site_name": site_name, "site_url": site_url, "link": link, "hours": 24},
     )
 
@@ -62,7 +62,7 @@ def email_changed(*, site_name: str, site_url: str, to: str, to_name: str, new_e
     return Mail(
         "email_changed",
         to,
-        f"Your e-mail address at {site_name} was changed",
+        f"Your email address at {site_name} was changed",
         {"site_name": site_name, "site_url": site_url, "name": to_name, "new_email": new_email},
         to_name=to_name,
     )
@@ -142,6 +142,6 @@ def test_mail(*, site_name: str, site_url: str, to: str) -> Mail:
     return Mail(
         "test_mail",
         to,
-        f"A test mail of {site_name}",
+        f"A test email of {site_name}",
         {"site_name": site_name, "site_url": site_url},
     )

@@ -100,5 +100,5 @@ def _addr_spec(text: str) -> str:
     """Raises ValueError unless it is a single plain address."""
     address = normal_email(text)
     if not is_email(address):
-        raise ValueError("not an e-mail address")
+        raise ValueError("not an email address")
     return address

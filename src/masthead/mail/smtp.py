@@ -108,5 +108,5 @@ def reason_of(error: Exception) -> str:
     if isinstance(error, aiosmtplib.SMTPAuthenticationError):
         return "the mail server refused our sign-in"
     if isinstance(error, aiosmtplib.SMTPResponseException):
-        return f"the mail server refused the mail ({error.code})"
+        return f"the mail server refused the email ({error.code})"
     return "the mail server could not be reached"

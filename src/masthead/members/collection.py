@@ -127,7 +127,7 @@ member_history = Collection(
             read=Access.EDITOR,
             write=Access.ENGINE,
             help="`owner`, `editor` or `operator`; `member` for the person, `key` for an API key, "
-            "`system` for payments, imports and links in mails.",
+            "`system` for payments, imports and links in emails.",
         ),
         Text(
             name="account_id",
@@ -164,7 +164,7 @@ member_mails = Collection(
             read=Access.EDITOR,
             write=Access.ENGINE,
             personal=True,
-            help="What the mail was, such as `sign_in`. Its text and subject are not stored.",
+            help="What the email was, such as `sign_in`. Its text and subject are not stored.",
         ),
         Select(
             name="state",
@@ -176,9 +176,9 @@ member_mails = Collection(
         ),
         Date(name="ended_at", read=Access.EDITOR, write=Access.ENGINE),
     ),
-    help=f"The {MAX_HISTORY} newest mails to each member: which, when, and what became of them.",
+    help=f"The {MAX_HISTORY} newest emails to each member: which, when, and what became of them.",
     editors=Rules(read=""),
-    made_by="a mail to a member",
+    made_by="an email to a member",
     indexes=(
         Index(("member_id", "created", "id")),
         Index(("mail_id",), skip_empty="mail_id"),

@@ -36,7 +36,7 @@ PER_ADDRESS = 3
 """Requests within `LIFETIME`, so that no mailbox can be flooded."""
 
 DEAD_LINK = "This link has been used already, or it is too old. Ask for a new one in your account."
-IN_USE = "This e-mail address has an account of its own by now, so nothing was changed."
+IN_USE = "This email address has an account of its own by now, so nothing was changed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ class EmailChanges:
                 left = clock.from_text(first) + LIFETIME - now
                 raise RateLimited(
                     max(math.ceil(left.total_seconds()), 1),
-                    "Too many new e-mail addresses were requested. Try again tomorrow.",
+                    "Too many new email addresses were requested. Try again tomorrow.",
                 )
 
     async def _store(self, unit: Unit, member: Record, new_email: str, *, is_open: bool) -> str:

@@ -26,8 +26,8 @@ from masthead.records.engine import Records
 from masthead.site.address import Sites
 
 INVITATION = timedelta(days=7)
-TOO_MANY = "Too many mails to the staff of this site within an hour. Wait and try again."
-IS_ACTIVE = "This account has a password already. Its owner can have a new one sent by mail."
+TOO_MANY = "Too many emails to the staff of this site within an hour. Wait and try again."
+IS_ACTIVE = "This account has a password already. Its owner can have a new one sent by email."
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from masthead.payments.payloads import Checkout, Item, Refund
 from masthead.records.collection import Collection, Record
 from masthead.records.write.unit import Unit
 
-NO_EMAIL = "no e-mail address in the checkout: no order was made"
+NO_EMAIL = "no email address in the checkout: no order was made"
 OTHER_AMOUNT = "the amount or currency is not that of the order or product: order left pending"
 
 

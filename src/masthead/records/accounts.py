@@ -20,7 +20,7 @@ ACCOUNT_FIELDS: tuple[Field, ...] = (
 COMMENT_MAILS_OFF = Flag(
     name="comment_mails_off",
     write=Access.MEMBER,
-    help="Gets no mails about comments.",
+    help="Gets no emails about comments.",
 )
 
 

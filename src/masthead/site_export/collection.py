@@ -43,9 +43,7 @@ site_exports = Collection(
             write=Access.ENGINE,
         ),
         # Not a relation: an operator's account belongs to no tenant.
-        Text(
-            name="asked_by", max=15, write=Access.ENGINE, help="The account that gets the e-mail."
-        ),
+        Text(name="asked_by", max=15, write=Access.ENGINE, help="The account that gets the email."),
         Number(name="done", write=Access.ENGINE, help="Records that are written so far."),
         Number(name="total", write=Access.ENGINE, help="Records in all."),
         Json(name="report", write=Access.ENGINE, help="How many records of each kind are in it."),

@@ -429,7 +429,7 @@ async def test_the_next_key_after_a_dialog_goes_into_the_text(desk: Desk) -> Non
     await page.keyboard.type("Start. ")
     await expect(page.locator("#text")).to_have_text("Start. Before. After. At once.")
     await page.locator("[data-notice=signed-out]").get_by_role("button", name="Sign in").click()
-    await page.get_by_label("E-mail").fill(desk.owner.email)
+    await page.get_by_label("Email address").fill(desk.owner.email)
     await page.get_by_label("Password").fill(PASSWORD)
     await page.get_by_role("dialog").get_by_role("button", name="Sign in").click()
     await saved(page)

@@ -198,7 +198,7 @@ def test_the_end_of_a_public_preview_is_marked_where_there_is_one(
     ("status", "reason"),
     [
         ("scheduled", "scheduled"),
-        ("sent", "sent by e-mail only"),
+        ("sent", "sent by email only"),
         ("mystery", "unknown status"),
         (["published"], "unknown status"),
         (None, "unknown status"),
@@ -306,8 +306,8 @@ def test_members_of_a_backup(export: Export) -> None:
         SourceMember("gift@example.com", tier="paid", newsletter=False),
         SourceMember("free@example.com", newsletter=False),
         SourceMember("odd@example.com", newsletter=False),
-        Skipped("member", "row 6", "invalid e-mail", "not an address"),
-        Skipped("member", "row 7", "invalid e-mail"),
+        Skipped("member", "row 6", "invalid email address", "not an address"),
+        Skipped("member", "row 7", "invalid email address"),
     ]
 
 
@@ -346,7 +346,7 @@ MEMBERS = [
     SourceMember("comped@example.com", tier="paid", newsletter=False),
     SourceMember("paid@example.com", tier="paid", payment_customer_id="cus_1"),
     Skipped("member", "row 4", "deleted at the source"),
-    Skipped("member", "row 5", "invalid e-mail", "nobody"),
+    Skipped("member", "row 5", "invalid email address", "nobody"),
 ]
 
 

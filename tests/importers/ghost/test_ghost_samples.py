@@ -60,7 +60,7 @@ POSTS = {
     "ghost/synthetic/ghost-4.x-mobiledoc.json": {
         "post/published": 2,
         "page/published": 1,
-        "sent by e-mail only": 1,
+        "sent by email only": 1,
     },
     "ghost/synthetic/ghost-5.x-bare-no-db-wrapper.json": {"post/published": 1, "post/draft": 1},
     "ghost/synthetic/ghost-5.x-data-only.json": ONE,
@@ -71,7 +71,7 @@ POSTS = {
         "page/published": 2,
         "page/draft": 1,
         "scheduled": 1,
-        "sent by e-mail only": 1,
+        "sent by email only": 1,
     },
     "ghost/synthetic/ghost-migrate-layout.zip": ONE,
     "ghost/synthetic/two-dbs.json": ONE,

@@ -50,7 +50,7 @@ async def authors_by_slug(tenant: TenantWorld) -> dict[str, list[str]]:
 async def test_new_authors_come_without_a_password_and_sign_their_posts(
     tenant: TenantWorld, owner: Account
 ) -> None:
-    source = export(ADA, BOB, Skipped("author", "", "without a usable e-mail address"))
+    source = export(ADA, BOB, Skipped("author", "", "without a usable email address"))
     dry = await imported(tenant, source, dry_run=True)
     assert list(await staff(tenant)) == [owner.email]
     report = await imported(tenant, source)

@@ -54,7 +54,7 @@ async def test_a_dry_run_and_the_run_count_the_same(tenant: TenantWorld) -> None
         writers=[
             SourceAuthor("w1", "wren@example.com", "Wren"),
             SourceAuthor("w2", "wren@example.com", "Wren again"),
-            Skipped("author", "w3", "without a usable e-mail address"),
+            Skipped("author", "w3", "without a usable email address"),
         ],
         files={"https://old.example/in-file.png": picture("PNG")},
     )

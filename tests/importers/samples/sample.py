@@ -20,8 +20,8 @@ from masthead.importers.substack.reader import NO_ROW
 Counts = Mapping[str, int]
 """By kind and status (`page/draft`) or tier (`paid`); what is left out by the reason."""
 
-INVALID = "invalid e-mail"
-REPEATED = "same e-mail as an earlier row"
+INVALID = "invalid email address"
+REPEATED = "same email address as an earlier row"
 LEFT_OUT = "left out"
 """For whatever reason, where a sample counts no reasons."""
 

@@ -235,7 +235,7 @@ def member(email: str, **given: Any) -> SourceMember:
         (
             LISTED + "nobody,,,,,,\n1.2@deletion-request.substack.com,false,,other,true,,\n",
             [
-                Skipped("member", "row 1", "invalid e-mail", "nobody"),
+                Skipped("member", "row 1", "invalid email address", "nobody"),
                 Skipped("member", "row 2", "erased at the source"),
             ],
         ),
@@ -263,7 +263,7 @@ def test_two_lists_of_one_publication_are_joined(folder: Path) -> None:
     assert members(folder) == [
         member("a@example.com", tier="paid", payment_customer_id="cus_1", created=DATE),
         member("b@example.com"),
-        Skipped("member", "a@example.com", "same e-mail as an earlier row"),
+        Skipped("member", "a@example.com", "same email address as an earlier row"),
     ]
 
 

@@ -30,6 +30,7 @@ from masthead.comments.collection import comments
 from masthead.commerce.collection import orders
 from masthead.errors import Invalid, Problem
 from masthead.mail.outbox import RETENTION
+from masthead.mail.wording import where_stored
 from masthead.members.collection import (
     FAILED,
     SENT,
@@ -60,7 +61,7 @@ KINDS = {
     "changes": "Changes",
     "orders": "Orders",
     "comments": "Comments",
-    "mails": "Mails",
+    "mails": "Emails",
 }
 _ORDER_BADGES = {
     "paid": "good",
@@ -74,7 +75,7 @@ _CHANGES = {
     "tier": "Changed from {was} to {now}",
     "status": "Became {now}, was {was}",
     "newsletter": "Turned the newsletter {now}",
-    "email": "The e-mail address changed",
+    "email": "The email address changed",
     "name": "The name changed",
     "labels": "The labels changed",
     "note": "The note changed",
@@ -107,12 +108,14 @@ MAIL_WORDS = {
     "domain_unproven": "that the site's domain lacks its proof",
     "site_export": "what became of an export of the site",
     "site_suspended": "that the site was suspended",
-    "test_mail": "a test mail",
+    "test_mail": "a test email",
     "webhook_disabled": "that a webhook was turned off",
     "welcome_paid": "a welcome as a paid member",
 }
 """By template."""
 _OUTCOMES = {WAITING: "waits to be sent", SENT: "sent", FAILED: "could not be delivered"}
+_STORED = {**_OUTCOMES, WAITING: "waits to be written", SENT: "written to a file, not sent"}
+"""Without a mail server."""
 _WORDS = {"past_due": "late with the payment"}
 
 
@@ -252,9 +255,10 @@ def _bought(request: AdminRequest, order: Record) -> Entry:
 
 
 def _mailed(request: AdminRequest, mail: Record) -> Entry:
-    what = MAIL_WORDS.get(mail["template"], "a mail")
+    what = MAIL_WORDS.get(mail["template"], "an email")
     state = FAILED if _is_lost(request, mail) else mail["state"]
-    return _entry(request, mail["created"], "send", f"Mailed {what}", _OUTCOMES.get(state, ""))
+    outcomes = _STORED if where_stored(request.services.settings) else _OUTCOMES
+    return _entry(request, mail["created"], "send", f"Email: {what}", outcomes.get(state, ""))
 
 
 def _is_lost(request: AdminRequest, mail: Record) -> bool:

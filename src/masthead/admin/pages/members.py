@@ -38,7 +38,7 @@ MAX_LABELS = 200
 LABELS_HELP = "Separated by commas. For the staff, and part of an export of the person's data."
 
 NEW_ASKS = (
-    Ask("email", "E-mail"),
+    Ask("email", "Email address"),
     Ask("name", "Name"),
     Ask("tier", "Tier", choices=TIERS),
     Ask("newsletter", "Newsletter", "Only with their consent."),

@@ -70,11 +70,11 @@ STATES = {
 NO_FILE = "Choose a file first."
 NO_TABLE = "This is a file of a spreadsheet program. Save it there as CSV, and upload that."
 NO_COLUMNS = (
-    "The first row has an e-mail address. Put a row above it that names the columns, such as email "
+    "The first row has an email address. Put a row above it that names the columns, such as email "
     "and name."
 )
 NO_ROWS = "The file has no row below the names of its columns."
-NO_EMAIL = "Choose the column that has the e-mail addresses."
+NO_EMAIL = "Choose the column that has the email addresses."
 
 
 @dataclass(frozen=True, slots=True)

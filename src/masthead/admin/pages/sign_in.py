@@ -17,7 +17,7 @@ from masthead.web.errors import retry_after
 
 # Browsers skip tabs and line breaks, and read a backslash as a slash.
 _OURS = re.compile(r"/admin(?:[/?][^\\\x00-\x20\x7f]*)?\Z")
-WRONG = "The e-mail address or the password is wrong."
+WRONG = "The email address or the password is wrong."
 WRONG_HERE = f"{WRONG} With accounts at several sites, sign in at the site's own address."
 
 

@@ -27,7 +27,7 @@ WHAT: dict[str, str] = {
     Role.AUTHOR: "own posts",
 }
 _ASKS = (
-    Ask("email", "E-mail"),
+    Ask("email", "Email address"),
     Ask("name", "Name", "Shown with their posts; they can change it."),
     Ask("role", "Role", choices=ROLES),
 )

@@ -53,7 +53,7 @@ _SITE = (
     Ask("slug", "Address", "The first part of the host name. It can't be changed later."),
     Ask("plan", "Plan", choices=PLANS),
 )
-_OWNER = (Ask("email", "Owner’s e-mail", "Gets an invitation to choose a password."),)
+_OWNER = (Ask("email", "Owner’s email address", "Gets an invitation to choose a password."),)
 STATES: dict[str, str] = {TenantStatus.ACTIVE: "Active", TenantStatus.SUSPENDED: "Suspended"}
 _SIZES = (("Posts", posts), ("Files", media), ("Members", blog_members), ("Comments", comments))
 

@@ -25,7 +25,7 @@ _MAX_NAME: Final = 255
 _MAX_BIO: Final = 2_000
 MAX_AUTHORS: Final = 10_000
 """Held in memory; all are counted."""
-NO_EMAIL: Final = "without a usable e-mail address"
+NO_EMAIL: Final = "without a usable email address"
 MAX_TAGS: Final = 100_000
 MAX_BEFORE_OWNERS: Final = 100_000
 """Links that may precede the table that they belong to."""

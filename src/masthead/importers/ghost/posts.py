@@ -21,7 +21,7 @@ UNDATED: Final = "The date of publication is missing or can't be read."
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _STATUS: Final[Mapping[str, Any]] = {"published": "published", "draft": "draft"}
 _SCHEDULED: Final = "scheduled"
-_NOT_IMPORTED: Final = {_SCHEDULED: "scheduled", "sent": "sent by e-mail only"}
+_NOT_IMPORTED: Final = {_SCHEDULED: "scheduled", "sent": "sent by email only"}
 _VISIBILITY: Final[Mapping[str, Any]] = {"": "public", "public": "public", "members": "members"}
 
 Row = Mapping[str, Any]

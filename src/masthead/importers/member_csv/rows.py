@@ -17,7 +17,7 @@ from masthead.records.fields.base import Access
 from masthead.records.write.validation import check_new
 
 FIELDS: Final = {
-    "email": "E-mail",
+    "email": "Email address",
     "name": "Name",
     "note": "Note",
     "labels": "Labels",
@@ -44,8 +44,8 @@ _FREE: Final = frozenset({"free", "none", "basic"})
 _STATUSES: Final = frozenset({"active", "cancelled", "past_due"})
 _LABEL_MARKS: Final = re.compile("[,;|]")
 
-NO_EMAIL: Final = "The row has no e-mail address. Add it, or delete the row."
-BAD_EMAIL: Final = "This is not an e-mail address. Correct it."
+NO_EMAIL: Final = "The row has no email address. Add it, or delete the row."
+BAD_EMAIL: Final = "This is not an email address. Correct it."
 REPEATED: Final = "An earlier row has the same address, and that one counts. Delete this row."
 BAD_NEWSLETTER: Final = "Newsletter: write yes or no."
 BAD_TIER: Final = "The tier is unknown. Write free or paid."

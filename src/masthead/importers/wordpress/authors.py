@@ -12,7 +12,7 @@ from masthead.importers.source import Skipped, SourceAuthor
 from masthead.importers.wordpress.texts import cut
 from masthead.importers.wordpress.titles import title_text
 
-NO_ADDRESS: Final = "without a usable e-mail address"
+NO_ADDRESS: Final = "without a usable email address"
 _MAX_ID: Final = 100
 _NOT_IN_NICENAME: Final = re.compile(r"[^a-z0-9 _-]+")
 _BLANKS: Final = re.compile(r"[\s-]+")

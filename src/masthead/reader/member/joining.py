@@ -38,7 +38,7 @@ from masthead.records.fields.base import REQUIRED, FieldError
 
 TRAP = "website"
 """A field that no person sees: what fills it in is a program."""
-WRONG = "The e-mail address or the password is not right."
+WRONG = "The email address or the password is not right."
 
 
 class Joining:
@@ -116,7 +116,7 @@ class Joining:
             title, button = f"Join {name}?", "Confirm and join"
             text = [f"You join with {link.email}, and are signed in."]
             if link.newsletter:
-                text.append("New stories come by e-mail, until you turn that off.")
+                text.append("New stories come by email, until you turn that off.")
         else:
             title, button = f"Sign in to {name}?", "Sign in"
             text = [f"You sign in as {link.email}."]

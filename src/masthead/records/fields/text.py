@@ -123,7 +123,7 @@ class Email(Text):
         address = normal_email(super().parse(value))
         if not is_email(address):
             raise refuse(
-                "validation_is_email", "Must be an e-mail address, such as ada@example.com."
+                "validation_is_email", "Must be an email address, such as ada@example.com."
             )
         return address
 

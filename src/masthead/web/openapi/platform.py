@@ -131,7 +131,7 @@ def _data_protection() -> Paths:
         {
             "200": answer("The export is ready.", schema_ref("Export"), _export_example()),
             "202": answer(
-                "The export is being made; a mail will bring the link.",
+                "The export is being made; an email will bring the link.",
                 schema_ref("PrivacyRequest"),
                 _STATE_EXAMPLE,
             ),
@@ -195,8 +195,8 @@ def _request_schema(required: list[str], **more: Any) -> dict[str, Any]:
         type={"enum": ["tenant", "member"]},
         member_id=text("The member; needed with type `member`."),
         tenant_id=text("The tenant, where neither the host nor the header names it."),
-        notify_email=text("A second recipient of the mail. Owners only.", format="idn-email"),
-        blog_name=text("The site's name in the mails. Owners only."),
+        notify_email=text("A second recipient of the email. Owners only.", format="idn-email"),
+        blog_name=text("The site's name in the emails. Owners only."),
         **more,
     )
 

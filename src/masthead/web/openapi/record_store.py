@@ -139,7 +139,7 @@ def _collection(names: Sequence[str], example: str) -> dict[str, Any]:
 def _account_paths(account: dict[str, Any]) -> Paths:
     return {
         f"{_COLLECTIONS}/auth-with-password": {
-            "post": _sign_in("authWithPassword", "Signs in with e-mail and password.", [account])
+            "post": _sign_in("authWithPassword", "Signs in with address and password.", [account])
         },
         f"{_COLLECTIONS}/auth-refresh": {
             "post": _refresh("authRefresh", "A new token for a live session.", [account])
@@ -156,7 +156,7 @@ def _account_paths(account: dict[str, Any]) -> Paths:
         f"{_COLLECTIONS}/request-password-reset": {
             "post": _reset(
                 "requestPasswordReset",
-                "Mails a link for a new password, if there is such an account.",
+                "Emails a link for a new password, if there is such an account.",
                 account,
                 object_of(["email"], email=text(minLength=1)),
                 {"email": "ada@example.com"},
@@ -236,7 +236,7 @@ def _writing(name: str, summary: str, parameters: list[Any]) -> Operation:
 def _sign_in(name: str, summary: str, parameters: list[Any]) -> Operation:
     given = object_of(
         ["identity", "password"],
-        identity=text("The e-mail address.", minLength=1),
+        identity=text("The email address.", minLength=1),
         password=text(minLength=1),
     )
     example = {"identity": "ada@example.com", "password": "correct horse battery"}

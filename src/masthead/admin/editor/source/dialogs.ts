@@ -72,7 +72,7 @@ export function linkAddress(text: string): string | null {
 
 /** Signs in by the admin's own form, without leaving the page. */
 export function askSignIn(address: string, done: () => void, closed: () => void): void {
-  const [first, email] = field("E-mail", { type: "email", name: "email", autocomplete: "username", required: "" });
+  const [first, email] = field("Email address", { type: "email", name: "email", autocomplete: "username", required: "" });
   const [second, password] = field("Password", {
     type: "password",
     name: "password",
@@ -124,7 +124,7 @@ async function signIn(address: string, email: string, password: string): Promise
     });
     if (answer.type === "opaqueredirect") return "";
     if (answer.status === 429) return "Too many attempts. Wait a moment and try again.";
-    return "The e-mail address or the password is wrong.";
+    return "The email address or the password is wrong.";
   } catch {
     return "The server can't be reached. Try again in a moment.";
   }

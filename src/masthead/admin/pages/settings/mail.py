@@ -39,7 +39,7 @@ async def mail_page(request: AdminRequest) -> Answer:
         ],
         "address": MAIL,
     }
-    return in_settings(request, "mail.html", "Mail", values)
+    return in_settings(request, "mail.html", "Email", values)
 
 
 async def send_test(request: AdminRequest) -> Answer:
@@ -63,7 +63,7 @@ async def test_state(request: AdminRequest, mark: str) -> Answer:
         "stored": where_stored(request.services.settings),
         "address": MAIL,
     }
-    return Shown("settings/_trial.html", "Test mail", values, fragment="settings/_trial.html")
+    return Shown("settings/_trial.html", "Test email", values, fragment="settings/_trial.html")
 
 
 def _host(request: AdminRequest) -> str:

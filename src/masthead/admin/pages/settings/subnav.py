@@ -25,7 +25,7 @@ SECTIONS = (
     ("Keys", KEYS),
     ("Payments", PAYMENTS),
     ("AI", AI),
-    ("Mail", MAIL),
+    ("Email", MAIL),
     ("Data protection", PRIVACY),
 )
 """In the order of their links."""
