@@ -41,6 +41,7 @@ from masthead.records.read.projection import Projection
 from masthead.records.read.sorting import parse_sort
 from masthead.records.safe_addresses import safe_link, safe_picture
 from masthead.records.search.terms import read_query, words_of
+from masthead.records.write.alt_texts import alts_in
 from masthead.records.write.slugs import slugify
 from masthead.web.bodies import decode_json_object
 from masthead.web.forms import decode_form
@@ -75,6 +76,7 @@ HTML_READERS: dict[str, Read] = {
     "lists": lambda html: lists_show({"content_html": html, "visibility": "members"}),
     "plain text": lambda html: plain_text(html, 10_000_000),
     "search words": words_of,
+    "alternative texts": lambda html: alts_in({"content_html": html}),
     "import": _prepared,
     "rewrite": lambda html: rewrite(html, None, {"a": "b"}),
     "WordPress paragraphs": paragraphs.paragraphs,
@@ -111,6 +113,7 @@ MARKUP = (
     "<", ">", "&", "<p>", "</p>", "<b id={}>", "<p><b id={}>", "<b><p>", "<i><b></i>", "<rt>",
     "<ruby><rt>", "<li>", "<ul><li>", "<td>", "<table><tr><td>", "<div>", "<span><div></span>",
     "<a href=x{}>", "<a href='", '<img src="', "<img src=a.png srcset='a 1x, b 2x'>", "<img ",
+    "<img src=/media/aaaaaaaaaaaaaaa/x ",
     "<hr ", "<hr class=paywall ", "<!--", "<!--more", "<!-- x -->", "<!--more-->", "<![CDATA[",
     "<?x ", "</", "<svg>", "<script>", "</script>", "<style>", "<noscript>", "<iframe ",
     "<iframe src=//a>", "<p a{}=1>", " a{}=1", "<p style='background:url(", "&amp;", "&#x", "&lt",

@@ -15,6 +15,7 @@ from masthead.importers.member_csv.expiry import delete_expired
 from masthead.jobs.runner import Chore, Handler, JobRunner
 from masthead.mail import jobs as mail_jobs
 from masthead.mail.transport import transport_of
+from masthead.media import alt_texts as media_alt_texts
 from masthead.media import copies as media_copies
 from masthead.media import jobs as media_jobs
 from masthead.media import use_counts as media_use_counts
@@ -42,6 +43,7 @@ def job_handlers(parts: Parts) -> Mapping[str, Handler]:
         **media_jobs.handlers(parts.records, parts.objects),
         **media_copies.handlers(parts.records, parts.objects, parts.images),
         **media_use_counts.handlers(parts.records),
+        **media_alt_texts.handlers(parts.records),
         **post_jobs.handlers(parts.records),
         **text_jobs.handlers(parts.records),
         **tags.handlers(parts.records),

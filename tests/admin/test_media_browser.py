@@ -276,6 +276,13 @@ async def test_a_picture_from_the_library_in_the_text(site: Site) -> None:
     figure = page.locator("#text figure")
     await expect(figure.get_by_label("Alternative text")).to_have_value("A boat")
     await expect(figure.locator("figcaption")).to_have_text("In the mud")
+    # Where the text says nothing, the field shows what readers get.
+    await figure.get_by_label("Alternative text").fill("")
+    await page.keyboard.press("Control+s")
+    await expect(page.locator("[data-save-status=clean]")).to_contain_text("Saved")
+    await page.reload()
+    field = page.get_by_label("Alternative text")
+    await expect(field).to_have_attribute("placeholder", "From the library: A boat")
 
 
 async def test_a_page_of_another_account_uploads_nothing(site: Site) -> None:

@@ -20,6 +20,7 @@ from masthead.records.collection import (
     Counter,
     Event,
     Index,
+    Later,
     Move,
     Rules,
     Save,
@@ -31,6 +32,7 @@ from masthead.records.collection import (
 from masthead.records.fields.documents import Json
 from masthead.records.fields.text import Slug, Text
 from masthead.records.fields.translations import TRANSLATIONS
+from masthead.records.write.alt_texts import alt_jobs
 from masthead.records.write.publication import (
     PUBLISHED_AT,
     STATUS,
@@ -61,6 +63,11 @@ def page_events(change: Change) -> Iterator[Event]:
                 "tenant_id": page["tenant_id"],
             },
         )
+
+
+def page_jobs(change: Change) -> Iterator[Later]:
+    """The library learns what the page says of its pictures."""
+    return alt_jobs(pages.name, change)
 
 
 def page_moves(change: Change) -> Iterator[Move]:
@@ -94,6 +101,7 @@ pages = Collection(
     before_save=before_save,
     rendering=RENDERING,
     events=page_events,
+    jobs=page_jobs,
     snapshots=page_snapshots,
     moves=page_moves,
     counters=(Counter(by=("status",)),),

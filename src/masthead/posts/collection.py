@@ -38,6 +38,7 @@ from masthead.records.fields.relation_list import RelationList
 from masthead.records.fields.text import Slug, Text, Url
 from masthead.records.fields.translations import TRANSLATIONS
 from masthead.records.fields.values import Select
+from masthead.records.write.alt_texts import alt_jobs
 from masthead.records.write.publication import (
     PUBLISHED,
     PUBLISHED_AT,
@@ -126,13 +127,15 @@ def post_events(change: Change) -> Iterator[Event]:
 
 
 def post_jobs(change: Change) -> Iterator[Later]:
-    """A scheduled post is published at its time. What was drawn for a post goes with it."""
+    """A scheduled post is published at its time. What was drawn for a post goes with it. The
+    library learns what the post says of its pictures."""
     if was_scheduled(change):
         at = change.record["scheduled_for"]
         yield Later("posts.publish", {"id": change.record["id"]}, run_at=at)
     if change.new is None and change.record["status"] == PUBLISHED:
         key = share_file(change.record["tenant_id"], change.record["id"])
         yield Later("files.remove", {"keys": [key]})
+    yield from alt_jobs(posts.name, change)
 
 
 def post_moves(change: Change) -> Iterator[Move]:

@@ -30,6 +30,7 @@ from masthead.editing.texts import (
     take_down,
 )
 from masthead.errors import BadRequest, Conflict, Invalid, Problem
+from masthead.media.collection import media
 from masthead.posts.content import JSON
 from masthead.posts.opening import opened_document
 from masthead.posts.site import lists_show
@@ -51,6 +52,7 @@ NEW = "new"
 _DESCRIPTION = 160
 """Characters that a search engine shows."""
 _SHARED_PICTURE = "600x0"
+_MOST_PICTURES = 200
 _TEXT = frozenset({"title", "content_html"})
 _SENTENCES = {
     "save": "Saved.",
@@ -265,6 +267,16 @@ def _action(section: Section, request: AdminRequest) -> str:
     return action
 
 
+async def _library_alts(section: Section, request: AdminRequest, record: Record) -> dict[str, str]:
+    """What the library says of the pictures in a text, by their id: readers get it where the text
+    says nothing itself."""
+    ids = sorted(section.texts.used_files(record))[:_MOST_PICTURES]
+    if not ids:
+        return {}
+    found = await request.records.related(request.caller, media, "id", ids, len(ids))
+    return {each["id"]: each["alt"] for each in found if each["alt"]}
+
+
 async def _page(
     section: Section,
     request: AdminRequest,
@@ -309,6 +321,7 @@ async def _page(
         "can_open": edited.can_open,
         "lacks": edited.lacks,
         "document_json": _json(edited.document),
+        "library_alts": _json(await _library_alts(section, request, record) if in_editor else {}),
         "owner": request.page_owner,
         # On the service's own host the address does not name the site.
         "tenant_id": "" if request.context.tenant else request.tenant_id,

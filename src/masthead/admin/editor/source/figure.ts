@@ -82,6 +82,17 @@ function shownAddress(source: string): string {
   return path ?? source;
 }
 
+let known: Record<string, string> = {};
+
+/** What the library says of its pictures, by their id. */
+export function useLibrary(alts: Record<string, string>): void {
+  known = alts;
+}
+
+function libraryAlt(source: string): string {
+  return known[/\/media\/([a-z0-9]{15})\//.exec(source)?.[1] ?? ""] ?? "";
+}
+
 const view: NodeViewRenderer = ({ node, editor, getPos }) => {
   let current = node;
   const inView = (): void => {
@@ -92,7 +103,6 @@ const view: NodeViewRenderer = ({ node, editor, getPos }) => {
   const field: HTMLInputElement = element("input", {
     class: "input",
     type: "text",
-    placeholder: "Say what the picture shows",
     "aria-label": "Alternative text",
     maxlength: "1000",
     focus: inView,
@@ -128,7 +138,10 @@ const view: NodeViewRenderer = ({ node, editor, getPos }) => {
       else picture.removeAttribute(name);
     }
     if (document.activeElement !== field) field.value = String(alt ?? "");
-    dom.classList.toggle("is-without-alt", !alt);
+    // Readers get the library's where the text has none.
+    const fallback = libraryAlt(String(src ?? ""));
+    field.placeholder = fallback ? `From the library: ${fallback}` : "Say what the picture shows";
+    dom.classList.toggle("is-without-alt", !alt && !fallback);
     contentDOM.classList.toggle("is-empty", current.content.size === 0);
   };
   show();

@@ -9,6 +9,7 @@
 //   owner: site and account that the page is made for, sent with every call
 //   tenant-id: the site, on a host that does not name it; form-token, icons (the address of the sprite)
 //   new-url, edit-url: of a new text, before and after its first save
+//   library-alts: what the library says of the text's pictures, as JSON by their id
 //   published: the text is on the site; site-name: for the window's title
 
 import { Editor, getSchema } from "@tiptap/core";
@@ -29,6 +30,7 @@ import { Calls } from "./calls.ts";
 import { askSignIn } from "./dialogs.ts";
 import { lengthSentence, looksLikeMarkdown, tidied } from "./documents.ts";
 import type { JsonNode } from "./documents.ts";
+import { useLibrary } from "./figure.ts";
 import { button, clock, element, useSprite } from "./elements.ts";
 import { NEW, textOf } from "./kept.ts";
 import type { Snapshot } from "./kept.ts";
@@ -83,6 +85,7 @@ class TextEditor extends HTMLElement implements Page {
     const textarea = this.querySelector("textarea");
     if (this.editor || !form || !textarea) return;
     useSprite(this.dataset.icons ?? "");
+    useLibrary(JSON.parse(this.dataset.libraryAlts || "{}") as Record<string, string>);
     this.form = form;
     this.textarea = textarea;
     const content = this.content();
