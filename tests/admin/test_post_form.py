@@ -134,10 +134,11 @@ async def test_two_people_in_conflict_see_both_texts(tenant: TenantWorld, browse
     assert ">Take theirs<" in answer.text
 
 
+@pytest.mark.parametrize("status", ["draft", "published"])
 async def test_a_second_tab_of_ones_own_is_not_called_another_person(
-    tenant: TenantWorld, browser: Visitor
+    tenant: TenantWorld, browser: Visitor, status: str
 ) -> None:
-    path = f"/admin/posts/{(await tenant.post(title='Tides'))['id']}"
+    path = f"/admin/posts/{(await tenant.post(title='Tides', status=status))['id']}"
     one, other = [filled((await browser.get(path)).text) for _ in range(2)]
     await browser.post(path, one | {"content_html": "<p>one</p>"})
     answer = await browser.post(path, other | {"content_html": "<p>other</p>"})

@@ -116,6 +116,17 @@ async def test_a_post_that_published_itself_meanwhile_says_so(
     assert (told.status_code, told.json()["is_published"]) == (409, False)
 
 
+async def test_a_second_tab_is_not_called_a_publication(
+    tenant: TenantWorld, script: Script
+) -> None:
+    """A post that was published and never changed since: both tabs save into its working copy."""
+    post = await tenant.post(title="Tides", status="published")
+    seen = f"{post['version']}.0"
+    assert (await script.save(post["id"], seen, "One")).status_code == 200
+    told = (await script.save(post["id"], seen, "Other")).json()
+    assert (told["is_published"], told["is_own"]) == (False, True)
+
+
 async def test_a_draft_without_a_title_is_saved(script: Script) -> None:
     post_id = ids.new_id()
     assert (await script.save(post_id, "new", "One", title=" ")).status_code == 200

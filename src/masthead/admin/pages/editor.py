@@ -13,6 +13,7 @@ from masthead.admin.pages.people import staff_names
 from masthead.admin.pages.text import (
     NEW,
     asks_of,
+    last_changed,
     made_slug,
     stored_settings,
     was_just_published,
@@ -125,7 +126,7 @@ async def _differs(
     opened = await open_text(request.records, request.caller, section.kind, text_id)
     # Where the live text was changed after its working copy was begun, the two are in conflict.
     theirs = opened.text if opened.is_outdated or opened.copy is None else opened.values
-    changed = opened.text if opened.is_outdated or opened.copy is None else opened.copy
+    changed = last_changed(opened)
     opening = opened_document(theirs["content_json"]) if theirs["content_source"] == JSON else None
     by = (await staff_names(request)).get(changed["edited_by"], "")
     return JsonAnswer(
@@ -136,7 +137,7 @@ async def _differs(
             "content_html": theirs["content_html"],
             "fields": await stored_settings(section, request, theirs, form),
             "is_live": opened.is_outdated,
-            "is_published": was_just_published(theirs),
+            "is_published": was_just_published(opened),
             "is_own": changed["edited_by"] == request.caller.id,
             "by": by,
             "state": _state(request, opened),

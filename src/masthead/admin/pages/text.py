@@ -408,8 +408,7 @@ async def _conflict(
     """Both texts. The stored one is read again: it is newer than the form."""
     opened = await open_text(request.records, request.caller, section.kind, text_id)
     newest = opened.text if opened.is_outdated else opened.values
-    changed = opened.text if opened.is_outdated or opened.copy is None else opened.copy
-    is_own = changed["edited_by"] == request.caller.id
+    is_own = last_changed(opened)["edited_by"] == request.caller.id
     labels = {ask.name: ask.label for ask in section.asks}
     mine, theirs = _meant(newest, given), _with_shown_slug(newest)
     pairs = [
@@ -423,7 +422,7 @@ async def _conflict(
     values = {
         "section": section,
         "text": newest,
-        "cause": _cause(section, request, newest, is_own=is_own),
+        "cause": _cause(section, request, opened, is_own=is_own),
         "is_own": is_own,
         "pairs": pairs,
         "hidden": {**hidden, "replaces_newer": "1"},
@@ -433,15 +432,23 @@ async def _conflict(
     return Shown("texts/conflict.html", "Two versions", values, status=409)
 
 
-def was_just_published(text: Record) -> bool:
+def last_changed(opened: Opened) -> Record:
+    """The text or its working copy: what was saved last, and a save would replace."""
+    return opened.text if opened.is_outdated or opened.copy is None else opened.copy
+
+
+def was_just_published(opened: Opened) -> bool:
     """Its last change was its publication, by its schedule or by hand."""
+    text = opened.text
+    if last_changed(opened) is not text:
+        return False
     return bool(text["status"] == PUBLISHED and text["updated"] == text["published_at"])
 
 
-def _cause(section: Section, request: AdminRequest, newest: Record, *, is_own: bool) -> str:
-    changed = request.when(newest["updated"])
+def _cause(section: Section, request: AdminRequest, opened: Opened, *, is_own: bool) -> str:
+    changed = request.when(last_changed(opened)["updated"])
     when = changed.lower() if changed[0].isalpha() else changed
-    if was_just_published(newest):
+    if was_just_published(opened):
         return f"This {section.noun} was published since you opened it: {when}."
     if is_own:
         return f"You saved this {section.noun} in another tab or browser since: {when}."
