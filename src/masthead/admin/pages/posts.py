@@ -129,7 +129,7 @@ async def _picks(
 ) -> list[Pick]:
     picks = [
         Pick("status", "Status", "Any status", options(_STATUSES)),
-        Pick("visibility", "Who may read", "Any", options(READERS)),
+        Pick("visibility", "Who may read", "Any visibility", options(READERS)),
     ]
     tags = await _tag_totals(request, MAX_TAGS + 1)
     if len(tags) > MAX_TAGS:
