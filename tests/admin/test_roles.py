@@ -64,9 +64,10 @@ def addresses(pages: EveryPage) -> Iterator[tuple[str, str]]:
     for sample in SAMPLES:
         path = path_of(pages, sample).partition("?")[0]
         route = route_of(path)
-        _, scope = route.matches({"type": "http", "method": "GET", "path": path})
+        values = route.match(path)
+        assert values is not None
         for beginning, name in parts(route.path):
-            known.setdefault(beginning, str(scope["path_params"][name]))
+            known.setdefault(beginning, values[name])
     for route in routes():
         path = route.path
         for beginning, name in parts(route.path):
