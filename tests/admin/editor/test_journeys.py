@@ -257,6 +257,8 @@ async def test_nothing_of_the_bars_is_cut_on_a_phone_or_a_desktop(desk: Desk) ->
     for width in widths:
         await page.set_viewport_size({"width": width, "height": 640})
         assert await line.evaluate(WHOLE), (width, await line.inner_text())
+    for choice in await page.locator(".segment label").all():
+        assert await choice.evaluate(WHOLE), await choice.inner_text()
     # Why it is not saved, in whole sentences; where the text has been scrolled to is no matter.
     await page.route("**/text", lambda route: route.abort())
     await page.keyboard.type("\n" * 40)

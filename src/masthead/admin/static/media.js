@@ -303,7 +303,7 @@ function choosePicture() {
     count += 1;
     const id = `mh-choice-${count}`;
     let chosen = null;
-    const search = element("input", { class: "input", type: "search", "aria-label": "Search pictures", placeholder: "Search names and alt texts" });
+    const search = element("input", { class: "input", type: "search", "aria-label": "Search pictures", placeholder: "Search pictures" });
     const found = new FoundPictures(search);
     const rows = element("ul", { class: "lines uploads", "aria-label": "Uploads", hidden: true });
     const file = element("input", { class: "vh", id: `${id}-file`, type: "file", accept: "image/*" });
