@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from itertools import pairwise
 from urllib.parse import parse_qsl, quote_plus
 
 import pytest
@@ -11,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masthead.errors import BadRequest
+from masthead.serve.process import SWITCH_SECONDS
 from masthead.web import forms
-from masthead.web.bodies import decode_json_object, json_object
+from masthead.web.bodies import MAX_VALUES, _check_structure, decode_json_object, json_object
 from masthead.web.forms import CONTENT_TYPE, decode_form, read_form
 
 ROUNDS = 5
@@ -63,6 +68,44 @@ async def test_the_event_loop_decodes_no_large_form() -> None:
         assert len(form["text"]) == 200_000
 
     assert await _own_share(decode, lambda: decode_form(raw)) < 0.5
+
+
+@pytest.mark.parametrize("count", [100_000, 380_000], ids=["accepted", "refused"])
+def test_many_values_are_counted_in_short_steps(count: int) -> None:
+    """One step of the interpreter, however long, keeps the event loop waiting."""
+    raw = b'{"a":[' + b'{"type":"paragraph"},' * count + b"{}]}"
+
+    def look_through() -> None:
+        with suppress(BadRequest):
+            _check_structure(raw, MAX_VALUES)
+
+    assert min(_longest_step(look_through) for _ in range(ROUNDS)) < 0.4
+
+
+def _longest_step(work: Callable[[], None]) -> float:
+    """The longest time in which another thread got no turn, as a share of the work's."""
+    turns: list[float] = []
+    is_over = threading.Event()
+
+    def take_turns() -> None:
+        while not is_over.is_set():
+            turns.append(time.perf_counter())
+            time.sleep(0)
+
+    other = threading.Thread(target=take_turns)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_SECONDS)
+    try:
+        other.start()
+        began = time.perf_counter()
+        work()
+        ended = time.perf_counter()
+    finally:
+        is_over.set()
+        other.join()
+        sys.setswitchinterval(interval)
+    within = [began, *(each for each in turns if began < each < ended), ended]
+    return max(b - a for a, b in pairwise(within)) / (ended - began)
 
 
 async def _own_share(work: Callable[[], Awaitable[None]], whole: Callable[[], object]) -> float:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from starlette.types import Receive, Scope
@@ -32,6 +32,8 @@ STALLED_SECONDS = 60.0
 memory forever."""
 
 _INT64 = range(-(2**63), 2**63)
+
+T = TypeVar("T")
 
 _decode = msgspec.json.Decoder().decode
 
@@ -110,8 +112,11 @@ async def json_object(raw: bytes) -> dict[str, Any]:
     because several would compete with it for the interpreter."""
     if len(raw) <= LARGE_BYTES:
         return decode_json_object(raw)
-    loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(_thread, decode_json_object, raw)
+    return await decoded_beside(decode_json_object, raw)
+
+
+async def decoded_beside(decode: Callable[[bytes], T], raw: bytes) -> T:
+    return await asyncio.get_running_loop().run_in_executor(_thread, decode, raw)
 
 
 _thread = ThreadPoolExecutor(1, thread_name_prefix="bodies")
@@ -144,10 +149,7 @@ def _check_structure(raw: bytes, max_values: int) -> None:
     is high."""
     if raw.count(b",") + raw.count(b"[") + raw.count(b"{") <= min(max_values, _FEW):
         return
-    marks = _TEXT.sub(b"", raw).translate(None, _NO_MARKS)
-    if len(marks) - marks.count(b"]") - marks.count(b"}") > max_values:
-        raise BadRequest(f"The request body holds more than {max_values:,} values.")
-    nested = marks.translate(None, b",")
+    nested = b"".join(_marks(raw, max_values)).translate(None, b",")
     for _ in range(MAX_DEPTH + 1):
         shorter = nested.replace(b"[]", b"").replace(b"{}", b"")
         if len(shorter) == len(nested):
@@ -157,8 +159,26 @@ def _check_structure(raw: bytes, max_values: int) -> None:
     raise BadRequest(_TOO_DEEP)
 
 
+def _marks(raw: bytes, max_values: int) -> Iterator[bytes]:
+    """The punctuation outside of texts. In short steps, between which other threads run, and no
+    further than to the last value that is accepted."""
+    at = values = 0
+    while at < len(raw):
+        step = _STEP.match(raw, at)
+        # A text without an end, which the parser reports.
+        end = step.end() if step and step.end() > at else len(raw)
+        marks = _TEXT.sub(b"", raw[at:end]).translate(None, _NO_MARKS)
+        values += len(marks) - marks.count(b"]") - marks.count(b"}")
+        if values > max_values:
+            raise BadRequest(f"The request body holds more than {max_values:,} values.")
+        yield marks
+        at = end
+
+
 _FEW = 20_000
 _TEXT = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_STEP = re.compile(rb'(?:[^"]*+"(?:[^"\\]++|\\.)*+"){1,2000}+|[^"]++', re.DOTALL)
+"""Two thousand texts with what stands before them, or what follows the last one."""
 _NO_MARKS = bytes(set(range(256)) - set(b",[]{}"))
 
 _TOO_DEEP = f"The request body is nested deeper than {MAX_DEPTH} levels."

@@ -7,7 +7,6 @@ is signed in sends a token along that no other site can read.
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import hmac
 from urllib.parse import unquote_to_bytes
@@ -17,7 +16,7 @@ from starlette.types import Receive, Scope
 from masthead.config.keyring import KeyRing
 from masthead.errors import BadRequest, Forbidden
 from masthead.web.answers import header
-from masthead.web.bodies import read_body
+from masthead.web.bodies import decoded_beside, read_body
 from masthead.web.request_context import request_context
 
 MAX_BYTES = 64 * 1024
@@ -45,7 +44,7 @@ async def read_form(scope: Scope, receive: Receive, *, limit: int = MAX_BYTES) -
         raise BadRequest(f"The form must be sent as {CONTENT_TYPE}.")
     raw = await read_body(scope, receive, limit=limit)
     # A long text takes a while to decode.
-    return await asyncio.to_thread(decode_form, raw) if len(raw) > MAX_BYTES else decode_form(raw)
+    return await decoded_beside(decode_form, raw) if len(raw) > MAX_BYTES else decode_form(raw)
 
 
 def decode_form(raw: bytes) -> dict[str, str]:
