@@ -3,8 +3,12 @@ in place of players."""
 
 from __future__ import annotations
 
+import asyncio
 import html as entities
 import re
+import tracemalloc
+from collections.abc import Coroutine
+from typing import Any
 
 import pygments.plugin
 import pytest
@@ -258,3 +262,40 @@ async def test_addresses_in_a_feed_are_whole(tenant: TenantWorld) -> None:
     assert f'href="{base}/about"' in item["content_html"]
     assert f'src="{base}/media/a.png"' in item["content_html"]
     assert 'href="#n"' in item["content_html"]
+
+
+class TestLongTexts:
+    async def test_those_that_are_asked_for_at_once_need_the_memory_of_one(
+        self, tenant: TenantWorld
+    ) -> None:
+        """The parts of a text need many times its memory, so the next is read after it."""
+        # Different posts: a page that was made is kept.
+        for number in range(8):
+            html = "<p><b>a</b> <i>b</i></p>" * 12_000
+            await tenant.published(title=f"Long {number}", content_html=html)
+        await page(tenant, "/posts/long-0")
+        alone = await most_memory(page(tenant, "/posts/long-1"))
+        together = (page(tenant, f"/posts/long-{number}") for number in range(2, 8))
+        assert await most_memory(*together) < 2 * alone
+
+    async def test_very_long_ones_hold_up_only_each_other(self, tenant: TenantWorld) -> None:
+        for title, times in (("Book", 120_000), ("Chapter", 3_000)):
+            await tenant.published(title=title, content_html="<p>a <b>b</b></p>" * times)
+        ended: list[str] = []
+
+        async def read(slug: str) -> None:
+            await page(tenant, f"/posts/{slug}")
+            ended.append(slug)
+
+        await asyncio.gather(read("book"), read("chapter"))
+        assert ended == ["chapter", "book"]
+
+
+async def most_memory(*work: Coroutine[Any, Any, Any]) -> int:
+    """The most that Python's objects took meanwhile."""
+    tracemalloc.start()
+    try:
+        await asyncio.gather(*work)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Final, NamedTuple
 
 from markupsafe import Markup
@@ -24,6 +24,8 @@ from masthead.reader.views import Picture
 
 _LONG: Final = 50_000
 """Characters from which a text is read and written in a thread."""
+_VERY_LONG: Final = 500_000
+"""Characters from which others don't wait for a text: writing it takes a second and more."""
 _FIRST_SCREEN: Final = 600
 """Characters of text. A picture after more of it is below what a screen shows first."""
 _MEASURE: Final = 640
@@ -35,13 +37,14 @@ async def displayed(request: SiteRequest, html: str, *, starts_page: bool = Fals
     """`starts_page`: no picture is above the text, so the first in it is loaded first."""
     if not html:
         return Markup("")
-    text = await _read(html)
-    pictures = await pictures_of(request, text.addresses)
-    writer = _PageWriter(text.tokens, pictures, starts_page=starts_page)
-    # Colours of code come from another process, which the event loop must not wait for.
-    if len(html) > _LONG:
-        return await asyncio.get_running_loop().run_in_executor(_thread, writer.run)
-    return await asyncio.to_thread(writer.run) if text.has_code else writer.run()
+    async with _one_at_a_time(html):
+        text = await _read(html)
+        pictures = await pictures_of(request, text.addresses)
+        writer = _PageWriter(text.tokens, pictures, starts_page=starts_page)
+        # Colours of code come from another process, which the event loop must not wait for.
+        if len(html) > _LONG or text.has_code:
+            return await asyncio.to_thread(writer.run)
+        return writer.run()
 
 
 async def in_a_feed(html: str, site_url: str) -> str:
@@ -49,10 +52,9 @@ async def in_a_feed(html: str, site_url: str) -> str:
     is a text, which is escaped."""
     if not html:
         return ""
-    writer = _FeedWriter((await _read(html)).tokens, site_url)
-    if len(html) > _LONG:
-        return str(await asyncio.get_running_loop().run_in_executor(_thread, writer.run))
-    return str(writer.run())
+    async with _one_at_a_time(html):
+        writer = _FeedWriter((await _read(html)).tokens, site_url)
+        return str(await asyncio.to_thread(writer.run) if len(html) > _LONG else writer.run())
 
 
 class _Text(NamedTuple):
@@ -63,9 +65,7 @@ class _Text(NamedTuple):
 
 
 async def _read(html: str) -> _Text:
-    if len(html) > _LONG:
-        return await asyncio.get_running_loop().run_in_executor(_thread, _text_of, html)
-    return _text_of(html)
+    return await asyncio.to_thread(_text_of, html) if len(html) > _LONG else _text_of(html)
 
 
 def _text_of(html: str) -> _Text:
@@ -74,8 +74,15 @@ def _text_of(html: str) -> _Text:
     return _Text(tokens, shown, any(each.name == "pre" for each in tokens))
 
 
-# One long text at a time: several would compete with the event loop for the interpreter.
-_thread: Final = ThreadPoolExecutor(1, thread_name_prefix="texts")
+def _one_at_a_time(html: str) -> AbstractAsyncContextManager[None]:
+    """Several long texts would compete with the event loop for the interpreter, and the parts of
+    each need ten times the memory of the text: the next one is read when this one is written."""
+    if len(html) <= _LONG:
+        return nullcontext()
+    return _very_long_text if len(html) > _VERY_LONG else _long_text
+
+
+_long_text, _very_long_text = asyncio.Semaphore(1), asyncio.Semaphore(1)
 
 
 class _Writer:

@@ -18,6 +18,7 @@ from masthead.parts import Parts
 from masthead.serve.drain import DRAIN_SECONDS, RequestsInFlight
 from masthead.serve.http_server import HttpServer
 from masthead.serve.listener import stop_accepting
+from masthead.serve.memory import return_large_blocks
 from masthead.serve.tls import certificate_of
 
 log = structlog.get_logger()
@@ -77,6 +78,7 @@ class ServerProcess:
         parts = await self._service.start()
         _tune_garbage_collection()
         _shorten_thread_switches()
+        return_large_blocks()
         try:
             await self._serve(parts, when_ready)
         finally:
