@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Literal
+from zlib import crc32
 
 from playwright.async_api import Page
 from tests.browser import AXE
+from tests.rounds import rounds
 
 WIDE, PHONE = 1280, 375
 NARROWEST = 320
@@ -100,13 +102,24 @@ async def axe(page: Page, rules: list[str] | None, known: Sequence[str]) -> list
     return [(each["id"], [node["html"] for node in each["nodes"]]) for each in result["violations"]]
 
 
+Look = tuple[int, Literal["light", "dark"]]
+"""The width of a window, and the colours in it."""
+
+EVERY_LOOK: list[Look] = [(WIDE, "light"), (WIDE, "dark"), (PHONE, "light"), (PHONE, "dark")]
+
+
+def looks_of(name: str) -> list[Look]:
+    """Both widths and both themes of a page, in one of their two pairings: chosen by its name, so
+    that half of the pages have each. `make test-all` looks at all four."""
+    first, second = ("light", "dark") if crc32(name.encode()) % 2 else ("dark", "light")
+    paired: list[Look] = [look for look in EVERY_LOOK if look in ((WIDE, first), (PHONE, second))]
+    return EVERY_LOOK if rounds(2, 4) == 4 else paired
+
+
 async def accessibility(
-    page: Page,
-    widths: Sequence[int] = (WIDE, PHONE),
-    themes: Sequence[Literal["light", "dark"]] = ("light", "dark"),
-    known: Sequence[str] = (),
+    page: Page, looks: Sequence[Look], known: Sequence[str] = ()
 ) -> dict[str, list[Any]]:
-    """Findings by size and theme, with everything open that opens in place.
+    """Findings by width and theme, with everything open that opens in place.
 
     `known` are selectors of parts that were looked at in another page: they are left out.
     """
@@ -115,13 +128,12 @@ async def accessibility(
         "document.querySelectorAll('main details').forEach(each => each.open = true)"
     )
     found = {}
-    for width in widths:
+    for width, theme in looks:
         await resize(page, width)
-        for theme in themes:
-            await page.emulate_media(color_scheme=theme)
-            findings = await axe(page, None if theme == "light" else COLOURS, known)
-            if findings:
-                found[f"axe, {width}, {theme}"] = findings
+        await page.emulate_media(color_scheme=theme)
+        findings = await axe(page, None if theme == "light" else COLOURS, known)
+        if findings:
+            found[f"axe, {width}, {theme}"] = findings
     await page.emulate_media(color_scheme="light")
     await resize(page, WIDE)
     return found

@@ -19,7 +19,7 @@ from tests.admin.every_page import SAMPLES, EveryPage, Sample, Windows, every_pa
 from tests.browser import Browser, needs_chromium
 from tests.clients.node import HERE as CLIENTS
 from tests.clients.node import NODE
-from tests.looks import accessibility, reached_by_tab, sideways, skip_link
+from tests.looks import accessibility, looks_of, reached_by_tab, sideways, skip_link
 
 from masthead.admin.endpoint import AdminPages
 from masthead.admin.routes import admin_routes
@@ -91,7 +91,8 @@ async def test_a_page_is_for_everyone_at_every_size_and_by_keys_alone(
     problems = await reached_by_tab(page)
     problems |= await skip_link(page)
     problems |= await sideways(page)
-    problems |= await accessibility(page, known=await windows.known_parts(page, sample))
+    known = await windows.known_parts(page, sample)
+    problems |= await accessibility(page, looks_of(sample.name), known)
     assert problems == {}, "\n".join(f"{name}: {found}" for name, found in problems.items())
 
 

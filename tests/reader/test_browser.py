@@ -17,7 +17,7 @@ from playwright.async_api import Page
 from tests.browser import Browser, needs_chromium
 from tests.clients.node import HERE as CLIENTS
 from tests.clients.node import NODE
-from tests.looks import WIDE, accessibility, sideways
+from tests.looks import EVERY_LOOK, WIDE, accessibility, sideways
 from tests.reader.sample_site import SampleSite, running
 from tests.reader.samples import PAGES
 
@@ -67,9 +67,9 @@ async def test_a_page_is_for_everyone_and_never_scrolls_sideways(site: Site, nam
     problems = await sideways(page, WIDTHS)
     await page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
     if name in SEEN_EVERYWHERE:
-        problems |= await accessibility(page)
+        problems |= await accessibility(page, EVERY_LOOK)
     else:
-        problems |= await accessibility(page, widths=[WIDE], themes=["light"])
+        problems |= await accessibility(page, [(WIDE, "light")])
     await page.context.close()
     assert problems == {}
 
