@@ -75,8 +75,9 @@ class AccessLog:
         self._write_gathered()
 
     def _write_gathered(self) -> None:
-        # A full disk or a closed pipe: these lines are lost, the next ones may not be.
-        with contextlib.suppress(OSError):
+        # A full disk or a closed pipe: these lines are lost, the next ones may not be. A closed
+        # stream raises ValueError.
+        with contextlib.suppress(OSError, ValueError):
             for text in _pieces(self._lines()):
                 self._stream.write(text)
             self._stream.flush()

@@ -168,7 +168,14 @@ def counted(site: TenantWorld) -> tuple[TenantWorld, CountingDatabase]:
     """The same site in a service of its own, which counts what it reads of records."""
     parts, clock_ = site.world.parts, site.world.clock
     database = CountingDatabase(parts.database)
-    records = Records(cast("Database", database), registry, tables, parts.keyring, clock_)
+    records = Records(
+        cast("Database", database),
+        registry,
+        tables,
+        parts.keyring,
+        clock_,
+        origin_of=lambda slug: slug,
+    )
     return replace(site, world=World(replace(parts, records=records), clock_, "")), database
 
 

@@ -47,7 +47,10 @@ def open_keys(records: Records, **options: float) -> ApiKeys:
 
 @pytest.fixture
 def records(app: World) -> CountingRecords:
-    return CountingRecords(app.parts.database, registry, tables, app.parts.keyring, app.clock)
+    parts = app.parts
+    return CountingRecords(
+        parts.database, registry, tables, parts.keyring, app.clock, origin_of=lambda slug: slug
+    )
 
 
 @pytest.fixture

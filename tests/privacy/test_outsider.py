@@ -27,6 +27,8 @@ OWN_BOOKKEEPING = {
     "tenant_states",
     "record_counts",
     "rate_limit_counters",
+    # Whoever searches brings the index up to date.
+    "search_queue",
 }
 
 _numbers = itertools.count(1)
