@@ -80,7 +80,7 @@ class AccessLog:
         with contextlib.suppress(OSError, ValueError):
             for text in _pieces(self._lines()):
                 self._stream.write(text)
-            self._stream.flush()
+                self._stream.flush()
 
     def _lines(self) -> Iterator[str]:
         while self._answers:

@@ -31,7 +31,7 @@ async def test_a_new_site_is_taken_over_by_its_owner_suspended_and_opened_again(
         await operator.goto(f"{bare}/admin/tenants")
         await operator.get_by_role("link", name="New site").click()
         await operator.get_by_label("Name of the site").fill("The Harbour")
-        await operator.get_by_label("Address").fill("harbour")
+        await operator.get_by_label("Address", exact=True).fill("harbour")
         await operator.get_by_label("Owner’s email address").fill(OWNER)
         await operator.get_by_role("button", name="Create the site").click()
         await expect(operator.locator(".toast")).to_contain_text("The Harbour is ready")
