@@ -29,6 +29,7 @@ OWN_BOOKKEEPING = {
     "rate_limit_counters",
     # Whoever searches brings the index up to date.
     "search_queue",
+    "search_documents",
 }
 
 _numbers = itertools.count(1)

@@ -42,7 +42,7 @@ async def ready(page: Page) -> None:
 
 async def press(page: Page, name: str) -> None:
     """A button that leads to another page, with the editor in it."""
-    async with page.expect_navigation():
+    async with page.expect_event("load"):
         await page.get_by_role("button", name=name, exact=True).click()
     await ready(page)
 
