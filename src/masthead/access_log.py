@@ -69,6 +69,7 @@ class AccessLog:
         while not self._is_closing:
             self._is_wanted.wait()
             if not self._is_closing:
+                # In this thread alone: more lines come meanwhile, and are written with the first.
                 time.sleep(GATHER_SECONDS)
             self._is_wanted.clear()
             self._write_gathered()

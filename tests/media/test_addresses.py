@@ -1,4 +1,4 @@
-"""The address of a file is made when it is shown: whoever stored it knew nothing of the host."""
+"""The address of a file is made when it is shown: a command does not know the host."""
 
 from __future__ import annotations
 

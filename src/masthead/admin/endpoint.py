@@ -29,7 +29,7 @@ from masthead.web.answers import Endpoint, RawHeaders, Stream
 from masthead.web.assets import content_policy
 from masthead.web.cookies import own_cookie
 from masthead.web.errors import MethodNotAllowed, retry_after
-from masthead.web.files import stored_file
+from masthead.web.files import serve_object
 from masthead.web.forms import MAX_BYTES, check_same_origin, own_origin, read_form
 from masthead.web.multipart import MAX_FIELD_BYTES
 from masthead.web.multipart import read_form as read_multipart
@@ -361,14 +361,17 @@ async def _response(
     if isinstance(answer, Sent):
         return Stream(partial(_send_file, scope, answer))
     if isinstance(answer, Stored):
-        return stored_file(
-            scope,
-            store=request.services.objects,
-            key=answer.key,
-            filename=answer.file_name,
-            content_type=answer.content_type,
-            download=True,
-            cache_control="no-store",
+        return Stream(
+            lambda send: serve_object(
+                scope,
+                send,
+                store=request.services.objects,
+                key=answer.key,
+                filename=answer.file_name,
+                content_type=answer.content_type,
+                download=True,
+                cache_control="no-store",
+            )
         )
     is_whole = not (request.is_fragment and answer.fragment)
     if request.is_fragment and is_whole:

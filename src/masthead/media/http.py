@@ -20,7 +20,7 @@ from masthead.records.collection import Collection, Record
 from masthead.records.write.unit import file_key
 from masthead.web.answers import Answer, Endpoint, RawHeaders, Stream
 from masthead.web.dispatch import Route
-from masthead.web.files import CACHE_FOR_A_MONTH, CACHE_FOR_A_YEAR, stored_file
+from masthead.web.files import CACHE_FOR_A_MONTH, CACHE_FOR_A_YEAR, serve_object
 from masthead.web.request_context import request_context
 
 THUMBNAIL_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
@@ -73,13 +73,16 @@ class _MediaCopy(Endpoint):
             raise NotFound
         stored_key = await copy_key(self._services.objects, self._services.images, key, copy)
         content_type = record["mime_type"] if stored_key == key else COPY_TYPES[copy.kind]
-        return stored_file(
-            scope,
-            store=self._services.objects,
-            key=stored_key,
-            filename=f"{copy.width}_{record['file']}.{copy.kind}",
-            content_type=content_type,
-            cache_control=CACHE_FOR_A_MONTH if stored_key == key else CACHE_FOR_A_YEAR,
+        return Stream(
+            lambda send: serve_object(
+                scope,
+                send,
+                store=self._services.objects,
+                key=stored_key,
+                filename=f"{copy.width}_{record['file']}.{copy.kind}",
+                content_type=content_type,
+                cache_control=CACHE_FOR_A_MONTH if stored_key == key else CACHE_FOR_A_YEAR,
+            )
         )
 
 
@@ -99,14 +102,17 @@ async def file_answer(
     # A file without a size could not be decoded, so it is not fetched for a thumbnail.
     if size in field.thumbs and record["mime_type"] in THUMBNAIL_TYPES and record["width"]:
         key = await thumb_key(services.objects, services.images, key, size)
-    return stored_file(
-        scope,
-        store=services.objects,
-        key=key,
-        filename=name,
-        content_type=served_type(record["mime_type"]),
-        download=wanted.get("download", "").lower() in ("1", "true", "t"),
-        vary=VARY,
+    return Stream(
+        lambda send: serve_object(
+            scope,
+            send,
+            store=services.objects,
+            key=key,
+            filename=name,
+            content_type=served_type(record["mime_type"]),
+            download=wanted.get("download", "").lower() in ("1", "true", "t"),
+            vary=VARY,
+        )
     )
 
 

@@ -34,7 +34,7 @@ from masthead.web.bodies import SMALL_FORM_VALUES, decode_json_object, read_smal
 from masthead.web.callers import Callers
 from masthead.web.dispatch import Route
 from masthead.web.errors import MethodNotAllowed
-from masthead.web.files import CACHE_PRIVATELY, stored_file
+from masthead.web.files import CACHE_PRIVATELY, serve_object
 from masthead.web.pages import Page, page_answer, wants_html
 from masthead.web.request_context import request_context
 
@@ -177,14 +177,17 @@ class _LinkEndpoints:
         request = await self._services.requests.export_by_link(request_id, token)
         key = archive_key(request)
         ending = key.rpartition(".")[2]
-        return stored_file(
-            scope,
-            store=self._services.objects,
-            key=key,
-            filename=f"{request['subject']}-export-{request['created'][:10]}.{ending}",
-            content_type=f"application/{ending}",
-            download=True,
-            cache_control=CACHE_PRIVATELY,
+        return Stream(
+            lambda send: serve_object(
+                scope,
+                send,
+                store=self._services.objects,
+                key=key,
+                filename=f"{request['subject']}-export-{request['created'][:10]}.{ending}",
+                content_type=f"application/{ending}",
+                download=True,
+                cache_control=CACHE_PRIVATELY,
+            )
         )
 
     async def cancel(self, scope: Scope, receive: Receive) -> Answer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,11 +32,11 @@ class Stream:
     send: Callable[[Send], Awaitable[None]]
 
 
-class Endpoint:
+class Endpoint(ABC):
     """Answers the requests of a route, with every method."""
 
-    async def answer(self, scope: Scope, receive: Receive) -> Answer | Stream:
-        raise NotImplementedError
+    @abstractmethod
+    async def answer(self, scope: Scope, receive: Receive) -> Answer | Stream: ...
 
 
 def json_answer(status: int, value: Any, headers: Iterable[tuple[bytes, bytes]] = ()) -> Answer:

@@ -16,8 +16,6 @@ from urllib.parse import quote
 from starlette.datastructures import Headers
 from starlette.types import Scope, Send
 
-from masthead.web.answers import Stream
-
 CACHE_FOR_A_MONTH = "max-age=2592000, stale-while-revalidate=86400"
 CACHE_FOR_A_YEAR = "public, max-age=31536000, immutable"
 """For what never changes at its address."""
@@ -69,33 +67,6 @@ class Store(Protocol):
     async def get(
         self, key: str, *, byte_range: tuple[int, int | None] | None = None
     ) -> Content: ...
-
-
-def stored_file(
-    scope: Scope,
-    *,
-    store: Store,
-    key: str,
-    filename: str,
-    content_type: str,
-    download: bool = False,
-    cache_control: str = CACHE_FOR_A_MONTH,
-    vary: str = "",
-) -> Stream:
-    """The response of `serve_object`."""
-    return Stream(
-        lambda send: serve_object(
-            scope,
-            send,
-            store=store,
-            key=key,
-            filename=filename,
-            content_type=content_type,
-            download=download,
-            cache_control=cache_control,
-            vary=vary,
-        )
-    )
 
 
 async def serve_object(
