@@ -49,6 +49,7 @@ LAYERS = (
         "payments",
         "privacy",
         "ai",
+        "mailings",
     ),
     ("web",),
     ("identity", "limits"),

@@ -1,0 +1,70 @@
+"""The email of a post has what its reader may read, and the places of one recipient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.world import TenantWorld
+
+from masthead.caller import Audience
+from masthead.mailings.letter import Letter, Recipient, draw_letter
+from masthead.site.address import Site
+
+GATED = "<p>The opening.</p><!--members-only--><p>The secret rest.</p>"
+NEWSLETTER: dict[str, Any] = {
+    "slug": "main",
+    "name": "Weekly",
+    "description": "",
+    "sender_name": "",
+    "reply_to": "",
+}
+
+
+async def drawn(tenant: TenantWorld, audience: Audience, **values: Any) -> Letter:
+    post = await tenant.published(**values)
+    return await draw_letter(
+        tenant.world.parts.records,
+        tenant_id=tenant.id,
+        site=Site("The Coast", "https://coast.example"),
+        newsletter=NEWSLETTER,
+        post=post,
+        audience=audience,
+    )
+
+
+@pytest.mark.parametrize(
+    ("visibility", "audience", "is_whole"),
+    [
+        ("public", Audience.FREE, True),
+        ("members", Audience.FREE, True),
+        ("paid", Audience.FREE, False),
+        ("paid", Audience.PAID, True),
+    ],
+)
+async def test_a_reader_gets_what_the_site_shows_to_them(
+    tenant: TenantWorld, visibility: str, audience: Audience, is_whole: bool
+) -> None:
+    letter = await drawn(tenant, audience, visibility=visibility, content_html=GATED)
+    for part in (letter.html, letter.text):
+        assert "The opening." in part
+        assert ("The secret rest." in part) is is_whole
+        assert ("for members" in part) is not is_whole
+
+
+async def test_scripts_are_not_mailed(tenant: TenantWorld) -> None:
+    html = "<p>Text</p><script>alert(1)</script>"
+    letter = await drawn(tenant, Audience.FREE, content_html=html)
+    assert "alert" not in letter.html + letter.text
+
+
+async def test_each_recipient_gets_their_own_values(tenant: TenantWorld) -> None:
+    letter = await drawn(tenant, Audience.FREE, title="News & views")
+    own = letter.for_recipient(
+        Recipient("ada@example.com", "Ada <b>", "https://coast.example/u?email=a&token=t")
+    )
+    assert own.subject == "News & views"
+    assert 'href="https://coast.example/u?email=a&amp;token=t"' in own.html
+    assert "Unsubscribe: https://coast.example/u?email=a&token=t" in own.text
+    assert "ada@example.com" in own.html
+    assert "<b>" not in own.html
