@@ -15,6 +15,7 @@ from masthead.importers.tables import import_items
 from masthead.jobs.tables import jobs
 from masthead.limits.tables import login_attempts, rate_limit_counters
 from masthead.mail.tables import mails
+from masthead.mailings.newsletters import newsletters
 from masthead.media.collection import media
 from masthead.members.collection import blog_members, member_history, member_mails
 from masthead.members.tables import email_changes, member_links
@@ -64,6 +65,7 @@ registry = Registry(
         blog_members,
         member_history,
         member_mails,
+        newsletters,
         posts,
         post_revisions,
         post_working_copies,

@@ -35,6 +35,7 @@ ALLOWED = {
     ("editor", "tag_changes"): READ,
     ("editor", "member_history"): READ,
     ("editor", "member_mails"): READ,
+    ("editor", "newsletters"): READ,
     ("editor", "post_working_copies"): READ | {"update", "delete"},
     ("editor", "page_working_copies"): READ | {"update", "delete"},
 }

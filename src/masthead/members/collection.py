@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from masthead.caller import Audience
@@ -15,6 +15,7 @@ from masthead.records.collection import (
     Index,
     Record,
     Rules,
+    Save,
     Searched,
     Snapshot,
     Tally,
@@ -33,6 +34,8 @@ RECORDED: Final = ("tier", "status", "newsletter", "email", "name", "labels", "n
 STATES_OF: Final = frozenset({"tier", "status", "newsletter"})
 """Of which the history has the values."""
 MAX_HISTORY: Final = 100
+MAX_OFF: Final = 100
+"""Newsletters that a member can turn off."""
 WAITING, SENT, FAILED = "waiting", "sent", "failed"
 UNSUBSCRIBED: Final = ("subscriber.removed", "member.unsubscribed")
 """The events of a member who gets no newsletter any more."""
@@ -186,6 +189,43 @@ member_mails = Collection(
     called="emails to members",
 )
 
+MAIL_OK, BOUNCED, COMPLAINED = "ok", "bounced", "complained"
+MAIL_FIELDS: Final = (
+    Select(
+        name="mail_state",
+        values=(MAIL_OK, BOUNCED, COMPLAINED),
+        default=MAIL_OK,
+        read=Access.EDITOR,
+        write=Access.ADMIN,
+        help="Whether newsletters are sent to the address. `bounced`: there is no such mailbox. "
+        "`complained`: the reader has called one spam. Staff may set it back to `ok`.",
+    ),
+    Date(name="mail_state_at", read=Access.EDITOR, write=Access.ENGINE),
+    Text(
+        name="mail_state_reason",
+        max=500,
+        read=Access.EDITOR,
+        write=Access.ENGINE,
+        personal=True,
+        help="The mail server's words, or who reported it.",
+    ),
+)
+
+
+def stamp_mail_state(save: Save) -> Mapping[str, Any]:
+    """Another address has not bounced. Only our own code gives a reason."""
+    old, new = save.old, save.new
+    if old is None:
+        return {}
+    if new["email"] != old["email"] and old["mail_state"] != MAIL_OK:
+        return {"mail_state": MAIL_OK, "mail_state_at": save.now, "mail_state_reason": ""}
+    if new["mail_state"] == old["mail_state"]:
+        return {}
+    has_reason = new["mail_state_reason"] != old["mail_state_reason"]
+    reason = new["mail_state_reason"] if has_reason else ""
+    return {"mail_state_at": save.now, "mail_state_reason": reason}
+
+
 blog_members = Collection(
     "blog_members",
     (
@@ -193,7 +233,19 @@ blog_members = Collection(
         Text(name="name", max=255, write=Access.MEMBER, personal=True),
         Select(name="tier", values=("free", "paid"), default="free"),
         Select(name="status", values=("active", "cancelled", "past_due"), default="active"),
-        Flag(name="newsletter", write=Access.MEMBER, help="Wants the newsletter."),
+        Flag(
+            name="newsletter",
+            write=Access.MEMBER,
+            help="Wants newsletters. Off: gets none, whatever `newsletters_off` says.",
+        ),
+        TextList(
+            name="newsletters_off",
+            max_items=MAX_OFF,
+            max_length=63,
+            write=Access.MEMBER,
+            help="The slugs of the newsletters that the member does not want.",
+        ),
+        *MAIL_FIELDS,
         Text(
             name="payment_customer_id",
             max=255,
@@ -226,6 +278,7 @@ blog_members = Collection(
     editors=Rules(read=""),
     is_auth=True,
     is_identity=True,
+    before_save=stamp_mail_state,
     events=member_events,
     snapshots=member_snapshots,
     counters=(
@@ -238,6 +291,8 @@ blog_members = Collection(
         Index(("tier", "created", "id")),
         Index(("status", "created", "id")),
         Index(("newsletter", "created", "id")),
+        # A bounce stops the address on every site.
+        Index(("email",), across_tenants=True),
         Index(("payment_customer_id",), skip_empty="payment_customer_id"),
     ),
     called="members",

@@ -28,7 +28,8 @@ from masthead.limits.sign_in_throttle import Attempt, LoginThrottle
 from masthead.mail import account_emails
 from masthead.mail.message import Mail
 from masthead.mail.outbox import Outbox
-from masthead.members.collection import blog_members
+from masthead.mailings.newsletters import newsletters
+from masthead.members.collection import MAX_OFF, blog_members
 from masthead.members.tables import member_links
 from masthead.records.accounts import new_token_key
 from masthead.records.collection import Record
@@ -206,11 +207,11 @@ async def _signed_up(unit: Unit, link: Link) -> Record:
         raise Forbidden(CLOSED)
     found = await unit.find(blog_members, {"email": link.email}, limit=1)
     if not found:
-        return await unit.create(
-            blog_members,
-            {"email": link.email, "newsletter": link.newsletter},
-            stamped={"verified": True, "token_key": new_token_key()},
-        )
+        others = await unit.find(newsletters, {"is_default": False}, limit=MAX_OFF)
+        given = {"email": link.email, "newsletter": link.newsletter}
+        given["newsletters_off"] = [each["slug"] for each in others]
+        stamped = {"verified": True, "token_key": new_token_key()}
+        return await unit.create(blog_members, given, stamped=stamped)
     wants = {"newsletter": True} if link.newsletter else {}
     return await _confirmed(unit, found[0], wants)
 

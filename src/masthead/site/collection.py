@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
-from masthead.records.collection import Collection, Index, Save, Uses
+from masthead.records.collection import Change, Collection, Index, Save, Snapshot, Uses
 from masthead.records.fields.base import Access
 from masthead.records.fields.documents import TextList
 from masthead.records.fields.secrets import Secret
@@ -13,6 +13,20 @@ from masthead.records.fields.text import Text, Url
 from masthead.records.fields.values import Date, Flag, Number, Select
 from masthead.site.appearance import ACCENT_COLOR, LANGUAGE, THEME, Links, TimeZone
 from masthead.site.custom_domain import CustomDomain
+
+NEWSLETTERS: Final = "newsletters"
+MAIN_NEWSLETTER: Final = "main"
+
+
+def first_newsletter(change: Change) -> Iterator[Snapshot]:
+    """Every site has one from its beginning."""
+    if change.old is None and change.new is not None:
+        values = {
+            "slug": MAIN_NEWSLETTER,
+            "name": change.new["site_name"][:100],
+            "is_default": True,
+        }
+        yield Snapshot(NEWSLETTERS, values, by="slug", newest=1)
 
 
 def before_save(save: Save) -> Mapping[str, Any]:
@@ -158,4 +172,5 @@ site_settings = Collection(
         Index(("domain_check_at",), across_tenants=True, skip_empty="domain_check_at"),
     ),
     before_save=before_save,
+    snapshots=first_newsletter,
 )

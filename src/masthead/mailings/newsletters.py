@@ -1,0 +1,43 @@
+"""The newsletters collection: what a site's members subscribe to."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from masthead.records.collection import Collection, Rules, SiteRules
+from masthead.records.fields.text import Email, Slug, Text
+from masthead.records.fields.values import Flag
+from masthead.site.collection import MAIN_NEWSLETTER, NEWSLETTERS
+
+MAX_SLUG: Final = 63
+
+newsletters = Collection(
+    NEWSLETTERS,
+    (
+        Slug(
+            name="slug",
+            source="name",
+            max=MAX_SLUG,
+            immutable=True,
+            help="Never changes: links in emails that were sent hold it.",
+        ),
+        Text(name="name", required=True, max=100),
+        Text(name="description", max=500),
+        Text(
+            name="sender_name",
+            max=100,
+            help="The name in `From`. Empty: the site's name.",
+        ),
+        Email(name="reply_to", help="Where replies go. Empty: to the sender's address."),
+        Flag(
+            name="is_default",
+            help="People who sign up at the site get it. If it is off, it is among the "
+            "`newsletters_off` of those who sign up from now on.",
+        ),
+    ),
+    audited="name",
+    help=f"What the members of a site subscribe to. Every site has one, `{MAIN_NEWSLETTER}`.",
+    editors=Rules(read=""),
+    site=SiteRules(read="", fields=("slug", "name", "description", "is_default")),
+    required_value=("slug", MAIN_NEWSLETTER),
+)
