@@ -126,7 +126,7 @@ class Settings:
     )
     security_contact: str | None = _setting(
         parse_contact,
-        "Whom to tell of a security problem, for `/.well-known/security.txt`: an address such as "
+        "Where to report security problems, for `/.well-known/security.txt`: an address such as "
         "`mailto:security@example.com` or an https URL.",
     )
     default_tenant: str | None = _setting(
@@ -134,8 +134,8 @@ class Settings:
     )
     secret_key: tuple[Secret, ...] | None = _setting(
         parse_secret_keys,
-        "Root secret from which session, unsubscribe and encryption keys are derived; "
-        "a comma-separated list rotates: the first one writes, all of them read.",
+        "Root secret from which session, unsubscribe and encryption keys are derived. To rotate "
+        "it, set a comma-separated list: the first one writes, all of them read.",
         default_doc="generated into `secret.key` in the data directory, mode 0600",
         secret=True,
     )
@@ -153,7 +153,7 @@ class Settings:
     )
     storage_url: Url = _setting(
         parse_storage_url,
-        "Where media live: `file:///path` or `s3://bucket/prefix` "
+        "Where media are stored: `file:///path` or `s3://bucket/prefix` "
         "(with the usual `AWS_*` variables).",
         default_from=lambda known: Url(f"file://{quote(str(known['data_dir']))}/media"),
         default_doc="`media` in the data directory",
@@ -161,7 +161,7 @@ class Settings:
     redis_url: Url | None = _setting(
         parse_redis_url,
         "Shared rate-limit counters for several processes or machines.",
-        default_doc="none: counters live in the database or the single process",
+        default_doc="none: counters are in the database or the single process",
         secret=True,
     )
     smtp_url: SmtpServer | None = _setting(
@@ -190,14 +190,14 @@ class Settings:
     ai_model: str | None = _setting(parse_text, "The platform's AI model.")
     ai_for: AiFor = _setting(
         parse_choice(AiFor),
-        "Who may spend the platform's AI key: `anyone` who reaches a site, or its `staff`. A "
-        "site's own setting counts before it.",
+        "Who can spend the platform's AI key: `anyone` who can open a site, or only its `staff`. "
+        "A site's own setting takes precedence.",
         default=AiFor.ANYONE,
     )
     outbound_allow: tuple[Network, ...] = _setting(
         parse_networks,
-        "Private networks that webhook deliveries and image downloads may reach all the same, "
-        "for example `127.0.0.0/8`; comma-separated.",
+        "Private networks that webhook deliveries and image downloads may reach, for example "
+        "`127.0.0.0/8`; comma-separated.",
         default="",
         default_doc="none",
     )
@@ -208,25 +208,25 @@ class Settings:
     )
     dns_server: tuple[str, int] | None = _setting(
         parse_name_server,
-        "The name server that is asked for the proof of a site's own domain, such as `192.0.2.53` "
-        "or `127.0.0.1:5353`.",
+        "The name server that proofs of custom domains are looked up at, such as `192.0.2.53` or "
+        "`127.0.0.1:5353`.",
         default_doc="the system's",
     )
     max_upload: int = _setting(
         parse_size,
-        "Largest upload in bytes; `KiB`, `MiB` and `GiB` are understood.",
+        "Largest upload in bytes; you can write `KiB`, `MiB` and `GiB`.",
         default="50MiB",
     )
     max_import: int = _setting(
         parse_size,
-        "Largest export that can be uploaded in the admin to be imported.",
+        "Largest export that an owner can upload in the admin for an import.",
         default="256MiB",
     )
     gdpr_header_auth: GdprHeaderAuth = _setting(
         parse_choice(GdprHeaderAuth),
-        "What `x-tenant-id` alone may do at `/api/gdpr/*`: `off` (nothing), `limited` (start a "
-        "request that the owner confirms by email) or `full` (everything; only behind a gateway "
-        "that sets the header itself).",
+        "What a call with only `x-tenant-id` may do at `/api/gdpr/*`: `off` (nothing), `limited` "
+        "(start a request that the owner confirms by email) or `full` (everything; only behind "
+        "a gateway that sets the header itself).",
         default="limited",
     )
     payment_webhook_secret: Secret | None = _setting(
@@ -237,8 +237,8 @@ class Settings:
     )
     payment_api_url: Url = _setting(
         parse_http_url,
-        "The payment processor's API, for checkouts and the customer portal: Stripe's, or a server "
-        "that speaks like it. The sites' payment keys are sent there.",
+        "The payment processor's API, for checkouts and the customer portal: Stripe's, or a "
+        "compatible server. Masthead sends the sites' payment keys there.",
         default="https://api.stripe.com",
     )
     require_https: bool = _setting(
@@ -249,20 +249,21 @@ class Settings:
     )
     canonical: bool = _setting(
         parse_switch,
-        "`off` serves a site at all its addresses. Otherwise the slug's host and `www` lead to the "
-        "domain of the site's own, and plain HTTP to an `https` base URL.",
+        "`off` serves a site at all its addresses. Otherwise the slug's host and `www` redirect to "
+        "the site's own domain, and plain HTTP to an `https` base URL.",
         default="1",
         default_doc="on",
     )
     trusted_proxies: tuple[Network, ...] = _setting(
         parse_networks,
-        "Networks whose `X-Forwarded-*` headers are believed; comma-separated.",
+        "Networks whose `X-Forwarded-*` headers Masthead trusts; comma-separated.",
         default="",
         default_doc="none",
     )
     tls_cert: Path | None = _setting(
         parse_existing_file,
-        "Certificate with its chain (PEM): the server speaks TLS itself. Needs `MASTHEAD_TLS_KEY`.",
+        "Certificate with its chain (PEM); the server then terminates TLS itself. Needs "
+        "`MASTHEAD_TLS_KEY`.",
         default_doc="none: plain HTTP, for a proxy",
     )
     tls_key: Path | None = _setting(
