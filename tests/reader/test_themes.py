@@ -25,9 +25,9 @@ from tests.reader.samples import (
     chrome,
 )
 
-from masthead.reader.accent import DARK_GROUNDS, LIGHT_GROUNDS, contrast
 from masthead.reader.themes import Themes
 from masthead.reader.views import PostPage, TextPage
+from masthead.site.accent import DARK_GROUNDS, LIGHT_GROUNDS, contrast
 from masthead.web.assets import UnknownAsset
 
 ROOT = Path(__file__).parents[2]

@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope
 
 from masthead.config.keyring import KeyRing
 from masthead.errors import NotFound
-from masthead.reader.accent import style_sheet
+from masthead.site.accent import style_sheet
 from masthead.web.answers import Answer, Endpoint
 from masthead.web.assets import IMMUTABLE, PREFIX
 from masthead.web.dispatch import Route

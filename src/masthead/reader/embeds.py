@@ -1,85 +1,22 @@
-"""Players and posts of other sites, shown as a link: nothing is asked of the other site before the
-reader follows it, so it learns nothing of who reads.
-
-A frame became a paragraph that holds nothing but its own address as a link, when the text was
-imported, saved by the editor or sanitized.
-"""
+"""Players and posts of other sites on a page: a card with a link."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
-from urllib.parse import urlsplit
 
+from masthead.html.embeds import find_embed
 from masthead.html.markup import Token, escaped, written
-
-MAX_ADDRESS: Final = 80
-"""Characters that are shown."""
-_KINDS: Final = {
-    "youtube.com": "Video on YouTube",
-    "youtu.be": "Video on YouTube",
-    "youtube-nocookie.com": "Video on YouTube",
-    "vimeo.com": "Video on Vimeo",
-    "tiktok.com": "Video on TikTok",
-    "twitch.tv": "Video on Twitch",
-    "dailymotion.com": "Video on Dailymotion",
-    "spotify.com": "Sound on Spotify",
-    "soundcloud.com": "Sound on SoundCloud",
-    "bandcamp.com": "Sound on Bandcamp",
-    "podcasts.apple.com": "Sound on Apple Podcasts",
-    "x.com": "Post on X",
-    "twitter.com": "Post on X",
-    "bsky.app": "Post on Bluesky",
-    "instagram.com": "Post on Instagram",
-    "facebook.com": "Post on Facebook",
-    "codepen.io": "Code on CodePen",
-    "gist.github.com": "Code on GitHub",
-    "openstreetmap.org": "Map on OpenStreetMap",
-}
-_BLANK: Final = frozenset(" \t\r\n\f")
 
 
 def embed_card(tokens: Sequence[Token], at: int) -> tuple[str, int] | None:
     """The card in place of the paragraph at `at`, and the index after it; None for any other
     paragraph."""
-    found = [each for each in tokens[at + 1 : at + 7] if not _is_blank(each)]
-    if [each[:2] for each in found[:1]] != [("start", "a")] or len(found) < 4:
+    found = find_embed(tokens, at)
+    if found is None:
         return None
-    link, text, *ends = found[:4]
-    address = link.attributes.get("href", "")
-    if text.kind != "text" or text.name.strip() != address:
-        return None
-    if [each[:2] for each in ends] != [("end", "a"), ("end", "p")]:
-        return None
-    shown = _card(address)
-    return (shown, tokens.index(ends[1], at) + 1) if shown else None
-
-
-def _is_blank(token: Token) -> bool:
-    return token.kind == "text" and not set(token.name) - _BLANK
-
-
-def _card(address: str) -> str:
-    try:
-        parts = urlsplit(address)
-        host = (parts.hostname or "").removeprefix("www.")
-    except ValueError:
-        return ""
-    if parts.scheme not in ("http", "https") or not host:
-        return ""
-    where = host + parts.path.rstrip("/") + (f"?{parts.query}" if parts.query else "")
-    if len(where) > MAX_ADDRESS:
-        where = where[: MAX_ADDRESS - 1] + "…"
-    return (
-        f'<p class="embed">{written("a", {"href": address, "rel": "noopener"})}'
-        f"<b>{escaped(_kind(host))}</b><span>{escaped(where)}</span></a></p>"
+    embed, after = found
+    card = (
+        f'<p class="embed">{written("a", {"href": embed.address, "rel": "noopener"})}'
+        f"<b>{escaped(embed.kind)}</b><span>{escaped(embed.where)}</span></a></p>"
     )
-
-
-def _kind(host: str) -> str:
-    """By the host, or by the one that it is a part of."""
-    parts = host.split(".")
-    for start in range(len(parts) - 1):
-        if kind := _KINDS.get(".".join(parts[start:])):
-            return kind
-    return f"Page on {host}"
+    return card, after

@@ -2,40 +2,36 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from masthead.media.collection import file_names, media
 from masthead.media.copies import widths_of
 from masthead.media.images import COPY_TYPES
-from masthead.media.path import media_path
+from masthead.media.path import media_path, named_file
 from masthead.reader.request import SiteRequest
 from masthead.reader.views import Picture
 from masthead.records.collection import Record
-
-# With or without a host: older uploads hold the whole address.
-_MEDIA = re.compile(r"(?:https?://[^/]+)?/media/([a-z0-9]{15})/([^/?#]+)", re.ASCII)
 
 
 async def pictures_of(request: SiteRequest, addresses: Iterable[str]) -> dict[str, Picture]:
     """By address. One that is not of the site's media has an address and nothing else."""
     pictures = {address: Picture(address) for address in addresses if address}
-    wanted = {address: match for address in pictures if (match := _MEDIA.fullmatch(address))}
-    ids = sorted({match[1] for match in wanted.values()})
+    wanted = {address: file for address in pictures if (file := named_file(address))}
+    ids = sorted({file.record_id for file in wanted.values()})
     if not ids:
         return pictures
     found = await request.records.related(request.caller, media, "id", ids, len(ids))
     items = {(item["id"], name): item for item in found for name in file_names(item)}
-    for address, match in wanted.items():
-        if item := items.get((match[1], match[2])):
+    for address, file in wanted.items():
+        if item := items.get(file):
             pictures[address] = picture_of(item)
     return pictures
 
 
 def small(address: str, size: str) -> str:
     """A thumb of a picture of the site's media; any other address as it is."""
-    match = _MEDIA.fullmatch(address)
-    return f"{media_path(match[1], match[2])}?thumb={size}" if match else address
+    file = named_file(address)
+    return f"{media_path(*file)}?thumb={size}" if file else address
 
 
 def picture_of(item: Record) -> Picture:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from PIL import Image, ImageDraw, ImageFont
 
-from masthead.reader.accent import readable
+from masthead.site.accent import readable
 
 SIZE = (1200, 630)
 """As Open Graph's readers want it."""

@@ -28,8 +28,8 @@ from jinja2 import (
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from masthead.reader.dates import shown_date
 from masthead.reader.views import Chrome
+from masthead.site.dates import shown_date
 from masthead.web.assets import Assets
 
 log = structlog.get_logger()

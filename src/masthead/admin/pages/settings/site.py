@@ -13,7 +13,7 @@ from masthead.admin.forms import Ask, given_values, widgets
 from masthead.admin.pages.settings.subnav import SETTINGS, in_settings, said
 from masthead.admin.request import AdminRequest
 from masthead.errors import Invalid, Problem
-from masthead.reader.accent import DARK_GROUNDS, LIGHT_GROUNDS, NEEDED, contrast, readable
+from masthead.site.accent import DARK_GROUNDS, LIGHT_GROUNDS, NEEDED, contrast, readable
 from masthead.site.collection import site_settings
 
 _ABOUT = (

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from masthead.reader.accent import (
+from masthead.site.accent import (
     DARK_GROUNDS,
     LIGHT_GROUNDS,
     NEEDED,
