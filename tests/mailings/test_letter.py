@@ -49,7 +49,7 @@ async def test_a_reader_gets_what_the_site_shows_to_them(
     for part in (letter.html, letter.text):
         assert "The opening." in part
         assert ("The secret rest." in part) is is_whole
-        assert ("for members" in part) is not is_whole
+        assert ("for paid members" in part) is not is_whole
 
 
 async def test_scripts_are_not_mailed(tenant: TenantWorld) -> None:
@@ -68,3 +68,17 @@ async def test_each_recipient_gets_their_own_values(tenant: TenantWorld) -> None
     assert "Unsubscribe: https://coast.example/u?email=a&token=t" in own.text
     assert "ada@example.com" in own.html
     assert "<b>" not in own.html
+
+
+async def test_a_text_that_is_too_long_ends_with_a_link_to_the_rest(tenant: TenantWorld) -> None:
+    html = "".join(f"<p>Paragraph {number}. {'word ' * 100}</p>" for number in range(2_000))
+    letter = await drawn(tenant, Audience.FREE, title="Long", content_html=html, slug="long")
+    assert letter.html_bytes < 1_000_000
+    assert "Read the rest on the site: https://coast.example/posts/long" in letter.text
+    assert "Paragraph 1999." not in letter.text
+
+
+async def test_authors_can_make_no_placeholder_and_no_markup(tenant: TenantWorld) -> None:
+    letter = await drawn(tenant, Audience.FREE, title="<b>{{ to }}</b>", excerpt="<script>")
+    assert "&lt;b&gt;{{ to }}&lt;/b&gt;" in letter.html
+    assert "<script>" not in letter.html

@@ -3,23 +3,21 @@ one recipient to the next are placeholders, which `Letter.for_recipient` fills i
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import Final
-from urllib.parse import quote
 
 from masthead.caller import Audience
 from masthead.html.clean_texts import clean_or_plain
 from masthead.ids import TenantId
+from masthead.mailings.letter_values import LetterValues, read_values
 from masthead.posts.site import SITE as POSTS_ON_THE_SITE
-from masthead.posts.site import without_paywall
 from masthead.records.collection import Record
 from masthead.records.engine import Records
-from masthead.records.read.plain_text import plain_text
 from masthead.site.address import Site
-from masthead.site.collection import site_settings
 
 # Random, so that no text of an author can contain one. The process that draws a letter also fills
 # it in. Letters and digits only: they mean the same in HTML, in an attribute and in plain text.
@@ -28,7 +26,8 @@ NAME: Final = f"name{_MARK}"
 EMAIL: Final = f"email{_MARK}"
 UNSUBSCRIBE_URL: Final = f"unsubscribe{_MARK}"
 
-_MAX_TEXT: Final = 1_000_000
+GMAIL_BYTES: Final = 102 * 1000
+"""Gmail hides what comes after so much HTML behind a link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +48,11 @@ class Letter:
     """Without placeholders."""
     html: str
     text: str
+
+    @property
+    def html_bytes(self) -> int:
+        """Compare it with `GMAIL_BYTES`."""
+        return len(self.html.encode())
 
     def for_recipient(self, recipient: Recipient) -> Letter:
         html, text = self.html, self.text
@@ -72,29 +76,22 @@ async def draw_letter(
     this audience may read on the site. Without a `subject` it is the post's title."""
     clean = {**post, "content_html": await clean_or_plain(post["content_html"])}
     shown = POSTS_ON_THE_SITE.show(clean, audience)
-    url = f"{site.url}/posts/{quote(post['slug'])}"
-    body = without_paywall(shown["content_html"])
-    call = "" if shown["is_open"] else "The rest of this story is for members of the site."
-    [settings] = await records.find(site_settings, {}, tenant_id=tenant_id)
-    footer = f"{newsletter['name']} of {site.name}, sent to {EMAIL}."
-    return Letter(
-        subject or post["title"],
-        f'<!DOCTYPE html><html lang="{escape(settings["language"])}">'
-        + _html(post["title"], url, body, call, footer),
-        _text(post["title"], url, body, call, footer),
+    subject = subject or post["title"]
+    values = await read_values(
+        records,
+        tenant_id=tenant_id,
+        site=site,
+        newsletter=newsletter,
+        post=shown,
+        audience=audience,
     )
+    # Inlining the styles of a long text takes longer than the event loop may wait.
+    html, text = await asyncio.to_thread(_drawn, subject, values)
+    return Letter(subject, html, text)
 
 
-def _html(title: str, url: str, body: str, call: str, footer: str) -> str:
-    join = f'<p><a href="{escape(url)}">{escape(call)}</a></p>' if call else ""
-    return (
-        '<head><meta charset="utf-8">'
-        f"<title>{escape(title)}</title></head><body>"
-        f'<h1><a href="{escape(url)}">{escape(title)}</a></h1>{body}{join}<hr>'
-        f'<p>{escape(footer)} <a href="{UNSUBSCRIBE_URL}">Unsubscribe</a></p></body></html>'
-    )
+def _drawn(subject: str, values: LetterValues) -> tuple[str, str]:
+    # Imported with the first letter: few commands draw one.
+    from masthead.mailings.drawing import draw_parts
 
-
-def _text(title: str, url: str, body: str, call: str, footer: str) -> str:
-    parts = (title, url, plain_text(body, _MAX_TEXT), call)
-    return "\n\n".join((*filter(None, parts), f"-- \n{footer}\nUnsubscribe: {UNSUBSCRIBE_URL}\n"))
+    return draw_parts(subject, values, to=EMAIL, unsubscribe=UNSUBSCRIBE_URL)

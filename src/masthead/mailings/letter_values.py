@@ -1,0 +1,196 @@
+"""What a letter shows around the text and of its pictures, read from the site's records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote
+from zoneinfo import ZoneInfo
+
+from masthead import clock
+from masthead.caller import Audience, Caller
+from masthead.caller import site as on_the_site
+from masthead.html.markup import tokens_of
+from masthead.identity.tenants import superusers, tenants
+from masthead.ids import TenantId
+from masthead.mailings.letter_html import RETINA, WIDTH, Addresses, MailedPicture
+from masthead.media.collection import file_names, media
+from masthead.media.path import media_path, named_file
+from masthead.payments.collection import tiers
+from masthead.posts.site import without_paywall
+from masthead.records.collection import Record
+from masthead.records.engine import Records
+from masthead.records.read.page import ListRequest
+from masthead.site.accent import readable
+from masthead.site.address import Site
+from masthead.site.collection import site_settings
+from masthead.site.dates import shown_date
+
+MAX_PICTURES: Final = 200
+"""Of a letter whose sizes are looked up."""
+FULL_WIDTH: Final = 600
+_ACCENT: Final = "#8f1d2c"
+_STILL: Final = frozenset({"image/jpeg", "image/png", "image/webp"})
+"""Of others no thumb is mailed: one of a GIF would not move."""
+
+
+class Wall(NamedTuple):
+    """Stands for the part of a text that its reader may not read."""
+
+    heading: str
+    text: str
+    label: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class LetterValues:
+    html: str
+    """The clean text, as far as its reader may read it."""
+    pictures: Mapping[str, MailedPicture]
+    addresses: Addresses
+    wall: Wall | None
+    shown: Mapping[str, Any]
+    """For the templates."""
+
+
+async def read_values(
+    records: Records,
+    *,
+    tenant_id: TenantId,
+    site: Site,
+    newsletter: Record,
+    post: Record,
+    audience: Audience,
+) -> LetterValues:
+    """`post` is as the site shows it to this audience."""
+    stored = await records.find(site_settings, {}, tenant_id=tenant_id, limit=1)
+    settings = stored[0] if stored else {each.name: each.default_value() for each in _FIELDS}
+    caller = on_the_site(tenant_id, audience)
+    html = without_paywall(post["content_html"])
+    header = newsletter.get("header_image", "")
+    found = [
+        each.attributes["src"] for each in tokens_of(html) if each.name == "img" and each.attributes
+    ]
+    wanted = list(dict.fromkeys((header, post["featured_image"], *found)))[:MAX_PICTURES]
+    pictures = await _pictures(records, caller, [each for each in wanted if each])
+    page = "" if post.get("email_only") else f"{site.url}/posts/{quote(post['slug'])}"
+    addresses = Addresses(site.url, page)
+    accent, dark_accent = readable(
+        newsletter.get("accent_color") or settings["accent_color"] or _ACCENT
+    )
+    return LetterValues(
+        html=html,
+        pictures=pictures,
+        addresses=addresses,
+        wall=None if post["is_open"] else await _wall(records, caller, site, settings, post, html),
+        shown={
+            "language": settings["language"] or "en",
+            "site_name": site.name,
+            "site_url": site.url,
+            "newsletter_name": newsletter["name"] or site.name,
+            "members_enabled": settings["members_enabled"],
+            "footer": [line for line in newsletter.get("footer", "").splitlines() if line.strip()],
+            "title": post["title"],
+            "url": page,
+            "excerpt": post["excerpt"],
+            "preheader": post["excerpt"] or post["summary"],
+            "byline": await _byline(records, caller, tenant_id, settings, post),
+            "picture": _whole(pictures, post["featured_image"], addresses, WIDTH),
+            "header": _whole(pictures, header, addresses, FULL_WIDTH),
+            "accent": accent,
+            "dark_accent": dark_accent,
+        },
+    )
+
+
+_FIELDS: Final = site_settings.fields
+
+
+async def _pictures(
+    records: Records, caller: Caller, addresses: list[str]
+) -> dict[str, MailedPicture]:
+    """By their address in the text; only those of the site's media."""
+    wanted = {address: file for address in addresses if (file := named_file(address))}
+    ids = sorted({file.record_id for file in wanted.values()})
+    if not ids:
+        return {}
+    found = await records.related(caller, media, "id", ids, len(ids))
+    items = {(item["id"], name): item for item in found for name in file_names(item)}
+    known = {address: items[file] for address, file in wanted.items() if file in items}
+    return {address: _mailed(item) for address, item in known.items() if item["width"]}
+
+
+def _mailed(item: Record) -> MailedPicture:
+    path = media_path(item["id"], item["file"])
+    is_large = item["width"] > RETINA and item["mime_type"] in _STILL
+    src = f"{path}?thumb={RETINA}x0" if is_large else path
+    return MailedPicture(src, item["alt"], item["width"], item["height"])
+
+
+def _whole(
+    pictures: Mapping[str, MailedPicture], address: str, addresses: Addresses, most: int
+) -> MailedPicture | None:
+    """A picture outside of the text, in the width that it is shown in."""
+    if not address or address.startswith("data:"):
+        return None
+    known = pictures.get(address)
+    if known is None:
+        return MailedPicture(addresses.whole(address), "", most, 0)
+    width = min(known.width, most)
+    height = max(1, round(known.height * width / known.width))
+    return MailedPicture(addresses.whole(known.src), known.alt, width, height)
+
+
+async def _byline(
+    records: Records, caller: Caller, tenant_id: TenantId, settings: Record, post: Record
+) -> str:
+    """Authors and date. Without an author, a post is the owner's."""
+    ids = post["authors"]
+    if not ids:
+        [tenant] = await records.find(tenants, {"id": tenant_id}, tenant_id=tenant_id)
+        ids = [tenant["owner_id"]] if tenant["owner_id"] else []
+    found = await records.related(caller, superusers, "id", sorted(ids), len(ids)) if ids else []
+    names = {each["id"]: each["name"] for each in found}
+    at = post["published_at"] or post.get("scheduled_for") or clock.to_text(records.clock())
+    zone = ZoneInfo(settings["time_zone"] or "UTC")
+    date = shown_date(
+        clock.from_text(at).astimezone(zone), "long", (settings["language"] or "en").lower()
+    )
+    authors = ", ".join(names[each] for each in ids if names.get(each))
+    return f"{authors} · {date}" if authors else date
+
+
+async def _wall(
+    records: Records, caller: Caller, site: Site, settings: Record, post: Record, html: str
+) -> Wall:
+    what = "The rest of this post" if html.strip() else "This post"
+    if post["visibility"] != "paid":
+        return Wall(
+            f"{what} is for members",
+            f"Joining {site.name} is free. It costs an email address.",
+            "Join",
+            f"{site.url}/member/sign-up",
+        )
+    if await _sells_tiers(records, caller, settings):
+        return Wall(
+            f"{what} is for paid members",
+            f"You read {site.name} with the free tier. Paid members read everything.",
+            "See what you get",
+            f"{site.url}/member/tiers",
+        )
+    return Wall(
+        f"{what} is for paid members",
+        f"You read {site.name} with the free tier.",
+        "See your account",
+        f"{site.url}/member/account",
+    )
+
+
+async def _sells_tiers(records: Records, caller: Caller, settings: Record) -> bool:
+    """As the page of the tiers: otherwise the button would lead nowhere."""
+    if not settings["members_enabled"] or settings["deleted_at"]:
+        return False
+    found = await records.page(caller, tiers, ListRequest(per_page=1, skip_total=True))
+    return bool(found.items)
