@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from starlette.types import Scope
+from dataclasses import replace
 
 from masthead.admin.endpoint import AdminPages
 from masthead.admin.environment import AdminTemplates
@@ -25,11 +24,12 @@ from masthead.reader.preview import Previews
 from masthead.reader.request import ReaderServices
 from masthead.site.domain_proof import DomainProofs
 from masthead.site.test_mail import TestMails
-from masthead.web.answers import Answer, Endpoint
+from masthead.web.answers import Answer, Stream
 from masthead.web.assets import Assets, assets_routes
-from masthead.web.callers import Callers
-from masthead.web.dispatch import Dispatch
+from masthead.web.dispatch import Dispatch, Route
 from masthead.web.forms import FormTokens
+from masthead.web.request import Request
+from masthead.web.staff import StaffSignIn
 
 
 class AdminFace:
@@ -39,22 +39,26 @@ class AdminFace:
     def __init__(
         self,
         parts: Parts,
-        callers: Callers,
+        staff: StaffSignIn,
         site: ReaderServices,
         assets: Sequence[Assets],
-        elsewhere: Endpoint,
+        elsewhere: Route,
     ) -> None:
-        self._pages = _pages(parts, callers, site, assets[0])
+        self._pages = pages = _pages(parts, staff, site, assets[0])
         own = self._pages.services.templates.assets
         self.routes = Dispatch(
-            [*admin_routes(self._pages), *assets_routes(own, *assets)], fallback=elsewhere
+            [
+                *(replace(each, error_answer=pages.refuse) for each in admin_routes(pages)),
+                *assets_routes(own, *assets),
+            ],
+            fallback=elsewhere,
         )
 
-    async def error_answer(self, scope: Scope, error: MastheadError) -> Answer:
-        return await self._pages.error_answer(scope, error)
+    async def error_answer(self, request: Request, error: MastheadError) -> Answer | Stream:
+        return await self._pages.error_answer(request, error)
 
 
-def _pages(parts: Parts, callers: Callers, site: ReaderServices, shared: Assets) -> AdminPages:
+def _pages(parts: Parts, staff: StaffSignIn, site: ReaderServices, shared: Assets) -> AdminPages:
     return AdminPages(
         AdminServices(
             records=parts.records,
@@ -67,7 +71,7 @@ def _pages(parts: Parts, callers: Callers, site: ReaderServices, shared: Assets)
             directory=parts.directory,
             settings=parts.settings,
             keyring=parts.keyring,
-            callers=callers,
+            staff=staff,
             form_tokens=FormTokens(parts.keyring),
             templates=AdminTemplates(shared),
             domains=DomainProofs(

@@ -17,7 +17,6 @@ from masthead.ai.http import AiServices, ai_routes
 from masthead.ai.limits import AiLimits
 from masthead.background import Background
 from masthead.comments.http import comment_mail_routes
-from masthead.comments.mail_links import OFF_PATH as COMMENT_MAILS_OFF
 from masthead.comments.mail_links import CommentMailLinks
 from masthead.comments.v1 import routes as comment_table
 from masthead.config.settings import Settings
@@ -28,24 +27,21 @@ from masthead.limits.lookups import Lookups
 from masthead.limits.read_limits import ReadLimit
 from masthead.media.http import media_routes
 from masthead.media.v1 import routes as media_table
-from masthead.members import email_change, mailed_links, unsubscribe
 from masthead.members.http import member_routes
 from masthead.members.unsubscribe import Unsubscribe
 from masthead.members.v1 import routes as member_table
 from masthead.parts import Parts, build
 from masthead.password_reset.http import reset_routes
-from masthead.password_reset.resets import MEMBER_PATH as MEMBER_RESET
 from masthead.payments.receiver import payment_routes
 from masthead.posts.v1 import routes as post_table
 from masthead.privacy.http import PrivacyServices, privacy_routes
 from masthead.reader.accent_style import AccentStyles
 from masthead.reader.endpoint import SitePages
-from masthead.reader.member import services as member_addresses
 from masthead.reader.member.routes import member_page_routes
 from masthead.reader.member.services import MemberServices
 from masthead.reader.posted_comments import PostedComments
 from masthead.reader.request import ReaderServices
-from masthead.reader.routes import OtherAddresses, reader_routes
+from masthead.reader.routes import other_addresses, reader_routes
 from masthead.reader.themes import OUR_STATIC, PLAIN, Themes
 from masthead.record_api.call import RecordStoreServices
 from masthead.record_api.errors import error_answer as record_store_error
@@ -57,12 +53,13 @@ from masthead.site.v1 import routes as site_table
 from masthead.storage.disk import DiskState
 from masthead.web import pages
 from masthead.web.addressed_site import AddressedSite
-from masthead.web.answers import Answer, Endpoint
+from masthead.web.answers import Answer
 from masthead.web.assets import Assets, assets_routes
 from masthead.web.asyncapi.endpoint import event_description_routes
 from masthead.web.cache import AnswerCache
 from masthead.web.callers import Callers
-from masthead.web.dispatch import Dispatch, Route
+from masthead.web.checks import Checks
+from masthead.web.dispatch import Dispatch, LazyRoute, Route
 from masthead.web.errors import ErrorResponder, ErrorResponders, MethodNotAllowed
 from masthead.web.forms import FormTokens
 from masthead.web.front_door import FrontDoor
@@ -71,8 +68,10 @@ from masthead.web.lazy_face import Face, LazyFace
 from masthead.web.one_address import OneAddress
 from masthead.web.openapi.endpoints import description_routes
 from masthead.web.openapi.service import service_description_routes
-from masthead.web.suspension import OpenWhileSuspended
+from masthead.web.request import Request
+from masthead.web.staff import StaffSignIn
 from masthead.web.v1.call import V1Services
+from masthead.web.v1.endpoint import V1Answers
 from masthead.web.v1.errors import error_responder
 from masthead.web.v1.mount import mount as mount_v1
 from masthead.web.well_known import well_known_routes
@@ -85,12 +84,14 @@ def http_app(parts: Parts) -> FrontDoor:
 
 def faces(parts: Parts) -> tuple[FrontDoor, LazyFace]:
     """All faces behind the front door, and the one that is not built yet."""
-    services = record_store_services(parts)
+    callers = Callers(parts.accounts)
+    services = record_store_services(parts, callers)
     revision = build_revision(os.environ.get("SOURCE_REVISION", ""))
     site = site_pages(parts, services)
-    elsewhere = OtherAddresses(site)
+    elsewhere = other_addresses(site)
+    checks = checks_of(parts, callers)
     assets = (Assets(PLAIN, [OUR_STATIC]), *site.services.themes.assets.values())
-    admin = LazyFace(partial(_admin_face, parts, services, site, assets, elsewhere))
+    admin = LazyFace(partial(_admin_face, parts, checks.staff, site, assets, elsewhere))
     routes = Dispatch(
         [
             *record_routes(services),
@@ -112,8 +113,8 @@ def faces(parts: Parts) -> tuple[FrontDoor, LazyFace]:
                 parts.records, CommentMailLinks(parts.keyring), parts.sites, site.show
             ),
             *reset_routes(parts.resets, site.show),
-            Route("/api/health", Health(parts.database, revision, parts.records.clock)),
-            *(Route(path, admin) for path in ADMIN_PATHS),
+            *Health(parts.database, revision, parts.records.clock).routes(),
+            *(LazyRoute(path, admin) for path in ADMIN_PATHS),
             *well_known_routes(parts.settings, parts.records.clock),
             *reader_routes(site),
             *member_page_routes(site, member_services(parts)),
@@ -123,21 +124,41 @@ def faces(parts: Parts) -> tuple[FrontDoor, LazyFace]:
         fallback=elsewhere,
     )
     responders = error_responders(parts.settings, admin.error_answer)
-    return front_door(parts, routes, responders), admin
+    return front_door(parts, routes, checks, responders), admin
+
+
+def checks_of(parts: Parts, callers: Callers) -> Checks:
+    return Checks(
+        settings=parts.settings,
+        directory=parts.directory,
+        callers=callers,
+        staff=StaffSignIn(
+            records=parts.records,
+            accounts=parts.accounts,
+            directory=parts.directory,
+            callers=callers,
+        ),
+        keys=parts.keys,
+        limiter=rate_limiter(parts),
+        form_tokens=FormTokens(parts.keyring),
+    )
 
 
 def front_door(
-    parts: Parts, routes: Dispatch, responders: ErrorResponders | None = None
+    parts: Parts,
+    routes: Dispatch,
+    checks: Checks | None = None,
+    responders: ErrorResponders | None = None,
 ) -> FrontDoor:
     settings = parts.settings
     return FrontDoor(
         routes=routes,
+        checks=checks or checks_of(parts, Callers(parts.accounts)),
         settings=settings,
         site=AddressedSite(parts.directory, settings),
         one_address=OneAddress(
             settings, lambda tenant: site_url(settings, tenant.slug, tenant.custom_domain)
         ),
-        open_while_suspended=OpenWhileSuspended(OPEN_WHILE_SUSPENDED),
         error_responders=responders or error_responders(settings),
         error_log=parts.error_log,
         disk=DiskState(),
@@ -146,21 +167,21 @@ def front_door(
 
 def _admin_face(
     parts: Parts,
-    services: RecordStoreServices,
+    staff: StaffSignIn,
     site: SitePages,
     assets: Sequence[Assets],
-    elsewhere: Endpoint,
+    elsewhere: Route,
 ) -> Face:
     # Imported here: with all its pages it is a fifth of a start.
     from masthead.admin_face import AdminFace
 
-    return AdminFace(parts, services.callers, site.services, assets, elsewhere)
+    return AdminFace(parts, staff, site.services, assets, elsewhere)
 
 
-def record_store_services(parts: Parts) -> RecordStoreServices:
+def record_store_services(parts: Parts, callers: Callers) -> RecordStoreServices:
     return RecordStoreServices(
         records=parts.records,
-        callers=Callers(parts.accounts, parts.directory),
+        callers=callers,
         accounts=parts.accounts,
         objects=parts.objects,
         images=parts.images,
@@ -220,36 +241,6 @@ def error_responders(
     )
 
 
-OPEN_WHILE_SUSPENDED = (
-    # These refuse by themselves: the admin with a page for the site's staff, the APIs after they
-    # know who calls.
-    "/admin",
-    "/api/v1",
-    *RECORD_STORE_PREFIXES,
-    # They hold nothing of the site.
-    "/assets",
-    "/api/openapi.json",
-    "/.well-known/security.txt",
-    # A payment that is not taken is lost.
-    "/api/member-webhook",
-    "/api/payment/webhook",
-    # What a person may ask of their data, of mails and of payments that go on.
-    "/api/gdpr",
-    member_addresses.ACCOUNT,
-    member_addresses.DELETE,
-    member_addresses.SIGN_IN,
-    member_addresses.FORGOT,
-    "/member/sign-out",
-    "/member/sign-out-everywhere",
-    "/member/billing",
-    mailed_links.PATH,
-    MEMBER_RESET,
-    email_change.PATH,
-    unsubscribe.PATH,
-    COMMENT_MAILS_OFF,
-)
-"""What a suspended site still answers, see `web/suspension.py`."""
-
 ADMIN_PATHS = ("/admin", "/admin/{path:path}", "/assets/admin/{path:path}")
 
 V1_TABLE = (
@@ -272,14 +263,7 @@ def v1_routes(parts: Parts) -> list[Route]:
         outbound=parts.outbound,
         event_log=EventLog(parts.database),
     )
-    return mount_v1(
-        V1_TABLE,
-        services,
-        parts.keys,
-        rate_limiter(parts),
-        parts.idempotency,
-        AnswerCache(parts.versions),
-    )
+    return mount_v1(V1_TABLE, V1Answers(services, parts.idempotency, AnswerCache(parts.versions)))
 
 
 def ai_services(parts: Parts, sessions: RecordStoreServices) -> AiServices:
@@ -384,7 +368,7 @@ def create_app() -> Service:
     return Service(settings)
 
 
-async def _error_answer(scope: Scope, error: MastheadError) -> Answer:
+async def _error_answer(request: Request, error: MastheadError) -> Answer:
     """Outside the APIs, a browser gets a page, and so does a method that pages do not take."""
-    is_page = pages.wants_html(scope) or isinstance(error, MethodNotAllowed)
-    return await (pages.error_answer if is_page else record_store_error)(scope, error)
+    is_page = pages.wants_html(request) or isinstance(error, MethodNotAllowed)
+    return await (pages.error_answer if is_page else record_store_error)(request, error)

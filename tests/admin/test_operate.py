@@ -9,7 +9,7 @@ import pytest
 from tests.admin.visitor import BARE, OWN, Visitor, hidden_in, staff, visitor
 from tests.jobs.test_runner import plan_of
 from tests.mail.offices import Office, text_of
-from tests.web.routed import Broken
+from tests.web.routed import broken
 from tests.world import TenantWorld, World
 
 from masthead.background import job_runner
@@ -267,7 +267,7 @@ async def test_the_front_door_stores_what_it_answers_with_500(app: World) -> Non
     from masthead.web.dispatch import Dispatch
 
     answer = await app.client(
-        app=front_door(app.parts, Dispatch([], Broken(ZeroDivisionError())))
+        app=front_door(app.parts, Dispatch([], broken(ZeroDivisionError())))
     ).get("/api/v1/posts?secret=1")
     assert answer.status_code == 500
     await app.parts.error_log.flush()

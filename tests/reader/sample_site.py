@@ -11,26 +11,27 @@ from PIL import Image
 from starlette.types import Receive, Scope, Send
 from tests.reader.samples import PAGES
 from tests.served import serving
-from tests.web.routed import routed
+from tests.web.routed import everywhere, routed
 
 from masthead.errors import NotFound
 from masthead.reader.themes import Themes
-from masthead.web.answers import Answer, Endpoint
+from masthead.web.answers import Answer
 from masthead.web.assets import assets_routes, content_policy
+from masthead.web.request import Request
 
 
-class SampleSite(Endpoint):
+class SampleSite:
     def __init__(self, pictures: Path | None = None) -> None:
         self.themes = Themes(None)
         self.origin = ""
         self._pictures = pictures
-        self._app = routed(assets_routes(*self.themes.assets.values()), self)
+        self._app = routed(assets_routes(*self.themes.assets.values()), everywhere(self.answer))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._app(scope, receive, send)
 
-    async def answer(self, scope: Scope, receive: Receive) -> Answer:
-        path = scope["path"].lstrip("/")
+    async def answer(self, request: Request) -> Answer:
+        path = request.path.lstrip("/")
         if path.startswith("pictures/"):
             return Answer(200, self._picture(path), [(b"content-type", b"image/webp")])
         if path not in PAGES:

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 from tests.reader.samples import PAGES
-from tests.web.routed import Nothing
+from tests.web.routed import nothing
 from tests.world import Account, TenantWorld, World
 
 from masthead.app import front_door, record_store_services, site_pages
@@ -17,7 +17,8 @@ from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE
 from masthead.reader.endpoint import Drawn, Form, Moved, see_other
 from masthead.reader.request import SiteRequest
 from masthead.reader.views import ErrorPage, Head
-from masthead.web.dispatch import Dispatch, Route
+from masthead.web.callers import Callers
+from masthead.web.dispatch import Dispatch
 
 OWN = {"sec-fetch-site": "same-origin"}
 
@@ -48,17 +49,18 @@ async def sent(request: SiteRequest, form: Form) -> Drawn | Moved:
 
 @pytest.fixture
 def forms(app: World) -> Any:
-    pages = site_pages(app.parts, record_store_services(app.parts))
+    callers = Callers(app.parts.accounts)
+    pages = site_pages(app.parts, record_store_services(app.parts, callers))
     routes = [
-        Route("/page", pages.endpoint(page, personal=True)),
-        Route("/cached", pages.endpoint(page)),
-        Route("/post", pages.endpoint(with_token)),
-        Route("/form", pages.form(sent, page=page)),
-        Route("/form-only", pages.form(sent)),
-        Route("/open-form", pages.form(sent, is_open=True)),
+        pages.page("/page", page, personal=True),
+        pages.page("/cached", page),
+        pages.page("/post", with_token),
+        pages.form("/form", sent, page=page),
+        pages.form("/form-only", sent),
+        pages.form("/open-form", sent, is_open=True),
     ]
 
-    return front_door(app.parts, Dispatch(routes, Nothing()))
+    return front_door(app.parts, Dispatch(routes, nothing()))
 
 
 def client(forms: Any, tenant: TenantWorld, account: Account | None = None) -> httpx.AsyncClient:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.v1.keys import key_client
-from tests.web.routed import Broken
+from tests.web.routed import broken
 from tests.world import World, open_world
 
 from masthead.app import front_door
@@ -35,7 +35,7 @@ async def rate_limited(app: World) -> str:
 
 
 async def failed(app: World) -> str:
-    answer = await app.client(app=front_door(app.parts, Dispatch([], Broken(RuntimeError())))).get(
+    answer = await app.client(app=front_door(app.parts, Dispatch([], broken(RuntimeError())))).get(
         POSTS
     )
     assert answer.status_code == 500

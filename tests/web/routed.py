@@ -7,39 +7,52 @@ from collections.abc import Iterable
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from masthead.errors import NotFound
-from masthead.web.answers import Answer, Endpoint
-from masthead.web.dispatch import Dispatch, Route
-from masthead.web.front_door import respond
+from masthead.web.answers import Answer
+from masthead.web.checks import Checks
+from masthead.web.dispatch import ANY_METHOD, Action, Dispatch, Handler, LazyRoute, Route
+from masthead.web.front_door import respond, send_answer
+from masthead.web.policy import Policy, WhileSuspended, Who
+from masthead.web.request import Request
 from masthead.web.sending import Sending
 
+OPEN = Policy(who=Who.ANYONE, while_suspended=WhileSuspended.OPEN)
 
-class Nothing(Endpoint):
+
+def everywhere(handler: Handler) -> Route:
+    """Answers every path and method."""
+    return at("/{rest:path}", handler)
+
+
+def at(path: str, handler: Handler) -> Route:
+    return Route(path, {ANY_METHOD: Action(handler, OPEN)})
+
+
+def nothing() -> Route:
     """Finds nothing anywhere."""
-
-    async def answer(self, scope: Scope, receive: Receive) -> Answer:
-        raise NotFound
+    return broken(NotFound())
 
 
-class Broken(Endpoint):
-    """Fails in a way that nobody expects."""
+def broken(error: Exception) -> Route:
+    """Fails, in a way that nobody may expect."""
 
-    def __init__(self, error: Exception) -> None:
-        self._error = error
+    async def fail(_: Request) -> Answer:
+        raise error
 
-    async def answer(self, scope: Scope, receive: Receive) -> Answer:
-        raise self._error
+    return everywhere(fail)
 
 
-def routed(routes: Iterable[Route], fallback: Endpoint | None = None) -> ASGIApp:
+def routed(routes: Iterable[Route | LazyRoute], fallback: Route | None = None) -> ASGIApp:
     """A path without a route is 404, and so is what the fallback does not find."""
-    dispatch = Dispatch(routes, fallback or Nothing())
+    dispatch = Dispatch(routes, fallback or nothing())
+    # Open routes ask for no service.
+    checks = Checks.__new__(Checks)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
         sending = Sending(scope, send)
         try:
-            await respond(dispatch, scope, receive, sending)
+            await send_answer(sending, await respond(dispatch, checks, Request(scope, receive)))
         except NotFound:
             await sending.answer(Answer(404))
 

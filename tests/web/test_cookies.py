@@ -12,15 +12,20 @@ from tests.world import Account, TenantWorld, World
 from masthead.errors import HeadTooLarge
 from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE
 from masthead.web.cookies import MAX_BYTES, cookies_of, own_cookie, set_own_cookie
-from masthead.web.request_context import RequestContext
+from masthead.web.request import Request
+
+
+async def no_body() -> Any:
+    raise AssertionError("nobody reads it")
 
 
 def scope(*lines: str, is_https: bool = False) -> dict[str, Any]:
-    return {
+    sent = {
         "type": "http",
         "headers": [(b"cookie", line.encode("latin-1")) for line in lines],
-        "masthead.request": RequestContext("id", None, "203.0.113.5", is_https),
     }
+    Request(sent, no_body, address="203.0.113.5", is_https=is_https)
+    return sent
 
 
 @pytest.mark.parametrize(

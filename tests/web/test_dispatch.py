@@ -8,9 +8,12 @@ import pytest
 from starlette.routing import Route as StarletteRoute
 from starlette.routing import Router
 from starlette.types import Message, Receive, Scope, Send
+from tests.web.routed import at, nothing
 
-from masthead.web.answers import Answer, Endpoint
-from masthead.web.dispatch import Dispatch, Route
+from masthead.web.answers import Answer
+from masthead.web.dispatch import Action, Dispatch, Route
+from masthead.web.policy import Cache, Limit, Origin, Policy, Who
+from masthead.web.request import Request
 
 PATHS = (
     "/api/health",
@@ -64,15 +67,16 @@ ASKED = [
 ]
 
 
-class Face(Endpoint):
+async def answer(_: Request) -> Answer:
+    return Answer(200)
+
+
+class Face:
     """Records its requests. Not a function, so that Starlette does not check methods."""
 
     def __init__(self, name: str | None, calls: list[Any]) -> None:
         self.name = name
         self._calls = calls
-
-    async def answer(self, scope: Scope, receive: Receive) -> Answer:
-        return Answer(200)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._calls.append((self.name, scope.get("path_params") or {}))
@@ -87,10 +91,10 @@ async def _ignore(_: Message) -> None:
 
 
 def found_by_table(scope: Scope) -> Any:
-    endpoint: Any = Dispatch([Route(path, Face(path, [])) for path in PATHS], Face(None, [])).find(
-        scope
-    )
-    return endpoint.name, scope.get("path_params") or {}
+    fallback = at("/{nothing:path}", answer)
+    request = Request(scope, _nothing)
+    found = Dispatch([at(path, answer) for path in PATHS], fallback).find(request)
+    return None if found is fallback else found.path, request.path_parameters
 
 
 async def found_by_router(scope: Scope) -> Any:
@@ -114,11 +118,38 @@ async def test_as_the_router(path: str, expected: str | None, method: str) -> No
 @pytest.mark.parametrize(
     "routes",
     [
-        [Route("/{anything}/a", Face(None, []))],
-        [Route("/api/{anything}", Face(None, []))],
-        [Route("/a", Face(None, [])), Route("/a", Face(None, []))],
+        [at("/{anything}/a", answer)],
+        [at("/api/{anything}", answer)],
+        [at("/a", answer), at("/a", answer)],
     ],
 )
 def test_routes_that_a_table_would_miss_are_refused(routes: list[Route]) -> None:
     with pytest.raises(ValueError, match="prefix"):
-        Dispatch(routes, Face(None, []))
+        Dispatch(routes, nothing())
+
+
+@pytest.mark.parametrize(
+    ("method", "policy", "why"),
+    [
+        ("GET", Policy(who=Who.KEY), "scope"),
+        ("GET", Policy(who=Who.ANYONE, scope="posts:read"), "scope"),
+        ("GET", Policy(who=Who.KEY, scope="posts:read"), "counted"),
+        ("GET", Policy(who=Who.VISITOR, limit=Limit.CALLS), "counted"),
+        ("GET", Policy(who=Who.STAFF, cache=Cache.VERSIONED), "staff"),
+        ("POST", Policy(who=Who.STAFF), "origin"),
+        ("POST", Policy(who=Who.VISITOR), "origin"),
+        ("DELETE", Policy(who=Who.OWNER), "origin"),
+        ("POST", Policy(who=Who.ANYONE, cache=Cache.ANYONE), "cached"),
+        ("POST", Policy(who=Who.STAFF, origin=Origin.FORM), "form"),
+    ],
+)
+def test_a_policy_that_contradicts_itself_stops_the_start(
+    method: str, policy: Policy, why: str
+) -> None:
+    with pytest.raises(ValueError, match=why):
+        Route("/a", {method: Action(answer, policy)})
+
+
+def test_a_route_that_does_nothing_stops_the_start() -> None:
+    with pytest.raises(ValueError, match="nothing"):
+        Route("/a", {})

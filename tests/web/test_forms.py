@@ -9,21 +9,26 @@ import pytest
 from masthead.config.keyring import KeyRing
 from masthead.errors import BadRequest, Forbidden, TooLarge
 from masthead.web.forms import MAX_BYTES, MAX_FIELDS, FormTokens, check_same_origin, read_form
-from masthead.web.request_context import RequestContext
+from masthead.web.request import Request
 
 FORM = "application/x-www-form-urlencoded"
+
+
+async def no_body() -> Any:
+    raise AssertionError("nobody reads it")
 
 
 def scope_of(*, is_https: bool = False, **headers: str) -> dict[str, Any]:
     given = {"host": "demo.example.com"} | {
         name.replace("_", "-"): value for name, value in headers.items()
     }
-    return {
+    sent = {
         "type": "http",
         "method": "POST",
         "headers": [(name.encode(), value.encode()) for name, value in given.items()],
-        "masthead.request": RequestContext("id", None, "192.0.2.1", is_https),
     }
+    Request(sent, no_body, address="192.0.2.1", is_https=is_https)
+    return sent
 
 
 async def read(body: bytes, content_type: str = FORM) -> dict[str, str]:

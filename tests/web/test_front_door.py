@@ -6,14 +6,14 @@ from typing import Any
 
 import httpx
 import pytest
-from starlette.types import Receive, Scope, Send
-from tests.web.routed import Broken
+from starlette.types import Send
+from tests.web.routed import broken, everywhere
 from tests.world import Account, TenantWorld, World, records_of
 
 from masthead.app import front_door
-from masthead.web.answers import Endpoint, Stream
+from masthead.web.answers import Stream
 from masthead.web.dispatch import Dispatch
-from masthead.web.front_door import FrontDoor
+from masthead.web.request import Request
 
 POSTS = records_of("posts")
 
@@ -155,30 +155,25 @@ class TestFailures:
         assert len(ids) == 3
 
     async def test_a_failure_tells_nothing_of_itself(self, app: World) -> None:
-        broken = Broken(RuntimeError("postgresql://user:secret@host /var/lib/data"))
-        door = in_front_of(broken, app)
+        failing = broken(RuntimeError("postgresql://user:secret@host /var/lib/data"))
+        door = front_door(app.parts, Dispatch([], failing))
         answer = await app.client(app=door).get(POSTS)
         assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
         assert "secret" not in answer.text
         assert answer.headers["x-request-id"]
 
     async def test_an_answer_that_has_begun_is_cut_off(self, app: World) -> None:
-        door = in_front_of(BreaksOff(), app)
+        door = front_door(app.parts, Dispatch([], everywhere(break_off)))
         with pytest.raises(Exception, match="Something went wrong"):
             await app.client(app=door).get(POSTS)
 
 
-class BreaksOff(Endpoint):
-    async def answer(self, scope: Scope, receive: Receive) -> Stream:
-        return Stream(self._send)
-
-    async def _send(self, send: Send) -> None:
+async def break_off(_: Request) -> Stream:
+    async def send_half(send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
         raise RuntimeError("too late")
 
-
-def in_front_of(face: Endpoint, app: World) -> FrontDoor:
-    return front_door(app.parts, Dispatch([], face))
+    return Stream(send_half)
 
 
 async def _ask(app: Any, headers: list[tuple[bytes, bytes]]) -> tuple[int, bytes]:

@@ -4,28 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from typing import Any
 
 import httpx
-from starlette.types import Receive, Scope
-from tests.web.routed import routed
+from tests.web.routed import everywhere, routed
 
 from masthead.errors import MastheadError, NotFound
-from masthead.web.answers import Answer, Endpoint
-from masthead.web.dispatch import Dispatch, Route
+from masthead.web.answers import Answer
+from masthead.web.dispatch import Dispatch, LazyRoute
 from masthead.web.lazy_face import LazyFace
+from masthead.web.request import Request
 
 
 class Greeting:
     def __init__(self) -> None:
-        self.routes = Dispatch([], Greets())
+        self.routes = Dispatch([], everywhere(greet))
 
-    async def error_answer(self, scope: Scope, error: MastheadError) -> Answer:
+    async def error_answer(self, _: Request, error: MastheadError) -> Answer:
         return Answer(404, str(error).encode())
 
 
-class Greets(Endpoint):
-    async def answer(self, scope: Scope, receive: Receive) -> Answer:
-        return Answer(200, scope["path"].encode())
+async def greet(request: Request) -> Answer:
+    return Answer(200, request.path.encode())
+
+
+async def no_body() -> Any:
+    raise AssertionError("nobody reads it")
 
 
 async def test_concurrent_requests_wait_for_one_build_beside_the_event_loop() -> None:
@@ -37,7 +41,7 @@ async def test_concurrent_requests_wait_for_one_build_beside_the_event_loop() ->
 
     face = LazyFace(build)
     paths = ("/hello", "/hello/{path:path}")
-    app = routed([Route(path, face) for path in paths], Greets())
+    app = routed([LazyRoute(path, face) for path in paths], everywhere(greet))
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url="http://example.com") as http:
         assert (await http.get("/elsewhere")).text == "/elsewhere"
@@ -51,5 +55,6 @@ async def test_concurrent_requests_wait_for_one_build_beside_the_event_loop() ->
 async def test_an_error_before_the_first_request_is_shown_by_the_face() -> None:
     face = LazyFace(Greeting)
 
-    answer = await face.error_answer({}, NotFound("There is no such site."))
+    answer = await face.error_answer(Request({}, no_body), NotFound("There is no such site."))
+    assert isinstance(answer, Answer)
     assert (answer.status, answer.body) == (404, b"There is no such site.")

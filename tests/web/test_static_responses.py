@@ -17,7 +17,7 @@ async def test_it_is_made_once_and_not_on_the_event_loop() -> None:
         threads.append(threading.get_ident())
         return b"{}"
 
-    transport = httpx.ASGITransport(routed([], StaticResponse(make, "application/json")))
+    transport = httpx.ASGITransport(routed([StaticResponse(make, "application/json").at("/")]))
     assert not threads
     async with httpx.AsyncClient(transport=transport, base_url="http://example.com") as http:
         first, second = await http.get("/"), await http.get("/")

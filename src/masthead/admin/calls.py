@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from starlette.types import Receive, Scope
-
 from masthead.admin.forms import sentence_of
-from masthead.admin.request import AdminRequest, AdminServices, open_request
-from masthead.admin.sizes import too_large_said
-from masthead.errors import (
-    BadRequest,
-    Conflict,
-    Invalid,
-    NotFound,
-    SiteSuspended,
-    TooLarge,
-    Unauthenticated,
+from masthead.admin.request import AdminServices, open_request, path_values
+from masthead.errors import Invalid, TooLarge
+from masthead.web.answers import Answer, json_answer
+from masthead.web.bodies import json_object
+from masthead.web.dispatch import Action, Actions
+from masthead.web.file_forms import read_files
+from masthead.web.policy import (
+    FORM_BYTES,
+    Body,
+    BodyKind,
+    Bytes,
+    Origin,
+    Policy,
+    WhileSuspended,
+    Who,
+    largest_upload,
 )
-from masthead.web.answers import Answer, Endpoint, header, json_answer
-from masthead.web.bodies import json_object, read_body
-from masthead.web.errors import MethodNotAllowed
-from masthead.web.forms import FORM_TOKEN, MAX_BYTES, check_same_origin
-from masthead.web.multipart import MAX_FIELD_BYTES, Form, read_form
+from masthead.web.request import Request
 
-TOKEN_HEADER = b"x-form-token"
-OWNER_HEADER = b"x-page-owner"
-"""Of the page that calls: see `AdminRequest.page_owner`."""
 _HEADERS = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")]
 
 
@@ -44,123 +40,73 @@ class JsonAnswer:
 Handler = Callable[..., Awaitable[JsonAnswer]]
 
 
-class ScriptCall(Endpoint):
-    """Calls `handler` with the request, the body of a POST, and the parameters of the path."""
+def script_read(services: AdminServices, handler: Handler) -> Actions:
+    """Calls `handler` with the request."""
 
-    _after_change = (
-        "The text stays on this device: sign in with the account that wrote it, and save again.",
-        "The text stays on this device: choose its site again, and save again.",
-    )
-    """What to do after another account has signed in, and after another site was chosen."""
+    async def answer(request: Request) -> Answer:
+        return await _answer(services, request, handler)
 
-    def __init__(
-        self,
-        services: AdminServices,
-        method: str,
-        handler: Handler,
-        *parameters: str,
-        limit: int = MAX_BYTES,
-    ) -> None:
-        self._services = services
-        self._method = method
-        self._handler = handler
-        self._parameters = parameters
-        self._limit = limit
-
-    async def answer(self, scope: Scope, receive: Receive) -> Answer:
-        if scope["method"] != self._method:
-            raise MethodNotAllowed((self._method,))
-        request = await open_request(self._services, scope)
-        if not request.is_signed_in:
-            raise Unauthenticated("You are signed out. Sign in, and it is saved.")
-        _check_owner(request, self._after_change)
-        if request.site is None:
-            raise NotFound("This page belongs to a site. Choose one first.")
-        if request.is_shut_out:
-            raise SiteSuspended
-        values = request.path_values(self._parameters)
-        async with self._received(request, receive) as body:
-            try:
-                answer = await self._handler(request, *body, *values)
-            except Invalid as error:
-                answer = _refused(error)
-        return json_answer(answer.status, answer.body, _HEADERS)
-
-    @asynccontextmanager
-    async def _received(self, request: AdminRequest, receive: Receive) -> AsyncIterator[list[Any]]:
-        """The body of a POST, after the checks that a page of ours sends it."""
-        if self._method != "POST":
-            yield []
-            return
-        check_same_origin(request.scope)
-        token = header(request.scope, TOKEN_HEADER) or ""
-        request.services.form_tokens.check({FORM_TOKEN: token}, request.form_binding)
-        async with self._body(request, receive) as body:
-            yield [body]
-
-    @asynccontextmanager
-    async def _body(self, request: AdminRequest, receive: Receive) -> AsyncIterator[Any]:
-        try:
-            raw = await read_body(request.scope, receive, limit=self._limit)
-        except TooLarge as error:
-            raise TooLarge(
-                f"This is larger than the {self._limit // (1024 * 1024):,} MB that can be saved at "
-                "once. Shorten it, or put pictures into the library instead of the text."
-            ) from error
-        yield await json_object(raw)
+    return {"GET": Action(answer, _policy(Who.STAFF, None))}
 
 
-class UploadCall(ScriptCall):
-    """A call whose body is a form with one file. The file is open while the handler runs."""
+def script_call(
+    services: AdminServices, handler: Handler, *parameters: str, limit: int = FORM_BYTES
+) -> Actions:
+    """Calls `handler` with the request, the body, and the parameters of the path."""
 
-    _after_change = (
-        "Nothing was uploaded: sign in with the account of this page, and try again.",
-        "Nothing was uploaded: choose the site of this page again, and try again.",
+    async def answer(request: Request) -> Answer:
+        values = path_values(request, parameters)
+        return await _answer(services, request, handler, await _json(request, limit), *values)
+
+    return {"POST": Action(answer, _policy(Who.STAFF, Body(BodyKind.JSON, limit)))}
+
+
+def upload_call(
+    services: AdminServices,
+    handler: Handler,
+    *,
+    who: Who = Who.STAFF,
+    largest: Bytes = largest_upload,
+) -> Actions:
+    """The body is a form with one file, which is open while the handler runs."""
+    body = Body(BodyKind.FILES, files=1, largest=largest)
+
+    async def answer(request: Request) -> Answer:
+        form = await read_files(request, body, services.settings)
+        return await _answer(services, request, handler, form)
+
+    return {"POST": Action(answer, _policy(who, body))}
+
+
+def _policy(who: Who, body: Body | None) -> Policy:
+    return Policy(
+        who=who,
+        while_suspended=WhileSuspended.OPERATORS,
+        origin=Origin.SCRIPT if body else Origin.PAGE,
+        body=body,
     )
 
-    @asynccontextmanager
-    async def _body(self, request: AdminRequest, receive: Receive) -> AsyncIterator[Form]:
-        limit = self._largest() + MAX_FIELD_BYTES
-        async with AsyncExitStack() as files:
-            with too_large_said(self._largest()):
-                form = await files.enter_async_context(
-                    read_form(request.scope, receive, limit=limit)
-                )
-            yield form
 
-    def _largest(self) -> int:
-        """Bytes of the file."""
-        return self._services.settings.max_upload
+async def _answer(
+    services: AdminServices, request: Request, handler: Handler, *values: Any
+) -> Answer:
+    opened = await open_request(services, request)
+    try:
+        answer = await handler(opened, *values)
+    except Invalid as error:
+        answer = _refused(error)
+    return json_answer(answer.status, answer.body, _HEADERS)
 
 
-class ExportUpload(UploadCall):
-    """Of an export, which only owners import: nothing of another's file is read."""
-
-    def _largest(self) -> int:
-        return self._services.settings.max_import
-
-    @asynccontextmanager
-    async def _body(self, request: AdminRequest, receive: Receive) -> AsyncIterator[Form]:
-        if not request.caller.is_admin:
-            raise NotFound
-        async with super()._body(request, receive) as form:
-            yield form
-
-
-def _check_owner(request: AdminRequest, after_change: tuple[str, str]) -> None:
-    """Another tab may have chosen another site or signed in another account since the page was
-    made. What was typed there belongs neither to that site nor to that account."""
-    made_for = header(request.scope, OWNER_HEADER) or ""
-    if made_for == request.page_owner:
-        return
-    site, _, account = made_for.partition("/")
-    if not site or not account:
-        raise BadRequest(
-            "The call lacks the site and the account of its page. Open the page again."
-        )
-    if account != request.caller.id:
-        raise Conflict(f"Another account is signed in now. {after_change[0]}")
-    raise Conflict(f"Another site is chosen now. {after_change[1]}")
+async def _json(request: Request, limit: int) -> dict[str, Any]:
+    try:
+        raw = await request.body(limit)
+    except TooLarge as error:
+        raise TooLarge(
+            f"This is larger than the {limit // (1024 * 1024):,} MB that can be saved at "
+            "once. Shorten it, or put pictures into the library instead of the text."
+        ) from error
+    return await json_object(raw)
 
 
 def _refused(error: Invalid) -> JsonAnswer:

@@ -4,61 +4,48 @@ that look like the admin."""
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
-from enum import Enum, auto
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Any
 from urllib.parse import quote
 
-from starlette.types import Receive, Scope, Send
+from starlette.types import Scope, Send
 
 from masthead.admin.flash import COOKIE as FLASH_COOKIE
 from masthead.admin.flash import admin_cookie, flash_cookie, read_flash
 from masthead.admin.frame import frame_of
 from masthead.admin.navigation import DATA_PROTECTION, count_waiting
-from masthead.admin.request import AdminRequest, AdminServices, open_request
-from masthead.admin.sizes import Largest, largest_upload, too_large_said
-from masthead.errors import MastheadError, NotFound
-from masthead.identity.accounts import SignedIn, session_lifetime
-from masthead.identity.sessions import ADMIN_COOKIE, set_cookie
-from masthead.identity.tenants import superusers
+from masthead.admin.request import AdminRequest, AdminServices, open_request, path_values
+from masthead.errors import MastheadError, NotFound, SiteSuspended, Unavailable
 from masthead.web import pages
 from masthead.web.answers import Answer as Response
-from masthead.web.answers import Endpoint, RawHeaders, Stream
+from masthead.web.answers import RawHeaders, Stream
 from masthead.web.assets import content_policy
+from masthead.web.checks import SignInNeeded, SiteNotChosen
 from masthead.web.cookies import own_cookie
+from masthead.web.dispatch import Action, Actions, reading
 from masthead.web.errors import MethodNotAllowed, retry_after
 from masthead.web.files import serve_object
-from masthead.web.forms import MAX_BYTES, check_same_origin, own_origin, read_form
-from masthead.web.multipart import MAX_FIELD_BYTES
-from masthead.web.multipart import read_form as read_multipart
-from masthead.web.request_context import request_context
+from masthead.web.forms import own_origin
+from masthead.web.policy import (
+    FORM_BYTES,
+    STAFF,
+    Body,
+    BodyKind,
+    Bytes,
+    Limit,
+    Origin,
+    Policy,
+    WhileSuspended,
+    Who,
+    largest_upload,
+)
+from masthead.web.request import Request
+from masthead.web.staff import AGAIN_EMAIL, SignInFailed
 
 SIGN_IN = "/admin/sign-in"
 CHOOSE_A_SITE = "/admin/tenants"
-AGAIN_EMAIL = "again_email"
-AGAIN_PASSWORD = "again_password"  # noqa: S105  (the name of a field)
 _URL_CHARACTERS = "/:?#[]@!$&'()*+,;=%~"
-
-
-class Who(Enum):
-    """Whom a page is for. What they may read and change is for the engine to say."""
-
-    ANYONE = auto()
-    MAILED = auto()
-    """Anyone with the link of a mail. Its token is the proof that the form is meant, also for a
-    browser that says nothing of where the page comes from."""
-    STAFF = auto()
-    OWNER = auto()
-    """An owner of the site, or an operator who works in it."""
-    OPERATOR = auto()
-
-
-_OPEN = frozenset({Who.ANYONE, Who.MAILED})
-_OF_A_SITE = frozenset({Who.STAFF, Who.OWNER})
-MAX_SIGNED_OUT = 256 * 1024
-"""Bytes of a form of one who is not signed in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,180 +112,80 @@ class AdminPages:
         post: Handler | None = None,
         who: Who = Who.STAFF,
         anywhere: bool = False,
-        limit: int = MAX_BYTES,
+        limit: int = FORM_BYTES,
         files: int = 0,
-        largest: Largest = largest_upload,
+        largest: Bytes = largest_upload,
         while_suspended: bool = False,
-    ) -> _Endpoint:
+    ) -> Actions:
         """`anywhere`: also for an operator who has not chosen a site. `limit` is of the form, in
         bytes. A form with files may be as large as so many of the largest. `while_suspended`: also
         for the staff of a suspended site."""
-        return _Endpoint(
-            self, parameters, get, post, who, anywhere, limit, files, largest, while_suspended
-        )
-
-    async def error_answer(self, scope: Scope, error: MastheadError) -> Response:
-        """For what no page has caught: reads nothing, as the database may be the reason."""
-        if pages.wants_json(scope) or "masthead.request" not in scope:
-            return await pages.error_answer(scope, error)
-        values = {**_error_values(error), "request_id": request_context(scope).request_id}
-        body = self.services.templates.render("error-bare.html", values)
-        status = pages.described(error)[0]
-        return _page(scope, status, body, _error_headers(status, error))
-
-
-class _Endpoint(Endpoint):
-    def __init__(
-        self,
-        pages: AdminPages,
-        parameters: tuple[str, ...],
-        get: Handler | None,
-        post: Handler | None,
-        who: Who,
-        anywhere: bool,
-        limit: int,
-        files: int,
-        largest: Largest,
-        while_suspended: bool,
-    ) -> None:
-        self._services = pages.services
-        self._parameters = parameters
-        self._handlers = {
-            method: handler
-            for method, handler in (("GET", get), ("HEAD", get), ("POST", post))
-            if handler is not None
-        }
-        self._who = who
-        self._anywhere = anywhere or who not in _OF_A_SITE
-        self._limit = limit
-        self._files = files
-        self._largest = largest
         # What is not about a site is about the account.
-        self._while_suspended = while_suspended or anywhere
-
-    async def answer(self, scope: Scope, receive: Receive) -> Response | Stream:
-        handler = self._handlers.get(scope["method"])
-        if handler is None:
-            raise MethodNotAllowed(tuple(self._handlers))
-        async with AsyncExitStack() as files:
-            return await self._answer(scope, receive, handler, files)
+        is_open = while_suspended or anywhere or who not in STAFF
+        policy = Policy(
+            who=who,
+            while_suspended=WhileSuspended.OPEN if is_open else WhileSuspended.OPERATORS,
+            needs_site=not anywhere and who is not Who.OPERATOR,
+            limit=Limit.NONE if who in STAFF else Limit.SIGN_INS,
+        )
+        actions: dict[str, Action] = {}
+        if get:
+            actions.update(reading(partial(self._answer, get, parameters), policy))
+        if post:
+            kind = BodyKind.FILES if files else BodyKind.FORM
+            policy = replace(
+                policy,
+                origin=_ORIGINS.get(who, Origin.FORM),
+                body=Body(kind, limit, files=files, largest=largest),
+            )
+            actions["POST"] = Action(partial(self._answer, post, parameters), policy)
+        return actions
 
     async def _answer(
-        self, scope: Scope, receive: Receive, handler: Handler, files: AsyncExitStack
+        self, handler: Handler, parameters: tuple[str, ...], request: Request
     ) -> Response | Stream:
-        request = await open_request(self._services, scope)
-        cookies: tuple[str, ...] = ()
+        opened = await open_request(self.services, request)
         try:
-            if scope["method"] == "POST":
-                request, cookies = await self._received(request, receive, files)
-            answer = self._refusal(request) or await self._handled(request, handler)
-        except SignInFailed as error:
-            answer = _sign_in_again_page(request, str(error))
+            answer: Answer = await handler(opened, *path_values(request, parameters))
         except MastheadError as error:
-            if pages.wants_json(scope):
+            if pages.wants_json(request):
                 raise
             answer = _error_page(error)
-        return await _response(request, scope, answer, cookies)
+        return await _response(opened, answer)
 
-    def _refusal(self, request: AdminRequest) -> Answer | None:
-        """What the caller gets instead of the page; None where the page is for them."""
-        if self._who in _OPEN:
-            return None
-        if not request.is_signed_in:
-            if request.form:
-                return _sign_in_again_page(request)
-            return Moved(f"{SIGN_IN}?next={quote(request.address, safe='')}")
-        if self._who is Who.OPERATOR and not request.is_operator:
-            raise NotFound
-        if request.is_shut_out and not self._while_suspended:
-            return _suspended_page(request)
-        if self._who is Who.OWNER and not request.caller.is_admin:
-            raise NotFound
-        if request.site is None and not self._anywhere:
-            return Moved(CHOOSE_A_SITE)
-        return None
+    async def refuse(self, request: Request, error: MastheadError) -> Response | Stream:
+        """For what the checks have refused."""
+        if pages.wants_json(request) or isinstance(error, Unavailable):
+            raise error
+        opened = await open_request(self.services, request)
+        return await _response(opened, _refusal(opened, error))
 
-    async def _handled(self, request: AdminRequest, handler: Handler) -> Answer:
-        values = request.path_values(self._parameters)
-        answer: Answer = await handler(request, *values)
-        return answer
-
-    async def _received(
-        self, request: AdminRequest, receive: Receive, files: AsyncExitStack
-    ) -> tuple[AdminRequest, tuple[str, ...]]:
-        """The request with its form, after the checks that it comes from a page of ours. `files`
-        closes the files of the form."""
-        if self._who is not Who.MAILED:
-            check_same_origin(request.scope)
-        if self._files:
-            await self._receive_files(request, receive, files)
-            return request, ()
-        limit = self._limit
-        if not request.is_signed_in:
-            # The form is shown again, so that nothing typed is lost; but not whatever a stranger
-            # sends.
-            limit = min(limit, MAX_SIGNED_OUT)
-        request.form = await read_form(request.scope, receive, limit=limit)
-        if self._who in _OPEN:
-            return request, ()
-        if request.is_signed_in:
-            request.services.form_tokens.check(request.form, request.form_binding)
-            return request, ()
-        if AGAIN_PASSWORD not in request.form:
-            return request, ()
-        return await _signed_in_again(request)
-
-    async def _receive_files(
-        self, request: AdminRequest, receive: Receive, files: AsyncExitStack
-    ) -> None:
-        """Nothing is stored for one who may not send it: their form is not read."""
-        if self._refusal(request) is not None:
-            return
-        largest = self._largest(self._services.settings)
-        limit = self._files * largest + MAX_FIELD_BYTES
-        with too_large_said(largest):
-            form = await files.enter_async_context(
-                read_multipart(request.scope, receive, limit=limit)
-            )
-        request.form = dict(form.fields)
-        request.services.form_tokens.check(request.form, request.form_binding)
-        request.files = form.files
+    async def error_answer(self, request: Request, error: MastheadError) -> Response:
+        """For what no page has caught: reads nothing, as the database may be the reason."""
+        if pages.wants_json(request):
+            return await pages.error_answer(request, error)
+        values = {**_error_values(error), "request_id": request.id}
+        body = self.services.templates.render("error-bare.html", values)
+        status = pages.described(error)[0]
+        return _page(request.scope, status, body, _error_headers(status, error))
 
 
-async def _signed_in_again(request: AdminRequest) -> tuple[AdminRequest, tuple[str, ...]]:
-    """The form of one whose sign-in has ended, sent again with their password."""
-    form = dict(request.form)
-    email, password = form.pop(AGAIN_EMAIL, ""), form.pop(AGAIN_PASSWORD, "")
-    try:
-        signed_in = await sign_in_staff(request, email, password)
-    except MastheadError as error:
-        # With what was typed, which must not be lost.
-        request.form = {**form, AGAIN_EMAIL: email}
-        raise SignInFailed(str(error)) from error
-    cookies = (session_cookie(request, signed_in),)
-    request = await open_request(request.services, request.scope, signed_in.caller)
-    request.form = form
-    return request, cookies
+_ORIGINS = {Who.LINK: Origin.LINK, Who.ANYONE: Origin.OWN}
 
 
-async def sign_in_staff(request: AdminRequest, email: str, password: str) -> SignedIn:
-    client = request.client
-    return await request.services.accounts.sign_in(
-        superusers, request.context.tenant_id, email, password, client.address, client.user_agent
-    )
-
-
-class SignInFailed(MastheadError):
-    """While a form waits to be sent again."""
-
-
-def session_cookie(request: AdminRequest, signed_in: SignedIn) -> str:
-    return set_cookie(
-        ADMIN_COOKIE,
-        signed_in.token,
-        lifetime=session_lifetime(superusers),
-        secure=request.context.is_https,
-    )
+def _refusal(request: AdminRequest, error: MastheadError) -> Answer:
+    """What a caller gets instead of a page that is not for them."""
+    if isinstance(error, SignInFailed):
+        return _sign_in_again_page(request, str(error))
+    if isinstance(error, SignInNeeded):
+        if request.form:
+            return _sign_in_again_page(request)
+        return Moved(f"{SIGN_IN}?next={quote(request.address, safe='')}")
+    if isinstance(error, SiteNotChosen):
+        return Moved(CHOOSE_A_SITE)
+    if isinstance(error, SiteSuspended) and request.site is not None:
+        return _suspended_page(request)
+    return _error_page(error)
 
 
 def _sign_in_again_page(request: AdminRequest, problem: str = "") -> Shown:
@@ -345,12 +232,11 @@ def _error_headers(status: int, error: MastheadError) -> RawHeaders:
     return headers
 
 
-async def _response(
-    request: AdminRequest, scope: Scope, answer: Answer, cookies: tuple[str, ...]
-) -> Response | Stream:
-    is_https = request.context.is_https
+async def _response(request: AdminRequest, answer: Answer) -> Response | Stream:
+    scope, is_https = request.scope, request.context.is_https
+    cookies: tuple[str, ...] = ()
     if isinstance(answer, Moved):
-        cookies = (*cookies, *answer.cookies)
+        cookies = answer.cookies
         if answer.sentence:
             keyring = request.services.keyring
             cookies = (*cookies, flash_cookie(keyring, answer.sentence, is_https=is_https))

@@ -13,7 +13,7 @@ from starlette.types import Scope
 from masthead import clock
 from masthead.admin.environment import AdminTemplates, when
 from masthead.ai.ledger import Ledger
-from masthead.caller import Caller, Kind, guest, in_tenant
+from masthead.caller import Caller, Kind
 from masthead.comments.discussion import Discussions
 from masthead.config.keyring import KeyRing
 from masthead.config.settings import Settings
@@ -22,7 +22,6 @@ from masthead.events.log import EventLog
 from masthead.identity.accounts import Accounts
 from masthead.identity.directory import Tenant, TenantDirectory
 from masthead.identity.sign_ins import Client
-from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.jobs.queue_state import QueueState
 from masthead.limits.rate_limiter import RateLimiter
@@ -45,23 +44,19 @@ from masthead.site.test_mail import TestMails
 from masthead.site_export.jobs import SiteExports
 from masthead.storage.objects import ObjectStore
 from masthead.web.answers import header
-from masthead.web.callers import Callers
 from masthead.web.cookies import own_cookie
 from masthead.web.error_log import ErrorLog
 from masthead.web.forms import FormTokens
 from masthead.web.multipart import Upload
 from masthead.web.query_string import parse_query_string
-from masthead.web.request_context import RequestContext, request_context
+from masthead.web.request import Request
+from masthead.web.staff import StaffSignIn, form_binding, page_owner
 from masthead.webhooks.delivery_log import DeliveryLog
 from masthead.webhooks.retries import Retries
 
-SITE_COOKIE = "mh_site"
-"""The site that an operator has chosen on the service's own host."""
 THEME_COOKIE = "mh_theme"
 KEYS_COOKIE = "mh_keys"
 THEMES = ("light", "dark")
-
-_STAFF = frozenset({Kind.OWNER, Kind.EDITOR, Kind.AUTHOR, Kind.OPERATOR})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +79,7 @@ class AdminServices:
     directory: TenantDirectory
     settings: Settings
     keyring: KeyRing
-    callers: Callers
+    staff: StaffSignIn
     form_tokens: FormTokens
     templates: AdminTemplates
     domains: DomainProofs
@@ -119,8 +114,7 @@ class Count:
 @dataclass
 class AdminRequest:
     services: AdminServices
-    context: RequestContext
-    scope: Scope
+    context: Request
     caller: Caller
     """Staff of the site, an operator, or a guest who is not signed in."""
     account: Record
@@ -129,13 +123,22 @@ class AdminRequest:
     """None for an operator who has not chosen one, and for a guest on the service's own host."""
     site_record: Record
     """The site's settings; empty without a site."""
-    form: dict[str, str] = field(default_factory=dict)
     waiting: dict[str, Count] = field(default_factory=dict)
     """How much waits behind a link of the frame, by its address."""
     sells: bool = True
     """False hides the shop in the menu: nothing is for sale, and nothing was sold."""
-    files: list[Upload] = field(default_factory=list)
-    """Of the form; open while the request is answered."""
+
+    @property
+    def scope(self) -> Scope:
+        return self.context.scope
+
+    @property
+    def form(self) -> dict[str, str]:
+        return self.context.form
+
+    @property
+    def files(self) -> list[Upload]:
+        return self.context.files
 
     @property
     def records(self) -> Records:
@@ -157,8 +160,7 @@ class AdminRequest:
 
     @property
     def path(self) -> str:
-        path: str = self.scope["path"]
-        return path
+        return self.context.path
 
     @property
     def address(self) -> str:
@@ -171,12 +173,6 @@ class AdminRequest:
         given = parse_query_string(self.scope["query_string"], "utf-8")
         # PostgreSQL would refuse NUL as a parameter.
         return {name: value.replace("\0", "") for name, value in given.items()}
-
-    def path_values(self, names: Sequence[str]) -> list[str]:
-        values: list[str] = [self.scope["path_params"][name] for name in names]
-        if any("\0" in each for each in values):
-            raise NotFound
-        return values
 
     @property
     def is_fragment(self) -> bool:
@@ -219,15 +215,11 @@ class AdminRequest:
 
     @property
     def form_binding(self) -> str:
-        """What the token of a form is bound to. An operator may have pages of two sites open: a
-        form of one must not change the other."""
-        return f"{self.caller.sign_in} {self.site.id if self.site else ''}"
+        return form_binding(self.context)
 
     @property
     def page_owner(self) -> str:
-        """The site and the account that a page is made for. The editor's script sends it with every
-        call and files under it what it stores in the browser."""
-        return f"{self.site.id if self.site else ''}/{self.caller.id}"
+        return page_owner(self.context)
 
     @cached_property
     def time_zone(self) -> ZoneInfo:
@@ -251,7 +243,7 @@ class AdminRequest:
 
     @property
     def client(self) -> Client:
-        return Client(self.context.address, header(self.scope, b"user-agent") or "")
+        return self.context.client
 
     async def note(self, action: str) -> None:
         """Writes into the audit log what the caller does without changing a record."""
@@ -263,40 +255,18 @@ class AdminRequest:
         return own_cookie(self.scope, KEYS_COOKIE) != "off"
 
 
-async def open_request(
-    services: AdminServices, scope: Scope, caller: Caller | None = None
-) -> AdminRequest:
-    """`caller` is one who has signed in during this request."""
-    context = request_context(scope)
-    if caller is None:
-        caller = await services.callers.of(scope)
-    if caller.kind not in _STAFF:
-        caller = guest(context.tenant_id)
-    site = await _site_of(services, context, caller, own_cookie(scope, SITE_COOKIE))
-    if site is not None and caller.kind is Kind.OPERATOR:
-        caller = in_tenant(caller, site.id)
-    account = await _account_of(services, caller)
-    if not account:
-        caller = guest(context.tenant_id)
+async def open_request(services: AdminServices, request: Request) -> AdminRequest:
+    if not request.is_staff_known:
+        # A page for anyone: the checks did not ask.
+        await services.staff.identify(request)
+    site, caller = request.site, request.caller
+    assert caller is not None
     found = await services.records.find(site_settings, {}, tenant_id=site.id) if site else []
-    site_record = found[0] if found else {}
-    return AdminRequest(services, context, scope, caller, account, site, site_record)
+    return AdminRequest(services, request, caller, request.account, site, found[0] if found else {})
 
 
-async def _site_of(
-    services: AdminServices, context: RequestContext, caller: Caller, chosen: str
-) -> Tenant | None:
-    """The host's; on the service's own host the account's, or the one that an operator chose."""
-    if context.tenant is not None:
-        return context.tenant
-    if caller.kind is Kind.OPERATOR:
-        return await services.directory.by_id(chosen) if chosen else None
-    return await services.directory.by_id(caller.tenant_id) if caller.tenant_id else None
-
-
-async def _account_of(services: AdminServices, caller: Caller) -> Record:
-    if caller.kind is Kind.GUEST:
-        return {}
-    home = TenantId("") if caller.kind is Kind.OPERATOR else caller.tenant_id
-    found = await services.records.find(superusers, {"id": caller.id}, tenant_id=home)
-    return found[0] if found else {}
+def path_values(request: Request, names: Sequence[str]) -> list[str]:
+    values = [request.path_parameters[name] for name in names]
+    if any("\0" in each for each in values):
+        raise NotFound
+    return values

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from masthead.admin.calls import ExportUpload, ScriptCall, UploadCall
-from masthead.admin.endpoint import AdminPages, Answer, Handler, Moved, Shown, Who
+from masthead.admin.calls import script_call, script_read, upload_call
+from masthead.admin.endpoint import AdminPages, Answer, Handler, Moved, Shown
 from masthead.admin.pages import (
     account,
     activity,
@@ -50,29 +50,31 @@ from masthead.admin.pages.webhooks import retry, subscription
 from masthead.admin.pages.webhooks.delivery import delivery_page
 from masthead.admin.pages.webhooks.overview import webhooks_page
 from masthead.admin.request import AdminRequest
-from masthead.admin.sizes import largest_import
 from masthead.errors import NotFound
 from masthead.password_reset.resets import ADMIN_PATH
 from masthead.web.dispatch import Route
+from masthead.web.policy import Who, largest_import
 
 
 def admin_routes(pages: AdminPages) -> list[Route]:
     at, anyone, operators = pages.at, Who.ANYONE, Who.OPERATOR
     owners = Who.OWNER
-    call = partial(ScriptCall, pages.services)
     return [
         Route("/admin", at(get=home)),
         Route("/admin/sign-in", at(get=sign_in.sign_in_form, post=sign_in.sign_in, who=anyone)),
         Route("/admin/sign-out", at(post=sign_in.sign_out, anywhere=True)),
         Route("/admin/forgot", at(get=sign_in.forgot_form, post=sign_in.forgot, who=anyone)),
-        Route(ADMIN_PATH, at(get=sign_in.reset_form, post=sign_in.reset, who=Who.MAILED)),
+        Route(ADMIN_PATH, at(get=sign_in.reset_form, post=sign_in.reset, who=Who.LINK)),
         Route("/admin/posts/tags", at(get=posts.tag_options)),
         *_texts(pages, posts.posts_list, posts.PostFilters),
         *_texts(pages, site_pages.pages_list, site_pages.PageFilters),
         Route(tags.ADDRESS, at(get=tags.tags_list)),
         Route(f"{tags.ADDRESS}/change", at(get=tags.tag_form, post=tags.change)),
-        Route("/admin/form-token", call("GET", editor.token_call)),
-        Route("/admin/markdown", call("POST", editor.markdown_call, limit=editor.MAX_MARKDOWN)),
+        Route("/admin/form-token", script_read(pages.services, editor.token_call)),
+        Route(
+            "/admin/markdown",
+            script_call(pages.services, editor.markdown_call, limit=editor.MAX_MARKDOWN),
+        ),
         Route("/admin/comments", at(get=comments.comments_list)),
         Route("/admin/comments/change", at(post=comment_changes.change_comments)),
         Route("/admin/comments/{id}", at("id", get=comment.comment_page)),
@@ -284,7 +286,9 @@ def _imports(pages: AdminPages) -> list[Route]:
         ),
         Route(
             f"{address}/upload",
-            ExportUpload(pages.services, "POST", import_upload.upload_call),
+            upload_call(
+                pages.services, import_upload.upload_call, who=Who.OWNER, largest=largest_import
+            ),
         ),
         Route(one, at("id", get=import_run.run_page)),
         Route(f"{one}/preview", at("id", post=import_run.preview_again)),
@@ -306,8 +310,8 @@ def _texts(pages: AdminPages, texts: Handler, filters: type[TextFilters]) -> lis
     def of(handler: Handler) -> Handler:
         return partial(handler, section)
 
-    save = ScriptCall(
-        pages.services, "POST", partial(editor.save_call, section), "id", limit=editor.MAX_SAVE
+    save = script_call(
+        pages.services, partial(editor.save_call, section), "id", limit=editor.MAX_SAVE
     )
     return [
         Route(address, at(get=texts)),
@@ -334,7 +338,7 @@ def _texts(pages: AdminPages, texts: Handler, filters: type[TextFilters]) -> lis
 
 def _media(pages: AdminPages) -> list[Route]:
     at, item = pages.at, "/admin/media/{id}"
-    uploading = UploadCall(pages.services, "POST", media.upload_call)
+    uploading = upload_call(pages.services, media.upload_call)
     return [
         Route("/admin/media", at(get=media.library, post=media.upload_form, files=media.MAX_FILES)),
         Route("/admin/media/choose", at(get=media.choices)),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from starlette.types import Receive, Scope, Send
+from starlette.types import Send
 
 from masthead.ai.accounts import AiUnavailable, SiteAi, destination_of, site_ai, used_by
 from masthead.ai.answer import EventStream
@@ -20,12 +20,12 @@ from masthead.config.values import AiFor
 from masthead.errors import BadRequest, Forbidden, TooLarge, Unauthenticated
 from masthead.ids import TenantId
 from masthead.records.engine import Records
-from masthead.web.answers import Endpoint, Stream, header
-from masthead.web.bodies import SMALL_FORM_VALUES, decode_json_object, read_body
+from masthead.web.answers import Stream
+from masthead.web.bodies import SMALL_FORM_VALUES, decode_json_object
 from masthead.web.callers import Callers
-from masthead.web.dispatch import Route
-from masthead.web.errors import MethodNotAllowed
-from masthead.web.request_context import request_context
+from masthead.web.dispatch import Action, Route
+from masthead.web.policy import Body, BodyKind, Limit, Origin, Policy, Who
+from masthead.web.request import Request
 
 PREFIX = "/api/ai/"
 MAX_BODY_BYTES = 512 * 1024
@@ -42,45 +42,45 @@ class AiServices:
     callers: Callers
 
 
+POLICY = Policy(
+    who=Who.VISITOR,
+    origin=Origin.COOKIES,
+    limit=Limit.GENERATIONS,
+    body=Body(BodyKind.JSON, MAX_BODY_BYTES),
+)
+
+
 def ai_routes(services: AiServices) -> list[Route]:
-    return [Route(f"{PREFIX}generate", _Generate(services))]
+    return [Route(f"{PREFIX}generate", {"POST": Action(partial(generate, services), POLICY)})]
 
 
-class _Generate(Endpoint):
-    def __init__(self, services: AiServices) -> None:
-        self._services = services
+async def generate(services: AiServices, request: Request) -> Stream:
+    prompt = prompt_for(parse_prompt_request(await _body(request)))
+    site = await site_ai(services.records, request.tenant_id)
+    if used_by(site.used_by, site.has_key, services.settings) is AiFor.STAFF:
+        _refuse_others(await services.callers.of(request))
+    await services.limits.admit(request.address, request.tenant_id, site)
+    try:
+        destination = destination_of(site, services.settings)
+    except AiUnavailable as error:
+        return Stream(partial(_say_unavailable, str(error)))
+    generation = GenerationRequest(
+        prompt,
+        destination,
+        tenant_id=request.tenant_id or NO_TENANT,
+        by_platform=not site.has_key,
+        reservation=await _reserve(services, prompt, request.tenant_id, site),
+    )
+    receive = request.receive
+    return Stream(lambda send: services.generator.run(generation, EventStream(send), receive))
 
-    async def answer(self, scope: Scope, receive: Receive) -> Stream:
-        if scope["method"] != "POST":
-            raise MethodNotAllowed(("POST",))
-        prompt = prompt_for(parse_prompt_request(await _body(scope, receive)))
-        context = request_context(scope)
-        services = self._services
-        site = await site_ai(services.records, context.tenant_id)
-        if used_by(site.used_by, site.has_key, services.settings) is AiFor.STAFF:
-            _refuse_others(await services.callers.of(scope))
-        await services.limits.admit(context.address, context.tenant_id, site)
-        try:
-            destination = destination_of(site, services.settings)
-        except AiUnavailable as error:
-            return Stream(partial(_say_unavailable, str(error)))
-        request = GenerationRequest(
-            prompt,
-            destination,
-            tenant_id=context.tenant_id or NO_TENANT,
-            by_platform=not site.has_key,
-            reservation=await self._reserve(prompt, context.tenant_id, site),
-        )
-        return Stream(lambda send: services.generator.run(request, EventStream(send), receive))
 
-    async def _reserve(
-        self, prompt: Prompt, tenant_id: TenantId | None, site: SiteAi
-    ) -> Reservation | None:
-        if tenant_id is None or site.daily_tokens is None:
-            return None
-        return await self._services.budgets.reserve(
-            tenant_id, site.daily_tokens, max_prompt_tokens(prompt)
-        )
+async def _reserve(
+    services: AiServices, prompt: Prompt, tenant_id: TenantId | None, site: SiteAi
+) -> Reservation | None:
+    if tenant_id is None or site.daily_tokens is None:
+        return None
+    return await services.budgets.reserve(tenant_id, site.daily_tokens, max_prompt_tokens(prompt))
 
 
 async def _say_unavailable(reason: str, send: Send) -> None:
@@ -100,13 +100,10 @@ def _refuse_others(caller: Caller) -> None:
 _FOR_STAFF = "Only the staff of this site can use its AI."
 
 
-async def _body(scope: Scope, receive: Receive) -> dict[str, Any]:
-    content_type = (header(scope, b"content-type") or "").partition(";")[0].strip().lower()
-    # A page of another site can post a form or plain text without a preflight.
-    if content_type != "application/json" and not content_type.endswith("+json"):
-        raise BadRequest("Send the body as JSON, with `Content-Type: application/json`.")
+async def _body(request: Request) -> dict[str, Any]:
+    request.check_is_json()
     try:
-        raw = await read_body(scope, receive, limit=MAX_BODY_BYTES)
+        raw = await request.body(MAX_BODY_BYTES)
     except TooLarge as error:
         raise BadRequest(str(error)) from error
     return decode_json_object(raw, max_values=SMALL_FORM_VALUES)

@@ -16,12 +16,13 @@ from masthead.identity.accounts import account_caller
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.members.collection import blog_members
-from masthead.members.http import BAD_LINK, MailedLink, MakeLinkPage, link_page
+from masthead.members.http import BAD_LINK, MakeLinkPage, link_page, mailed_link
 from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.site.address import Site, Sites
 from masthead.web.dispatch import Route
 from masthead.web.pages import Page, ShowPage
+from masthead.web.policy import WhileSuspended
 
 ACCOUNTS = {each.name: each for each in (blog_members, superusers)}
 GONE = "This comment is not there any more."
@@ -31,8 +32,10 @@ def comment_mail_routes(
     records: Records, links: CommentMailLinks, sites: Sites, show: ShowPage
 ) -> list[Route]:
     return [
-        Route(OFF_PATH, MailedLink(sites, _off_page(records, links), show)),
-        Route(APPROVE_PATH, MailedLink(sites, _approve_page(records, links), show)),
+        mailed_link(OFF_PATH, sites, _off_page(records, links), show),
+        mailed_link(
+            APPROVE_PATH, sites, _approve_page(records, links), show, WhileSuspended.CLOSED
+        ),
     ]
 
 

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Protocol
 from urllib.parse import parse_qsl
-
-from starlette.types import Receive, Scope
 
 from masthead import ids
 from masthead.errors import NotFound, SiteSuspended
@@ -18,10 +17,11 @@ from masthead.media.thumbs import copy_key, thumb_key
 from masthead.media.upload import UploadServices, file_field
 from masthead.records.collection import Collection, Record
 from masthead.records.write.unit import file_key
-from masthead.web.answers import Answer, Endpoint, RawHeaders, Stream
-from masthead.web.dispatch import Route
+from masthead.web.answers import Answer, RawHeaders, Stream
+from masthead.web.dispatch import Route, reading
 from masthead.web.files import CACHE_FOR_A_MONTH, CACHE_FOR_A_YEAR, serve_object
-from masthead.web.request_context import request_context
+from masthead.web.policy import Cache, Policy, Who
+from masthead.web.request import Request
 
 THUMBNAIL_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 MAX_QUERY_BYTES = 2_000
@@ -42,69 +42,62 @@ class FileServices(UploadServices, Protocol):
 def media_routes(services: FileServices) -> list[Route]:
     """A media item's `url`, and its copies."""
     return [
-        Route("/media/{id}/{name}", _MediaFile(services)),
-        Route("/media/{id}/{name}/{copy}", _MediaCopy(services)),
+        Route("/media/{id}/{name}", reading(partial(_file, services), POLICY)),
+        Route("/media/{id}/{name}/{copy}", reading(partial(_copy, services), POLICY)),
     ]
 
 
-class _MediaFile(Endpoint):
-    def __init__(self, services: FileServices) -> None:
-        self._services = services
-
-    async def answer(self, scope: Scope, receive: Receive) -> Answer | Stream:
-        if scope["method"] not in ("GET", "HEAD"):
-            raise NotFound
-        return await file_answer(self._services, scope, media)
+POLICY = Policy(who=Who.ANYONE, cache=Cache.ANYONE)
 
 
-class _MediaCopy(Endpoint):
-    def __init__(self, services: FileServices) -> None:
-        self._services = services
+async def _file(services: FileServices, request: Request) -> Answer | Stream:
+    return await file_answer(services, request, media)
 
-    async def answer(self, scope: Scope, receive: Receive) -> Answer | Stream:
-        copy = parse_copy(scope["path_params"]["copy"])
-        if scope["method"] not in ("GET", "HEAD") or copy is None:
-            raise NotFound
-        record, key = await _found(self._services, scope, media)
-        if moved := _moved(scope, record):
-            return moved
-        # Only sizes that were decided on are made, so that nobody can fill the disk.
-        if copy.width not in widths_of(record["picture_sizes"]):
-            raise NotFound
-        stored_key = await copy_key(self._services.objects, self._services.images, key, copy)
-        content_type = record["mime_type"] if stored_key == key else COPY_TYPES[copy.kind]
-        return Stream(
-            lambda send: serve_object(
-                scope,
-                send,
-                store=self._services.objects,
-                key=stored_key,
-                filename=f"{copy.width}_{record['file']}.{copy.kind}",
-                content_type=content_type,
-                cache_control=CACHE_FOR_A_MONTH if stored_key == key else CACHE_FOR_A_YEAR,
-            )
+
+async def _copy(services: FileServices, request: Request) -> Answer | Stream:
+    copy = parse_copy(request.path_parameters["copy"])
+    if copy is None:
+        raise NotFound
+    record, key = await _found(services, request, media)
+    if moved := _moved(request, record):
+        return moved
+    # Only sizes that were decided on are made, so that nobody can fill the disk.
+    if copy.width not in widths_of(record["picture_sizes"]):
+        raise NotFound
+    stored_key = await copy_key(services.objects, services.images, key, copy)
+    content_type = record["mime_type"] if stored_key == key else COPY_TYPES[copy.kind]
+    return Stream(
+        lambda send: serve_object(
+            request.scope,
+            send,
+            store=services.objects,
+            key=stored_key,
+            filename=f"{copy.width}_{record['file']}.{copy.kind}",
+            content_type=content_type,
+            cache_control=CACHE_FOR_A_MONTH if stored_key == key else CACHE_FOR_A_YEAR,
         )
+    )
 
 
 async def file_answer(
-    services: FileServices, scope: Scope, collection: Collection
+    services: FileServices, request: Request, collection: Collection
 ) -> Answer | Stream:
     """Files are public: their names can't be guessed."""
     field = file_field(collection)
     if field is None:
         raise NotFound
-    record, key = await _found(services, scope, collection)
-    if moved := _moved(scope, record):
+    record, key = await _found(services, request, collection)
+    if moved := _moved(request, record):
         return moved
     name = record[field.name]
-    wanted = _wanted(scope["query_string"])
+    wanted = _wanted(request.query_string)
     size = wanted.get("thumb", "")
     # A file without a size could not be decoded, so it is not fetched for a thumbnail.
     if size in field.thumbs and record["mime_type"] in THUMBNAIL_TYPES and record["width"]:
         key = await thumb_key(services.objects, services.images, key, size)
     return Stream(
         lambda send: serve_object(
-            scope,
+            request.scope,
             send,
             store=services.objects,
             key=key,
@@ -117,24 +110,24 @@ async def file_answer(
 
 
 async def _found(
-    services: FileServices, scope: Scope, collection: Collection
+    services: FileServices, request: Request, collection: Collection
 ) -> tuple[Record, str]:
     """The record that the path names, and the key of its file."""
     field = file_field(collection)
-    record_id, name = scope["path_params"]["id"], scope["path_params"]["name"]
+    record_id, name = request.path_parameters["id"], request.path_parameters["name"]
     if field is None or not ids.is_id(record_id):
         raise NotFound
     found = await services.records.find(
         collection,
         {"id": record_id},
-        tenant_id=request_context(scope).tenant_id,
+        tenant_id=request.tenant_id,
         limit=MAX_NAMESAKES,
     )
     # On the bare host several tenants may have a file of this id.
     record = next((each for each in found if name in file_names(each)), None)
     if record is None:
         raise NotFound
-    if request_context(scope).tenant is None:
+    if request.tenant is None:
         # The addresses of the site itself are closed already.
         tenant = await services.directory.by_id(record["tenant_id"])
         if tenant is not None and tenant.is_suspended:
@@ -142,18 +135,18 @@ async def _found(
     return record, file_key(record["tenant_id"], collection, record["id"], record[field.name])
 
 
-def _moved(scope: Scope, record: Record) -> Answer | None:
+def _moved(request: Request, record: Record) -> Answer | None:
     """The address of a file that was replaced leads to the one in its place. Not for good: that one
     may be replaced, too."""
-    wanted = scope["path_params"]["name"]
+    wanted = request.path_parameters["name"]
     if wanted == record["file"]:
         return None
-    path = scope["path"].replace(f"/{wanted}", f"/{record['file']}", 1)
-    if (copy := parse_copy(scope["path_params"].get("copy", ""))) is not None:
+    path = request.path.replace(f"/{wanted}", f"/{record['file']}", 1)
+    if (copy := parse_copy(request.path_parameters.get("copy", ""))) is not None:
         # The new picture may be smaller.
         is_there = copy.width in widths_of(record["picture_sizes"])
         path = path if is_there else path.rpartition("/")[0]
-    query = scope["query_string"].decode("latin-1")
+    query = request.query_string.decode("latin-1")
     location = f"{path}?{query}" if query else path
     headers: RawHeaders = [
         (b"location", location.encode("latin-1")),

@@ -9,19 +9,18 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from urllib.parse import parse_qs
 
-from starlette.types import Receive, Scope
-
 from masthead.errors import BadRequest, NotFound
 from masthead.ids import TenantId
 from masthead.members import email_change, unsubscribe
 from masthead.members.email_change import EmailChanges
 from masthead.members.unsubscribe import Unsubscribe
 from masthead.site.address import Site, Sites
-from masthead.web.answers import Answer, Endpoint
-from masthead.web.bodies import read_small_form
-from masthead.web.dispatch import Route
+from masthead.web.answers import Answer
+from masthead.web.bodies import SMALL_FORM_BYTES
+from masthead.web.dispatch import Action, Route
 from masthead.web.pages import Page, ShowPage
-from masthead.web.request_context import request_context
+from masthead.web.policy import Body, BodyKind, Policy, WhileSuspended, Who
+from masthead.web.request import Request
 
 MAX_QUERY_BYTES = 4_000
 
@@ -34,33 +33,41 @@ def member_routes(
     unsubscribing: Unsubscribe, changes: EmailChanges, sites: Sites, show: ShowPage
 ) -> list[Route]:
     return [
-        Route(unsubscribe.PATH, MailedLink(sites, _unsubscribe_page(unsubscribing), show)),
-        Route(email_change.PATH, MailedLink(sites, _confirm_page(changes), show)),
+        mailed_link(unsubscribe.PATH, sites, _unsubscribe_page(unsubscribing), show),
+        mailed_link(email_change.PATH, sites, _confirm_page(changes), show),
     ]
 
 
-class MailedLink(Endpoint):
+def mailed_link(
+    path: str,
+    sites: Sites,
+    make: MakeLinkPage,
+    show: ShowPage,
+    while_suspended: WhileSuspended = WhileSuspended.OPEN,
+) -> Route:
     """A link in an email: `make` gets its query, and whether the page's button was pressed."""
 
-    def __init__(self, sites: Sites, make: MakeLinkPage, show: ShowPage) -> None:
-        self._sites = sites
-        self._make = make
-        self._show = show
-
-    async def answer(self, scope: Scope, receive: Receive) -> Answer:
-        tenant_id = request_context(scope).tenant_id
-        if tenant_id is None or scope["method"] not in ("GET", "HEAD", "POST"):
+    async def answer(request: Request) -> Answer:
+        tenant_id = request.tenant_id
+        if tenant_id is None:
             raise NotFound
-        return await self._show(scope, partial(self._page, scope, receive, tenant_id))
+        return await show(request, partial(make_page, request, tenant_id))
 
-    async def _page(self, scope: Scope, receive: Receive, tenant_id: TenantId) -> Page:
-        is_post = scope["method"] == "POST"
+    async def make_page(request: Request, tenant_id: TenantId) -> Page:
+        is_post = request.method == "POST"
         if is_post:
             # One-click mail programs send `List-Unsubscribe=One-Click`, the page's form nothing;
             # the token is in the URL either way (RFC 8058).
-            await read_small_form(scope, receive)
-        site = await self._sites.of(tenant_id)
-        return await self._make(tenant_id, site, _query(scope["query_string"]), is_post)
+            await request.body(SMALL_FORM_BYTES)
+        return await make(tenant_id, await sites.of(tenant_id), _query(request), is_post)
+
+    policy = Policy(
+        who=Who.LINK,
+        while_suspended=while_suspended,
+        body=Body(BodyKind.RAW, SMALL_FORM_BYTES),
+    )
+    action = Action(answer, policy)
+    return Route(path, {"GET": action, "HEAD": action, "POST": action})
 
 
 def _unsubscribe_page(unsubscribing: Unsubscribe) -> MakeLinkPage:
@@ -118,8 +125,9 @@ def link_page(site: Site, outcome: str, title: str, *text: str, button: str = ""
     return Page(outcome, title, text, button, site.name, site.url)
 
 
-def _query(raw: bytes) -> dict[str, str]:
+def _query(request: Request) -> dict[str, str]:
     """Refuses repeated names, which would be ambiguous."""
+    raw = request.query_string
     if len(raw) > MAX_QUERY_BYTES:
         raise BadRequest(BAD_LINK)
     found = parse_qs(raw.decode("latin-1"), errors="replace")

@@ -8,19 +8,18 @@ from __future__ import annotations
 from functools import partial
 from urllib.parse import parse_qs
 
-from starlette.types import Receive, Scope
-
-from masthead.errors import BadRequest, Invalid, NotFound
+from masthead.errors import BadRequest, Invalid
 from masthead.ids import TenantId
 from masthead.members.collection import blog_members
 from masthead.password_reset.resets import MEMBER_PATH, PasswordResets
 from masthead.records.collection import Collection, Record
 from masthead.site.address import Site
-from masthead.web.answers import Answer, Endpoint
-from masthead.web.bodies import SMALL_FORM_BYTES, read_small_form
-from masthead.web.dispatch import Route
+from masthead.web.answers import Answer
+from masthead.web.bodies import SMALL_FORM_BYTES
+from masthead.web.dispatch import Action, Route
 from masthead.web.pages import Input, Page, ShowPage
-from masthead.web.request_context import request_context
+from masthead.web.policy import Body, BodyKind, Limit, Policy, WhileSuspended, Who
+from masthead.web.request import Request
 
 PASSWORDS = (
     Input("password", "New password", "password", "new-password"),
@@ -30,38 +29,35 @@ BAD_FORM = "The form could not be read. Open the link from the email again."
 
 
 def reset_routes(resets: PasswordResets, show: ShowPage) -> list[Route]:
-    return [Route(MEMBER_PATH, _ResetPage(resets, blog_members, show))]
+    async def answer(request: Request) -> Answer:
+        return await show(request, partial(_page, resets, blog_members, request))
+
+    action = Action(answer, POLICY)
+    return [Route(MEMBER_PATH, {"GET": action, "HEAD": action, "POST": action})]
 
 
-class _ResetPage(Endpoint):
-    def __init__(self, resets: PasswordResets, collection: Collection, show: ShowPage) -> None:
-        self._resets = resets
-        self._collection = collection
-        self._show = show
+POLICY = Policy(
+    who=Who.LINK,
+    while_suspended=WhileSuspended.OPEN,
+    limit=Limit.SIGN_INS,
+    body=Body(BodyKind.RAW, SMALL_FORM_BYTES),
+)
 
-    async def answer(self, scope: Scope, receive: Receive) -> Answer:
-        if scope["method"] not in ("GET", "HEAD", "POST"):
-            raise NotFound
-        return await self._show(scope, partial(self._page, scope, receive))
 
-    async def _page(self, scope: Scope, receive: Receive) -> Page:
-        context = request_context(scope)
-        token = _texts(scope["query_string"]).get("token", "")
-        account = await self._resets.find(self._collection, context.tenant_id, token)
-        site = await self._resets.site_of(TenantId(account["tenant_id"]))
-        page = _form(site, account)
-        if scope["method"] == "POST":
-            given = _texts(await read_small_form(scope, receive))
-            # A browser always sends the second field, so a missing one is invalid.
-            given.setdefault("passwordConfirm", "")
-            try:
-                await self._resets.confirm(
-                    self._collection, context.tenant_id, token, given, context.address
-                )
-                page = _done(site, account)
-            except Invalid as error:
-                page = _form(site, account, _sentence(error))
-        return page
+async def _page(resets: PasswordResets, collection: Collection, request: Request) -> Page:
+    token = _texts(request.query_string).get("token", "")
+    account = await resets.find(collection, request.tenant_id, token)
+    site = await resets.site_of(TenantId(account["tenant_id"]))
+    if request.method != "POST":
+        return _form(site, account)
+    given = _texts(await request.body(SMALL_FORM_BYTES))
+    # A browser always sends the second field, so a missing one is invalid.
+    given.setdefault("passwordConfirm", "")
+    try:
+        await resets.confirm(collection, request.tenant_id, token, given, request.address)
+    except Invalid as error:
+        return _form(site, account, _sentence(error))
+    return _done(site, account)
 
 
 def _form(site: Site, account: Record, problem: str = "") -> Page:

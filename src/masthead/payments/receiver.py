@@ -10,7 +10,6 @@ import re
 from datetime import datetime, timedelta
 
 import structlog
-from starlette.types import Receive, Scope
 
 from masthead import clock
 from masthead.caller import system
@@ -25,11 +24,10 @@ from masthead.payments.payloads import PaymentEvent, parse_event, tenant_in_meta
 from masthead.payments.signatures import PARSERS, is_authentic
 from masthead.records.engine import Records
 from masthead.site.collection import site_settings
-from masthead.web.answers import Answer, Endpoint, header, json_answer
-from masthead.web.bodies import read_body
-from masthead.web.dispatch import Route
-from masthead.web.errors import MethodNotAllowed
-from masthead.web.request_context import request_context
+from masthead.web.answers import Answer, json_answer
+from masthead.web.dispatch import Action, Route
+from masthead.web.policy import Body, BodyKind, Policy, WhileSuspended, Who
+from masthead.web.request import Request
 
 log = structlog.get_logger()
 
@@ -49,10 +47,20 @@ _LIVE_KEY = re.compile(r"[a-z]+_live_")
 
 def payment_routes(records: Records, directory: TenantDirectory, settings: Settings) -> list[Route]:
     inbox = Inbox(records.database)
+    tenant = _TenantReceiver(records, inbox, directory, settings)
+    platform = _PlatformReceiver(records, inbox, directory, settings)
     return [
-        Route(TENANT_PREFIX + "{slug}", _TenantReceiver(records, inbox, directory, settings)),
-        Route(PLATFORM_PATH, _PlatformReceiver(records, inbox, directory, settings)),
+        Route(TENANT_PREFIX + "{slug}", {"POST": Action(tenant.receive, POLICY)}),
+        Route(PLATFORM_PATH, {"POST": Action(platform.receive, POLICY)}),
     ]
+
+
+POLICY = Policy(
+    who=Who.SIGNATURE,
+    # A payment that is not taken is lost.
+    while_suspended=WhileSuspended.OPEN,
+    body=Body(BodyKind.RAW, MAX_BODY_BYTES),
+)
 
 
 class _WrongSignature(BadRequest):
@@ -60,7 +68,7 @@ class _WrongSignature(BadRequest):
         super().__init__("The signature does not match the payload, the secret or the time.")
 
 
-class _Receiver(Endpoint):
+class _Receiver:
     def __init__(
         self, records: Records, inbox: Inbox, directory: TenantDirectory, settings: Settings
     ) -> None:
@@ -69,14 +77,12 @@ class _Receiver(Endpoint):
         self._directory = directory
         self._settings = settings
 
-    async def _authentic(
-        self, scope: Scope, receive: Receive, secret: str, now: datetime
-    ) -> PaymentEvent:
-        sent = {name: header(scope, name.encode()) for name in PARSERS}
+    async def _authentic(self, request: Request, secret: str, now: datetime) -> PaymentEvent:
+        sent = {name: request.header(name.encode()) for name in PARSERS}
         headers = {name: value for name, value in sent.items() if value is not None}
         if not headers:
             raise BadRequest("The request has no signature. Send one with the payload.")
-        raw_body = await read_body(scope, receive, limit=MAX_BODY_BYTES)
+        raw_body = await request.body(MAX_BODY_BYTES)
         if not is_authentic(headers, secret, raw_body, int(now.timestamp())):
             raise _WrongSignature
         return parse_event(raw_body, now)
@@ -102,9 +108,8 @@ class _Receiver(Endpoint):
 class _TenantReceiver(_Receiver):
     """`POST /api/member-webhook/{slug}`, with the tenant's own secret."""
 
-    async def answer(self, scope: Scope, receive: Receive) -> Answer:
-        _only_post(scope)
-        tenant = await self._tenant(scope)
+    async def receive(self, request: Request) -> Answer:
+        tenant = await self._tenant(request)
         found = await self._records.find(site_settings, {}, tenant_id=tenant.id)
         secret, key = (
             self._records.reveal(site_settings, found[0], name) if found else ""
@@ -113,7 +118,7 @@ class _TenantReceiver(_Receiver):
         if not secret:
             raise NotFound(NO_RECEIVER)
         try:
-            event = await self._authentic(scope, receive, secret, self._records.clock())
+            event = await self._authentic(request, secret, self._records.clock())
         except _WrongSignature:
             await self._remember_refusal(tenant.id)
             raise
@@ -131,19 +136,19 @@ class _TenantReceiver(_Receiver):
         async with self._records.unit(system(tenant_id), emit_events=False) as unit:
             await self._inbox.set_last_refusal(unit, clock.to_text(now))
 
-    async def _tenant(self, scope: Scope) -> Tenant:
-        slug = scope["path_params"]["slug"]
+    async def _tenant(self, request: Request) -> Tenant:
+        slug = request.path_parameters["slug"]
         tenant = await self._directory.by_slug(slug) if _SLUG.fullmatch(slug) else None
-        if tenant is None or not self._is_allowed_host(scope, tenant):
+        if tenant is None or not self._is_allowed_host(request, tenant):
             raise NotFound(NO_RECEIVER)
         return tenant
 
-    def _is_allowed_host(self, scope: Scope, tenant: Tenant) -> bool:
+    def _is_allowed_host(self, request: Request, tenant: Tenant) -> bool:
         """The service's own host, which may also serve a default tenant, accepts any slug."""
-        at_host = request_context(scope).tenant
+        at_host = request.tenant
         if at_host is None or at_host.id == tenant.id:
             return True
-        host = parse_host(header(scope, b"host") or "")
+        host = parse_host(request.header(b"host") or "")
         place = classify_host(host, self._settings.base_domain, self._settings.base_url)
         return isinstance(place, BareHost)
 
@@ -151,12 +156,11 @@ class _TenantReceiver(_Receiver):
 class _PlatformReceiver(_Receiver):
     """`POST /api/payment/webhook`, with the platform's secret; the payload names the tenant."""
 
-    async def answer(self, scope: Scope, receive: Receive) -> Answer:
-        _only_post(scope)
+    async def receive(self, request: Request) -> Answer:
         secret = self._settings.payment_webhook_secret
         if secret is None:
             raise NotFound(NO_RECEIVER)
-        event = await self._authentic(scope, receive, str(secret), self._records.clock())
+        event = await self._authentic(request, str(secret), self._records.clock())
         if event.type in HANDLERS:
             tenant = await self._tenant(event)
             # A connected account could name any tenant in its metadata.
@@ -172,8 +176,3 @@ class _PlatformReceiver(_Receiver):
         if tenant is None or (slug and tenant.slug != slug):
             raise NotFound("The payment event's metadata names no tenant of this service.")
         return tenant
-
-
-def _only_post(scope: Scope) -> None:
-    if scope["method"] != "POST":
-        raise MethodNotAllowed(("POST",))

@@ -7,11 +7,10 @@ is the exception: a GET that does not accept HTML cancels.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from urllib.parse import parse_qs
 
 import msgspec
-from starlette.types import Receive, Scope
 
 from masthead import clock
 from masthead.caller import Caller
@@ -29,14 +28,14 @@ from masthead.privacy.validation import RequestBody, Requester
 from masthead.records.collection import Record
 from masthead.storage.objects import ObjectStore
 from masthead.web import pages
-from masthead.web.answers import Answer, Endpoint, Stream, header, json_answer
-from masthead.web.bodies import SMALL_FORM_VALUES, decode_json_object, read_small_form
+from masthead.web.answers import Answer, Stream, json_answer
+from masthead.web.bodies import SMALL_FORM_BYTES, SMALL_FORM_VALUES, decode_json_object
 from masthead.web.callers import Callers
-from masthead.web.dispatch import Route
-from masthead.web.errors import MethodNotAllowed
+from masthead.web.dispatch import Action, Route, reading
 from masthead.web.files import CACHE_PRIVATELY, serve_object
 from masthead.web.pages import Page, page_answer, wants_html
-from masthead.web.request_context import request_context
+from masthead.web.policy import Body, BodyKind, Limit, Origin, Policy, WhileSuspended, Who
+from masthead.web.request import Request
 
 MAX_QUERY_BYTES = 2_000
 AWAITING_CONFIRMATION = "awaiting_confirmation"
@@ -58,29 +57,32 @@ class PrivacyServices:
 
 def privacy_routes(services: PrivacyServices) -> list[Route]:
     requests, links = _RequestEndpoints(services), _LinkEndpoints(services)
+    cancel, confirm = Action(links.cancel, BY_LINK), Action(links.confirm, BY_LINK)
     return [
-        Route(f"{PREFIX}/export", _Methods(POST=requests.export)),
-        Route(f"{PREFIX}/export/{{id}}", _Methods(GET=links.download, HEAD=links.download)),
-        Route(f"{PREFIX}/delete", _Methods(POST=requests.delete)),
-        Route(f"{PREFIX}/delete/{{id}}/cancel", _Methods(GET=links.cancel, POST=links.cancel)),
-        Route(f"{PREFIX}/delete/{{id}}/confirm", _Methods(GET=links.confirm, POST=links.confirm)),
+        Route(f"{PREFIX}/export", {"POST": Action(requests.export, BY_PERSON)}),
+        Route(f"{PREFIX}/export/{{id}}", reading(links.download, BY_LINK)),
+        Route(f"{PREFIX}/delete", {"POST": Action(requests.delete, BY_PERSON)}),
+        Route(f"{PREFIX}/delete/{{id}}/cancel", {"GET": cancel, "POST": cancel}),
+        Route(f"{PREFIX}/delete/{{id}}/confirm", {"GET": confirm, "POST": confirm}),
     ]
 
 
-Handler = Callable[[Scope, Receive], Awaitable[Answer | Stream]]
+# While a site is suspended as well: a person may ask for their data.
+BY_PERSON = Policy(
+    who=Who.VISITOR,
+    while_suspended=WhileSuspended.OPEN,
+    origin=Origin.COOKIES,
+    limit=Limit.DATA_REQUESTS,
+    body=Body(BodyKind.JSON, SMALL_FORM_BYTES),
+)
+BY_LINK = Policy(
+    who=Who.LINK,
+    while_suspended=WhileSuspended.OPEN,
+    body=Body(BodyKind.RAW, SMALL_FORM_BYTES),
+)
+
 Step = Callable[[str, str], Awaitable[Record]]
 """Takes a link's request id and token."""
-
-
-class _Methods(Endpoint):
-    def __init__(self, **handlers: Handler) -> None:
-        self._handlers = handlers
-
-    async def answer(self, scope: Scope, receive: Receive) -> Answer | Stream:
-        handler = self._handlers.get(scope["method"])
-        if handler is None:
-            raise MethodNotAllowed(tuple(self._handlers))
-        return await handler(scope, receive)
 
 
 class _RequestEndpoints:
@@ -89,18 +91,18 @@ class _RequestEndpoints:
     def __init__(self, services: PrivacyServices) -> None:
         self._services = services
 
-    async def export(self, scope: Scope, receive: Receive) -> Answer:
-        session = await self._session(scope)
-        body = validation.parse_body(await _body(scope, receive))
-        requester = await self._requester(scope, session, body)
-        await self._check(scope, requester, body)
-        request, export = await self._services.exports.begin(requester, body)
+    async def export(self, request: Request) -> Answer:
+        session = await self._session(request)
+        body = validation.parse_body(await _body(request))
+        requester = await self._requester(request, session, body)
+        await self._check(request, requester, body)
+        asked, export = await self._services.exports.begin(requester, body)
         if export is None:
-            return json_answer(202, _state(request), _NO_STORE)
+            return json_answer(202, _state(asked), _NO_STORE)
         answer = {
             **_state(export.request),
             "download_url": self._services.links.download(
-                request["id"], export.token if requester.is_trusted else ""
+                asked["id"], export.token if requester.is_trusted else ""
             ),
             "expires_at": export.request["expires_at"],
         }
@@ -108,12 +110,12 @@ class _RequestEndpoints:
             answer["inline_data"] = msgspec.Raw(export.inline)
         return json_answer(200, answer, _NO_STORE)
 
-    async def delete(self, scope: Scope, receive: Receive) -> Answer:
-        session = await self._session(scope)
-        body = validation.parse_deletion(await _body(scope, receive))
-        requester = await self._requester(scope, session, body)
+    async def delete(self, request: Request) -> Answer:
+        session = await self._session(request)
+        body = validation.parse_deletion(await _body(request))
+        requester = await self._requester(request, session, body)
         validation.check_slug(body, requester.tenant)
-        await self._check(scope, requester, body)
+        await self._check(request, requester, body)
         opened = await self._services.requests.open_deletion(requester, body)
         token = opened.cancel_token if requester.is_trusted else ""
         answer = {
@@ -124,31 +126,29 @@ class _RequestEndpoints:
         }
         return json_answer(202, answer, _NO_STORE)
 
-    async def _session(self, scope: Scope) -> Caller | None:
+    async def _session(self, request: Request) -> Caller | None:
         """The signed-in caller, on any host; the tenants are compared later. Refuses a caller who
         has neither a session nor an accepted header."""
-        context = request_context(scope)
-        bare = {**scope, "masthead.request": replace(context, tenant=None)}
-        caller = await self._services.callers.of(bare)
+        caller = await self._services.callers.anywhere(request)
         if caller.kind in validation.SESSIONS:
             return caller
         accepts_header = self._services.settings.gdpr_header_auth is not GdprHeaderAuth.OFF
-        if header(scope, b"x-tenant-id") is None or not accepts_header:
+        if request.header(b"x-tenant-id") is None or not accepts_header:
             raise Unauthenticated(validation.NO_CREDENTIAL)
         return None
 
     async def _requester(
-        self, scope: Scope, session: Caller | None, body: RequestBody
+        self, request: Request, session: Caller | None, body: RequestBody
     ) -> Requester:
-        tenant = await self._tenant(scope, session, body.tenant_id)
+        tenant = await self._tenant(request, session, body.tenant_id)
         if session is not None:
             validation.check_session(session, tenant, body)
         is_full = self._services.settings.gdpr_header_auth is GdprHeaderAuth.FULL
         return Requester(tenant, session, is_trusted=session is not None or is_full)
 
-    async def _tenant(self, scope: Scope, session: Caller | None, named: str) -> Tenant:
+    async def _tenant(self, request: Request, session: Caller | None, named: str) -> Tenant:
         """The body's `tenant_id` wins over the header; a session knows its own."""
-        addressed = request_context(scope).tenant
+        addressed = request.tenant
         if not named and addressed is not None:
             return addressed
         wanted = named or (session.tenant_id if session else None)
@@ -157,13 +157,14 @@ class _RequestEndpoints:
             raise BadRequest("Say which site: `tenant_id` or the x-tenant-id header names none.")
         return found
 
-    async def _check(self, scope: Scope, requester: Requester, body: RequestBody) -> None:
+    async def _check(self, request: Request, requester: Requester, body: RequestBody) -> None:
         if body.subject == validation.MEMBER:
             await self._services.requests.member(requester.tenant.id, body.member_id)
         # Only accepted requests count. A gateway that sets the header (`full`) has its own limits.
         if requester.session or not requester.is_trusted:
-            address = request_context(scope).address
-            await self._services.limit.admit(requester.tenant.id, requester.session, address)
+            await self._services.limit.admit(
+                requester.tenant.id, requester.session, request.address
+            )
 
 
 class _LinkEndpoints:
@@ -172,70 +173,73 @@ class _LinkEndpoints:
     def __init__(self, services: PrivacyServices) -> None:
         self._services = services
 
-    async def download(self, scope: Scope, _receive: Receive) -> Stream:
-        request_id, token = _link(scope)
-        request = await self._services.requests.export_by_link(request_id, token)
-        key = archive_key(request)
+    async def download(self, request: Request) -> Stream:
+        export = await self._services.requests.export_by_link(*_link(request))
+        key = archive_key(export)
         ending = key.rpartition(".")[2]
         return Stream(
             lambda send: serve_object(
-                scope,
+                request.scope,
                 send,
                 store=self._services.objects,
                 key=key,
-                filename=f"{request['subject']}-export-{request['created'][:10]}.{ending}",
+                filename=f"{export['subject']}-export-{export['created'][:10]}.{ending}",
                 content_type=f"application/{ending}",
                 download=True,
                 cache_control=CACHE_PRIVATELY,
             )
         )
 
-    async def cancel(self, scope: Scope, receive: Receive) -> Answer:
+    async def cancel(self, request: Request) -> Answer:
         requests = self._services.requests
         # A program's GET cancels, which is harmless; a browser gets the button.
-        if scope["method"] == "POST" or not wants_html(scope):
-            return await self._act(scope, receive, requests.cancel)
-        return await self._show(scope, requests.deletion_by_cancel_link, is_cancel=True)
+        if request.method == "POST" or not wants_html(request):
+            return await self._act(request, requests.cancel)
+        return await self._show(request, requests.deletion_by_cancel_link, is_cancel=True)
 
-    async def confirm(self, scope: Scope, receive: Receive) -> Answer:
+    async def confirm(self, request: Request) -> Answer:
         requests = self._services.requests
-        if scope["method"] == "POST":
-            return await self._act(scope, receive, requests.confirm)
-        return await self._show(scope, requests.deletion_by_confirm_link, is_cancel=False)
+        if request.method == "POST":
+            return await self._act(request, requests.confirm)
+        return await self._show(request, requests.deletion_by_confirm_link, is_cancel=False)
 
-    async def _act(self, scope: Scope, receive: Receive, act: Step) -> Answer:
-        if scope["method"] == "POST":
-            await read_small_form(scope, receive)
+    async def _act(self, request: Request, act: Step) -> Answer:
+        if request.method == "POST":
+            await request.body(SMALL_FORM_BYTES)
 
         async def answer() -> Answer:
-            request = await act(*_link(scope))
-            if wants_html(scope):
-                return page_answer(scope, await self._page(request, has_button=False))
-            return json_answer(200, _state(request), _NO_STORE)
+            deletion = await act(*_link(request))
+            if wants_html(request):
+                return page_answer(request, await self._page(deletion, has_button=False))
+            return json_answer(200, _state(deletion), _NO_STORE)
 
-        return await _or_error_page(scope, answer)
+        return await _or_error_page(request, answer)
 
-    async def _show(self, scope: Scope, find: Step, *, is_cancel: bool) -> Answer:
+    async def _show(self, request: Request, find: Step, *, is_cancel: bool) -> Answer:
         """A page with a button, or the state as JSON; changes nothing."""
 
         async def answer() -> Answer:
-            request = await find(*_link(scope))
-            is_waiting = not request["confirmed_at"]
-            if wants_html(scope):
+            deletion = await find(*_link(request))
+            is_waiting = not deletion["confirmed_at"]
+            if wants_html(request):
                 has_button = is_cancel or is_waiting
-                page = await self._page(request, has_button=has_button, is_cancel=is_cancel)
-                return page_answer(scope, page)
+                page = await self._page(deletion, has_button=has_button, is_cancel=is_cancel)
+                return page_answer(request, page)
             state = {"status": AWAITING_CONFIRMATION} if is_waiting else {}
-            return json_answer(200, _state(request) | state, _NO_STORE)
+            return json_answer(200, _state(deletion) | state, _NO_STORE)
 
-        return await _or_error_page(scope, answer)
+        return await _or_error_page(request, answer)
 
-    async def _page(self, request: Record, *, has_button: bool, is_cancel: bool = False) -> Page:
-        site = await self._services.requests.site(TenantId(request["tenant_id"]))
-        what = site.name if request["subject"] == validation.TENANT else f"your data at {site.name}"
-        title, text, button = _page_texts(request, what, has_button=has_button, is_cancel=is_cancel)
+    async def _page(self, deletion: Record, *, has_button: bool, is_cancel: bool = False) -> Page:
+        site = await self._services.requests.site(TenantId(deletion["tenant_id"]))
+        what = (
+            site.name if deletion["subject"] == validation.TENANT else f"your data at {site.name}"
+        )
+        title, text, button = _page_texts(
+            deletion, what, has_button=has_button, is_cancel=is_cancel
+        )
         return Page(
-            request["status"],
+            deletion["status"],
             title,
             (text,),
             button=button,
@@ -244,14 +248,14 @@ class _LinkEndpoints:
         )
 
 
-async def _or_error_page(scope: Scope, answer: Callable[[], Awaitable[Answer]]) -> Answer:
+async def _or_error_page(request: Request, answer: Callable[[], Awaitable[Answer]]) -> Answer:
     """A browser gets errors as a page."""
     try:
         return await answer()
     except MastheadError as error:
-        if not wants_html(scope):
+        if not wants_html(request):
             raise
-        return await pages.error_answer(scope, error)
+        return await pages.error_answer(request, error)
 
 
 def _page_texts(
@@ -271,16 +275,16 @@ def _page_texts(
     return "The deletion is confirmed", f"{text} The email has a link to cancel it.", ""
 
 
-async def _body(scope: Scope, receive: Receive) -> dict[str, object]:
-    raw = await read_small_form(scope, receive)
+async def _body(request: Request) -> dict[str, object]:
+    raw = await request.body(SMALL_FORM_BYTES)
     return decode_json_object(raw, max_values=SMALL_FORM_VALUES)
 
 
-def _link(scope: Scope) -> tuple[str, str]:
-    query = scope["query_string"]
+def _link(request: Request) -> tuple[str, str]:
+    query = request.query_string
     values = parse_qs(query.decode("latin-1")) if len(query) <= MAX_QUERY_BYTES else {}
     tokens = values.get("token", [])
-    return scope["path_params"]["id"], tokens[0] if len(tokens) == 1 else ""
+    return request.path_parameters["id"], tokens[0] if len(tokens) == 1 else ""
 
 
 def _state(request: Record) -> dict[str, object]:

@@ -11,14 +11,14 @@ import hmac
 import re
 from functools import lru_cache
 
-from starlette.types import Receive, Scope
-
 from masthead.config.keyring import KeyRing
 from masthead.errors import NotFound
 from masthead.site.accent import style_sheet
-from masthead.web.answers import Answer, Endpoint
+from masthead.web.answers import Answer
 from masthead.web.assets import IMMUTABLE, PREFIX
-from masthead.web.dispatch import Route
+from masthead.web.dispatch import Route, reading
+from masthead.web.policy import FOR_ALL
+from masthead.web.request import Request
 
 _NAME = re.compile(r"accent-([0-9a-f]{3}|[0-9a-f]{6})-([0-9a-f]{16})\.css", re.ASCII)
 _PURPOSE = "accent-styles"
@@ -37,28 +37,22 @@ class AccentStyles:
         return f"{PREFIX}site/accent-{digits}-{mark}.css"
 
     def routes(self) -> list[Route]:
-        return [Route(PREFIX + "site/{name}", _Endpoint(self._keyring))]
+        return [Route(PREFIX + "site/{name}", reading(self._answer, FOR_ALL))]
 
-
-class _Endpoint(Endpoint):
-    def __init__(self, keyring: KeyRing) -> None:
-        self._keyring = keyring
-
-    async def answer(self, scope: Scope, receive: Receive) -> Answer:
-        found = _NAME.fullmatch(scope["path_params"]["name"])
-        if found is None or scope["method"] not in ("GET", "HEAD"):
+    async def _answer(self, request: Request) -> Answer:
+        found = _NAME.fullmatch(request.path_parameters["name"])
+        if found is None:
             raise NotFound
         # With every root secret, so that pages in a cache outlive a rotation.
         marks = [_mark(key, found[1]) for key in self._keyring.derive_all(_PURPOSE)]
         if not any(hmac.compare_digest(mark, found[2]) for mark in marks):
             raise NotFound
-        body = _style_sheet(f"#{found[1]}") if scope["method"] == "GET" else b""
         headers = [
             (b"content-type", b"text/css; charset=utf-8"),
             (b"cache-control", IMMUTABLE),
             (b"x-content-type-options", b"nosniff"),
         ]
-        return Answer(200, body, headers)
+        return Answer(200, _style_sheet(f"#{found[1]}"), headers)
 
 
 @lru_cache(maxsize=1_024)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import sha256
 from urllib.parse import quote, urlencode
 
-from starlette.types import Receive, Scope
+from starlette.types import Scope
 
 from masthead.caller import Audience, guest
-from masthead.errors import MastheadError, NotFound
+from masthead.errors import MastheadError, NotFound, SiteSuspended
 from masthead.posts.collection import posts
 from masthead.posts.site import PUBLISHED_LIST
 from masthead.reader.cards import cards_of, listed_posts
@@ -34,13 +34,25 @@ from masthead.reader.request import (
 from masthead.reader.site import ANY_FORM_TOKEN, chrome_of, logo_size, site_of
 from masthead.reader.views import ErrorPage, Head, message_of
 from masthead.web import pages
-from masthead.web.answers import Answer, Endpoint, RawHeaders, header_list
+from masthead.web.answers import Answer, RawHeaders, header_list
 from masthead.web.assets import content_policy
 from masthead.web.cache import AnswerCache, CachedAnswer
+from masthead.web.dispatch import Action, Route, reading
 from masthead.web.errors import MethodNotAllowed, retry_after
 from masthead.web.etags import is_unchanged, site_mark
-from masthead.web.forms import check_same_origin, own_origin, read_form
-from masthead.web.request_context import request_context
+from masthead.web.forms import own_origin
+from masthead.web.policy import (
+    FORM_BYTES,
+    Body,
+    BodyKind,
+    Cache,
+    Limit,
+    Origin,
+    Policy,
+    WhileSuspended,
+    Who,
+)
+from masthead.web.request import Request
 
 # A shared cache in front may keep a guest's page for a moment, and show it while it asks again.
 _SHARED = b"public, max-age=0, s-maxage=5, stale-while-revalidate=60, stale-if-error=86400"
@@ -100,128 +112,167 @@ class SitePages:
         self.services = services
         self._cache = cache
 
-    def endpoint(
+    def page(
         self,
+        path: str,
         make: Make,
         *parameters: str,
         for_guests: bool = False,
         query: Sequence[str] = (),
-        personal: bool | Callable[[Scope], bool] = False,
-    ) -> _Endpoint:
+        personal: bool | Callable[[Request], bool] = False,
+        while_suspended: WhileSuspended = WhileSuspended.CLOSED,
+    ) -> Route:
         """`query`: the parameters that the response depends on; a page that is cached gets no
         others, and whatever else is in an address leads to the same page. `for_guests`: the
         response is that of a guest, also for a signed-in member. `personal`: it is for one reader,
         who may be the request's `member`, and is not cached. Some pages are personal for certain
         requests only."""
-        return _Endpoint(self, make, parameters, query, for_guests, personal)
+
+        async def answer(request: Request) -> Answer:
+            making = partial(_make, make, request, parameters)
+            if personal(request) if callable(personal) else personal:
+                return await self.personal_answer(request, making)
+            return await self.answer(request, making, query=query, for_guests=for_guests)
+
+        policy = Policy(
+            who=Who.ANYONE if for_guests else Who.VISITOR,
+            while_suspended=while_suspended,
+            cache=Cache.NOBODY if personal is True else Cache.VERSIONED,
+        )
+        return Route(path, reading(answer, policy))
 
     def form(
-        self, handle: Handle, *parameters: str, page: Make | None = None, is_open: bool = False
-    ) -> _Form:
+        self,
+        path: str,
+        handle: Handle,
+        *parameters: str,
+        page: Make | None = None,
+        is_open: bool = False,
+        limit: Limit = Limit.NONE,
+        while_suspended: WhileSuspended = WhileSuspended.CLOSED,
+    ) -> Route:
         """Answers a form that is sent to the address: `handle(request, form, *values)`.
 
         `page` makes the personal page for GET. `is_open`: also from a page that was opened before
         the reader signed in or out.
         """
-        shown = self.endpoint(page, *parameters, personal=True) if page else None
-        return _Form(self, handle, parameters, shown, is_open)
+
+        async def answer(request: Request) -> Answer:
+            async def making(site_request: SiteRequest) -> Result:
+                values = [request.path_parameters[name] for name in parameters]
+                return await handle(site_request, request.form, *values)
+
+            site_request, visit = await self._personal_request(request)
+            return await self._personal(
+                request, await _made(site_request, making), site_request, visit
+            )
+
+        policy = Policy(
+            who=Who.VISITOR,
+            while_suspended=while_suspended,
+            limit=limit,
+            origin=Origin.OWN if is_open else Origin.FORM,
+            body=Body(BodyKind.FORM, FORM_BYTES),
+        )
+        actions: dict[str, Action] = {}
+        if page:
+            shown = self.page(
+                path, page, *parameters, personal=True, while_suspended=while_suspended
+            )
+            actions.update(shown.actions)
+        actions["POST"] = Action(answer, policy)
+        return Route(path, actions, self._refused)
+
+    async def _refused(self, request: Request, error: MastheadError) -> Answer:
+        """A form that was not admitted, on a page that looks like the site."""
+        if request.tenant is None or isinstance(error, SiteSuspended | MethodNotAllowed):
+            raise error
+        site_request, visit = await self._personal_request(request)
+        page = _error_page(site_request, error)
+        return await self._personal(request, page, site_request, visit)
 
     async def answer(
         self,
-        scope: Scope,
+        request: Request,
         make: Making,
         *,
         query: Sequence[str] = (),
         for_guests: bool = False,
     ) -> Answer:
-        context = request_context(scope)
-        if context.tenant is None:
-            raise NotFound("There is no site at this address.")
-        _check_method(scope, "GET", "HEAD")
-        visit = Visit(guest(context.tenant.id))
-        if not for_guests:
-            visit = await visit_of(self.services, scope, context.tenant.id)
-        audience = visit.audience
-        read = read_query(scope["query_string"], query)
-        asked = urlencode(read).encode() if read else b""
-        key = (context.tenant.id, f"site{audience:d} {scope['path']}", asked)
-        cached = await self._cache.get(key)
-        if cached is not None:
-            return self._whole(scope, 200, cached, visit)
-        version = await self._cache.version(context.tenant.id)
-        request = await open_request(self.services, context.tenant, audience, scope, query=read)
-        result = await _result(request, make)
-        if isinstance(result, Moved):
-            return _moved_answer(result)
-        answer = await self._drawn(version, request, result)
-        if answer.tag:
-            # A post that is scheduled shows at its time, without a change of anything.
-            until = await request.records.next_position(
-                request.tenant_id, posts, (PUBLISHED_LIST, ""), request.now
-            )
-            self._cache.put(key, version, answer.body, answer.tag, answer.headers, until=until)
-        return self._whole(scope, result.status, answer, visit)
-
-    async def personal_answer(self, scope: Scope, make: Making) -> Answer:
-        """A page for one reader, or the answer to their form."""
-        request, visit = await self._personal_request(scope)
-        return await self._personal(scope, await _result(request, make), request, visit)
-
-    async def show(self, scope: Scope, make_page: pages.MakePage) -> Answer:
-        """A page of a link in an email, in the look of the site. A program that accepts only JSON
-        gets that, and where there is no site the page is a plain one."""
-        if request_context(scope).tenant is None or pages.wants_json(scope):
-            return pages.page_answer(scope, await make_page())
-
-        async def make(request: SiteRequest) -> Result:
-            page = await make_page()
-            head = Head(title=f"{page.title} · {site_of(request).name}", noindex=True)
-            return Drawn("message.html", head, message_of(page), page.status)
-
-        request, visit = await self._personal_request(scope)
-        return await self._personal(scope, await _made(request, make), request, visit)
-
-    async def form_answer(
-        self, scope: Scope, receive: Receive, handle: Handle, *, is_open: bool
-    ) -> Answer:
-        request, visit = await self._personal_request(scope)
-
-        async def make(request: SiteRequest) -> Result:
-            check_same_origin(scope)
-            form = await read_form(scope, receive)
-            if visit.is_signed_in and not is_open:
-                self.services.form_tokens.check(form, visit.caller.sign_in)
-            return await handle(request, form)
-
-        return await self._personal(scope, await _made(request, make), request, visit)
-
-    async def _personal_request(self, scope: Scope) -> tuple[SiteRequest, Visit]:
-        tenant = request_context(scope).tenant
+        tenant = request.tenant
         if tenant is None:
             raise NotFound("There is no site at this address.")
-        visit = await personal_visit(self.services, scope, tenant.id)
-        request = await open_request(
+        visit = Visit(guest(tenant.id))
+        if not for_guests:
+            visit = await visit_of(self.services, request, tenant.id)
+        audience = visit.audience
+        read = read_query(request.query_string, query)
+        asked = urlencode(read).encode() if read else b""
+        key = (tenant.id, f"site{audience:d} {request.path}", asked)
+        cached = await self._cache.get(key)
+        if cached is not None:
+            return self._whole(request, 200, cached, visit)
+        version = await self._cache.version(tenant.id)
+        site_request = await open_request(self.services, tenant, audience, request, query=read)
+        result = await _result(site_request, make)
+        if isinstance(result, Moved):
+            return _moved_answer(result)
+        answer = await self._drawn(version, site_request, result)
+        if answer.tag:
+            # A post that is scheduled shows at its time, without a change of anything.
+            until = await self.services.records.next_position(
+                tenant.id, posts, (PUBLISHED_LIST, ""), site_request.now
+            )
+            self._cache.put(key, version, answer.body, answer.tag, answer.headers, until=until)
+        return self._whole(request, result.status, answer, visit)
+
+    async def personal_answer(self, request: Request, make: Making) -> Answer:
+        """A page for one reader."""
+        site_request, visit = await self._personal_request(request)
+        result = await _result(site_request, make)
+        return await self._personal(request, result, site_request, visit)
+
+    async def show(self, request: Request, make_page: pages.MakePage) -> Answer:
+        """A page of a link in an email, in the look of the site. A program that accepts only JSON
+        gets that, and where there is no site the page is a plain one."""
+        if request.tenant is None or pages.wants_json(request):
+            return pages.page_answer(request, await make_page())
+
+        async def make(site_request: SiteRequest) -> Result:
+            page = await make_page()
+            head = Head(title=f"{page.title} · {site_of(site_request).name}", noindex=True)
+            return Drawn("message.html", head, message_of(page), page.status)
+
+        site_request, visit = await self._personal_request(request)
+        return await self._personal(request, await _made(site_request, make), site_request, visit)
+
+    async def _personal_request(self, request: Request) -> tuple[SiteRequest, Visit]:
+        tenant = request.tenant
+        if tenant is None:
+            raise NotFound("There is no site at this address.")
+        visit = await personal_visit(self.services, request, tenant.id)
+        site_request = await open_request(
             self.services,
             tenant,
             visit.audience,
-            scope,
+            request,
             visit,
-            posted=self.services.posted_comments.of(scope),
+            posted=self.services.posted_comments.of(request),
         )
-        return request, visit
+        return site_request, visit
 
     async def _personal(
-        self, scope: Scope, result: Result, request: SiteRequest, visit: Visit
+        self, request: Request, result: Result, site_request: SiteRequest, visit: Visit
     ) -> Answer:
         if isinstance(result, Moved):
             return _moved_answer(result)
-        answer = await self._drawn(0, request, result)
+        answer = await self._drawn(0, site_request, result)
         answer.tag = b""
-        return self._whole(scope, result.status, answer, visit, is_personal=True)
+        return self._whole(request, result.status, answer, visit, is_personal=True)
 
     def _whole(
         self,
-        scope: Scope,
+        request: Request,
         status: int,
         answer: CachedAnswer,
         visit: Visit,
@@ -234,8 +285,8 @@ class SitePages:
             body = body.replace(ANY_FORM_TOKEN.encode(), token)
             # A browser must not show a page with the token of an earlier sign-in again.
             tag = tag and b'%s-%s"' % (tag[:-1], sha256(token).hexdigest()[:12].encode())
-        headers = _headers(scope, answer, tag, visit, is_personal=is_personal)
-        if tag and is_unchanged(header_list(scope, b"if-none-match"), tag):
+        headers = _headers(request.scope, answer, tag, visit, is_personal=is_personal)
+        if tag and is_unchanged(header_list(request.scope, b"if-none-match"), tag):
             return Answer(304, headers=headers)
         # Also for HEAD, whose headers are those of GET: the server leaves the body out.
         return Answer(status, body, headers)
@@ -261,66 +312,10 @@ class SitePages:
         return CachedAnswer(version, body, tag if is_cached else b"", headers)
 
 
-class _Endpoint(Endpoint):
-    def __init__(
-        self,
-        pages: SitePages,
-        make: Make,
-        parameters: tuple[str, ...],
-        query: Sequence[str],
-        for_guests: bool,
-        personal: bool | Callable[[Scope], bool],
-    ) -> None:
-        self._pages = pages
-        self._make = make
-        self._parameters = parameters
-        self._query = query
-        self._for_guests = for_guests
-        self._personal = personal
-
-    async def answer(self, scope: Scope, receive: Receive) -> Answer:
-        values = [scope["path_params"][name] for name in self._parameters]
-
-        def make(request: SiteRequest) -> Awaitable[Result]:
-            return self._make(request, *values)
-
-        is_personal = self._personal(scope) if callable(self._personal) else self._personal
-        if is_personal:
-            _check_method(scope, "GET", "HEAD")
-            return await self._pages.personal_answer(scope, make)
-        return await self._pages.answer(scope, make, query=self._query, for_guests=self._for_guests)
-
-
-class _Form(Endpoint):
-    def __init__(
-        self,
-        pages: SitePages,
-        handle: Handle,
-        parameters: tuple[str, ...],
-        page: _Endpoint | None,
-        is_open: bool,
-    ) -> None:
-        self._pages = pages
-        self._handle = handle
-        self._parameters = parameters
-        self._page = page
-        self._is_open = is_open
-
-    async def answer(self, scope: Scope, receive: Receive) -> Answer:
-        if self._page and scope["method"] in ("GET", "HEAD"):
-            return await self._page.answer(scope, receive)
-        _check_method(scope, *(("GET", "HEAD", "POST") if self._page else ("POST",)))
-        values = [scope["path_params"][name] for name in self._parameters]
-
-        def handle(request: SiteRequest, form: Form) -> Awaitable[Drawn | Moved]:
-            return self._handle(request, form, *values)
-
-        return await self._pages.form_answer(scope, receive, handle, is_open=self._is_open)
-
-
-def _check_method(scope: Scope, *allowed: str) -> None:
-    if scope["method"] not in allowed:
-        raise MethodNotAllowed(allowed)
+def _make(
+    make: Make, request: Request, parameters: tuple[str, ...], site_request: SiteRequest
+) -> Awaitable[Result]:
+    return make(site_request, *(request.path_parameters[name] for name in parameters))
 
 
 def _moved_answer(moved: Moved) -> Answer:
@@ -341,11 +336,15 @@ async def _made(request: SiteRequest, make: Making) -> Result:
     except NotFound:
         return await _moved(request) or await _not_found(request)
     except MastheadError as error:
-        status, _, title = pages.described(error)
-        head = Head(title=f"{title} · {site_of(request).name}", noindex=True)
-        page = ErrorPage(status, title, str(error))
-        headers = tuple(retry_after(status, error))
-        return Drawn("error.html", head, page, status, headers=headers)
+        return _error_page(request, error)
+
+
+def _error_page(request: SiteRequest, error: MastheadError) -> Drawn:
+    status, _, title = pages.described(error)
+    head = Head(title=f"{title} · {site_of(request).name}", noindex=True)
+    page = ErrorPage(status, title, str(error))
+    headers = tuple(retry_after(status, error))
+    return Drawn("error.html", head, page, status, headers=headers)
 
 
 async def _moved(request: SiteRequest) -> Moved | None:

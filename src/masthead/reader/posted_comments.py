@@ -10,14 +10,12 @@ import hashlib
 import hmac
 from typing import Final
 
-from starlette.types import Scope
-
 from masthead import clock
 from masthead.comments.discussion import CHANGEABLE
 from masthead.config.keyring import KeyRing
 from masthead.ids import TenantId, is_id
 from masthead.web.cookies import own_cookie, set_own_cookie
-from masthead.web.request_context import request_context
+from masthead.web.request import Request
 
 COOKIE: Final = "posted_comments"
 MAX_COMMENTS: Final = 20
@@ -29,10 +27,10 @@ class PostedComments:
         self._keyring = keyring
         self._clock = now
 
-    def of(self, scope: Scope) -> frozenset[str]:
+    def of(self, request: Request) -> frozenset[str]:
         """Their ids; nothing where the cookie is missing, forged, another site's or too old."""
-        value = own_cookie(scope, COOKIE)
-        tenant_id = request_context(scope).tenant_id
+        value = own_cookie(request.scope, COOKIE)
+        tenant_id = request.tenant_id
         if not value or len(value) > _MAX_LENGTH or not value.isascii() or tenant_id is None:
             return frozenset()
         signed, _, signature = value.rpartition(".")

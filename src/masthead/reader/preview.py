@@ -12,7 +12,6 @@ from typing import Any
 from urllib.parse import quote
 
 import msgspec
-from starlette.types import Scope
 
 from masthead.caller import Audience
 from masthead.html.clean_texts import clean_or_plain
@@ -25,6 +24,7 @@ from masthead.reader.pages.texts import drawn_page, drawn_post
 from masthead.reader.request import ReaderServices, SiteRequest, open_request
 from masthead.reader.site import ANY_FORM_TOKEN, chrome_of
 from masthead.records.collection import Collection, Record
+from masthead.web.request import Request
 
 _DRAWN: Mapping[str, Callable[[SiteRequest, Record], Awaitable[Drawn]]] = {
     posts.name: drawn_post,
@@ -40,12 +40,18 @@ class Previews:
     services: ReaderServices
 
     async def page(
-        self, scope: Scope, tenant: Tenant, audience: Audience, texts: Collection, text: Record
+        self, sent: Request, tenant: Tenant, audience: Audience, texts: Collection, text: Record
     ) -> bytes:
         """`text` has all of the collection's fields: who may see it was checked before."""
         # Nothing of the admin's own address is for the page.
         path = _PREFIXES[texts.name] + quote(text["slug"])
-        visited = {**scope, "path": path, "query_string": b""}
+        visited = Request(
+            {**sent.scope, "path": path, "query_string": b""},
+            sent.receive,
+            tenant=tenant,
+            address=sent.address,
+            is_https=sent.is_https,
+        )
         request = await open_request(self.services, tenant, audience, visited)
         shown = {**text, "content_html": await clean_or_plain(text["content_html"])}
         drawn = await _DRAWN[texts.name](request, _on_the_site(texts, shown, request))

@@ -8,8 +8,6 @@ from functools import cached_property
 from urllib.parse import parse_qs
 from zoneinfo import ZoneInfo
 
-from starlette.types import Scope
-
 from masthead import clock
 from masthead.caller import Audience, Caller, Kind, guest, site
 from masthead.comments.discussion import Discussions
@@ -31,10 +29,9 @@ from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.site.collection import site_settings
 from masthead.storage.objects import ObjectStore
-from masthead.web.answers import header
 from masthead.web.callers import Callers
 from masthead.web.forms import FormTokens
-from masthead.web.request_context import request_context
+from masthead.web.request import Request
 
 MAX_QUERY_BYTES = 2_000
 MAX_QUERY_FIELDS = 50
@@ -132,13 +129,12 @@ async def open_request(
     services: ReaderServices,
     tenant: Tenant,
     audience: Audience,
-    scope: Scope,
+    request: Request,
     visit: Visit | None = None,
     posted: frozenset[str] = frozenset(),
     query: dict[str, str] | None = None,
 ) -> SiteRequest:
     """`visit` is given for forms and personal pages only, `query` for all others."""
-    context = request_context(scope)
     found = await services.records.find(tenants, {"id": tenant.id}, tenant_id=tenant.id)
     stored = await services.records.find(site_settings, {}, tenant_id=tenant.id)
     caller = site(tenant.id, audience)
@@ -147,24 +143,24 @@ async def open_request(
         services,
         tenant,
         caller,
-        context.address,
-        scope["path"],
-        scope["query_string"],
-        read_query(scope["query_string"]) if query is None else query,
+        request.address,
+        request.path,
+        request.query_string,
+        read_query(request.query_string) if query is None else query,
         stored[0] if stored else empty,
         found[0],
         visit.member if visit else None,
         visit.staff_id if visit else "",
         posted,
         visit.member_sign_in if visit else "",
-        Client(context.address, header(scope, b"user-agent") or ""),
-        context.is_https,
+        request.client,
+        request.is_https,
     )
 
 
-async def visit_of(services: ReaderServices, scope: Scope, tenant_id: TenantId) -> Visit:
+async def visit_of(services: ReaderServices, request: Request, tenant_id: TenantId) -> Visit:
     """What a paid member may read ends with the payment: the tier is read for every request."""
-    caller = await services.callers.of(scope)
+    caller = await services.callers.of(request)
     if caller.kind is Kind.GUEST or caller.tenant_id != tenant_id:
         return Visit(guest(tenant_id))
     if caller.kind is not Kind.MEMBER:
@@ -175,13 +171,13 @@ async def visit_of(services: ReaderServices, scope: Scope, tenant_id: TenantId) 
     return Visit(caller, audience_of_member(member), member, caller.sign_in)
 
 
-async def personal_visit(services: ReaderServices, scope: Scope, tenant_id: TenantId) -> Visit:
+async def personal_visit(services: ReaderServices, request: Request, tenant_id: TenantId) -> Visit:
     """The same, and the member that staff is signed in as, too."""
-    visit = await visit_of(services, scope, tenant_id)
+    visit = await visit_of(services, request, tenant_id)
     if visit.audience is not Audience.STAFF:
         return visit
     # A browser may be signed in as staff and as a member.
-    caller = await services.callers.of(scope, only_member=True)
+    caller = await services.callers.member_of(request)
     if caller.kind is not Kind.MEMBER or caller.tenant_id != tenant_id:
         return visit
     member = await _member(services, caller, tenant_id)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from starlette.types import Receive, Scope
-
 from masthead.errors import NotFound
 from masthead.pages.addresses import FACES
 from masthead.reader.cards import BEFORE
@@ -19,61 +17,64 @@ from masthead.reader.pages.texts import post, text_page
 from masthead.reader.pages.tiers import TIERS, billing, old_address, tiers, upgrade
 from masthead.reader.redirects import PLAIN_ADDRESSES
 from masthead.reader.request import SiteRequest
-from masthead.web.answers import Answer, Endpoint
-from masthead.web.dispatch import Route
-from masthead.web.errors import unknown_path
+from masthead.web.answers import Answer
+from masthead.web.dispatch import ANY_METHOD, Action, Route
+from masthead.web.errors import MethodNotAllowed, unknown_path
+from masthead.web.policy import Limit, Origin, Policy, WhileSuspended, Who
+from masthead.web.request import Request
 
 
 def reader_routes(pages: SitePages) -> list[Route]:
-    def has_posted(scope: Scope) -> bool:
-        return bool(pages.services.posted_comments.of(scope))
+    def has_posted(request: Request) -> bool:
+        return bool(pages.services.posted_comments.of(request))
 
     return [
-        Route("/", pages.endpoint(home, query=(BEFORE, *PLAIN_ADDRESSES))),
-        Route("/archive", pages.endpoint(archive, query=(BEFORE,))),
-        Route("/search", pages.endpoint(search, query=("q",))),
-        Route("/posts/{slug}", pages.endpoint(post, "slug", query=READ, personal=has_posted)),
-        Route("/posts/{slug}/comments", pages.form(post_comment, "slug")),
-        Route("/posts/{slug}/comments/{id}", pages.form(edit_comment, "slug", "id")),
-        Route("/posts/{slug}/comments/{id}/delete", pages.form(delete_comment, "slug", "id")),
-        Route("/tags/{slug}", pages.endpoint(tag, "slug", query=(BEFORE,))),
-        Route("/authors/{slug}", pages.endpoint(author, "slug", query=(BEFORE,))),
-        Route(TIERS, pages.endpoint(tiers)),
-        Route("/member/plans", pages.endpoint(old_address)),
-        Route("/member/upgrade", pages.form(upgrade)),
-        Route("/member/billing", pages.form(billing)),
-        Route("/feed.xml", pages.endpoint(rss, for_guests=True)),
-        Route("/atom.xml", pages.endpoint(atom, for_guests=True)),
-        Route("/feed.json", pages.endpoint(json_feed, for_guests=True)),
-        Route("/tags/{slug}/feed.xml", pages.endpoint(rss, "slug", for_guests=True)),
-        Route("/tags/{slug}/atom.xml", pages.endpoint(atom, "slug", for_guests=True)),
-        Route("/tags/{slug}/feed.json", pages.endpoint(json_feed, "slug", for_guests=True)),
-        Route("/oembed", pages.endpoint(oembed, query=EMBEDDING, for_guests=True)),
-        Route(
-            "/share/{slug}/{digest}.png",
-            pages.endpoint(share_picture, "slug", "digest", for_guests=True),
-        ),
-        Route("/robots.txt", pages.endpoint(robots, for_guests=True)),
-        Route("/sitemap.xml", pages.endpoint(sitemap_index, for_guests=True)),
-        Route("/sitemap/pages.xml", pages.endpoint(sitemap_pages, for_guests=True)),
-        Route("/sitemap/{month}.xml", pages.endpoint(sitemap_month, "month", for_guests=True)),
+        pages.page("/", home, query=(BEFORE, *PLAIN_ADDRESSES)),
+        pages.page("/archive", archive, query=(BEFORE,)),
+        pages.page("/search", search, query=("q",)),
+        pages.page("/posts/{slug}", post, "slug", query=READ, personal=has_posted),
+        pages.form("/posts/{slug}/comments", post_comment, "slug", limit=Limit.COMMENTS),
+        pages.form("/posts/{slug}/comments/{id}", edit_comment, "slug", "id"),
+        pages.form("/posts/{slug}/comments/{id}/delete", delete_comment, "slug", "id"),
+        pages.page("/tags/{slug}", tag, "slug", query=(BEFORE,)),
+        pages.page("/authors/{slug}", author, "slug", query=(BEFORE,)),
+        pages.page(TIERS, tiers),
+        pages.page("/member/plans", old_address),
+        pages.form("/member/upgrade", upgrade),
+        pages.form("/member/billing", billing, while_suspended=WhileSuspended.OPEN),
+        pages.page("/feed.xml", rss, for_guests=True),
+        pages.page("/atom.xml", atom, for_guests=True),
+        pages.page("/feed.json", json_feed, for_guests=True),
+        pages.page("/tags/{slug}/feed.xml", rss, "slug", for_guests=True),
+        pages.page("/tags/{slug}/atom.xml", atom, "slug", for_guests=True),
+        pages.page("/tags/{slug}/feed.json", json_feed, "slug", for_guests=True),
+        pages.page("/oembed", oembed, query=EMBEDDING, for_guests=True),
+        pages.page("/share/{slug}/{digest}.png", share_picture, "slug", "digest", for_guests=True),
+        pages.page("/robots.txt", robots, for_guests=True),
+        pages.page("/sitemap.xml", sitemap_index, for_guests=True),
+        pages.page("/sitemap/pages.xml", sitemap_pages, for_guests=True),
+        pages.page("/sitemap/{month}.xml", sitemap_month, "month", for_guests=True),
     ]
 
 
-class OtherAddresses(Endpoint):
+_ELSEWHERE = Policy(who=Who.VISITOR, origin=Origin.COOKIES)
+
+
+def other_addresses(pages: SitePages) -> Route:
     """What no route has: pages at `/<slug>`, old addresses, and the site's own "not found"."""
 
-    def __init__(self, pages: SitePages) -> None:
-        self._pages = pages
+    async def answer(request: Request) -> Answer:
+        slug = request.path[1:]
+        if slug.partition("/")[0] in FACES:
+            raise unknown_path(request, "There is no such address.")
+        if request.method not in ("GET", "HEAD"):
+            raise MethodNotAllowed(("GET", "HEAD"))
 
-    async def answer(self, scope: Scope, receive: Receive) -> Answer:
-        if scope["path"][1:].partition("/")[0] in FACES:
-            raise unknown_path(scope, "There is no such address.")
-        slug = scope["path"][1:]
-
-        async def make(request: SiteRequest) -> Result:
+        async def make(site_request: SiteRequest) -> Result:
             if not slug or "/" in slug:
                 raise NotFound("There is nothing at this address.")
-            return await text_page(request, slug)
+            return await text_page(site_request, slug)
 
-        return await self._pages.answer(scope, make)
+        return await pages.answer(request, make)
+
+    return Route("/{rest:path}", {ANY_METHOD: Action(answer, _ELSEWHERE)})

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from starlette.types import Receive, Scope
-
 from masthead.caller import Caller
 from masthead.config.settings import Settings
 from masthead.errors import NotFound
@@ -19,18 +17,16 @@ from masthead.password_reset.resets import PasswordResets
 from masthead.records.collection import Collection
 from masthead.records.engine import Records
 from masthead.storage.objects import ObjectStore
-from masthead.web.answers import header
 from masthead.web.bodies import (
+    SMALL_FORM_BYTES,
     SMALL_FORM_VALUES,
     decode_json_object,
     json_object,
-    read_body,
-    read_small_form,
 )
 from masthead.web.callers import Callers
-from masthead.web.request_context import RequestContext, request_context
+from masthead.web.policy import JSON_BYTES
+from masthead.web.request import Request
 
-MAX_JSON_BYTES = 8 * 1024 * 1024
 MAX_OWN_BYTES = 64 * 1024
 """Of a guest or a member, who can only change their own account."""
 
@@ -50,48 +46,40 @@ class RecordStoreServices:
 
 
 class Call:
-    __slots__ = ("caller", "context", "receive", "scope", "services")
+    __slots__ = ("caller", "request", "services")
 
-    def __init__(
-        self,
-        services: RecordStoreServices,
-        scope: Scope,
-        receive: Receive,
-        caller: Caller,
-    ) -> None:
+    def __init__(self, services: RecordStoreServices, request: Request, caller: Caller) -> None:
         self.services = services
-        self.scope = scope
-        self.receive = receive
+        self.request = request
         self.caller = caller
-        self.context: RequestContext = request_context(scope)
 
     @property
     def records(self) -> Records:
         return self.services.records
 
     def collection(self) -> Collection:
-        found = self.records.registry.find(self.scope["path_params"]["collection"])
+        found = self.records.registry.find(self.request.path_parameters["collection"])
         if found is None:
             raise NotFound("Missing collection context.")
         return found
 
     @property
     def record_id(self) -> str:
-        record_id: str = self.scope["path_params"]["id"]
+        record_id: str = self.request.path_parameters["id"]
         return record_id
 
     @property
     def is_multipart(self) -> bool:
-        return (header(self.scope, b"content-type") or "").lower().startswith("multipart/")
+        return (self.request.header(b"content-type") or "").lower().startswith("multipart/")
 
     @property
     def max_body(self) -> int:
-        return MAX_OWN_BYTES if self.caller.is_reader else MAX_JSON_BYTES
+        return MAX_OWN_BYTES if self.caller.is_reader else JSON_BYTES
 
     async def json(self) -> dict[str, Any]:
-        raw = await read_body(self.scope, self.receive, limit=self.max_body)
+        raw = await self.request.body(self.max_body)
         return await json_object(raw) if raw.strip() else {}
 
     async def small_json(self) -> dict[str, Any]:
-        raw = await read_small_form(self.scope, self.receive)
+        raw = await self.request.body(SMALL_FORM_BYTES)
         return decode_json_object(raw, max_values=SMALL_FORM_VALUES) if raw.strip() else {}

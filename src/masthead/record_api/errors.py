@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from starlette.types import Scope
-
 from masthead import errors
 from masthead.errors import MastheadError
 from masthead.web.answers import Answer, json_answer
-from masthead.web.errors import NO_STORE, InternalError, retry_after
+from masthead.web.errors import NO_STORE, InternalError, MethodNotAllowed, retry_after
+from masthead.web.request import Request
 
 # The first matching row counts. A query that exceeds the time limit is a client error.
 TABLE: tuple[tuple[type[MastheadError], int, str], ...] = (
@@ -19,6 +18,8 @@ TABLE: tuple[tuple[type[MastheadError], int, str], ...] = (
     (errors.Unauthenticated, 401, "unauthorized"),
     (errors.Forbidden, 403, "forbidden"),
     (errors.NotFound, 404, "not_found"),
+    # PocketBase has no 405.
+    (MethodNotAllowed, 404, "not_found"),
     (errors.BodyStalled, 408, "validation_invalid_data"),
     (errors.Conflict, 412, "conflict"),
     (errors.HeadTooLarge, 431, "validation_invalid_data"),
@@ -30,14 +31,18 @@ TABLE: tuple[tuple[type[MastheadError], int, str], ...] = (
 )
 
 
-async def error_answer(_scope: Scope, error: MastheadError) -> Answer:
+async def error_answer(_request: Request, error: MastheadError) -> Answer:
     status, code = next(
         ((status, code) for kind, status, code in TABLE if isinstance(error, kind)),
         (500, "internal_error"),
     )
     headers = [NO_STORE, *retry_after(status, error)]
-    body = {"status": status, "code": code, "message": str(error), "data": _data(error)}
+    body = {"status": status, "code": code, "message": _message(error), "data": _data(error)}
     return json_answer(status, body, headers)
+
+
+def _message(error: MastheadError) -> str:
+    return errors.NotFound.message if isinstance(error, MethodNotAllowed) else str(error)
 
 
 def _data(error: MastheadError) -> dict[str, Any]:

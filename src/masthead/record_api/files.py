@@ -8,4 +8,4 @@ from masthead.web.answers import Answer, Stream
 
 
 async def serve_file(call: Call) -> Answer | Stream:
-    return await file_answer(call.services, call.scope, call.collection())
+    return await file_answer(call.services, call.request, call.collection())

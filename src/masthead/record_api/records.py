@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -43,7 +42,7 @@ WRITTEN = frozenset({"posts", "pages"})
 
 async def list_records(call: Call) -> Answer | Stream:
     collection = call.collection()
-    wanted = parse_list_parameters(call.scope["query_string"], call.caller)
+    wanted = parse_list_parameters(call.request.query_string, call.caller)
     request = wanted.request
     names = with_tenant(call.caller, collection, request.names)
     if names is not request.names:
@@ -71,8 +70,8 @@ async def _limited_page(call: Call, collection: Collection, wanted: ListRequest)
     """Limits how many lists that are costly, large or empty one network of readers may request."""
     if not call.caller.is_reader:
         return await call.records.page(call.caller, collection, wanted)
-    limit, address = call.services.read_limit, call.context.address
-    if call.scope["query_string"]:
+    limit, address = call.services.read_limit, call.request.address
+    if call.request.query_string:
         # The plain list stays available to readers who share a network with an attacker.
         limit.check(address)
     try:
@@ -95,28 +94,26 @@ async def view_record(call: Call) -> Answer:
 async def create_record(call: Call) -> Answer:
     collection = call.collection()
     call.records.check_may_create(call.caller, collection)
-    parse_view_parameters(call.scope["query_string"])
-    async with AsyncExitStack() as stack:
-        takes_files = file_field(collection) is not None
-        given, uploads = await _read_body(call, collection, stack, takes_files=takes_files)
-        caller = await _in_requested_tenant(call, collection, given)
-        try:
-            record = await _create(call, caller, collection, given, uploads)
-        except Invalid as error:
-            raise Invalid(error.problems, "Failed to create record.") from None
+    parse_view_parameters(call.request.query_string)
+    takes_files = file_field(collection) is not None
+    given, uploads = await _read_body(call, collection, takes_files=takes_files)
+    caller = await _in_requested_tenant(call, collection, given)
+    try:
+        record = await _create(call, caller, collection, given, uploads)
+    except Invalid as error:
+        raise Invalid(error.problems, "Failed to create record.") from None
     return json_answer(200, await _answer_record(call, collection, caller, record))
 
 
 async def update_record(call: Call) -> Answer:
     collection = call.collection()
     call.records.check_may_update(call.caller, collection, call.record_id)
-    parse_view_parameters(call.scope["query_string"])
-    async with AsyncExitStack() as stack:
-        given, _ = await _read_body(call, collection, stack, takes_files=False)
-        try:
-            record = await _update(call, collection, given)
-        except Invalid as error:
-            raise Invalid(error.problems, "Failed to update record.") from None
+    parse_view_parameters(call.request.query_string)
+    given, _ = await _read_body(call, collection, takes_files=False)
+    try:
+        record = await _update(call, collection, given)
+    except Invalid as error:
+        raise Invalid(error.problems, "Failed to update record.") from None
     return json_answer(200, await _answer_record(call, collection, call.caller, record))
 
 
@@ -126,7 +123,7 @@ async def delete_record(call: Call) -> Answer:
 
 
 async def _view(call: Call, collection: Collection, caller: Caller, record_id: str) -> Record:
-    wanted = parse_view_parameters(call.scope["query_string"])
+    wanted = parse_view_parameters(call.request.query_string)
     record = await call.records.get(
         caller,
         collection,
@@ -143,7 +140,7 @@ async def _answer_record(
     call: Call, collection: Collection, caller: Caller, record: Record
 ) -> Record:
     """The written record as its caller may read it; only rules and expansions need a query."""
-    wanted = parse_view_parameters(call.scope["query_string"])
+    wanted = parse_view_parameters(call.request.query_string)
     if wanted.expand or not caller.is_admin:
         return await _view(call, collection, caller, record["id"])
     seen = call.records.as_seen_by(caller, collection, record)
@@ -204,7 +201,7 @@ async def _check_may_set_password(
     old = given.get("oldPassword")
     if not isinstance(old, str) or not old:
         raise Invalid({"oldPassword": REQUIRED})
-    accounts, address = call.services.accounts, call.context.address
+    accounts, address = call.services.accounts, call.request.address
     if not await accounts.verify_password(collection, caller, old, address):
         wrong = Problem(
             "validation_invalid_old_password", "Must be the password that the account has now."
@@ -228,7 +225,7 @@ async def _update_own(
 
 
 async def _read_body(
-    call: Call, collection: Collection, stack: AsyncExitStack, *, takes_files: bool
+    call: Call, collection: Collection, *, takes_files: bool
 ) -> tuple[dict[str, Any], list[Upload]]:
     if not call.is_multipart:
         return _with_modifiers(collection, await call.json()), []
@@ -243,8 +240,9 @@ async def _read_body(
         )
     else:
         no_files = "Records of this collection hold no files. Send values only."
-    reading = read_form(call.scope, call.receive, limit=limit, no_files=no_files)
-    form = await stack.enter_async_context(reading)
+    request = call.request
+    reading = read_form(request.scope, request.receive, limit=limit, no_files=no_files)
+    form = await request.resources.enter_async_context(reading)
     return _with_modifiers(collection, form_to_object(form)), form.files
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from starlette.types import Receive, Scope
-
-from masthead.errors import NotFound
 from masthead.record_api import files, records, sign_in
 from masthead.record_api.call import Call, RecordStoreServices
-from masthead.web.answers import Answer, Endpoint, Stream
-from masthead.web.dispatch import Route
+from masthead.web.answers import Answer, Stream
+from masthead.web.dispatch import Action, Route
+from masthead.web.policy import Limit, Origin, Policy, WhileSuspended, Who
+from masthead.web.request import Request
 
 Handler = Callable[[Call], Awaitable[Answer | Stream]]
 
@@ -49,39 +48,37 @@ def routes(services: RecordStoreServices) -> list[Route]:
 
 
 def _route(services: RecordStoreServices, path: str, **handlers: Handler) -> Route:
-    return Route(path, _Endpoint(services, handlers))
+    return _mounted(services, path, WhileSuspended.OPERATORS, handlers)
 
 
 def _account(services: RecordStoreServices, path: str, **handlers: Handler) -> Route:
     """Signing in: also at a suspended site, whose people may ask for their data."""
-    endpoint = _Endpoint(services, handlers, while_suspended=True)
-    return Route(path, endpoint)
+    return _mounted(services, path, WhileSuspended.OPEN, handlers, limit=Limit.SIGN_INS)
 
 
-class _Endpoint(Endpoint):
-    """A path of the record store with its methods."""
+def _mounted(
+    services: RecordStoreServices,
+    path: str,
+    while_suspended: WhileSuspended,
+    handlers: dict[str, Handler],
+    limit: Limit = Limit.COSTLY_READS,
+) -> Route:
+    policy = Policy(
+        who=Who.VISITOR, while_suspended=while_suspended, origin=Origin.COOKIES, limit=limit
+    )
 
-    def __init__(
-        self,
-        services: RecordStoreServices,
-        handlers: dict[str, Handler],
-        *,
-        while_suspended: bool = False,
-    ) -> None:
-        self._services = services
-        self._while_suspended = while_suspended
-        self._handlers = handlers
-        self._allowed = ", ".join((*handlers, "OPTIONS")).encode()
+    def action(handler: Handler) -> Action:
+        async def answer(request: Request) -> Answer | Stream:
+            caller = await services.callers.of(request)
+            return await handler(Call(services, request, caller))
 
-    async def answer(self, scope: Scope, receive: Receive) -> Answer | Stream:
-        handler = self._handlers.get(scope["method"])
-        if handler is None:
-            if scope["method"] == "OPTIONS":
-                return Answer(204, headers=[(b"allow", self._allowed)])
-            # PocketBase has no 405.
-            raise NotFound
-        callers = self._services.callers
-        caller = await callers.of(scope)
-        if not self._while_suspended:
-            await callers.refuse_if_suspended(scope, caller)
-        return await handler(Call(self._services, scope, receive, caller))
+        return Action(answer, policy)
+
+    async def options(_: Request) -> Answer:
+        return Answer(204, headers=[(b"allow", ", ".join((*handlers, "OPTIONS")).encode())])
+
+    actions = {method: action(handler) for method, handler in handlers.items()}
+    return Route(path, {**actions, "OPTIONS": Action(options, _FOR_ANYONE)})
+
+
+_FOR_ANYONE = Policy(who=Who.ANYONE, while_suspended=WhileSuspended.OPEN)

@@ -16,7 +16,7 @@ from masthead.record_api.parameters import parse_view_parameters
 from masthead.record_api.rendering import apply_projection, render_record
 from masthead.records.collection import Collection
 from masthead.records.fields.base import REQUIRED, FieldError
-from masthead.web.answers import Answer, header, json_answer
+from masthead.web.answers import Answer, json_answer
 from masthead.web.callers import is_own_request
 
 INVALID = "An error occurred while validating the submitted data."
@@ -61,7 +61,7 @@ async def request_password_reset(call: Call) -> Answer:
     if not email:
         raise Invalid({"email": REQUIRED}, INVALID)
     await call.services.resets.request(
-        collection, call.context.tenant_id, email, call.context.address
+        collection, call.request.tenant_id, email, call.request.address
     )
     return Answer(204)
 
@@ -73,7 +73,7 @@ async def confirm_password_reset(call: Call) -> Answer:
     if not isinstance(token, str) or not token:
         raise Invalid({"token": REQUIRED}, INVALID)
     await call.services.resets.confirm(
-        collection, call.context.tenant_id, token, given, call.context.address
+        collection, call.request.tenant_id, token, given, call.request.address
     )
     return Answer(204)
 
@@ -98,17 +98,17 @@ async def _sign_in(call: Call, collection: Collection, *, with_admin: bool) -> A
         raise Invalid(blank, INVALID)
     signed_in = await call.services.accounts.sign_in(
         collection,
-        call.context.tenant_id,
+        call.request.tenant_id,
         identity,
         password,
-        call.context.address,
+        call.request.address,
         _user_agent(call),
     )
     return await _answer(call, collection, signed_in, with_admin=with_admin)
 
 
 async def _refresh(call: Call, collection: Collection, *, with_admin: bool) -> Answer:
-    client = Client(call.context.address, _user_agent(call))
+    client = Client(call.request.address, _user_agent(call))
     signed_in = await call.services.accounts.refresh(collection, call.caller, client)
     if signed_in is None:
         raise Unauthenticated
@@ -118,7 +118,7 @@ async def _refresh(call: Call, collection: Collection, *, with_admin: bool) -> A
 async def _answer(
     call: Call, collection: Collection, signed_in: SignedIn, *, with_admin: bool
 ) -> Answer:
-    wanted = parse_view_parameters(call.scope["query_string"])
+    wanted = parse_view_parameters(call.request.query_string)
     caller = signed_in.caller
     if caller.tenant_id is None:
         # An operator's account belongs to the platform; a tenant may have the same id.
@@ -131,13 +131,13 @@ async def _answer(
     if wanted.projection:
         (body,) = await apply_projection([body], wanted.projection)
     headers = [(b"cache-control", b"no-store")]
-    if is_own_request(call.scope):
+    if is_own_request(call.request.scope):
         headers.append((b"set-cookie", _cookie(call, collection, signed_in).encode()))
     return json_answer(200, body, headers)
 
 
 def _user_agent(call: Call) -> str:
-    return header(call.scope, b"user-agent") or ""
+    return call.request.header(b"user-agent") or ""
 
 
 def _cookie(call: Call, collection: Collection, signed_in: SignedIn) -> str:
@@ -145,7 +145,7 @@ def _cookie(call: Call, collection: Collection, signed_in: SignedIn) -> str:
         ADMIN_COOKIE if collection is superusers else MEMBER_COOKIE,
         signed_in.token,
         lifetime=session_lifetime(collection),
-        secure=call.context.is_https,
+        secure=call.request.is_https,
     )
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
-from starlette.types import Receive, Scope, Send
+from starlette.types import Scope, Send
 
 RawHeaders = list[tuple[bytes, bytes]]
 
@@ -30,13 +29,6 @@ class Stream:
     """A response that is sent piece by piece."""
 
     send: Callable[[Send], Awaitable[None]]
-
-
-class Endpoint(ABC):
-    """Answers the requests of a route, with every method."""
-
-    @abstractmethod
-    async def answer(self, scope: Scope, receive: Receive) -> Answer | Stream: ...
 
 
 def json_answer(status: int, value: Any, headers: Iterable[tuple[bytes, bytes]] = ()) -> Answer:

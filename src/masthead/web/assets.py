@@ -14,16 +14,17 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
 
 import structlog
-from starlette.types import Receive, Scope
 
 from masthead.errors import NotFound
-from masthead.web.answers import Answer, Endpoint, RawHeaders, header_list
+from masthead.web.answers import Answer, RawHeaders, header_list
 from masthead.web.compression import MAX_INLINE_BYTES, MIN_BYTES, chosen_encoding
-from masthead.web.dispatch import Route
+from masthead.web.dispatch import Route, reading
+from masthead.web.policy import FOR_ALL
+from masthead.web.request import Request
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -132,7 +133,7 @@ class Assets:
 def assets_routes(*groups: Assets) -> list[Route]:
     """Answers every address below `/assets/`. A route for one of them comes before this one."""
     files = {url: file for group in groups for url, file in group.files.items()}
-    return [Route(PREFIX + "{path:path}", _Endpoint(files))]
+    return [Route(PREFIX + "{path:path}", reading(partial(_serve, files), FOR_ALL))]
 
 
 def content_policy(origin: str, *, frame_ancestors: str = "'none'") -> str:
@@ -149,19 +150,15 @@ def content_policy(origin: str, *, frame_ancestors: str = "'none'") -> str:
     )
 
 
-class _Endpoint(Endpoint):
-    def __init__(self, files: Mapping[str, _File]) -> None:
-        self._files = files
-
-    async def answer(self, scope: Scope, receive: Receive) -> Answer:
-        file = self._files.get(scope["path"])
-        if file is None or scope["method"] not in ("GET", "HEAD"):
-            raise NotFound
-        accepted = (header_list(scope, b"accept-encoding") or "").encode("latin-1")
-        encoding = chosen_encoding(accepted) if file.is_compressed else None
-        body = await file.body(encoding)
-        # Also for HEAD, whose headers are those of GET: the server leaves the body out.
-        return Answer(200, body, _headers(file, encoding))
+async def _serve(files: Mapping[str, _File], request: Request) -> Answer:
+    file = files.get(request.path)
+    if file is None:
+        raise NotFound
+    accepted = (header_list(request.scope, b"accept-encoding") or "").encode("latin-1")
+    encoding = chosen_encoding(accepted) if file.is_compressed else None
+    body = await file.body(encoding)
+    # Also for HEAD, whose headers are those of GET: the server leaves the body out.
+    return Answer(200, body, _headers(file, encoding))
 
 
 def _headers(file: _File, encoding: str | None) -> RawHeaders:

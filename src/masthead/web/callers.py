@@ -3,65 +3,57 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from starlette.types import Scope
 
 from masthead.caller import Caller, Kind, guest, in_tenant
-from masthead.errors import SiteSuspended
 from masthead.identity.accounts import Accounts
-from masthead.identity.directory import TenantDirectory
 from masthead.identity.hosts import parse_host
 from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE, token_in_cookie
 from masthead.identity.tenants import superusers
-from masthead.web.answers import header
+from masthead.web.answers import header, header_lines
 from masthead.web.cookies import cookies_of
-from masthead.web.request_context import request_context
+from masthead.web.policy import SAFE_METHODS
+from masthead.web.request import Request
 
-_COOKIES = ((ADMIN_COOKIE, True), (MEMBER_COOKIE, False))
-_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+_Cookies: TypeAlias = tuple[tuple[str, bool], ...]
+_COOKIES: _Cookies = ((ADMIN_COOKIE, True), (MEMBER_COOKIE, False))
 
 
 class Callers:
-    def __init__(self, accounts: Accounts, directory: TenantDirectory) -> None:
+    def __init__(self, accounts: Accounts) -> None:
         self._accounts = accounts
-        self._directory = directory
 
-    async def of(self, scope: Scope, *, only_member: bool = False) -> Caller:
+    async def of(self, request: Request) -> Caller:
         """The caller by token or cookie, on the tenant that the host names.
 
         As in PocketBase, an invalid token is ignored, and so is one of another tenant than the
-        host's. A browser may hold both cookies: `only_member` asks who is signed in as a member.
+        host's.
         """
-        context = request_context(scope)
-        for name, _ in scope["headers"]:
-            if name in (b"authorization", b"cookie"):
-                break
-        else:
-            return guest(context.tenant_id)
-        caller = await self._by_header(scope)
-        if caller is None or (only_member and caller.kind is not Kind.MEMBER):
-            caller = await self._by_cookie(scope, _COOKIES[1:] if only_member else _COOKIES)
-        if caller is None:
-            return guest(context.tenant_id)
-        if caller.kind is not Kind.MEMBER:
-            caller = replace(caller, address=context.address)
-        if caller.kind is Kind.OPERATOR:
-            return in_tenant(caller, context.tenant.id) if context.tenant else caller
-        if context.tenant_id not in (None, caller.tenant_id):
-            return guest(context.tenant_id)
-        return caller
+        if request.caller is None:
+            caller = await self._signed_in(request.scope, _COOKIES)
+            request.caller = _at(request, caller)
+        return request.caller
 
-    async def refuse_if_suspended(self, scope: Scope, caller: Caller) -> None:
-        """At the address of a suspended site, and for its members and staff on the service's own
-        host. Operators work in it as before."""
-        if caller.kind is Kind.OPERATOR:
-            return
-        tenant = request_context(scope).tenant
-        if tenant is None and caller.tenant_id:
-            tenant = await self._directory.by_id(caller.tenant_id)
-        if tenant is not None and tenant.is_suspended:
-            raise SiteSuspended
+    async def member_of(self, request: Request) -> Caller:
+        """Who is signed in as a member: a browser may hold both cookies."""
+        caller = await self._by_header(request.scope)
+        if caller is None or caller.kind is not Kind.MEMBER:
+            caller = await self._by_cookie(request.scope, _COOKIES[1:])
+        return _at(request, caller)
+
+    async def anywhere(self, request: Request) -> Caller:
+        """Who is signed in, at whichever site."""
+        caller = await self._signed_in(request.scope, _COOKIES)
+        return guest() if caller is None else _from(request, caller)
+
+    async def _signed_in(self, scope: Scope, cookies: _Cookies) -> Caller | None:
+        lines = header_lines(scope)
+        if b"authorization" not in lines and b"cookie" not in lines:
+            return None
+        return await self._by_header(scope) or await self._by_cookie(scope, cookies)
 
     async def _by_header(self, scope: Scope) -> Caller | None:
         value = header(scope, b"authorization")
@@ -74,7 +66,7 @@ class Callers:
             return None
         return await self._accounts.caller_of(token.strip())
 
-    async def _by_cookie(self, scope: Scope, names: tuple[tuple[str, bool], ...]) -> Caller | None:
+    async def _by_cookie(self, scope: Scope, names: _Cookies) -> Caller | None:
         cookies = cookies_of(scope)
         if not any(name in cookies for name, _ in names) or not is_own_request(scope):
             return None
@@ -87,10 +79,26 @@ class Callers:
         return None
 
 
+def _at(request: Request, caller: Caller | None) -> Caller:
+    """The caller at the addressed site; a guest where the account is another's."""
+    if caller is None:
+        return guest(request.tenant_id)
+    caller = _from(request, caller)
+    if caller.kind is Kind.OPERATOR:
+        return in_tenant(caller, request.tenant.id) if request.tenant else caller
+    if request.tenant_id not in (None, caller.tenant_id):
+        return guest(request.tenant_id)
+    return caller
+
+
+def _from(request: Request, caller: Caller) -> Caller:
+    return caller if caller.kind is Kind.MEMBER else replace(caller, address=request.address)
+
+
 def is_own_request(scope: Scope) -> bool:
     """Tenants share a parent domain, so a browser also sends cookies with forms of sibling sites.
     Requests that change something or sign in must come from the same origin."""
-    if scope["method"] in _SAFE_METHODS:
+    if scope["method"] in SAFE_METHODS:
         return True
     fetch_site = header(scope, b"sec-fetch-site")
     if fetch_site is not None:

@@ -10,7 +10,7 @@ from starlette.types import Scope
 
 from masthead.errors import HeadTooLarge
 from masthead.web.answers import header_lines
-from masthead.web.request_context import request_context
+from masthead.web.request import request_of
 
 MAX_BYTES = 16 * 1024
 """Of all cookies of a request. A browser sends up to 4 KB for each."""
@@ -42,7 +42,7 @@ def cookies_of(scope: Scope) -> dict[str, str]:
 
 def own_cookie(scope: Scope, name: str) -> str:
     """The value of a cookie that `set_own_cookie` has set; empty if it is missing."""
-    return cookies_of(scope).get(_own_name(name, is_https=request_context(scope).is_https), "")
+    return cookies_of(scope).get(_own_name(name, is_https=request_of(scope).is_https), "")
 
 
 def set_own_cookie(name: str, value: str, *, path: str, seconds: int, is_https: bool) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from starlette.types import Scope
 
 from masthead.web.answers import Answer, RawHeaders, header
-from masthead.web.request_context import RequestContext
+from masthead.web.request import Request
 from masthead.web.v1.routes import PREFIX as V1
 
 METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE"
@@ -44,20 +44,20 @@ _EXPOSED = (b"access-control-expose-headers", ", ".join(EXPOSED_HEADERS).encode(
 _VARY = (b"vary", b"Origin")
 
 
-def allow_origin(scope: Scope, context: RequestContext) -> Answer | None:
+def allow_origin(request: Request) -> Answer | None:
     """Adds the headers of the response, or returns the answer to a preflight."""
-    listed = context.tenant.cors_origins if context.tenant else ()
-    if not listed or not scope["path"].startswith(PREFIXES):
+    listed = request.tenant.cors_origins if request.tenant else ()
+    if not listed or not request.path.startswith(PREFIXES):
         return None
     if ANY not in listed:
-        context.added.append(_VARY)
-    allowed = allowed_origin(header(scope, b"origin"), listed)
+        request.added.append(_VARY)
+    allowed = allowed_origin(request.header(b"origin"), listed)
     if allowed is None:
         return None
-    context.added.append((b"access-control-allow-origin", allowed.encode("latin-1")))
-    if _is_preflight(scope):
+    request.added.append((b"access-control-allow-origin", allowed.encode("latin-1")))
+    if _is_preflight(request.scope):
         return Answer(204, headers=_PREFLIGHT)
-    context.added.append(_EXPOSED)
+    request.added.append(_EXPOSED)
     return None
 
 

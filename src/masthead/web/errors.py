@@ -6,15 +6,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import TypeAlias
 
-from starlette.types import Scope
-
 from masthead.errors import MastheadError, NotFound, RateLimited
-from masthead.web.answers import Answer, RawHeaders
+from masthead.web.answers import Answer, RawHeaders, Stream
+from masthead.web.request import Request
 
 NO_STORE = (b"cache-control", b"no-store")
 """Of errors: a 404 may be stored for a while by a cache that is told nothing."""
 
-ErrorResponder: TypeAlias = Callable[[Scope, MastheadError], Awaitable[Answer]]
+ErrorResponder: TypeAlias = Callable[[Request, MastheadError], Awaitable[Answer | Stream]]
 
 
 class InternalError(MastheadError):
@@ -45,9 +44,9 @@ def retry_after(status: int, error: MastheadError | None = None) -> RawHeaders:
     return [(b"retry-after", str(seconds).encode())] if seconds else []
 
 
-def unknown_path(scope: Scope, sentence: str) -> NotFound:
+def unknown_path(request: Request, sentence: str) -> NotFound:
     """The error for a path without a route, with a hint if it ends in a slash."""
-    if scope["path"].endswith("/"):
+    if request.path.endswith("/"):
         return NotFound("There is no such address. Leave out the slash at its end.")
     return NotFound(sentence)
 
@@ -59,7 +58,7 @@ class ErrorResponders:
         self._fallback = fallback
         self._by_prefix = sorted(by_prefix.items(), key=lambda entry: -len(entry[0]))
 
-    def answer(self, scope: Scope, error: MastheadError) -> Awaitable[Answer]:
-        path = f"{scope['path']}/"
+    def answer(self, request: Request, error: MastheadError) -> Awaitable[Answer | Stream]:
+        path = f"{request.path}/"
         answers = (answer for prefix, answer in self._by_prefix if path.startswith(f"{prefix}/"))
-        return next(answers, self._fallback)(scope, error)
+        return next(answers, self._fallback)(request, error)

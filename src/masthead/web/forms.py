@@ -17,12 +17,15 @@ from masthead.config.keyring import KeyRing
 from masthead.errors import BadRequest, Forbidden
 from masthead.web.answers import header
 from masthead.web.bodies import decoded_beside, read_body
-from masthead.web.request_context import request_context
+from masthead.web.policy import FORM_BYTES
+from masthead.web.request import request_of
 
-MAX_BYTES = 64 * 1024
+MAX_BYTES = FORM_BYTES
 MAX_FIELDS = 200
 CONTENT_TYPE = "application/x-www-form-urlencoded"
 FORM_TOKEN = "form_token"  # noqa: S105  (the name of a field)
+TOKEN_HEADER = b"x-form-token"
+"""Of a call by a page's script."""
 
 ANOTHER_ORIGIN = (
     "The form was not sent from a page of this site. Open the page again and send the form there."
@@ -89,7 +92,7 @@ def check_same_origin(scope: Scope) -> None:
 
 def own_origin(scope: Scope) -> str:
     """Of the request, which may have come by the site's own domain or by its subdomain."""
-    scheme = "https" if request_context(scope).is_https else "http"
+    scheme = "https" if request_of(scope).is_https else "http"
     return f"{scheme}://{header(scope, b'host')}"
 
 

@@ -1,7 +1,7 @@
 """Every request comes in here and every response leaves here.
 
-A request takes the steps of `_answer` in their order, then the endpoint of its path answers. What
-an endpoint raises is answered in the format of the path, and each response has a line in the log.
+A request takes the steps of `_answer` in their order; then its route's checks, and its handler. A
+refusal is answered in the format of the route, and each response has a line in the log.
 """
 
 from __future__ import annotations
@@ -19,18 +19,17 @@ from masthead.config.settings import Settings
 from masthead.errors import BadRequest, DiskFull, MastheadError
 from masthead.storage.disk import DiskState, is_disk_full
 from masthead.web.addressed_site import HEALTH, AddressedSite
-from masthead.web.answers import Answer, header_lines
+from masthead.web.answers import Answer, Stream, header_lines
 from masthead.web.bodies import ClientDisconnected
+from masthead.web.checks import Checks
 from masthead.web.cors import allow_origin
-from masthead.web.dispatch import Dispatch
+from masthead.web.dispatch import ANY_METHOD, Dispatch, LazyRoute, Route
 from masthead.web.error_log import ErrorLog
-from masthead.web.errors import ErrorResponders, InternalError
-from masthead.web.lazy_face import LazyFace
+from masthead.web.errors import ErrorResponders, InternalError, MethodNotAllowed
 from masthead.web.one_address import HSTS, OneAddress
 from masthead.web.proxies import client_address, is_https
-from masthead.web.request_context import RequestContext
+from masthead.web.request import Request
 from masthead.web.sending import NO_ANSWER, Sending
-from masthead.web.suspension import OpenWhileSuspended
 
 log = structlog.get_logger()
 
@@ -38,10 +37,10 @@ log = structlog.get_logger()
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontDoor:
     routes: Dispatch
+    checks: Checks
     settings: Settings
     site: AddressedSite
     one_address: OneAddress
-    open_while_suspended: OpenWhileSuspended
     error_responders: ErrorResponders
     error_log: ErrorLog
     disk: DiskState
@@ -53,70 +52,80 @@ class FrontDoor:
         bound = bind_contextvars(request_id=request_id)
         sending = Sending(scope, send)
         sending.added.append((b"x-request-id", request_id.encode()))
+        request = Request(scope, receive, request_id=request_id, added=sending.added)
         try:
-            await self._answer(scope, receive, sending, request_id)
+            await send_answer(sending, await self._answer(request))
         except ClientDisconnected:
             return
         except MastheadError as error:
             # The status has been sent already: the connection can only be closed.
             if sending.status != NO_ANSWER:
                 raise
-            await sending.answer(await self.error_responders.answer(scope, error))
+            await send_answer(sending, await self.error_responders.answer(request, error))
         # One of the service's three edges: no request may stop the service.
         except Exception as error:
-            await self._fail(scope, sending, request_id, error)
+            await self._fail(request, sending, error)
         finally:
             if scope["path"] != HEALTH:
-                _log_answer(scope, request_id, sending.status, perf_counter() - began)
+                _log_answer(request, sending.status, perf_counter() - began)
             reset_contextvars(**bound)
 
-    async def _answer(
-        self, scope: Scope, receive: Receive, sending: Sending, request_id: str
-    ) -> None:
+    async def _answer(self, request: Request) -> Answer | Stream:
+        scope, trusted = request.scope, self.settings.trusted_proxies
         _check_framing(scope)
-        trusted = self.settings.trusted_proxies
-        scope["masthead.request"] = context = RequestContext(
-            request_id,
-            await self.site.of(scope),
-            client_address(scope, trusted),
-            is_https(scope, trusted),
-            sending.added,
-        )
-        if self.one_address.promises_https(scope, context):
-            sending.added.append(HSTS)
-        moved = self.one_address.redirect(scope, context)
+        request.tenant = await self.site.of(scope)
+        request.address = client_address(scope, trusted)
+        request.is_https = is_https(scope, trusted)
+        if self.one_address.promises_https(request):
+            request.added.append(HSTS)
+        moved = self.one_address.redirect(request)
         if moved is not None:
-            await sending.answer(Answer(301, headers=moved))
-            return
-        preflight = allow_origin(scope, context)
+            return Answer(301, headers=moved)
+        preflight = allow_origin(request)
         if preflight is not None:
-            await sending.answer(preflight)
-            return
-        self.open_while_suspended.check(scope["path"], context.tenant)
-        await respond(self.routes, scope, receive, sending)
+            return preflight
+        return await respond(self.routes, self.checks, request)
 
-    async def _fail(
-        self, scope: Scope, sending: Sending, request_id: str, error: Exception
-    ) -> None:
+    async def _fail(self, request: Request, sending: Sending, error: Exception) -> None:
         if is_disk_full(error) and sending.status == NO_ANSWER:
             # Of a temporary file of an upload, for example.
             self.disk.note_full(error)
-            await sending.answer(await self.error_responders.answer(scope, DiskFull()))
+            await send_answer(sending, await self.error_responders.answer(request, DiskFull()))
             return
-        log.exception("request.failed", path=scope["path"])
-        context: RequestContext | None = scope.get("masthead.request")
-        tenant_id = context.tenant_id if context else None
-        self.error_log.record(error, request_id, tenant_id or "", scope["method"], scope["path"])
+        log.exception("request.failed", path=request.path)
+        tenant_id = request.tenant_id or ""
+        self.error_log.record(error, request.id, tenant_id, request.method, request.path)
         if sending.status != NO_ANSWER:
             raise InternalError from None
-        await sending.answer(await self.error_responders.answer(scope, InternalError()))
+        await send_answer(sending, await self.error_responders.answer(request, InternalError()))
 
 
-async def respond(routes: Dispatch, scope: Scope, receive: Receive, sending: Sending) -> None:
-    endpoint = routes.find(scope)
-    while isinstance(endpoint, LazyFace):
-        endpoint = (await endpoint.load()).routes.find(scope)
-    answer = await endpoint.answer(scope, receive)
+async def respond(routes: Dispatch, checks: Checks, request: Request) -> Answer | Stream:
+    """By the route of the path: its checks, then its handler."""
+    route = routes.find(request)
+    while isinstance(route, LazyRoute):
+        route = (await route.face.load()).routes.find(request)
+    if route.error_answer is None:
+        return await _handle(route, checks, request)
+    try:
+        return await _handle(route, checks, request)
+    except MastheadError as error:
+        return await route.error_answer(request, error)
+
+
+async def _handle(route: Route, checks: Checks, request: Request) -> Answer | Stream:
+    action = route.actions.get(request.scope["method"]) or route.actions.get(ANY_METHOD)
+    if action is None:
+        await checks.admit(request, route.any_method)
+        raise MethodNotAllowed(tuple(route.actions))
+    try:
+        await checks.admit(request, action.policy)
+        return await action.handler(request)
+    finally:
+        await request.close()
+
+
+async def send_answer(sending: Sending, answer: Answer | Stream) -> None:
     if isinstance(answer, Answer):
         await sending.answer(answer)
     else:
@@ -130,8 +139,17 @@ def _check_framing(scope: Scope) -> None:
         raise BadRequest("A body may be sent in chunks and in no other transfer coding.")
 
 
-def _log_answer(scope: Scope, request_id: str, status: int, seconds: float) -> None:
-    context: RequestContext | None = scope.get("masthead.request")
-    tenant_id, key_id = (context.tenant_id, context.key_id) if context else (None, "")
-    method, path = scope["method"], scope["path"]
-    logs.log_answer(Answered(request_id, method, path, status, seconds, tenant_id, key_id, time()))
+def _log_answer(request: Request, status: int, seconds: float) -> None:
+    key_id = request.key.id if request.key else ""
+    logs.log_answer(
+        Answered(
+            request.id,
+            request.method,
+            request.path,
+            status,
+            seconds,
+            request.tenant_id,
+            key_id,
+            time(),
+        )
+    )

@@ -7,29 +7,33 @@ from pathlib import Path
 from typing import Any
 
 import structlog
-from starlette.types import Receive, Scope
 
 import masthead
 from masthead import clock
 from masthead.errors import DiskFull, Unavailable
 from masthead.storage.database import Database
-from masthead.web.answers import Answer, Endpoint, json_answer
-from masthead.web.errors import MethodNotAllowed, retry_after
+from masthead.web.answers import Answer, json_answer
+from masthead.web.dispatch import Route, reading
+from masthead.web.errors import retry_after
+from masthead.web.policy import Policy, WhileSuspended, Who
+from masthead.web.request import Request
 
 log = structlog.get_logger()
 
 NO_STORE = ((b"cache-control", b"no-store"),)
+POLICY = Policy(who=Who.ANYONE, while_suspended=WhileSuspended.OPEN)
 
 
-class Health(Endpoint):
+class Health:
     def __init__(self, database: Database, build: str, now: clock.Clock = clock.now) -> None:
         self._database = database
         self._build = build
         self._clock = now
 
-    async def answer(self, scope: Scope, receive: Receive) -> Answer:
-        if scope["method"] not in ("GET", "HEAD"):
-            raise MethodNotAllowed(("GET", "HEAD"))
+    def routes(self) -> list[Route]:
+        return [Route("/api/health", reading(self.answer, POLICY))]
+
+    async def answer(self, _: Request) -> Answer:
         status, body = await self._state()
         return json_answer(status, body, (*NO_STORE, *retry_after(status)))
 

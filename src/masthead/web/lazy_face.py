@@ -6,10 +6,9 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
-from starlette.types import Scope
-
 from masthead.errors import MastheadError
-from masthead.web.answers import Answer
+from masthead.web.answers import Answer, Stream
+from masthead.web.request import Request
 
 if TYPE_CHECKING:
     from masthead.web.dispatch import Dispatch
@@ -19,11 +18,11 @@ class Face(Protocol):
     @property
     def routes(self) -> Dispatch: ...
 
-    async def error_answer(self, scope: Scope, error: MastheadError) -> Answer: ...
+    async def error_answer(self, request: Request, error: MastheadError) -> Answer | Stream: ...
 
 
 class LazyFace:
-    """The endpoint of all paths that the face has routes for: the front door asks it for theirs.
+    """Has the routes of all its paths: the front door asks it for them.
 
     `build` runs in a thread, because it takes some tenths of a second: the event loop answers other
     requests meanwhile, and those to this face wait."""
@@ -40,5 +39,5 @@ class LazyFace:
                     self._face = await asyncio.to_thread(self._build)
         return self._face
 
-    async def error_answer(self, scope: Scope, error: MastheadError) -> Answer:
-        return await (await self.load()).error_answer(scope, error)
+    async def error_answer(self, request: Request, error: MastheadError) -> Answer | Stream:
+        return await (await self.load()).error_answer(request, error)

@@ -16,7 +16,7 @@ from masthead.config.settings import Settings
 from masthead.identity.directory import Tenant
 from masthead.web.answers import RawHeaders, header
 from masthead.web.proxies import claims_http, claims_https
-from masthead.web.request_context import RequestContext
+from masthead.web.request import Request
 
 HSTS = (b"strict-transport-security", b"max-age=31536000")
 """A browser that was here by HTTPS asks for nothing in plain for a year."""
@@ -29,8 +29,6 @@ _BELOW_THEM = tuple(f"{each}/" for each in _AT_EVERY_HOST)
 
 
 class OneAddress:
-    """A step of the request middleware, not one more application around all others."""
-
     def __init__(self, settings: Settings, url_of: Callable[[Tenant], str]) -> None:
         has_https = settings.base_url.startswith("https:")
         self.is_on = settings.canonical
@@ -40,30 +38,30 @@ class OneAddress:
         self._base_domain = settings.base_domain
         self._url_of = url_of
 
-    def promises_https(self, scope: Scope, context: RequestContext) -> bool:
+    def promises_https(self, request: Request) -> bool:
         """Whether the answer has `HSTS`."""
-        return self._promises_https and (context.is_https or claims_https(scope))
+        return self._promises_https and (request.is_https or claims_https(request.scope))
 
-    def redirect(self, scope: Scope, context: RequestContext) -> RawHeaders | None:
+    def redirect(self, request: Request) -> RawHeaders | None:
         """The headers of the 301, or None where the request is answered."""
-        tenant = context.tenant
+        tenant, scope = request.tenant, request.scope
         has_others = tenant is not None and tenant.custom_domain and self.is_on
         if not has_others and not self._leads_to_https:
             return None
         path = scope["path"]
         if path == _FOR_PROGRAMS[0] or path.startswith(_FOR_PROGRAMS[1]):
             return None
-        if not self._is_plain(scope, context) and not self._is_elsewhere(scope, tenant):
+        if not self._is_plain(request) and not self._is_elsewhere(scope, tenant):
             return None
         # From stored values: a forged Host header must not get into an address.
         origin = self._url_of(tenant) if tenant else self._base_url
         # A domain may be given up again, and a browser would go there for ever.
         return [(b"location", origin.encode() + _target(scope)), (b"cache-control", b"no-cache")]
 
-    def _is_plain(self, scope: Scope, context: RequestContext) -> bool:
+    def _is_plain(self, request: Request) -> bool:
         """Only if a proxy says so: behind one that says nothing HTTPS looks plain, and would be
         sent in circles."""
-        return self._leads_to_https and not context.is_https and claims_http(scope)
+        return self._leads_to_https and not request.is_https and claims_http(request.scope)
 
     def _is_elsewhere(self, scope: Scope, tenant: Tenant | None) -> bool:
         if tenant is None or not tenant.custom_domain or not self.is_on:

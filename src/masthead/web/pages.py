@@ -13,12 +13,12 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
-from starlette.types import Scope
 
 from masthead import errors
 from masthead.errors import MastheadError
-from masthead.web.answers import Answer, RawHeaders, header, json_answer
+from masthead.web.answers import Answer, RawHeaders, json_answer
 from masthead.web.errors import InternalError, MethodNotAllowed, retry_after
+from masthead.web.request import Request
 
 _HERE = Path(__file__).parent
 
@@ -51,7 +51,7 @@ class Page:
 
 
 MakePage = Callable[[], Awaitable[Page]]
-ShowPage = Callable[[Scope, MakePage], Awaitable[Answer]]
+ShowPage = Callable[[Request, MakePage], Awaitable[Answer]]
 """Answers with the page, in the look of a site."""
 
 # The first matching row counts.
@@ -73,30 +73,30 @@ ERRORS: tuple[tuple[type[MastheadError], int, str, str], ...] = (
 )
 
 
-def wants_html(scope: Scope) -> bool:
+def wants_html(request: Request) -> bool:
     """True for browsers and mail scanners."""
-    return "text/html" in (header(scope, b"accept") or "").lower()
+    return "text/html" in (request.header(b"accept") or "").lower()
 
 
-def wants_json(scope: Scope) -> bool:
-    return "json" in (header(scope, b"accept") or "").lower() and not wants_html(scope)
+def wants_json(request: Request) -> bool:
+    return "json" in (request.header(b"accept") or "").lower() and not wants_html(request)
 
 
-def page_answer(scope: Scope, page: Page) -> Answer:
+def page_answer(request: Request, page: Page) -> Answer:
     """The page, or its content as JSON for a client that accepts only that."""
-    if wants_json(scope):
+    if wants_json(request):
         body = {"status": page.outcome, "message": " ".join(page.text)}
         return json_answer(page.status, body, _PRIVATE)
     return _html(page)
 
 
-async def error_answer(scope: Scope, error: MastheadError) -> Answer:
+async def error_answer(request: Request, error: MastheadError) -> Answer:
     """The error response of paths for browsers: see `app.error_responders`."""
     status, code, title = described(error)
     headers = retry_after(status, error)
     if isinstance(error, MethodNotAllowed):
         headers.append((b"allow", ", ".join(error.allowed).encode()))
-    if wants_json(scope):
+    if wants_json(request):
         body = {"status": status, "code": code, "message": str(error), "data": {}}
         return json_answer(status, body, (*_PRIVATE, *headers))
     page = Page(code, title, (str(error),), status=status)

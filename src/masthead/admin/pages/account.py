@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from masthead.admin.endpoint import Answer, Moved, Shown, session_cookie
+from masthead.admin.endpoint import Answer, Moved, Shown
 from masthead.admin.forms import Ask, given_values, sentence_of, widgets
 from masthead.admin.request import AdminRequest
 from masthead.caller import Caller, in_tenant
@@ -14,6 +14,7 @@ from masthead.errors import Invalid, NotFound, Problem, RateLimited
 from masthead.identity.accounts import new_credentials
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
+from masthead.web.staff import session_cookie
 
 ADDRESS = "/admin/account"
 _ASKS = (
@@ -91,7 +92,7 @@ async def change_password(request: AdminRequest) -> Answer:
         return await _page(request, problems)
     record = await request.records.update(caller, superusers, caller.id, {}, stamped=stamped)
     signed_in = await accounts.begin(superusers, record, request.client)
-    cookies = (session_cookie(request, signed_in),)
+    cookies = (session_cookie(request.context, signed_in),)
     return Moved(ADDRESS, "Your password is changed. You are signed in here alone.", cookies)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from masthead.admin.endpoint import Answer, Moved, Shown, session_cookie, sign_in_staff
+from masthead.admin.endpoint import Answer, Moved, Shown
 from masthead.admin.request import AdminRequest
 from masthead.errors import BadRequest, Invalid, MastheadError, RateLimited
 from masthead.identity.sessions import ADMIN_COOKIE, end_cookie
@@ -14,6 +14,7 @@ from masthead.records.collection import Record
 from masthead.records.fields.base import FieldError
 from masthead.web.dot_segments import has_dot_segment
 from masthead.web.errors import retry_after
+from masthead.web.staff import session_cookie
 
 # Browsers skip tabs and line breaks, and read a backslash as a slash.
 _OURS = re.compile(r"/admin(?:[/?][^\\\x00-\x20\x7f]*)?\Z")
@@ -32,12 +33,12 @@ async def sign_in(request: AdminRequest) -> Answer:
     onward = only_ours(request.form.get("next", ""))
     context = request.context
     try:
-        signed_in = await sign_in_staff(request, email, password)
+        signed_in = await request.services.staff.sign_in(context, email, password)
     except RateLimited as error:
         return _form(request, onward, email, str(error), error)
     except BadRequest as error:
         return _form(request, onward, email, WRONG if context.tenant else WRONG_HERE, error)
-    return Moved(onward, cookies=(session_cookie(request, signed_in),))
+    return Moved(onward, cookies=(session_cookie(request.context, signed_in),))
 
 
 async def sign_out(request: AdminRequest) -> Answer:

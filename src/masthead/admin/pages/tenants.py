@@ -11,7 +11,7 @@ from masthead.admin.endpoint import Answer, Moved, Shown
 from masthead.admin.flash import admin_cookie
 from masthead.admin.forms import Ask, Widget, given_values, sentence_of, widgets
 from masthead.admin.lists import Filters, Listing, options, read_page
-from masthead.admin.request import SITE_COOKIE, AdminRequest
+from masthead.admin.request import AdminRequest
 from masthead.caller import Caller, in_tenant
 from masthead.comments.collection import comments
 from masthead.errors import Invalid, NotFound, Problem
@@ -29,6 +29,7 @@ from masthead.records.filter.conditions import all_of, equals
 from masthead.records.read.page import ListRequest
 from masthead.records.write.audit import OPENED
 from masthead.site.address import site_url
+from masthead.web.staff import SITE_COOKIE
 
 ADDRESS = "/admin/tenants"
 NEW = "/admin/tenants/new"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from masthead.members import mailed_links
 from masthead.reader.endpoint import SitePages
 from masthead.reader.member.account import Account
@@ -15,28 +17,32 @@ from masthead.reader.member.services import (
     MemberServices,
 )
 from masthead.web.dispatch import Route
+from masthead.web.policy import Limit, WhileSuspended
 
 
 def member_page_routes(pages: SitePages, services: MemberServices) -> list[Route]:
     joining, account = Joining(services), Account(services)
+    # What a person may ask of their data, of mails and of payments that go on: also while the site
+    # is suspended.
+    form = partial(pages.form, while_suspended=WhileSuspended.OPEN)
+    mine = partial(form, page=account.page)
+    # Open: they concern nobody who is signed in, or bring a token of their own.
+    open_form = partial(pages.form, is_open=True, limit=Limit.SIGN_INS)
+    entrance = partial(open_form, while_suspended=WhileSuspended.OPEN)
     return [
-        # Open: they concern nobody who is signed in, or bring a token of their own.
-        Route(SIGN_UP, pages.form(joining.sign_up, page=joining.sign_up_page, is_open=True)),
-        Route(SIGN_IN, pages.form(joining.sign_in, page=joining.sign_in_page, is_open=True)),
-        Route(FORGOT, pages.form(joining.forgot, page=joining.forgot_page, is_open=True)),
-        Route(
-            mailed_links.PATH,
-            pages.form(joining.use_link, page=joining.link_page, is_open=True),
-        ),
-        Route("/member/sign-out", pages.form(joining.sign_out)),
-        Route("/member/sign-out-everywhere", pages.form(account.sign_out_everywhere)),
-        Route(ACCOUNT, pages.endpoint(account.page, personal=True)),
-        Route(f"{ACCOUNT}/name", pages.form(account.set_name, page=account.page)),
-        Route(f"{ACCOUNT}/email", pages.form(account.set_email, page=account.page)),
-        Route(f"{ACCOUNT}/newsletter", pages.form(account.set_newsletter, page=account.page)),
-        Route(f"{ACCOUNT}/comment-mails", pages.form(account.set_comment_mails, page=account.page)),
-        Route(f"{ACCOUNT}/password", pages.form(account.set_password, page=account.page)),
-        Route(f"{ACCOUNT}/sign-ins", pages.form(account.end_sign_in, page=account.page)),
-        Route(f"{ACCOUNT}/export", pages.form(account.export, page=account.page)),
-        Route(DELETE, pages.form(account.delete, page=account.delete_page)),
+        open_form(SIGN_UP, joining.sign_up, page=joining.sign_up_page),
+        entrance(SIGN_IN, joining.sign_in, page=joining.sign_in_page),
+        entrance(FORGOT, joining.forgot, page=joining.forgot_page),
+        entrance(mailed_links.PATH, joining.use_link, page=joining.link_page),
+        form("/member/sign-out", joining.sign_out),
+        form("/member/sign-out-everywhere", account.sign_out_everywhere),
+        pages.page(ACCOUNT, account.page, personal=True, while_suspended=WhileSuspended.OPEN),
+        mine(f"{ACCOUNT}/name", account.set_name),
+        mine(f"{ACCOUNT}/email", account.set_email),
+        mine(f"{ACCOUNT}/newsletter", account.set_newsletter),
+        mine(f"{ACCOUNT}/comment-mails", account.set_comment_mails),
+        mine(f"{ACCOUNT}/password", account.set_password),
+        mine(f"{ACCOUNT}/sign-ins", account.end_sign_in),
+        mine(f"{ACCOUNT}/export", account.export),
+        form(DELETE, account.delete, page=account.delete_page),
     ]

@@ -9,16 +9,17 @@ from functools import lru_cache
 from pathlib import Path
 
 import msgspec
-from starlette.types import Receive, Scope
 
 from masthead.config.settings import Settings
-from masthead.web.answers import Answer, Endpoint, RawHeaders, encode, header
-from masthead.web.dispatch import Route as Mounted
-from masthead.web.errors import MethodNotAllowed
+from masthead.web.answers import Answer, RawHeaders, encode
+from masthead.web.dispatch import Route, reading
 from masthead.web.etags import is_unchanged
 from masthead.web.openapi.public_api import build_document
 from masthead.web.openapi.reference_page import render_reference
-from masthead.web.v1.routes import PREFIX, Route
+from masthead.web.policy import FOR_ALL
+from masthead.web.request import Request
+from masthead.web.v1.routes import PREFIX
+from masthead.web.v1.routes import Route as Declared
 
 DOCUMENT = f"{PREFIX}/openapi.json"
 REFERENCE = f"{PREFIX}/docs"
@@ -31,7 +32,7 @@ _POLICY = (
 )
 
 
-def description_routes(table: Iterable[Route], settings: Settings) -> list[Mounted]:
+def description_routes(table: Iterable[Declared], settings: Settings) -> list[Route]:
     """Mount these before the API itself, which handles all other paths."""
 
     def document() -> bytes:
@@ -42,10 +43,10 @@ def description_routes(table: Iterable[Route], settings: Settings) -> list[Mount
     style = StaticResponse((_STATIC / "reference.css").read_bytes, "text/css; charset=utf-8")
     script = StaticResponse((_STATIC / "reference.js").read_bytes, "text/javascript; charset=utf-8")
     return [
-        Mounted(DOCUMENT, StaticResponse(document, "application/json")),
-        Mounted(REFERENCE, page),
-        Mounted(_ASSETS["style"], style),
-        Mounted(_ASSETS["script"], script),
+        StaticResponse(document, "application/json").at(DOCUMENT),
+        page.at(REFERENCE),
+        style.at(_ASSETS["style"]),
+        script.at(_ASSETS["script"]),
     ]
 
 
@@ -54,7 +55,7 @@ def _reference(document: bytes) -> bytes:
     return render_reference(msgspec.json.decode(document), {**_ASSETS, "document": DOCUMENT})
 
 
-class StaticResponse(Endpoint):
+class StaticResponse:
     """A response that stays the same as long as the process runs. `make` is called for the first
     request, in a thread: a document takes some hundredths of a second."""
 
@@ -73,14 +74,15 @@ class StaticResponse(Endpoint):
             *headers,
         ]
 
-    async def answer(self, scope: Scope, receive: Receive) -> Answer:
-        if scope["method"] not in ("GET", "HEAD"):
-            raise MethodNotAllowed(("GET", "HEAD"))
+    def at(self, path: str) -> Route:
+        return Route(path, reading(self.answer, FOR_ALL))
+
+    async def answer(self, request: Request) -> Answer:
         if self._made is None:
             body = await asyncio.to_thread(self._make)
             self._made = body, b'"%s"' % hashlib.sha256(body).hexdigest()[:16].encode()
         body, tag = self._made
         headers = [(b"etag", tag), *self._headers]
-        if is_unchanged(header(scope, b"if-none-match"), tag):
+        if is_unchanged(request.header(b"if-none-match"), tag):
             return Answer(304, headers=headers)
         return Answer(200, body, [self._type, *headers])

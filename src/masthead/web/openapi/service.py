@@ -8,7 +8,7 @@ from typing import Any
 from masthead.config.settings import Settings
 from masthead.records.collection import Registry
 from masthead.web.answers import encode
-from masthead.web.dispatch import Route as Mounted
+from masthead.web.dispatch import Route
 from masthead.web.openapi import platform, record_store
 from masthead.web.openapi.answers import error_code_schema, error_schema
 from masthead.web.openapi.endpoints import StaticResponse
@@ -84,8 +84,8 @@ def build_service_document(registry: Registry, settings: Settings) -> dict[str, 
     }
 
 
-def service_description_routes(registry: Registry, settings: Settings) -> list[Mounted]:
+def service_description_routes(registry: Registry, settings: Settings) -> list[Route]:
     def document() -> bytes:
         return encode(build_service_document(registry, settings))
 
-    return [Mounted(DOCUMENT, StaticResponse(document, "application/json"))]
+    return [StaticResponse(document, "application/json").at(DOCUMENT)]

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from starlette.types import Receive, Scope
-
 from masthead import ids
 from masthead.caller import Caller
 from masthead.config.settings import Settings
@@ -24,6 +22,7 @@ from masthead.records.read.page import ListRequest, Page
 from masthead.records.write.unit import Unit
 from masthead.storage.objects import ObjectStore
 from masthead.web.multipart import Upload
+from masthead.web.request import Request
 from masthead.web.v1.routes import Route
 from masthead.web.v1.schema import View
 
@@ -44,8 +43,7 @@ class V1Services:
 class Call:
     services: V1Services
     route: Route
-    scope: Scope
-    receive: Receive
+    request: Request
     caller: Caller
     tenant: Tenant
     query: Mapping[str, Any]
@@ -68,7 +66,7 @@ class Call:
 
     @property
     def record_id(self) -> str:
-        record_id: str = self.scope["path_params"]["id"]
+        record_id: str = self.request.path_parameters["id"]
         return record_id
 
     async def page(self, collection: Collection, *conditions: Expression, search: str = "") -> Page:

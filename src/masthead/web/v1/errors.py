@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from starlette.types import Scope
-
 from masthead import errors
 from masthead.config.values import ErrorCodes
 from masthead.errors import MastheadError
@@ -17,6 +15,7 @@ from masthead.web.errors import (
     MethodNotAllowed,
     retry_after,
 )
+from masthead.web.request import Request
 
 
 class InvalidScope(MastheadError):
@@ -65,7 +64,7 @@ RENAMED_IN_B = {"RATE_LIMITED": "RATE_LIMIT_EXCEEDED", "INTERNAL_ERROR": "INTERN
 def error_responder(codes: ErrorCodes) -> ErrorResponder:
     renamed = RENAMED_IN_B if codes is ErrorCodes.B else {}
 
-    async def answer(_scope: Scope, error: MastheadError) -> Answer:
+    async def answer(_request: Request, error: MastheadError) -> Answer:
         status, code = next(
             ((status, code) for kind, status, code in TABLE if isinstance(error, kind)),
             (500, "INTERNAL_ERROR"),

@@ -4,40 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from starlette.types import Receive, Scope
-
-from masthead.identity.key_authentication import ApiKeys
-from masthead.limits.rate_limiter import RateLimiter
-from masthead.web.answers import Answer, Endpoint
-from masthead.web.cache import AnswerCache
+from masthead.web.answers import Answer
+from masthead.web.dispatch import ANY_METHOD, Action
 from masthead.web.dispatch import Route as Mounted
 from masthead.web.errors import unknown_path
-from masthead.web.v1.call import V1Services
-from masthead.web.v1.endpoint import V1Endpoint
-from masthead.web.v1.idempotency import Idempotency
+from masthead.web.policy import Policy, WhileSuspended, Who
+from masthead.web.request import Request
+from masthead.web.v1.endpoint import V1Answers
 from masthead.web.v1.routes import PREFIX, Route
 
+_NOTHING_HERE = Policy(who=Who.ANYONE, while_suspended=WhileSuspended.OPEN)
 
-def mount(
-    table: Iterable[Route],
-    services: V1Services,
-    keys: ApiKeys,
-    limiter: RateLimiter,
-    idempotency: Idempotency,
-    cache: AnswerCache,
-) -> list[Mounted]:
-    by_path: dict[str, dict[str, Route]] = {}
+
+def mount(table: Iterable[Route], answers: V1Answers) -> list[Mounted]:
+    by_path: dict[str, dict[str, Action]] = {}
     for route in table:
-        by_path.setdefault(route.path, {})[route.method] = route
-    mounted = [
-        Mounted(PREFIX + path, V1Endpoint(methods, services, keys, limiter, idempotency, cache))
-        for path, methods in by_path.items()
+        actions = by_path.setdefault(PREFIX + route.path, {})
+        actions[route.method] = action = answers.action(route)
+        if route.method == "GET":
+            actions["HEAD"] = action
+    return [
+        *(Mounted(path, actions) for path, actions in by_path.items()),
+        Mounted(PREFIX + "/{rest:path}", {ANY_METHOD: Action(_find_nothing, _NOTHING_HERE)}),
     ]
-    return [*mounted, Mounted(PREFIX + "/{rest:path}", _UnknownPath())]
 
 
-class _UnknownPath(Endpoint):
+async def _find_nothing(request: Request) -> Answer:
     """Unknown paths below the prefix get the API's own error envelope."""
-
-    async def answer(self, scope: Scope, receive: Receive) -> Answer:
-        raise unknown_path(scope, "There is no such endpoint. The reference is at /api/v1/docs.")
+    raise unknown_path(request, "There is no such endpoint. The reference is at /api/v1/docs.")

@@ -7,8 +7,11 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from masthead.web.policy import Body as BodyPolicy
+from masthead.web.policy import BodyKind, Cache, Limit, Policy, Who
 from masthead.web.v1.parameters import PAGING, Parameter
 from masthead.web.v1.schema import Body, View
 
@@ -31,7 +34,7 @@ class Shape(StrEnum):
     EMPTY = "empty"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Route:
     method: str
     path: str
@@ -54,6 +57,23 @@ class Route:
     """Makes network calls, so it never runs inside a transaction."""
     summary: str = ""
     tag: str = ""
+
+    @cached_property
+    def policy(self) -> Policy:
+        return Policy(
+            who=Who.KEY,
+            scope=self.scope,
+            limit=Limit.CALLS,
+            body=self._body_policy,
+            cache=Cache.VERSIONED if self.is_cacheable else Cache.NOBODY,
+            is_repeatable=self.method == "POST" and not self.calls_out,
+        )
+
+    @property
+    def _body_policy(self) -> BodyPolicy | None:
+        if self.is_upload:
+            return BodyPolicy(BodyKind.FILES, files=1)
+        return BodyPolicy(BodyKind.JSON) if self.body else None
 
     @property
     def has_id(self) -> bool:

@@ -1,0 +1,192 @@
+"""The checks of every request, in their order: the first that refuses decides the response.
+
+Nothing of a body is read for one who may not send it. What a caller may do with a record is not
+asked here: that is for the engine to say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from masthead import errors
+from masthead.caller import Kind
+from masthead.config.settings import Settings
+from masthead.errors import NotFound, SiteSuspended, Unauthenticated
+from masthead.identity.directory import Tenant, TenantDirectory
+from masthead.identity.key_authentication import ApiKey, ApiKeys
+from masthead.limits.rate_limiter import RateLimiter
+from masthead.limits.sliding_window import Decision
+from masthead.web.answers import RawHeaders
+from masthead.web.callers import Callers
+from masthead.web.file_forms import read_files
+from masthead.web.forms import (
+    FORM_TOKEN,
+    TOKEN_HEADER,
+    FormTokens,
+    check_same_origin,
+    read_form,
+)
+from masthead.web.policy import BodyKind, Origin, Policy, WhileSuspended, Who
+from masthead.web.request import Request
+from masthead.web.staff import StaffSignIn, check_page_owner, form_binding
+from masthead.web.v1.errors import HttpsRequired, InvalidScope, PlanRequired, QuotaExceeded
+
+MAX_SIGNED_OUT = 256 * 1024
+"""Bytes of a form of one who was signed out meanwhile: it is shown again, so that nothing typed is
+lost; but not whatever a stranger sends."""
+
+
+class SignInNeeded(Unauthenticated):
+    message = "You are signed out. Sign in, and it is saved."
+
+
+class SiteNotChosen(NotFound):
+    message = "This page belongs to a site. Choose one first."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checks:
+    settings: Settings
+    directory: TenantDirectory
+    callers: Callers
+    staff: StaffSignIn
+    keys: ApiKeys
+    limiter: RateLimiter
+    form_tokens: FormTokens
+
+    async def admit(self, request: Request, policy: Policy) -> None:
+        """Who it is, whether the site is open to them, what they may call and how often; then where
+        a change comes from, and its form."""
+        if policy.who is Who.KEY:
+            await self._admit_key(request, policy)
+        elif policy.is_for_staff:
+            await self._admit_staff(request, policy)
+        elif policy.while_suspended is WhileSuspended.OPERATORS:
+            await self._check_open_to_caller(request)
+        elif policy.while_suspended is WhileSuspended.CLOSED:
+            _check_open(request.tenant)
+        if policy.checks_origin:
+            await self._admit_change(request, policy)
+
+    async def _admit_key(self, request: Request, policy: Policy) -> None:
+        if self.settings.require_https and not request.is_https:
+            raise HttpsRequired
+        request.key = key = await self._authenticate(request)
+        if request.tenant is not None and request.tenant.id != key.tenant.id:
+            raise Unauthenticated("This key belongs to another site than the one addressed.")
+        _check_open(key.tenant)
+        if not key.tenant.plan.has_api:
+            raise PlanRequired
+        decision = await self.limiter.admit(key.id, key.tenant)
+        # Also of a refusal.
+        request.added.extend(_limit_headers(decision))
+        if not decision.allowed:
+            raise _too_many(decision)
+        if policy.scope and policy.scope not in key.scopes:
+            raise InvalidScope(f"This key lacks the scope {policy.scope}. Use a key that has it.")
+
+    async def _authenticate(self, request: Request) -> ApiKey:
+        given = request.header(b"authorization") or ""
+        scheme, _, token = given.partition(" ")
+        key = await self.keys.authenticate(token.strip()) if scheme.lower() == "bearer" else None
+        if key is None:
+            raise Unauthenticated(
+                "The API key is missing, wrong, expired or revoked. "
+                "Send it as `Authorization: Bearer <key>`."
+            )
+        return key
+
+    async def _admit_staff(self, request: Request, policy: Policy) -> None:
+        await self.staff.identify(request)
+        if _is_guest(request) and policy.origin is Origin.FORM and not _has_files(policy):
+            check_same_origin(request.scope)
+            await self._read_form(request, policy, most=MAX_SIGNED_OUT)
+            await self.staff.sign_in_again(request)
+        caller = request.caller
+        assert caller is not None
+        if caller.kind is Kind.GUEST:
+            raise SignInNeeded
+        if policy.origin in (Origin.PAGE, Origin.SCRIPT):
+            check_page_owner(request, policy)
+        if policy.who is Who.OPERATOR and caller.kind is not Kind.OPERATOR:
+            raise NotFound
+        if caller.kind is not Kind.OPERATOR and policy.while_suspended is not WhileSuspended.OPEN:
+            _check_open(request.site)
+        if policy.who is Who.OWNER and not caller.is_admin:
+            raise NotFound
+        if request.site is None and policy.needs_site:
+            raise SiteNotChosen
+
+    async def _check_open_to_caller(self, request: Request) -> None:
+        """At the address of a suspended site, and for its members and staff on the service's own
+        host."""
+        caller = await self.callers.of(request)
+        if caller.kind is Kind.OPERATOR:
+            return
+        tenant = request.tenant
+        if tenant is None and caller.tenant_id:
+            tenant = await self.directory.by_id(caller.tenant_id)
+        _check_open(tenant)
+
+    async def _admit_change(self, request: Request, policy: Policy) -> None:
+        # A form that was read already came with the password, which is proof enough.
+        if request.form:
+            return
+        if policy.origin is not Origin.LINK:
+            check_same_origin(request.scope)
+        if policy.origin is Origin.SCRIPT:
+            token = request.header(TOKEN_HEADER) or ""
+            self.form_tokens.check({FORM_TOKEN: token}, form_binding(request))
+            return
+        await self._read_form(request, policy)
+        if policy.origin is Origin.FORM:
+            await self._check_form_token(request, policy)
+
+    async def _read_form(self, request: Request, policy: Policy, most: int | None = None) -> None:
+        body = policy.body
+        assert body is not None
+        if body.kind is BodyKind.FILES:
+            await read_files(request, body, self.settings)
+            return
+        limit = body.limit if most is None else min(body.limit, most)
+        request.form = await read_form(request.scope, request.receive, limit=limit)
+
+    async def _check_form_token(self, request: Request, policy: Policy) -> None:
+        if policy.is_for_staff:
+            self.form_tokens.check(request.form, form_binding(request))
+            return
+        caller = await self.callers.of(request)
+        if caller.kind is not Kind.GUEST:
+            self.form_tokens.check(request.form, caller.sign_in)
+
+
+def _check_open(tenant: Tenant | None) -> None:
+    """403 and not 503: a shared cache in front may show its stored page instead of a 503."""
+    if tenant is not None and tenant.is_suspended:
+        raise SiteSuspended
+
+
+def _is_guest(request: Request) -> bool:
+    return request.caller is None or request.caller.kind is Kind.GUEST
+
+
+def _has_files(policy: Policy) -> bool:
+    return policy.body is not None and policy.body.kind is BodyKind.FILES
+
+
+def _limit_headers(decision: Decision) -> RawHeaders:
+    if decision.limit is None:
+        return []
+    return [
+        (b"x-ratelimit-limit", str(decision.limit).encode()),
+        (b"x-ratelimit-remaining", str(decision.remaining).encode()),
+        (b"x-ratelimit-reset", str(decision.reset).encode()),
+    ]
+
+
+def _too_many(decision: Decision) -> errors.RateLimited:
+    if decision.reason == "day":
+        return QuotaExceeded(decision.retry_after)
+    return errors.RateLimited(
+        decision.retry_after, f"Too many calls. Try again in {decision.retry_after} seconds."
+    )

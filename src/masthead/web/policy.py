@@ -1,0 +1,164 @@
+"""What a route asks of a request before its handler runs. `checks.py` has the checks, in their
+order; a route without a policy can't be made, and one that contradicts itself stops the start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from masthead.config.settings import Settings
+
+FORM_BYTES = 64 * 1024
+JSON_BYTES = 8 * 1024 * 1024
+
+
+class Who(Enum):
+    """Whom a route is for. What they may read and change is for the engine to say."""
+
+    ANYONE = auto()
+    """It is the same for everyone."""
+    VISITOR = auto()
+    """A guest, a member or staff: the handler sees which."""
+    LINK = auto()
+    """Whoever has the link of a mail: its token, which the handler checks, is the credential."""
+    SIGNATURE = auto()
+    """Whoever signed the body: the handler checks the signature."""
+    KEY = auto()
+    """An API key with the route's scope."""
+    STAFF = auto()
+    OWNER = auto()
+    """An owner of the site, or an operator who works in it."""
+    OPERATOR = auto()
+
+
+class WhileSuspended(Enum):
+    """What a suspended site answers."""
+
+    CLOSED = auto()
+    OPERATORS = auto()
+    """Closed to all but operators, who work in it as before."""
+    OPEN = auto()
+
+
+class Origin(Enum):
+    """What shows that a page of ours sent a request that changes something."""
+
+    ANY = auto()
+    """Nothing: no cookie counts here."""
+    LINK = auto()
+    """The token of the link that leads to the form, which the handler checks: also from a browser
+    that says nothing of where the page comes from."""
+    COOKIES = auto()
+    """A session cookie counts only from a page of the same origin; a token counts from anywhere."""
+    OWN = auto()
+    """The browser names a page of the same origin."""
+    FORM = auto()
+    """And the form brings the token of the sign-in, if its sender is signed in."""
+    PAGE = auto()
+    """A script reads: it names the owner of its page."""
+    SCRIPT = auto()
+    """A script changes something: it names that owner, and brings the token in a header."""
+
+
+class Limit(Enum):
+    """How many requests are taken. What counts as one is known to the handler, but for calls."""
+
+    NONE = auto()
+    CALLS = auto()
+    """Of an API key, by the plan of its site; the only one that is counted before the handler."""
+    COSTLY_READS = auto()
+    GENERATIONS = auto()
+    DATA_REQUESTS = auto()
+    SIGN_INS = auto()
+    """Failed ones, and mails that are asked for."""
+    COMMENTS = auto()
+
+
+class BodyKind(Enum):
+    JSON = auto()
+    FORM = auto()
+    FILES = auto()
+    """A multipart form."""
+    RAW = auto()
+
+
+Bytes = Callable[[Settings], int]
+
+
+def largest_upload(settings: Settings) -> int:
+    return settings.max_upload
+
+
+def largest_import(settings: Settings) -> int:
+    return settings.max_import
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    kind: BodyKind
+    limit: int = JSON_BYTES
+    """In bytes; of `FILES`, without the files."""
+    files: int = 0
+    largest: Bytes = largest_upload
+    """Bytes of one file."""
+
+
+class Cache(Enum):
+    """Who may keep the response."""
+
+    NOBODY = auto()
+    VERSIONED = auto()
+    """This service, until something of the site changes, for everyone of the same audience."""
+    ANYONE = auto()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    who: Who
+    while_suspended: WhileSuspended = WhileSuspended.CLOSED
+    needs_site: bool = True
+    """Of staff: an operator has to choose a site first."""
+    scope: str = ""
+    """Of an API key."""
+    limit: Limit = Limit.NONE
+    origin: Origin = Origin.ANY
+    body: Body | None = None
+    cache: Cache = Cache.NOBODY
+    is_repeatable: bool = False
+    """A repeated `Idempotency-Key` gets the first answer again."""
+    # Read by every request, so they are not worked out for each.
+    is_for_staff: bool = field(init=False)
+    checks_origin: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_for_staff", self.who in STAFF)
+        object.__setattr__(self, "checks_origin", self.origin in _CHECKED)
+
+    def check(self, method: str) -> None:
+        """Raises ValueError for a policy that contradicts itself, or if a request that changes
+        something could be sent by a page of another site in a browser that is signed in here."""
+        if (self.who is Who.KEY) is not bool(self.scope):
+            raise ValueError("A key needs a scope, and only a key has one.")
+        if (self.who is Who.KEY) is not (self.limit is Limit.CALLS):
+            raise ValueError("Calls are counted by key.")
+        if self.is_for_staff and self.cache is not Cache.NOBODY:
+            raise ValueError("A page for staff is not cached.")
+        if self.origin in _FORMS and (self.body is None or self.body.kind not in _FORM_KINDS):
+            raise ValueError("Where a form is checked there is a form.")
+        changes = method not in SAFE_METHODS
+        if changes and self.origin is Origin.ANY and self.who in _BY_COOKIE:
+            raise ValueError(f"A {method} by cookie needs a check of its origin.")
+        if changes and self.cache is not Cache.NOBODY:
+            raise ValueError(f"The answer to a {method} is not cached.")
+
+
+STAFF = frozenset({Who.STAFF, Who.OWNER, Who.OPERATOR})
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+_BY_COOKIE = STAFF | {Who.VISITOR}
+_FORMS = frozenset({Origin.LINK, Origin.OWN, Origin.FORM})
+_FORM_KINDS = frozenset({BodyKind.FORM, BodyKind.FILES})
+_CHECKED = frozenset({Origin.LINK, Origin.OWN, Origin.FORM, Origin.SCRIPT})
+
+FOR_ALL = Policy(who=Who.ANYONE, while_suspended=WhileSuspended.OPEN, cache=Cache.ANYONE)
+"""What holds nothing of a site."""

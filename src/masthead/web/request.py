@@ -1,0 +1,140 @@
+"""One request: what the front door knows of it, and what its handler asks for."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any
+
+from starlette.types import Receive, Scope
+
+from masthead.caller import Caller
+from masthead.errors import BadRequest
+from masthead.identity.directory import Tenant
+from masthead.identity.sign_ins import Client
+from masthead.ids import TenantId
+from masthead.records.collection import Record
+from masthead.web.answers import RawHeaders, header
+from masthead.web.bodies import json_object, read_body
+
+if TYPE_CHECKING:
+    from masthead.identity.key_authentication import ApiKey
+    from masthead.web.multipart import Upload
+
+
+class Request:
+    """Its parts are read when they are asked for: most requests need few of them."""
+
+    __slots__ = (
+        "_resources",
+        "account",
+        "added",
+        "address",
+        "caller",
+        "files",
+        "form",
+        "id",
+        "is_https",
+        "is_staff_known",
+        "key",
+        "path_parameters",
+        "receive",
+        "scope",
+        "site",
+        "tenant",
+    )
+
+    def __init__(
+        self,
+        scope: Scope,
+        receive: Receive,
+        *,
+        request_id: str = "",
+        tenant: Tenant | None = None,
+        address: str = "",
+        is_https: bool = False,
+        added: RawHeaders | None = None,
+    ) -> None:
+        self.scope = scope
+        self.receive = receive
+        self.id = request_id
+        self.tenant = tenant
+        """By host, default tenant or `x-tenant-id`; None on the bare host."""
+        self.address = address
+        """The client's IP address, behind trusted proxies too."""
+        self.is_https = is_https
+        self.added: RawHeaders = [] if added is None else added
+        """Headers that its response gets, whatever it is."""
+        self.path_parameters: dict[str, str] = {}
+        self.caller: Caller | None = None
+        """Who makes it, once that was asked: see `Callers`."""
+        self.site: Tenant | None = None
+        """Of staff: the site they work in, which an operator may have chosen."""
+        self.is_staff_known = False
+        self.account: Record = {}
+        """Of staff, who are signed in."""
+        self.key: ApiKey | None = None
+        self.form: dict[str, str] = {}
+        """Of a route that takes one, after the checks."""
+        self.files: list[Upload] = []
+        """Of the form; open until the handler has answered."""
+        self._resources: AsyncExitStack | None = None
+        # For what has only the scope.
+        scope["masthead.request"] = self
+
+    @property
+    def method(self) -> str:
+        method: str = self.scope["method"]
+        return method
+
+    @property
+    def path(self) -> str:
+        path: str = self.scope["path"]
+        return path
+
+    @property
+    def query_string(self) -> bytes:
+        query: bytes = self.scope["query_string"]
+        return query
+
+    @property
+    def tenant_id(self) -> TenantId | None:
+        return self.tenant.id if self.tenant else None
+
+    @property
+    def client(self) -> Client:
+        return Client(self.address, self.header(b"user-agent") or "")
+
+    def header(self, name: bytes) -> str | None:
+        """One that was sent exactly once; None if it is missing or repeated."""
+        return header(self.scope, name)
+
+    async def body(self, limit: int) -> bytes:
+        return await read_body(self.scope, self.receive, limit=limit)
+
+    async def json(self, limit: int) -> dict[str, Any]:
+        """A body that says that it is JSON: a page of another site could post a form or plain text
+        without a preflight."""
+        self.check_is_json()
+        return await json_object(await self.body(limit))
+
+    def check_is_json(self) -> None:
+        content_type = (self.header(b"content-type") or "").partition(";")[0].strip().lower()
+        if content_type != "application/json" and not content_type.endswith("+json"):
+            raise BadRequest("Send the body as JSON, with `Content-Type: application/json`.")
+
+    @property
+    def resources(self) -> AsyncExitStack:
+        """Closes what is entered here when the handler has answered."""
+        if self._resources is None:
+            self._resources = AsyncExitStack()
+        return self._resources
+
+    async def close(self) -> None:
+        if self._resources is not None:
+            await self._resources.aclose()
+
+
+def request_of(scope: Scope) -> Request:
+    request = scope["masthead.request"]
+    assert isinstance(request, Request)
+    return request

@@ -1,0 +1,146 @@
+"""Staff of a site and operators: who they are, and the site that they work in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from masthead.caller import Kind, guest, in_tenant
+from masthead.errors import BadRequest, Conflict, MastheadError
+from masthead.identity.accounts import Accounts, SignedIn, session_lifetime
+from masthead.identity.directory import Tenant, TenantDirectory
+from masthead.identity.sessions import ADMIN_COOKIE, set_cookie
+from masthead.identity.tenants import superusers
+from masthead.ids import TenantId
+from masthead.records.engine import Records
+from masthead.web.callers import Callers
+from masthead.web.cookies import own_cookie
+from masthead.web.policy import BodyKind, Policy
+from masthead.web.request import Request
+
+SITE_COOKIE = "mh_site"
+"""The site that an operator has chosen on the service's own host."""
+AGAIN_EMAIL = "again_email"
+AGAIN_PASSWORD = "again_password"  # noqa: S105  (the name of a field)
+OWNER_HEADER = b"x-page-owner"
+"""Of the page whose script calls: see `page_owner`."""
+
+_STAFF = frozenset({Kind.OWNER, Kind.EDITOR, Kind.AUTHOR, Kind.OPERATOR})
+
+
+class SignInFailed(MastheadError):
+    """While a form waits to be sent again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaffSignIn:
+    records: Records
+    accounts: Accounts
+    directory: TenantDirectory
+    callers: Callers
+
+    async def identify(self, request: Request) -> None:
+        """Sets the request's caller, account and site. One who is not staff is a guest here."""
+        request.caller = await self.callers.of(request)
+        await self._find_site(request)
+        request.is_staff_known = True
+
+    async def sign_in(self, request: Request, email: str, password: str) -> SignedIn:
+        client = request.client
+        return await self.accounts.sign_in(
+            superusers, request.tenant_id, email, password, client.address, client.user_agent
+        )
+
+    async def sign_in_again(self, request: Request) -> None:
+        """By the form of one whose sign-in has ended, sent again with their password; without one
+        nothing happens."""
+        if AGAIN_PASSWORD not in request.form:
+            return
+        form = dict(request.form)
+        email, password = form.pop(AGAIN_EMAIL, ""), form.pop(AGAIN_PASSWORD)
+        try:
+            signed_in = await self.sign_in(request, email, password)
+        except MastheadError as error:
+            # With what was typed, which must not be lost.
+            request.form = {**form, AGAIN_EMAIL: email}
+            raise SignInFailed(str(error)) from error
+        request.form, request.caller = form, signed_in.caller
+        request.added.append((b"set-cookie", session_cookie(request, signed_in).encode()))
+        await self._find_site(request)
+
+    async def _find_site(self, request: Request) -> None:
+        caller = request.caller
+        if caller is None or caller.kind not in _STAFF:
+            caller = guest(request.tenant_id)
+        request.site = site = await self._site_of(request, caller.kind, caller.tenant_id)
+        if site is not None and caller.kind is Kind.OPERATOR:
+            caller = in_tenant(caller, site.id)
+        request.caller = caller
+        if caller.kind is not Kind.GUEST:
+            home = TenantId("") if caller.kind is Kind.OPERATOR else caller.tenant_id
+            found = await self.records.find(superusers, {"id": caller.id}, tenant_id=home)
+            if found:
+                request.account = found[0]
+            else:
+                request.caller = guest(request.tenant_id)
+
+    async def _site_of(
+        self, request: Request, kind: Kind, tenant_id: TenantId | None
+    ) -> Tenant | None:
+        """The host's; on the service's own host the account's, or the one an operator chose."""
+        if request.tenant is not None:
+            return request.tenant
+        if kind is Kind.OPERATOR:
+            chosen = own_cookie(request.scope, SITE_COOKIE)
+            return await self.directory.by_id(TenantId(chosen)) if chosen else None
+        return await self.directory.by_id(tenant_id) if tenant_id else None
+
+
+def session_cookie(request: Request, signed_in: SignedIn) -> str:
+    return set_cookie(
+        ADMIN_COOKIE,
+        signed_in.token,
+        lifetime=session_lifetime(superusers),
+        secure=request.is_https,
+    )
+
+
+def form_binding(request: Request) -> str:
+    """What the token of a form is bound to. An operator may have pages of two sites open: a form of
+    one must not change the other."""
+    assert request.caller is not None
+    return f"{request.caller.sign_in} {request.site.id if request.site else ''}"
+
+
+def page_owner(request: Request) -> str:
+    """The site and the account that a page is made for. The editor's script sends it with every
+    call and files under it what it stores in the browser."""
+    assert request.caller is not None
+    return f"{request.site.id if request.site else ''}/{request.caller.id}"
+
+
+def check_page_owner(request: Request, policy: Policy) -> None:
+    """Another tab may have chosen another site or signed in another account since the page was
+    made. What was typed there belongs neither to that site nor to that account."""
+    made_for = request.header(OWNER_HEADER) or ""
+    if made_for == page_owner(request):
+        return
+    site, _, account = made_for.partition("/")
+    if not site or not account:
+        raise BadRequest(
+            "The call lacks the site and the account of its page. Open the page again."
+        )
+    assert request.caller is not None
+    is_upload = policy.body is not None and policy.body.kind is BodyKind.FILES
+    if account != request.caller.id:
+        raise Conflict(f"Another account is signed in now. {_SIGN_IN_AGAIN[is_upload]}")
+    raise Conflict(f"Another site is chosen now. {_CHOOSE_AGAIN[is_upload]}")
+
+
+_SIGN_IN_AGAIN = (
+    "The text stays on this device: sign in with the account that wrote it, and save again.",
+    "Nothing was uploaded: sign in with the account of this page, and try again.",
+)
+_CHOOSE_AGAIN = (
+    "The text stays on this device: choose its site again, and save again.",
+    "Nothing was uploaded: choose the site of this page again, and try again.",
+)
