@@ -14,6 +14,7 @@ from tests.web.routed import routed
 
 from masthead.web.assets import Assets, UnknownAsset, assets_routes, content_policy
 from masthead.web.compression import MIN_BYTES
+from masthead.web.errors import MethodNotAllowed
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -166,8 +167,8 @@ async def test_any_other_address_is_not_found(folder: Path, path: str) -> None:
 
 async def test_an_asset_can_only_be_read(folder: Path) -> None:
     assets = Assets("plain", [folder])
-    response = await client(assets).post(assets.url("site.css"))
-    assert response.status_code == 404
+    with pytest.raises(MethodNotAllowed):
+        await client(assets).post(assets.url("site.css"))
 
 
 def test_a_link_out_of_the_folder_and_unknown_types_are_not_served(
