@@ -238,7 +238,7 @@ async def test_everything_works_without_script(admin: Admin) -> None:
     await page.get_by_role("button", name="Update").click()
     await expect(page.locator(".toast")).to_have_text("The change is live.")
     await page.get_by_role("button", name="Unpublish").first.click()
-    await expect(page.locator(".toast")).to_have_text("It is a draft.")
+    await expect(page.locator(".toast")).to_have_text("The post is a draft now.")
     await page.context.close()
 
 

@@ -265,7 +265,7 @@ class TestDeciding:
 
     async def test_what_is_gone_or_nothing(self, queue: Queue, browser: Visitor) -> None:
         gone = await browser.post(CHANGE, {"one": "approve.nobody00000000x"})
-        assert "Nothing had to be changed." in await browser.follow(gone)
+        assert "Nothing needed to change." in await browser.follow(gone)
         none = await browser.post(CHANGE, {"action": "spam"})
         assert "No comment was selected." in await browser.follow(none)
         assert (await browser.post(CHANGE, {"action": "explode"})).status_code == 400
@@ -360,7 +360,7 @@ class TestRoles:
         for action in ("approve", "delete"):
             form = {f"select.{waiting['id']}": "on", "action": action, "confirmed": "1"}
             page = await stranger.follow(await stranger.post(CHANGE, form))
-            assert "Nothing had to be changed." in page
+            assert "Nothing needed to change." in page
         assert await queue.status(waiting) == "pending"
 
     async def test_one_who_is_signed_out_is_asked_to_sign_in(self, queue: Queue) -> None:

@@ -70,7 +70,7 @@ async def test_a_domain_is_served_once_its_txt_record_is_found(place: Place) -> 
     assert name == f"_masthead.{WANTED}"
     assert await place.at(WANTED) == 404
     answer = await place.owner.post(f"{DOMAIN}/check")
-    assert "There is no TXT record of this name yet" in answer.text
+    assert "There is no TXT record with this name yet" in answer.text
     place.names.tell_text(name, "v=spf1 -all", "masthead-site=0123")
     answer = await place.owner.post(f"{DOMAIN}/check")
     assert "with another value" in answer.text

@@ -381,7 +381,7 @@ class TestRights:
         await browser.post(f"{ADDRESS}/{export['id']}/remove")
         page = (await browser.get("/admin/activity")).text
         for sentence in (
-            "Asked for an export of the site",
+            "Requested an export of the site",
             "Downloaded an export of the site",
             "Deleted the export",
         ):

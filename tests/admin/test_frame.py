@@ -212,5 +212,5 @@ async def test_a_site_that_will_be_deleted_says_how_to_cancel_that(tenant: Tenan
     browser, owner = await staff(tenant, "owner")
     await owner.api.post(DELETE, json=deletion(tenant))
     page = (await browser.get("/admin/posts")).text
-    assert "an owner can cancel that: Settings, Data protection." in page
-    assert "until the operator lifts" not in page
+    assert "an owner can cancel the deletion under Settings, Data protection." in page
+    assert "until the operator reopens" not in page

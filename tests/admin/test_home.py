@@ -96,7 +96,10 @@ async def test_comments_that_wait_are_counted_with_the_oldest(
     for _ in range(2):
         await waiting_comment(tenant, post["id"])
         app.clock.advance(hours=1)
-    expected = ("2 comments wait for you.", "The oldest waits since Saturday 14 November")
+    expected = (
+        "2 comments are waiting for approval.",
+        "The oldest waits since Saturday 14 November",
+    )
     assert rows_in(await home_of(browser)) == [expected]
     editor, _ = await staff(tenant, "editor")
     assert rows_in(await home_of(editor)) == [expected]
@@ -151,7 +154,7 @@ async def test_a_webhook_that_failures_turned_off_is_named(
     assert rows_in(await home_of(browser)) == []
     await webhook(tenant, "Board", disabled_at=now, failure_count=5)
     assert rows_in(await home_of(browser)) == [
-        ("“Board” was turned off.", "5 failures in a row; nothing is sent to it now")
+        ("“Board” was turned off.", "5 failures in a row; it gets no more events")
     ]
     await webhook(tenant, "Other", disabled_at=now, failure_count=5)
     assert rows_in(await home_of(browser))[0][0] == "2 webhooks were turned off."

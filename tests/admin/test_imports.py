@@ -236,16 +236,16 @@ class TestUpload:
             upload, files={"file": ("cat.png", picture("PNG"))}, headers=headers
         )
         assert refused.status_code == 422
-        assert "This is no export" in refused.json()["problems"]["file"]
+        assert "This is not an export" in refused.json()["problems"]["file"]
 
     @pytest.mark.parametrize(
         ("name", "content", "sentence"),
         [
-            ("cat.png", picture("PNG"), "This is no export of WordPress, Ghost or Substack."),
-            ("page.html", b"<html><p>Hello</p>", "This is no export"),
+            ("cat.png", picture("PNG"), "This is not an export of WordPress, Ghost or Substack."),
+            ("page.html", b"<html><p>Hello</p>", "This is not an export"),
             ("people.csv", b"email,name\na@example.com,A\n", "Choose the platform."),
             ("export.json", b"", "The file is empty."),
-            ("words.txt", b"Just words.\n", "This is no export"),
+            ("words.txt", b"Just words.\n", "This is not an export"),
         ],
     )
     async def test_a_file_that_is_no_export_is_refused_with_what_to_do(
@@ -335,7 +335,7 @@ class TestUpload:
         assert "up to 2 MB" in (await browser.get(NEW)).text
         answer = await sent(browser, b" " * 4_000_000)
         assert answer.status_code == 413
-        assert "larger than the 2 MB that are taken here" in answer.text
+        assert "larger than the 2 MB allowed here" in answer.text
         assert await stored_files(tenant) == []
         await world.parts.close()
 
@@ -346,7 +346,7 @@ class TestPreview:
     ) -> None:
         url = await uploaded(browser, ghost(3))
         waiting = (await browser.get(url)).text
-        assert "It waits for its turn." in waiting
+        assert "Waiting for its turn." in waiting
         assert f'hx-get="{url}"' in waiting
         await work(tenant)
         page = (await browser.get(url)).text
@@ -514,11 +514,11 @@ class TestRun:
         url = await previewed(tenant, browser, ghost(2))
         await browser.post(f"{url}/run")
         again = await browser.post(f"{url}/run")
-        assert "at work already" in await browser.follow(again)
+        assert "already running" in await browser.follow(again)
         await work(tenant)
         assert len(await rows(tenant, "posts")) == 2
         late = await browser.post(f"{url}/run")
-        assert "any more" in await browser.follow(late)
+        assert "no longer possible" in await browser.follow(late)
 
     async def test_a_worker_that_stops_leaves_the_rest_to_the_next(
         self, tenant: TenantWorld, browser: Visitor
@@ -543,7 +543,7 @@ class TestRun:
         await work(tenant)
         for url in urls:
             answer = await browser.post(f"{url}/run")
-        assert "Another import of this site is at work." in await browser.follow(answer)
+        assert "Another import of this site is running." in await browser.follow(answer)
         await work(tenant)
         assert (await browser.post(f"{urls[1]}/run")).status_code == 303
         await work(tenant)
@@ -617,7 +617,7 @@ class TestPictures:
         browser, _ = await staff(tenant, "owner")
         assert "again" not in (await browser.get(url)).text.split("<main")[1].split("</main")[0]
         late = await browser.post(f"{url}/pictures")
-        assert "any more" in await browser.follow(late)
+        assert "no longer possible" in await browser.follow(late)
 
 
 class TestUndo:
@@ -639,7 +639,7 @@ class TestUndo:
         assert "Undone" in (await browser.get(ADDRESS)).text
         assert "Undid the import" in (await browser.get("/admin/activity")).text
         assert (await browser.get(f"{url}/undo")).status_code == 303
-        assert "any more" in await browser.follow(await browser.post(f"{url}/undo"))
+        assert "no longer possible" in await browser.follow(await browser.post(f"{url}/undo"))
 
     async def test_a_worker_that_stops_leaves_the_rest_to_the_next(
         self, tenant: TenantWorld, browser: Visitor

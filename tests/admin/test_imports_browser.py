@@ -136,7 +136,7 @@ async def test_a_file_that_is_no_export_is_refused_on_the_page(tools: Tools) -> 
     await page.get_by_label("Comments").check()
     await page.get_by_role("button", name="Upload and preview").press("Enter")
     said = page.get_by_role("alert")
-    await expect(said).to_contain_text("This is no export of WordPress, Ghost or Substack.")
+    await expect(said).to_contain_text("This is not an export of WordPress, Ghost or Substack.")
     await expect(page.locator("#file")).to_be_focused()
     # Nothing that was chosen is lost.
     await expect(page.get_by_label("Comments")).to_be_checked()

@@ -299,8 +299,8 @@ class TestWhoAndWhat:
             "The note changed, by Nell Ashby",
         ]
         assert lines[3:] == [
-            "Became active, was late with the payment, by an operator",
-            "Became late with the payment, was active, by a former member of the staff",
+            "Became active, was past due, by an operator",
+            "Became past due, was active, by a former member of the staff",
             "Turned the newsletter on, by the member",
             "Changed from free to paid, by Nell Ashby",
             "Joined",
@@ -464,9 +464,9 @@ class TestDataProtection:
         ana = await member(tenant, "Ana", labels=["press"], note="Met at the fair.")
         address = f"/admin/members/{ana['id']}"
         page = await browser.follow(await browser.post(f"{address}/export"))
-        assert unescape(page).count("part of an export of the person's data") == 2
+        assert unescape(page).count("An export of the person's data includes") == 2
         fields = tenant.world.collection("blog_members").by_name
-        assert all("exports" in fields[name].help for name in ("labels", "note"))
+        assert all("data export" in fields[name].help for name in ("labels", "note"))
         [link] = re.findall(r'href="([^"]*/download)"', page)
         exported = (await browser.get(link)).json()["member"]
         assert (exported["labels"], exported["note"]) == (["press"], "Met at the fair.")

@@ -127,7 +127,7 @@ async def test_a_job_that_failed_for_good_is_shown_run_again_and_discarded(
     assert "runs again" in again
     assert tenant.id not in again
     twice = await operator.follow(await operator.post(QUEUE, {**named, "action": "retry"}))
-    assert "not among the failed ones" in twice
+    assert "no longer in the list of failed jobs" in twice
     await fail_for_good(app, tenant)
     operator = await operator_of(app)
     await operator.post(QUEUE, {**named, "action": "discard"})
@@ -152,7 +152,7 @@ async def test_what_an_operator_does_with_failed_work_is_in_the_sites_log(
         assert [(each["label"], each["role"]) for each in found] == [("posts.publish", "operator")]
     owner, _ = await staff(tenant, "owner")
     page = (await owner.get("/admin/activity")).text
-    assert "Ran failed work again:" in page
+    assert "Ran a failed job again:" in page
     assert "Discarded failed work:" in page
 
 
@@ -163,7 +163,9 @@ async def test_a_forged_site_of_a_job_changes_nothing(app: World, tenant: Tenant
     other = await app.new_tenant("another")
     for forged in (other.id, "aaaaaaaaaaaaaaa", ""):
         named = {"tenant": forged, "job": failed.id, "action": "discard"}
-        assert "not among the failed" in await operator.follow(await operator.post(QUEUE, named))
+        assert "no longer in the list of failed" in await operator.follow(
+            await operator.post(QUEUE, named)
+        )
     assert failed in await queue_of(app).failed()
 
 

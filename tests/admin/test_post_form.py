@@ -244,7 +244,7 @@ async def test_a_draft_is_scheduled_in_the_sites_time_zone(
         assert 'id="publish_on-error"' in refused.text
     form = filled(refused.text) | {"action": "schedule", "publish_on": f"{year}-01-07T09:30"}
     page = await browser.follow(await browser.post(path, form))
-    assert "The post publishes itself at that time." in page
+    assert "The post is scheduled." in page
     assert f'value="{year}-01-07T09:30"' in page
     assert (await stored(tenant, post["id"]))["scheduled_for"].startswith(f"{year}-01-07T08:30")
     form = filled(page) | {"action": "unschedule"}
@@ -354,7 +354,7 @@ async def test_a_long_text_that_is_refused_is_not_sent_back(
     answer = await browser.post("/admin/posts/new", form | {"action": "save"})
     assert answer.status_code == 400
     assert "more than 100 attributes" in answer.text
-    assert "go back in the browser" in answer.text
+    assert "Go back in your browser" in answer.text
     assert len(answer.content) < 100_000
     found = await tenant.world.parts.records.find(
         tenant.world.collection("posts"), {}, tenant_id=tenant.id

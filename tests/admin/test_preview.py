@@ -28,9 +28,9 @@ async def test_each_reader_gets_the_part_that_is_for_them(tenant: TenantWorld) -
     )
     path = f"/admin/posts/{post['id']}/preview"
     for readers, sees, is_whole in (
-        ("guest", "Guests read the part before the line for members.", False),
-        ("member", "Members read all of it.", True),
-        ("paid", "Paid members read all of it.", True),
+        ("guest", "Guests read only the part before the paywall.", False),
+        ("member", "Members read everything.", True),
+        ("paid", "Paid members read everything.", True),
     ):
         frame = (await browser.get(f"{path}?as={readers}")).text
         assert sees in frame
@@ -42,7 +42,7 @@ async def test_each_reader_gets_the_part_that_is_for_them(tenant: TenantWorld) -
         assert ">coast<" in page
     closed = await tenant.post(title="Paid", content_html="<p>All</p>", visibility="paid")
     frame = (await browser.get(f"/admin/posts/{closed['id']}/preview?as=member")).text
-    assert "Members read the title and the excerpt." in frame
+    assert "Members read only the title and the excerpt." in frame
 
 
 async def test_it_shows_what_was_typed_and_the_site_stays_as_it_is(
@@ -132,7 +132,7 @@ async def test_a_page_of_the_site_is_previewed_as_a_post_is(tenant: TenantWorld)
     author, _ = await staff(tenant, "author")
     page = await tenant.create("pages", {"title": "About", "content_html": "<p>Who we are</p>"})
     path = f"/admin/pages/{page['id']}/preview"
-    assert "Guests read all of it." in (await browser.get(path)).text
+    assert "Guests read everything." in (await browser.get(path)).text
     shown = await framed(browser, path)
     assert "<h1>About</h1>" in shown
     assert "<p>Who we are</p>" in shown

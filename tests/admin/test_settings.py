@@ -628,7 +628,7 @@ class TestPrivacy:
         assert by == [account.id] * 5
         log = (await owner.get("/admin/activity")).text
         for sentence in (
-            "Asked for an export of the site",
+            "Requested an export of the site",
             "Downloaded an export of the site",
             "Planned the deletion of the site",
             "Cancelled the deletion of the site",

@@ -91,7 +91,7 @@ async def test_a_domain_is_proven_while_the_page_is_open(site: Site) -> None:
     await expect(page.get_by_role("button", name="Check now")).to_be_visible()
     name, value = (await page.locator("[data-copied]").all_text_contents())[:2]
     await page.get_by_role("button", name="Check now").click()
-    await expect(page.get_by_text("There is no TXT record of this name yet")).to_be_visible()
+    await expect(page.get_by_text("There is no TXT record with this name yet")).to_be_visible()
     guest = site.tenant.world.client("blog.example.com")
     assert (await guest.get("/")).status_code == 404
     site.names.tell_text(name, value)

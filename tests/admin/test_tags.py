@@ -146,7 +146,7 @@ async def test_removing_asks_first(app: World, tenant: TenantWorld, browser: Vis
     ("name", "sentence"),
     [
         (" ", "Type a name."),
-        ("a", "It has this name already."),
+        ("a", "The tag already has this name."),
         ("x" * 101, "no more than 100"),
         ("one, two", "comma"),
     ],

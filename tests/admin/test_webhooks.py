@@ -115,7 +115,7 @@ class TestSubscriptions:
         given = filled(hooks)
         await browser.post(f"{ADDRESS}/new", given)
         page = await browser.follow(await browser.post(f"{ADDRESS}/new", given))
-        assert "It exists already" in page
+        assert "This webhook already exists" in page
         assert len(re.findall('class="name"', (await browser.get(ADDRESS)).text)) == 1
 
     async def test_what_is_wrong_stands_by_its_field(self, hooks: Hooks, browser: Visitor) -> None:
@@ -235,11 +235,11 @@ class TestDisabled:
         stuck = (await browser.get(f"{ADDRESS}/deliveries/{delivery}")).text
         assert "Turn its webhook on first" in stuck
         retried = await browser.post(f"{ADDRESS}/deliveries/{delivery}/retry")
-        assert "stayed as it was" in await browser.follow(retried)
+        assert "was not retried" in await browser.follow(retried)
         page = await browser.follow(await browser.post(f"{ADDRESS}/{hook['id']}/turn-on"))
         assert "is off since" not in page
         retried = await browser.post(f"{ADDRESS}/deliveries/{delivery}/retry")
-        assert "It is sent again now." in await browser.follow(retried)
+        assert "It is being sent again." in await browser.follow(retried)
         await hooks.deliver()
         assert await hooks.states() == ["delivered"]
 
@@ -419,7 +419,7 @@ class TestDeadLetters:
         assert moved.headers["location"] == f"{ADDRESS}?state=dead"
         assert "2 are sent again." in await browser.follow(moved)
         again = await browser.follow(await browser.post(f"{ADDRESS}/retry", form))
-        assert "2 stayed as they were" in again
+        assert "2 were not retried" in again
         assert await hooks.deliver() == 2
         assert sorted(await hooks.states()) == ["dead", "delivered", "delivered"]
         nothing = await browser.follow(await browser.post(f"{ADDRESS}/retry", {}))
@@ -453,14 +453,14 @@ class TestDeadLetters:
         form = hidden_in(question.text)
         started = await browser.post(f"{ADDRESS}/retry", form)
         page = await browser.follow(started)
-        assert "Dead deliveries are being counted." in page
+        assert "Counting the dead deliveries." in page
         assert 'hx-trigger="every 1s"' in page
         assert "Retrying." in (await browser.get(ADDRESS)).text
         part = await browser.get(started.headers["location"], **HTMX)
         assert part.text.strip() in page
         await run_jobs(hooks)
         done = await browser.get(started.headers["location"], **HTMX)
-        assert "5 deliveries are sent again." in done.text
+        assert "5 deliveries are being sent again." in done.text
         assert "every 1s" not in done.text
         assert await hooks.deliver() == 5
         assert set(await hooks.states()) == {"delivered"}
@@ -484,7 +484,10 @@ class TestDeadLetters:
         await run_jobs(hooks)
         assert await hooks.deliver() == 0
         pages = [(await browser.get(each.headers["location"])).text for each in (first, third)]
-        assert sorted("3 deliveries are sent again." in page for page in pages) == [False, True]
+        assert sorted("3 deliveries are being sent again." in page for page in pages) == [
+            False,
+            True,
+        ]
 
     async def test_a_run_that_a_crash_has_cut_off_goes_on(
         self, hooks: Hooks, browser: Visitor, monkeypatch: pytest.MonkeyPatch
@@ -510,7 +513,7 @@ class TestDeadLetters:
         hooks.clock.advance(minutes=1)
         await run_jobs(hooks)
         page = (await browser.get(started.headers["location"])).text
-        assert "5 deliveries are sent again." in page
+        assert "5 deliveries are being sent again." in page
         assert await hooks.deliver() == 5
 
     async def test_filters_narrow_what_is_retried(self, hooks: Hooks, browser: Visitor) -> None:

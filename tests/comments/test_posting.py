@@ -147,7 +147,7 @@ class TestNames:
         assert answer.status_code == 422
         assert problems(answer) == [
             "Write something first.",
-            "Say what name to show with your comment.",
+            "Enter the name to show with your comment.",
             "Must be an email address, such as ada@example.com.",
         ]
         answer = await browser.send("", body="My <b>text</b>", name="Gale", email="")
@@ -163,7 +163,9 @@ class TestNames:
         await site.owner(name="Olga Owner")
         answer = await Browser(site, "fog").send("", body="x", name=name, email="a@example.com")
         assert answer.status_code == 422
-        assert problems(answer) == ["People of this site have this name. Choose another one."]
+        assert problems(answer) == [
+            "Someone on this site's staff has this name. Choose another one."
+        ]
 
     async def test_staff_writes_as_staff_and_nobody_else_does(self, site: TenantWorld) -> None:
         await Browser(site, "fog", await site.owner(name="Olga Owner")).comment("Officially")
@@ -178,7 +180,7 @@ class TestNames:
         answer = await browser.send("", body="Hello")
         assert (answer.status_code, problems(answer)) == (
             422,
-            ["Say what name to show with your comment."],
+            ["Enter the name to show with your comment."],
         )
         assert 'name="email"' not in answer.text.partition('id="comments"')[2]
         await browser.comment("Hello", name="Nora New")
@@ -289,7 +291,7 @@ class TestSpam:
         await browser.comment("Thanks!")
         answer = await browser.send("", body=" Thanks! ", **GUEST)
         assert answer.status_code == 422
-        assert problems(answer) == ["You have posted this text here already."]
+        assert problems(answer) == ["You have already posted this comment."]
         await Browser(site, "rain").comment("Thanks!")
         await Browser(site, "fog").comment("Thanks!", email="other@example.com")
         assert len(await stored(site)) == 3
@@ -450,7 +452,7 @@ class TestPlace:
         for parent in (other["id"], foreign["id"], held, "nonsense", "a" * 15, "' || 1"):
             answer = await browser.send("", body="Answer", parent_id=parent, **GUEST)
             assert answer.status_code == 422, parent
-            assert problems(answer) == ["The comment that you reply to is no longer there."]
+            assert problems(answer) == ["The comment you are replying to no longer exists."]
             assert "Answer" in answer.text
 
     async def test_a_refused_answer_is_open_where_it_was_written(self, site: TenantWorld) -> None:

@@ -89,7 +89,7 @@ async def test_a_member_learns_it_of_a_new_address(stored: TenantWorld) -> None:
     member = await stored.member()
     page = await member.api.get("/member/account?done=email")
     assert f"A link for the new address was written, not sent. {STORED}" in page.text
-    assert "It counts once you confirm it there." in page.text
+    assert "The change takes effect when you confirm it there." in page.text
 
 
 async def test_the_settings_do_not_claim_that_files_went_out(stored: TenantWorld) -> None:

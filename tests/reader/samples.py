@@ -244,7 +244,7 @@ REFUSED = Discussion(
         {
             "": "Too many comments at once. Try again in 20 seconds.",
             "body": "Write something first.",
-            "name": "Say what name to show with your comment.",
+            "name": "Enter the name to show with your comment.",
             "email": "Must be an email address, such as ada@example.com.",
         },
         body="<b>x</b>",
@@ -555,7 +555,7 @@ PAGES: dict[str, tuple[str, Chrome, object]] = {
         chrome(path="/member/link"),
         MessagePage(
             "This link no longer works",
-            ("This link has been used already, or it is too old. Ask for a new one.",),
+            ("This link has been used or has expired. Request a new one.",),
             links=(Link("Sign in", "/member/sign-in"), Link("Join", "/member/sign-up")),
         ),
     ),
@@ -596,7 +596,7 @@ PAGES: dict[str, tuple[str, Chrome, object]] = {
             notice="",
             deleted_on=datetime(2026, 12, 15, tzinfo=ZONE),
             opened="password",
-            problems=(FormProblem("oldPassword", "Must be the password you have now."),),
+            problems=(FormProblem("oldPassword", "Must be your current password."),),
         ),
     ),
     "delete-account": (

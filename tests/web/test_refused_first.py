@@ -81,7 +81,7 @@ async def test_a_member_sends_no_file_and_no_long_body(member: Account) -> None:
     path = records_of("blog_members", member.id)
     answer = await send(member.api, "PATCH", path, Sending(FILE), FORM)
     assert answer.status_code == 400
-    assert "hold no files" in answer.json()["message"]
+    assert "have no files" in answer.json()["message"]
     answer = await send(member.api, "PATCH", path, Sending(), {"content-type": "application/json"})
     assert answer.status_code == 413
 
@@ -89,7 +89,7 @@ async def test_a_member_sends_no_file_and_no_long_body(member: Account) -> None:
 async def test_a_file_is_refused_before_it_is_stored(owner: Account, draft: Record) -> None:
     media = await owner.api.post(records_of("media"), files={"file": ("a.txt", b"text")})
     for path, says in (
-        (records_of("posts", draft["id"]), "hold no files"),
+        (records_of("posts", draft["id"]), "have no files"),
         (records_of("media", media.json()["id"]), "can't be replaced"),
     ):
         body = Sending(FILE)

@@ -106,7 +106,7 @@ def _why_dead(dead: Sequence[Record], names: Mapping[str, str]) -> str:
     statuses = {each["last_status"] for each in dead if each["last_status"]}
     if len(statuses) == 1:
         return f"{receiver} answered {statuses.pop():.0f} until the last attempt"
-    return f"{receiver} took none of the attempts"
+    return f"{receiver} failed every attempt"
 
 
 def _turned_off(request: AdminRequest, webhooks: Sequence[Record]) -> Attention | None:
@@ -114,11 +114,11 @@ def _turned_off(request: AdminRequest, webhooks: Sequence[Record]) -> Attention 
     off = [each for each in webhooks if each["disabled_at"] and not each["paused"]]
     if not off:
         return None
-    what, why = f"{len(off)} webhooks were turned off.", "Nothing is sent to them any more"
+    what, why = f"{len(off)} webhooks were turned off.", "They get no more events"
     if len(off) == 1:
         what = f"“{off[0]['name']}” was turned off."
         failures = _number(int(off[0]["failure_count"]), "failure", "failures")
-        why = f"{failures} in a row; nothing is sent to it now"
+        why = f"{failures} in a row; it gets no more events"
     at = max(each["disabled_at"] for each in off)
     return Attention("webhooks", "power", "bad", what, why, at, request.when(at))
 
@@ -164,7 +164,7 @@ async def _payments(request: AdminRequest) -> Attention | None:
 
 def _findings(report: Report) -> str:
     words = {
-        "members": ("member with another tier than they pay", "members with another tier"),
+        "members": ("member whose tier differs from their payment", "members with another tier"),
         "orders": ("order without its payment", "orders without their payment"),
         "subscriptions": ("subscription without a member", "subscriptions without a member"),
         "events": ("event that was not applied", "events that were not applied"),
@@ -190,7 +190,11 @@ async def _waiting_comments(request: AdminRequest) -> Attention | None:
     found = (await request.records.page(request.caller, comments, oldest)).items
     at = found[0]["created"] if found else clock.to_text(request.now)
     moment = request.local(at)
-    what = "A comment waits for you." if waiting == 1 else f"{waiting:,} comments wait for you."
+    what = (
+        "A comment is waiting for approval."
+        if waiting == 1
+        else f"{waiting:,} comments are waiting for approval."
+    )
     since = f"since {moment:%A} {moment.day} {moment:%B}"
     why = f"It waits {since}" if waiting == 1 else f"The oldest waits {since}"
     return Attention("comments", "message-square", "warn", what, why, at, request.when(at))

@@ -120,7 +120,7 @@ def _state(request: AdminRequest, asked: Record) -> tuple[str, str]:
         badges = {"queued": "info", "failed": "bad"}
         return badges.get(status, "draft"), words.get(status, "Ended")
     if status == "queued" and not asked["confirmed_at"]:
-        return "info", "Waits for its confirmation by email"
+        return "info", "Waiting for confirmation by email"
     if status == "queued":
         return "warn", f"Planned for {day(request.local(asked['grace_until']))}"
     words = {"completed": "Erased", "cancelled": "Cancelled", "failed": "Failed"}

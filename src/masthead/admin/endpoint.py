@@ -219,7 +219,7 @@ def _error_page(error: MastheadError) -> Shown:
 def _error_values(error: MastheadError) -> dict[str, Any]:
     status, _, title = pages.described(error)
     if isinstance(error, NotFound):
-        text = "It may have been deleted, or the address has a typing error."
+        text = "It may have been deleted, or the address may have a typo."
     else:
         text = str(error)
     return {"status": status, "title": title, "text": text}

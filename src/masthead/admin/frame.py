@@ -77,9 +77,12 @@ def frame_of(request: AdminRequest, title: str, flash: str = "") -> Frame:
 
 def _read_only(site: Record) -> str:
     if site.get("deleted_at"):
-        return "It will be deleted. Until then an owner can cancel that: Settings, Data protection."
+        return (
+            "It will be deleted. Until then, an owner can cancel the deletion under Settings, "
+            "Data protection."
+        )
     if site.get("read_only_mode"):
-        return "Nothing can be changed until the operator lifts that."
+        return "Nothing can be changed until the operator reopens it."
     return ""
 
 

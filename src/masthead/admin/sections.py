@@ -62,7 +62,7 @@ def _asks(site_prefix: str, *more: Ask) -> tuple[Ask, ...]:
             "Up to 8 MB. Readers see it without scripts, styles and forms.",
             rows=24,
         ),
-        Ask("slug", "Address", "Empty: made from the title.", prefix=site_prefix),
+        Ask("slug", "Address", "If empty, made from the title.", prefix=site_prefix),
         *more,
     )
 
@@ -73,7 +73,7 @@ POSTS = Section(
     "post",
     "/admin/posts",
     "/posts/",
-    "A post is a draft until you publish it: nobody sees it before.",
+    "A post is a draft until you publish it; readers don't see it before.",
     _asks(
         "/posts/",
         Ask("visibility", "Who may read", choices=READERS),
@@ -97,6 +97,6 @@ PAGES = Section(
     "page",
     "/admin/pages",
     "/",
-    "A page stands on its own, such as an imprint: lists and feeds leave it out.",
+    "A standalone page, such as About or a legal notice. It does not appear in lists and feeds.",
     _asks("/"),
 )

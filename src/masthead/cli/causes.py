@@ -20,7 +20,9 @@ _S3_CODE = re.compile(r"<Code>(\w+)</Code>")
 _REFUSED_KEY = ("InvalidAccessKeyId", "SignatureDoesNotMatch", "AccessDenied", "InvalidToken")
 
 
-FREE_SPACE = "free space or enlarge it; the service reads on and stores again by itself"
+FREE_SPACE = (
+    "free space or enlarge it; meanwhile the service still serves reads, and stores again by itself"
+)
 
 
 def database_cause(settings: Settings, error: BaseException) -> str:

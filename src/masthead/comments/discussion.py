@@ -30,20 +30,20 @@ STAFF_NAMES: Final = 200
 """Accounts whose names a guest can't use."""
 
 NOT_YOURS: Final = "Only its author can change a comment, for 15 minutes after it was posted."
-GONE: Final = "This comment is not there any more."
-_REPEATED: Final = Problem("validation_repeated", "You have posted this text here already.")
+GONE: Final = "This comment no longer exists."
+_REPEATED: Final = Problem("validation_repeated", "You have already posted this comment.")
 _NO_TEXT: Final = Problem("validation_required", "Write something first.")
 _ONLY_LINKS: Final = Problem(
     "validation_only_links", "Say something about the link: a comment needs words."
 )
-_NO_NAME: Final = Problem("validation_required", "Say what name to show with your comment.")
-_NO_EMAIL: Final = Problem("validation_required", "Your email address is needed; it is not shown.")
+_NO_NAME: Final = Problem("validation_required", "Enter the name to show with your comment.")
+_NO_EMAIL: Final = Problem("validation_required", "Enter your email address. It is not shown.")
 _NOT_A_NAME: Final = Problem("validation_invalid_format", "A name needs letters.")
 _STAFF_NAME: Final = Problem(
-    "validation_reserved", "People of this site have this name. Choose another one."
+    "validation_reserved", "Someone on this site's staff has this name. Choose another one."
 )
 _NOT_ANSWERABLE: Final = Problem(
-    "validation_missing_rel_records", "The comment that you reply to is no longer there."
+    "validation_missing_rel_records", "The comment you are replying to no longer exists."
 )
 
 

@@ -25,7 +25,7 @@ from masthead.web.pages import Page, ShowPage
 from masthead.web.policy import WhileSuspended
 
 ACCOUNTS = {each.name: each for each in (blog_members, superusers)}
-GONE = "This comment is not there any more."
+GONE = "This comment no longer exists."
 
 
 def comment_mail_routes(
@@ -49,7 +49,7 @@ def _off_page(records: Records, links: CommentMailLinks) -> MakeLinkPage:
                 site,
                 "ready",
                 "No more emails about comments?",
-                f"{site.name} will not write to you about comments any more, on any post.",
+                f"{site.name} will no longer email you about comments, on any post.",
                 button="Turn them off",
             )
         await _turn_off(records, tenant_id, to)
@@ -57,7 +57,7 @@ def _off_page(records: Records, links: CommentMailLinks) -> MakeLinkPage:
             site,
             "off",
             "Emails about comments are off",
-            f"{site.name} does not write to you about comments any more.",
+            f"{site.name} no longer emails you about comments.",
             "You can turn them on again in your account.",
         )
 
@@ -79,9 +79,7 @@ def _approve_page(records: Records, links: CommentMailLinks) -> MakeLinkPage:
             raise BadRequest(BAD_LINK)
         comment = await _comment(records, tenant_id, comment_id)
         if comment["status"] != PENDING:
-            return link_page(
-                site, "decided", "Nothing to do", "This comment does not wait any more."
-            )
+            return link_page(site, "decided", "Nothing to do", "This comment is no longer waiting.")
         if not is_post:
             text = (f"{comment['author_name']} wrote:", comment["body"])
             return link_page(site, "ready", "Approve this comment?", *text, button="Approve it")

@@ -110,7 +110,7 @@ _PAGE = (
 )
 _COMMENT = (
     Fact("comment_id", "The comment's id.", "9w2p4z6t8r0y1u3", shows="id"),
-    Fact("post_id", "The post it stands under.", "k3v9q0x7m2c8b1d"),
+    Fact("post_id", "The post it belongs to.", "k3v9q0x7m2c8b1d"),
     Fact("parent_id", "The comment it replies to, if any.", None, nullable=True),
     Fact("author_name", "The name shown with it.", "Ada"),
     Fact("body", "Plain text.", "I grew up in sight of that light."),
@@ -134,13 +134,13 @@ _MEDIA = (
         "The file's public address.",
         "https://coast.example.com/media/5f8h1j3k6l9m2n4/lamp_room_47r13hicyn.jpg",
     ),
-    Fact("mime_type", "Found out from the content.", "image/jpeg"),
+    Fact("mime_type", "Detected from the content.", "image/jpeg"),
     Fact("size", "In bytes.", 184_213),
     _TENANT,
 )
 _ITEMS = Fact(
     "items",
-    "What was bought, as the record holds it.",
+    "What was bought, as the record stores it.",
     [{"product_id": "q1w3e5r7t9y1u3i", "quantity": 1, "price": 1800}],
 )
 _ORDER = (
@@ -151,7 +151,7 @@ _ORDER = (
     _ITEMS,
     Fact("total", "In minor units, such as cents.", 1800),
     _CURRENCY,
-    Fact("refunded_amount", "What has been paid back, in minor units.", 0),
+    Fact("refunded_amount", "What has been refunded, in minor units.", 0),
     _TENANT,
 )
 _PRODUCT = (
@@ -166,15 +166,15 @@ _PRODUCT = (
 _CART = (
     Fact("cart_id", "The cart's id.", "c9v7b5n3m1l9k7j", shows="id"),
     Fact("email", "Whom to remind.", "mira@example.com"),
-    Fact("items", "What lies in it, as the record holds it.", _ITEMS.example),
-    Fact("last_activity", "When it was last touched.", "2026-11-13T08:02:11.000Z"),
+    Fact("items", "Its items, as the record stores them.", _ITEMS.example),
+    Fact("last_activity", "When it last changed.", "2026-11-13T08:02:11.000Z"),
     _TENANT,
 )
 _GIFT_CARD = (
     Fact("gift_card_id", "The gift card's id. Its code is never sent.", "g4i6f8t0c2a4r6d", "id"),
     Fact("amount", "In minor units, such as cents.", 5000),
     _CURRENCY,
-    Fact("email", "For whom it is, if anybody.", "mira@example.com", nullable=True),
+    Fact("email", "Who it is for, if anyone.", "mira@example.com", nullable=True),
     _TENANT,
 )
 _PING = (
@@ -226,7 +226,7 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "post.deleted",
         Category.CONTENT,
-        "a post is deleted, whatever its state",
+        "a post is deleted, in any state",
         "posts",
         _ANY_POST,
         _DELETE,
@@ -242,7 +242,7 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "comment.posted",
         Category.COMMENTS,
-        "a comment is stored, whatever its state",
+        "a comment is stored, in any state",
         "comments",
         _COMMENT,
         _CREATE,
@@ -314,7 +314,7 @@ CATALOG: tuple[EventKind, ...] = (
         Category.MEMBERS,
         "a member's tier changes, by a payment, through the API or by hand",
         "blog_members",
-        (*_MEMBER, Fact("previous_tier", "The tier until now.", "free", shows="tier")),
+        (*_MEMBER, Fact("previous_tier", "The previous tier.", "free", shows="tier")),
         _UPDATE,
         {"tier": "paid"},
         {"tier": "free"},
@@ -376,8 +376,8 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "cart.abandoned",
         Category.COMMERCE,
-        "a cart with an address and items has not been touched for 24 hours and was not paid; "
-        "once per cart",
+        "a cart with an address and items has not changed for 24 hours and is unpaid; once "
+        "per cart",
         "carts",
         _CART,
         _CREATE | _UPDATE,

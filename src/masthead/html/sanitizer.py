@@ -102,12 +102,11 @@ def most_characters(html: str) -> int:
 
 
 TOO_LONG = (
-    "It becomes far longer when its markup is put in order: formatting such as <b> is not closed, "
-    "or most of it are signs that have to be escaped."
+    "It becomes far longer when its markup is cleaned: formatting such as <b> is not closed, or "
+    "most of its characters have to be escaped."
 )
 TOO_SLOW = (
-    "Its markup takes too long to be put in order. Close its elements where they end, and nest "
-    "them less."
+    "Its markup takes too long to clean. Close its elements where they end, and nest them less."
 )
 
 

@@ -35,7 +35,9 @@ MAX_SAME_ID = 5
 MAX_VERIFIED = 10_000
 
 FAILED = "Failed to authenticate. Check the email address and the password."
-FAILED_ON_BARE_HOST = f"{FAILED} With accounts at several sites, sign in at the site's own address."
+FAILED_ON_BARE_HOST = (
+    f"{FAILED} If you have accounts at several sites, sign in at the site's own address."
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ api_keys = Collection(
             name="prefix",
             max=20,
             write=Access.ENGINE,
-            help="The first characters of the key, to recognise it by.",
+            help="The first characters of the key, by which you can recognise it.",
         ),
         Hash(name="key_hash", max=64),
         Date(name="expires_at", help="Empty: never."),
@@ -109,7 +109,7 @@ async def create_key(
 
 def check_scopes(scopes: Sequence[str]) -> None:
     if not scopes:
-        message = "Give at least one scope: a key without one may do nothing."
+        message = "Give at least one scope. A key without scopes can do nothing."
         raise Invalid({"scopes": Problem("validation_invalid_value", message)})
     unknown = [name for name in scopes if not is_scope(name)]
     if unknown:

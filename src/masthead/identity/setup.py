@@ -34,7 +34,7 @@ class CreatedTenant:
 
 
 class OperatorExists(MastheadError):
-    message = "There is an operator with this email address already."
+    message = "An operator with this email address already exists."
 
 
 async def create_tenant(

@@ -132,7 +132,7 @@ tenants = Collection(
                 nullable=True,
                 min=0,
                 write=Access.PLATFORM,
-                help="API calls. Empty: the plan's limit.",
+                help="API calls. If empty, the plan's limit applies.",
             )
             for name in ("per_minute", "per_hour", "per_day")
         ),
@@ -143,12 +143,16 @@ tenants = Collection(
             write=Access.PLATFORM,
             help="A suspended site is closed for its readers, its staff and its API keys.",
         ),
-        Date(name="suspended_at", write=Access.ENGINE, help="Since when; empty if it is not."),
+        Date(
+            name="suspended_at",
+            write=Access.ENGINE,
+            help="When it was suspended; empty if it is not.",
+        ),
         Text(
             name="suspension_reason",
             max=MAX_REASON,
             write=Access.PLATFORM,
-            help="What the staff of a suspended site reads.",
+            help="The reason that the staff of a suspended site sees.",
         ),
     ),
     before_save=stamp_suspension,

@@ -46,7 +46,7 @@ import_runs = Collection(
             help="Of the task.",
         ),
         Text(name="file_name", max=255, write=Access.ENGINE),
-        Number(name="file_size", write=Access.ENGINE, help="Bytes; 0 for a run from a shell."),
+        Number(name="file_size", write=Access.ENGINE, help="In bytes; 0 for a run from a shell."),
         # Of the uploaded file; '' where it is deleted, and for a run from a shell.
         Text(name="object_key", max=1024, read=Access.ENGINE, write=Access.ENGINE),
         Json(name="options", write=Access.ENGINE),
@@ -58,7 +58,7 @@ import_runs = Collection(
     ),
     audited="file_name",
     audited_state="task",
-    help="Imports and how far they have come.",
+    help="Imports and their progress.",
     jobs=run_jobs,
     made_by="the admin or `masthead import`",
     called="imports",

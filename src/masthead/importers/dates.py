@@ -15,8 +15,8 @@ _NAMED_MONTH: Final = ("%b %d, %Y", "%B %d, %Y")
 _MAX_LENGTH: Final = 40
 
 
-PASSED: Final = "It was scheduled for a time that has passed, and is a draft now."
-NO_TIME: Final = "It was scheduled for no readable time, and is a draft now."
+PASSED: Final = "It was scheduled for a time that has passed, so it is a draft now."
+NO_TIME: Final = "Its scheduled time can't be read, so it is a draft now."
 
 
 def utc_text(value: object) -> str:

@@ -16,7 +16,7 @@ from masthead.importers.source import BadFile
 
 HEAD_BYTES: Final = 64 * 1024
 UNKNOWN: Final = (
-    "This is no export of WordPress, Ghost or Substack. WordPress gives an .xml file, Ghost a "
+    "This is not an export of WordPress, Ghost or Substack. WordPress gives an .xml file, Ghost a "
     ".json or .zip file, Substack a .zip file; lists of members are .csv files."
 )
 UNCLEAR: Final = "The file does not say where it comes from. Choose the platform."

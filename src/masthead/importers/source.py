@@ -20,7 +20,7 @@ class BadFile(MastheadError):
 
 Kind = Literal["post", "page", "product"]
 
-NOT_SCHEDULED = "It was scheduled, which only posts can be here, and is a draft now."
+NOT_SCHEDULED = "It was scheduled, but only posts can be, so it is a draft now."
 PAYWALL = '<hr class="paywall">'
 """Marks where the part of a text begins that only members of its visibility may read."""
 

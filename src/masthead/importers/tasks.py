@@ -46,9 +46,9 @@ from masthead.web.multipart import Upload
 
 UNUSED_AFTER: Final = timedelta(hours=1)
 """A file whose import was never recorded, because the server stopped between."""
-BUSY: Final = "This import is at work already."
-ANOTHER: Final = "Another import of this site is at work. Wait until it has ended."
-TOO_LATE: Final = "This can't be done with the import any more. Its page shows what can."
+BUSY: Final = "This import is already running."
+ANOTHER: Final = "Another import of this site is running. Wait until it has ended."
+TOO_LATE: Final = "This is no longer possible for this import. Its page shows what is."
 
 
 class UploadServices(Protocol):

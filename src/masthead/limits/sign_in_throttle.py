@@ -51,10 +51,10 @@ LINKS_PER_ADDRESS = 2
 """In the lifetime of a link to sign in: when no further mail is sent, an earlier link works."""
 
 WAIT = "Too many failed sign-ins. Wait a while and try again, or have a new password sent by email."
-WAIT_FOR_RESET = "Too many new passwords were asked for from here. Wait a while and try again."
+WAIT_FOR_RESET = "Too many new passwords were requested from here. Wait a while and try again."
 
-WAIT_FOR_LINK = "Too many links were asked for from here. Wait a while and try again."
-SITE_IS_BUSY = "Very many people ask for a link here at the moment. Wait a while and try again."
+WAIT_FOR_LINK = "Too many links were requested from here. Wait a while and try again."
+SITE_IS_BUSY = "Too many people are requesting links at the moment. Wait a while and try again."
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,7 +143,7 @@ media = Collection(
         Text(
             name="caption",
             max=1000,
-            help="Stands below the picture when an editor puts it into a text from the library.",
+            help="Shown below the picture when it is inserted into a text from the library.",
         ),
         PICTURE_SIZES,
         _focus("focus_x", "left to right"),
@@ -166,7 +166,7 @@ media = Collection(
             name="draft_uses",
             read=Access.AUTHOR,
             write=Access.ENGINE,
-            help="How many changes that are not on the site yet name its address.",
+            help="How many unpublished changes name its address.",
         ),
         TextList(
             name="library_lists",
@@ -179,7 +179,7 @@ media = Collection(
             name="earlier_files",
             read=Access.SITE,
             write=Access.ENGINE,
-            help="The names of the files that this one has replaced. Their addresses lead here.",
+            help="The names of the files that this one replaced. Their addresses redirect here.",
         ),
     ),
     audited="filename",

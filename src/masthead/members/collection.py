@@ -179,7 +179,7 @@ member_mails = Collection(
         ),
         Date(name="ended_at", read=Access.EDITOR, write=Access.ENGINE),
     ),
-    help=f"The {MAX_HISTORY} newest emails to each member: which, when, and what became of them.",
+    help=f"The {MAX_HISTORY} newest emails to each member: which, when, and their outcome.",
     editors=Rules(read=""),
     made_by="an email to a member",
     indexes=(
@@ -260,7 +260,7 @@ blog_members = Collection(
             indexed=True,
             read=Access.EDITOR,
             write=Access.ADMIN,
-            help="Groups of the site's own, for the staff. In exports of the person's data.",
+            help="The site's own groups. Only staff see them; a data export includes them.",
         ),
         Text(
             name="note",
@@ -268,7 +268,7 @@ blog_members = Collection(
             read=Access.EDITOR,
             write=Access.ADMIN,
             personal=True,
-            help="For the staff. In exports of the person's data.",
+            help="Only staff see it; a data export includes it.",
         ),
         *ACCOUNT_FIELDS,
     ),

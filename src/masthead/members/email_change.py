@@ -35,8 +35,8 @@ PER_MEMBER = 5
 PER_ADDRESS = 3
 """Requests within `LIFETIME`, so that no mailbox can be flooded."""
 
-DEAD_LINK = "This link has been used already, or it is too old. Ask for a new one in your account."
-IN_USE = "This email address has an account of its own by now, so nothing was changed."
+DEAD_LINK = "This link has been used or has expired. Request a new one in your account."
+IN_USE = "This email address has its own account by now, so nothing was changed."
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from masthead.web.request import Request
 
 MAX_QUERY_BYTES = 4_000
 
-BAD_LINK = "This link is not complete. Open it from the email again, or copy all of it."
+BAD_LINK = "This link is incomplete. Open it from the email again, or copy all of it."
 
 MakeLinkPage = Callable[[TenantId, Site, dict[str, str], bool], Awaitable[Page]]
 

@@ -40,8 +40,8 @@ from masthead.storage.database import EVERY_TENANT, Row, scope_of
 
 PATH = "/member/link"
 JOB = "members.link"
-DEAD_LINK = "This link has been used already, or it is too old. Ask for a new one."
-CLOSED = "It isn’t possible to join this site at the moment."
+DEAD_LINK = "This link has been used or has expired. Request a new one."
+CLOSED = "You can’t join this site at the moment."
 
 
 class Purpose(StrEnum):

@@ -10,7 +10,7 @@ import aiohttp
 
 from masthead.outbound.errors import Kind, OutboundError
 
-NO_TLS = "No TLS connection could be made with the host."
+NO_TLS = "The TLS connection to the host failed."
 
 
 @contextmanager

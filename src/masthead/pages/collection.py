@@ -91,7 +91,7 @@ pages = Collection(
     "pages",
     (*EDITED_FIELDS, STATUS, PUBLISHED_AT, TRANSLATIONS, *REVISION_FIELDS, *CLEAN_FIELDS),
     audited="title",
-    help="Texts that stand on their own, such as an imprint. The fields work as in `posts`.",
+    help="Standalone pages, such as About or a legal notice. The fields work as in `posts`.",
     editors=FREE,
     uses=Uses(("content_html",)),
     site=SiteRules(

@@ -63,7 +63,7 @@ async def _page(resets: PasswordResets, collection: Collection, request: Request
 def _form(site: Site, account: Record, problem: str = "") -> Page:
     text = (
         f"For {account['email']} at {site.name}.",
-        "It ends every session: you sign in again with the new password.",
+        "This ends every session. Sign in again with the new password.",
     )
     return Page(
         "invalid" if problem else "ready",

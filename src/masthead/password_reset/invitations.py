@@ -27,7 +27,7 @@ from masthead.site.address import Sites
 
 INVITATION = timedelta(days=7)
 TOO_MANY = "Too many emails to the staff of this site within an hour. Wait and try again."
-IS_ACTIVE = "This account has a password already. Its owner can have a new one sent by email."
+IS_ACTIVE = "This account already has a password. Its owner can request a new one by email."
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ JOB = "password_reset.mail"
 ADMIN_PATH = "/admin/reset-password"
 MEMBER_PATH = "/member/reset-password"
 
-DEAD_LINK = "This link has been used already, or it is too old. Ask for a new one."
+DEAD_LINK = "This link has been used or has expired. Request a new one."
 
 log = structlog.get_logger()
 

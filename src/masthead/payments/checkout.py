@@ -96,7 +96,7 @@ class Checkouts:
         decision = await self._limits.update(buyer.tenant_id, [subject], count)
         if not decision.allowed:
             raise RateLimited(
-                decision.retry_after, "You have tried this often. Wait a minute and try again."
+                decision.retry_after, "You have tried this too often. Wait a minute and try again."
             )
 
 

@@ -59,7 +59,7 @@ CONTENT_SOURCE = Select(
     default=HTML,
     read=Access.AUTHOR,
     write=Access.ENGINE,
-    help="The newer one of the two texts: the one that an editor opens.",
+    help="The newer of the two texts, which an editor opens.",
 )
 
 

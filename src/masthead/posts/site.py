@@ -41,7 +41,7 @@ SUMMARY = Text(
     max=SUMMARY_LENGTH + 1,
     read=Access.SITE,
     write=Access.ENGINE,
-    help="The beginning of the text as far as everyone may read it, for lists without an excerpt.",
+    help="The beginning of the part that everyone can read, for lists without an excerpt.",
 )
 READING_MINUTES = Number(
     name="reading_minutes",

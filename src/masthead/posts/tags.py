@@ -46,7 +46,7 @@ tag_changes = Collection(
             # Forms separate tags by commas.
             pattern=re.compile(r"[^,]*"),
             allowed="A tag can't hold a comma.",
-            help="What the posts get instead. Empty: nothing.",
+            help="The tag that the posts get instead. If empty, none.",
         ),
         Number(name="total", write=Access.ENGINE, help="The posts that had the tag at the start."),
     ),
@@ -100,7 +100,7 @@ async def change_tag(records: Records, caller: Caller, tag: str, new_tag: str = 
 async def _check_alone(unit: Unit, tag: str, new_tag: str, running: list[Record]) -> None:
     """Two changes that give and take the same tag might never end."""
     if new_tag == tag:
-        raise _refused("same", "It has this name already. Choose another one.")
+        raise _refused("same", "The tag already has this name. Choose another one.")
     if running or await unit.find(tag_changes, {"new_tag": tag}, limit=1):
         raise _refused("busy", f"“{tag}” is being changed. Wait until that is done.")
     if new_tag and await unit.find(tag_changes, {"tag": new_tag}, limit=1):

@@ -30,13 +30,13 @@ gdpr_requests = Collection(
             "id only. Older requests say `session` for both of the first.",
         ),
         Email(name="notify_email", write=Access.ENGINE, personal=True),
-        Date(name="grace_until", write=Access.ENGINE, help="Until when it can be cancelled."),
+        Date(name="grace_until", write=Access.ENGINE, help="It can be cancelled until then."),
         Date(
             name="confirmed_at",
             write=Access.ENGINE,
             help="When a deletion took effect; empty while it waits for the confirm link.",
         ),
-        Date(name="expires_at", write=Access.ENGINE, help="When the download ends."),
+        Date(name="expires_at", write=Access.ENGINE, help="When the download link expires."),
         Date(name="completed_at", write=Access.ENGINE),
         # Whether the site was read-only already when its deletion took effect.
         Flag(name="was_read_only", read=Access.ENGINE, write=Access.ENGINE),
@@ -50,7 +50,7 @@ gdpr_requests = Collection(
         ),
     ),
     audited="",
-    help="Requests for an export or a deletion, and what became of them.",
+    help="Requests for an export or a deletion, and their outcome.",
     made_by="the admin, the member's account page, or POST /api/gdpr/export and /api/gdpr/delete",
     # The record of an erasure outlives the erased tenant, so there is no foreign key.
     platform_records=True,

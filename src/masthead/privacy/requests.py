@@ -55,7 +55,7 @@ from masthead.site.collection import site_settings
 EXPORT_JOB = "privacy.export"
 ERASE_JOB = "privacy.erase"
 
-DEAD_LINK = "This link is not valid, has been used, or is too old."
+DEAD_LINK = "This link is not valid, has been used, or has expired."
 
 _EXPORTED = {MEMBER: EXPORTED, TENANT: EXPORTED_SITE}
 _PLANNED = {MEMBER: PLANNED_ERASURE, TENANT: PLANNED_DELETION}

@@ -204,7 +204,7 @@ async def _check_may_set_password(
     accounts, address = call.services.accounts, call.request.address
     if not await accounts.verify_password(collection, caller, old, address):
         wrong = Problem(
-            "validation_invalid_old_password", "Must be the password that the account has now."
+            "validation_invalid_old_password", "Must be the account's current password."
         )
         raise Invalid({"oldPassword": wrong})
 
@@ -239,7 +239,7 @@ async def _read_body(
             "upload a new one and delete this one."
         )
     else:
-        no_files = "Records of this collection hold no files. Send values only."
+        no_files = "Records of this collection have no files. Send only values."
     request = call.request
     reading = read_form(request.scope, request.receive, limit=limit, no_files=no_files)
     form = await request.resources.enter_async_context(reading)

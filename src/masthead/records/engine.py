@@ -75,7 +75,7 @@ from masthead.storage.database import (
 )
 
 # Ids are unique within a tenant only.
-_SEVERAL_TENANTS = f"Several tenants have a record of this id. {NAME_A_TENANT}"
+_SEVERAL_TENANTS = f"Several tenants have a record with this id. {NAME_A_TENANT}"
 
 
 FanOut = Callable[[Unit, Sequence[WrittenEvent]], Awaitable[bool]]

@@ -31,6 +31,6 @@ def _too_large_said(largest: int) -> Iterator[None]:
         yield
     except TooLarge as error:
         raise TooLarge(
-            f"The file is larger than the {largest // 1_000_000:,} MB that are taken here. "
+            f"The file is larger than the {largest // 1_000_000:,} MB allowed here. "
             "Choose a smaller one, or ask the operator of this service to allow more."
         ) from error

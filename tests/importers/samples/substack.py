@@ -220,7 +220,7 @@ NO_ARCHIVES: Final[dict[str, tuple[Callable[[], bytes], str]]] = {
     "a name twice": (_twice, "same name"),
     "no files": (lambda: packed({}), "is empty"),
     "no list of posts": (lambda: packed({"posts/101.first.html": "<p>x</p>"}), "posts.csv"),
-    "a text": (lambda: b"not packed at all", "no zip archive"),
+    "a text": (lambda: b"not packed at all", "not a zip archive"),
     "a link": (_linked, "a link"),
     "cut in half": (lambda: packed(EXPORT)[:3_000], "damaged"),
     "a name that leads out": (lambda: packed({**OLD, "../../posts/x.html": "x"}), "leads out"),

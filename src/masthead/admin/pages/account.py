@@ -19,10 +19,10 @@ from masthead.web.staff import session_cookie
 ADDRESS = "/admin/account"
 _ASKS = (
     Ask("name", "Name", "Shown with your posts."),
-    Ask("bio", "About you", "A few sentences on your page of the site.", rows=4),
+    Ask("bio", "About you", "A few sentences about you, for your page on the site.", rows=4),
     Ask("picture", "Picture", "The address of a picture, or a path such as /media/…"),
 )
-_WRONG = Problem("validation_invalid_old_password", "That is not the password you have now.")
+_WRONG = Problem("validation_invalid_old_password", "That is not your current password.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ async def end_others(request: AdminRequest) -> Answer:
     ]
     for each in others:
         await sign_ins.end(superusers, request.account, each)
-    return Moved(f"{ADDRESS}#sign-ins", "You are signed in here alone.")
+    return Moved(f"{ADDRESS}#sign-ins", "You are now signed in only here.")
 
 
 async def save_profile(request: AdminRequest) -> Answer:
@@ -93,7 +93,7 @@ async def change_password(request: AdminRequest) -> Answer:
     record = await request.records.update(caller, superusers, caller.id, {}, stamped=stamped)
     signed_in = await accounts.begin(superusers, record, request.client)
     cookies = (session_cookie(request.context, signed_in),)
-    return Moved(ADDRESS, "Your password is changed. You are signed in here alone.", cookies)
+    return Moved(ADDRESS, "Your password is changed. You are now signed in only here.", cookies)
 
 
 def _at_home(request: AdminRequest) -> Caller:

@@ -78,11 +78,11 @@ _EVENTS = {
     PLANNED_ERASURE: "Planned the erasure of a member",
     CANCELLED_ERASURE: "Cancelled the erasure of a member",
     DOWNLOADED_MEMBERS: "Downloaded the list of members",
-    EXPORTED_SITE: "Asked for an export of the site",
+    EXPORTED_SITE: "Requested an export of the site",
     DOWNLOADED_SITE: "Downloaded an export of the site",
     PLANNED_DELETION: "Planned the deletion of the site",
     CANCELLED_DELETION: "Cancelled the deletion of the site",
-    RETRIED_JOB: "Ran failed work again:",
+    RETRIED_JOB: "Ran a failed job again:",
     DISCARDED_JOB: "Discarded failed work:",
 }
 """What changes no record."""
@@ -97,7 +97,7 @@ _STATUS = {
     "pictures": "retried the pictures of",
     "undo": "undid",
     "suspended": "suspended",
-    "active": "lifted the suspension of",
+    "active": "reopened",
 }
 
 

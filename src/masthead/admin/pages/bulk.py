@@ -123,8 +123,8 @@ async def _change_one(unit: Unit, texts: Collection, text_id: str, action: str, 
 
 def _sentence(noun: str, action: str, changed: int, asked: int) -> str:
     if not changed:
-        return "Nothing had to be changed."
+        return "Nothing needed to change."
     what = f"1 {noun} is" if changed == 1 else f"{changed:,} {noun}s are"
     rest = asked - changed
-    left = f" {rest:,} stayed as they were." if rest > 1 else " One stayed as it was."
+    left = f" {rest:,} were not changed." if rest > 1 else " One was not changed."
     return f"{what} {DONE[action]}." + (left if rest else "")

@@ -107,8 +107,8 @@ async def _change_one(unit: Unit, comment_id: str, action: str) -> bool:
 
 def _sentence(action: str, changed: int, asked: int) -> str:
     if not changed:
-        return "Nothing had to be changed."
+        return "Nothing needed to change."
     noun = "1 comment is" if changed == 1 else f"{changed:,} comments are"
     rest = asked - changed
-    left = f" {rest:,} stayed as they were." if rest > 1 else " One stayed as it was."
+    left = f" {rest:,} were not changed." if rest > 1 else " One was not changed."
     return f"{noun} {_DONE[action]}." + (left if rest else "")

@@ -174,12 +174,12 @@ async def _narrowed(request: AdminRequest, filters: CommentFilters, email: str) 
     """Whose comments, or on which post, in words."""
     if filters.member:
         [found] = await by_id(request, blog_members, [filters.member], "name", "email") or [{}]
-        return f"By {found.get('name') or found.get('email') or 'a member who is gone'}"
+        return f"By {found.get('name') or found.get('email') or 'a deleted member'}"
     if filters.guest:
         return f"By {email or 'an unknown guest'}"
     if filters.post:
         [found] = await by_id(request, posts, [filters.post], "title") or [{}]
-        return f"On “{found.get('title') or 'a post that is gone'}”"
+        return f"On “{found.get('title') or 'a deleted post'}”"
     return ""
 
 
@@ -252,7 +252,7 @@ def _about(comment: Record, member: Record | None) -> str:
     if not comment["member_id"]:
         return f"guest{said}"
     if member is None:
-        return f"member who is gone{said}"
+        return f"deleted member{said}"
     is_paid = member["tier"] == "paid" and member["status"] != "cancelled"
     return ("paid member" if is_paid else "member") + said
 

@@ -102,7 +102,7 @@ async def begin(request: AdminRequest) -> Answer:
         await exports.begin(request.tenant_id, Format(chosen), request.caller.id)
     except Conflict:
         return _ONE_AT_A_TIME
-    return Moved(ADDRESS, "The export is being made. This page has it when it is ready.")
+    return Moved(ADDRESS, "The export is being made. You can download it here when it is ready.")
 
 
 async def download(request: AdminRequest, export_id: str) -> Answer:

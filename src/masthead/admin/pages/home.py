@@ -90,7 +90,7 @@ def _steps(request: AdminRequest) -> list[Step]:
         Step(
             "file-text",
             "Write a post.",
-            "It is a draft until you publish it: nobody sees it before",
+            "It is a draft until you publish it; nobody else sees it",
             "/admin/posts/new",
             "Write",
         )
@@ -107,7 +107,7 @@ def _steps(request: AdminRequest) -> list[Step]:
             Step(
                 "users",
                 "Invite people.",
-                "An author writes own posts, an editor changes all of them",
+                "Authors write their own posts, editors can change all of them",
                 "/admin/staff",
                 "Invite",
             ),

@@ -32,8 +32,13 @@ MAX_USES = 20
 """Of each kind, in the list of places where an item is used."""
 
 _ASKS = (
-    Ask("alt", "Alt text", "What the picture shows, for those who can't see it.", rows=3),
-    Ask("caption", "Caption", "Stands below it when it is put into a text from here.", rows=2),
+    Ask("alt", "Alt text", "Describe the picture for people who can't see it.", rows=3),
+    Ask(
+        "caption",
+        "Caption",
+        "Shown below the picture when you insert it into a text from the library.",
+        rows=2,
+    ),
 )
 
 

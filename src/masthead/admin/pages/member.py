@@ -52,7 +52,7 @@ ASKS = (
     Ask("status", "Status", choices=STATUSES),
     Ask("newsletter", "Newsletter"),
     Ask("labels", "Labels", LABELS_HELP),
-    Ask("note", "Note", "For the staff, and part of an export of the person's data.", rows=3),
+    Ask("note", "Note", "Only staff see this. An export of the person's data includes it.", rows=3),
 )
 NEWEST = 20
 """Of each kind of entry."""
@@ -106,7 +106,7 @@ MAIL_WORDS = {
     "reset_password": "a link for a new password",
     "sign_in": "a sign-in link",
     "domain_unproven": "that the site's domain lacks its proof",
-    "site_export": "what became of an export of the site",
+    "site_export": "the result of an export of the site",
     "site_suspended": "that the site was suspended",
     "test_mail": "a test email",
     "webhook_disabled": "that a webhook was turned off",
@@ -116,7 +116,7 @@ MAIL_WORDS = {
 _OUTCOMES = {WAITING: "waits to be sent", SENT: "sent", FAILED: "could not be delivered"}
 _STORED = {**_OUTCOMES, WAITING: "waits to be written", SENT: "written to a file, not sent"}
 """Without a mail server."""
-_WORDS = {"past_due": "late with the payment"}
+_WORDS = {"past_due": "past due"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,9 @@ ORDERS = ("created",)
 FIELDS = frozenset({"email", "name", "tier", "status", "newsletter", "labels", "created"})
 MAX_LABELS = 200
 """In the filter: the first of the alphabet."""
-LABELS_HELP = "Separated by commas. For the staff, and part of an export of the person's data."
+LABELS_HELP = (
+    "Separated by commas. Only staff see them. An export of the person's data includes them."
+)
 
 NEW_ASKS = (
     Ask("email", "Email address"),

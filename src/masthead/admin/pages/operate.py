@@ -77,7 +77,7 @@ async def change_job(request: AdminRequest) -> Answer:
     return Moved(QUEUE, _DISCARDED if is_discarded else _RETRIED)
 
 
-_GONE = "That job is not among the failed ones any more."
+_GONE = "That job is no longer in the list of failed jobs."
 _DISCARDED = "The job is discarded."
 _RETRIED = "The job runs again as soon as a worker is free."
 

@@ -82,7 +82,7 @@ def _chosen(request: AdminRequest) -> str:
 def _sees(readers: _Readers, text: Record) -> str:
     """How much of the text they get."""
     if "visibility" not in text or is_open(text, readers.audience):
-        return f"{readers.plural} read all of it."
+        return f"{readers.plural} read everything."
     if before_paywall(text["content_html"]):
-        return f"{readers.plural} read the part before the line for members."
-    return f"{readers.plural} read the title and the excerpt."
+        return f"{readers.plural} read only the part before the paywall."
+    return f"{readers.plural} read only the title and the excerpt."

@@ -27,7 +27,7 @@ _BADGES = {
 }
 _LISTED = frozenset({"title", "status", "saved_at", "saved_by", "created"})
 _NOT_SETTINGS = frozenset({"title", "content_html"})
-_WITH = {"now": "With the text as it is now", "before": "With the revision before it"}
+_WITH = {"now": "With the current text", "before": "With the revision before it"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ async def restore(
     sentence = (
         f"The revision of {clock_time(request.local(stored['saved_at']))} is back. "
         + ("It goes live with Update. " if is_live else "")
-        + "What it replaced is in the history."
+        + "The text it replaced is in the history."
     )
     return Moved(section.url(text_id), sentence)
 

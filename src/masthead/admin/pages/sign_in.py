@@ -19,7 +19,7 @@ from masthead.web.staff import session_cookie
 # Browsers skip tabs and line breaks, and read a backslash as a slash.
 _OURS = re.compile(r"/admin(?:[/?][^\\\x00-\x20\x7f]*)?\Z")
 WRONG = "The email address or the password is wrong."
-WRONG_HERE = f"{WRONG} With accounts at several sites, sign in at the site's own address."
+WRONG_HERE = f"{WRONG} If you have accounts at several sites, sign in at the site's own address."
 
 
 async def sign_in_form(request: AdminRequest) -> Answer:

@@ -22,7 +22,7 @@ ROLES: dict[str, str] = {
     Role.AUTHOR: "Author",
 }
 WHAT: dict[str, str] = {
-    Role.OWNER: "everything, settings and people included",
+    Role.OWNER: "everything, including settings and people",
     Role.EDITOR: "all posts, pages, media and comments, and the list of members",
     Role.AUTHOR: "own posts",
 }

@@ -23,7 +23,7 @@ from masthead.site import suspension
 _REASON = Ask(
     "suspension_reason",
     "Reason",
-    "The owner and the staff of the site read it, with what they can do.",
+    "The owner and the staff of the site see it, together with what they can do.",
     rows=5,
 )
 
@@ -76,7 +76,7 @@ async def cancel_deletion(request: AdminRequest, tenant_id: str) -> Answer:
     requests, tenant = request.services.privacy.requests, await _tenant(request, tenant_id)
     planned = await requests.planned_deletion(tenant.id)
     if planned is None:
-        return Moved(f"{ADDRESS}/{tenant_id}", "There is no deletion that could be cancelled.")
+        return Moved(f"{ADDRESS}/{tenant_id}", "There is no deletion to cancel.")
     await requests.withdraw(tenant.id, planned["id"], request.caller)
     return Moved(f"{ADDRESS}/{tenant_id}", f"{tenant.name} stays. Nothing is deleted.")
 

@@ -158,7 +158,7 @@ async def save_plan(request: AdminRequest, tenant_id: str) -> Answer:
         await request.records.update(caller, tenants, tenant_id, given)
     except Invalid as error:
         return await _tenant_page(request, tenant, error.problems)
-    return Moved(f"{ADDRESS}/{tenant_id}", "Saved. It holds from the next call on.")
+    return Moved(f"{ADDRESS}/{tenant_id}", "Saved. The new limits apply from the next call.")
 
 
 async def invite_owner(request: AdminRequest, tenant_id: str) -> Answer:

@@ -58,10 +58,10 @@ _SENTENCES = {
     "save": "Saved.",
     "preview": "",
     "publish": "The {noun} is published.",
-    "unpublish": "It is a draft.",
+    "unpublish": "The {noun} is a draft now.",
     "discard": "The changes are discarded.",
-    "schedule": "The {noun} publishes itself at that time.",
-    "unschedule": "It does not publish itself any more.",
+    "schedule": "The {noun} is scheduled.",
+    "unschedule": "The {noun} is no longer scheduled.",
 }
 
 _OF_PUBLISHED = {
@@ -164,8 +164,7 @@ def _check_echo(request: AdminRequest, error: Invalid) -> None:
     if len(request.form.get("content_html", "")) > MAX_ECHO:
         raise BadRequest(
             f"Nothing was saved. {' '.join(each.message for each in error.problems.values())} "
-            "The text is too long to be shown here again: go back in the browser, which still has "
-            "it."
+            "The text is too long to show here again. Go back in your browser, which still has it."
         ) from error
 
 

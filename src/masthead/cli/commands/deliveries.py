@@ -83,7 +83,7 @@ async def retry(
         found = await tenant_named(installation.records, tenant)
         now = installation.records.clock()
         retried = await _log(installation).retry(TenantId(found["id"]), which, now)
-    return Shown({"retried": retried}, f"{retried} dead deliveries are sent again.")
+    return Shown({"retried": retried}, f"{retried} dead deliveries are being sent again.")
 
 
 def _log(installation: Installation) -> DeliveryLog:

@@ -177,7 +177,7 @@ async def files(settings: Settings) -> Result:
 def _secret_file(path: Path) -> Result:
     mode = path.stat().st_mode & 0o777
     if mode & 0o077:
-        return State.FAIL, f"others may read secret.key ({mode:04o}); run chmod 600 {path}"
+        return State.FAIL, f"others can read secret.key ({mode:04o}); run chmod 600 {path}"
     return State.OK, "secret.key is readable by its owner only"
 
 

@@ -48,7 +48,7 @@ _shared = _with(
     click.option(
         "--include-unpublished",
         is_flag=True,
-        help="Private and pending posts, too, as drafts, and scheduled ones as scheduled.",
+        help="Also import private and pending posts, as drafts, and scheduled ones, as scheduled.",
     ),
     click.option(
         "--output-redirects",
@@ -57,7 +57,7 @@ _shared = _with(
         type=PATH,
         help="Instead of ./redirects-<timestamp>.csv.",
     ),
-    click.option("--dry-run", is_flag=True, help="Say what would happen, change nothing."),
+    click.option("--dry-run", is_flag=True, help="Show what would happen, and change nothing."),
     click.option(
         "--batch-size",
         metavar="N",
@@ -66,7 +66,9 @@ _shared = _with(
         show_default=True,
         help="Posts per transaction.",
     ),
-    click.option("--emit-events", is_flag=True, help="Fire events, which an import does not."),
+    click.option(
+        "--emit-events", is_flag=True, help="Fire events. Without this flag, an import fires none."
+    ),
     click.option(
         "--site-url",
         metavar="URL",
@@ -76,10 +78,10 @@ _shared = _with(
     click.option("--report", metavar="PATH", type=PATH, help="Write the whole report as JSON."),
 )
 _include_comments = click.option(
-    "--include-comments", is_flag=True, help="Comments, too, with their threads."
+    "--include-comments", is_flag=True, help="Also import comments, with their threads."
 )
 _include_authors = click.option(
-    "--include-authors", is_flag=True, help="Authors, too, as staff without a password."
+    "--include-authors", is_flag=True, help="Also import authors, as staff without a password."
 )
 _skips = _with(
     click.option("--skip-members", is_flag=True, help="Posts only."),
@@ -91,7 +93,10 @@ _skips = _with(
 @_required
 @click.option("--images-only", is_flag=True, help="Only copy pictures that are still missing.")
 @click.option(
-    "--retry-errors", metavar="PATH", type=PATH, help="Only those of an import-errors.json."
+    "--retry-errors",
+    metavar="PATH",
+    type=PATH,
+    help="Only for the posts named in an import-errors.json.",
 )
 @click.option("--include-products", is_flag=True, help="Products, too.")
 @_include_comments
@@ -113,7 +118,7 @@ async def wordpress(
 @_skips
 @_shared
 async def substack(invocation: Invocation, **flags: Any) -> Shown:
-    """Imports a Substack export: the zip or folder, or a list of subscribers alone."""
+    """Imports a Substack export: the zip or folder, or only a list of subscribers."""
     return await _import(invocation, "substack", flags)
 
 
@@ -124,7 +129,7 @@ async def substack(invocation: Invocation, **flags: Any) -> Shown:
 @_include_authors
 @_shared
 async def ghost(invocation: Invocation, **flags: Any) -> Shown:
-    """Imports a Ghost export: the JSON, a zip or folder with it, or a list of members alone."""
+    """Imports a Ghost export: the JSON, a zip or folder with it, or only a list of members."""
     return await _import(invocation, "ghost", flags)
 
 

@@ -46,7 +46,7 @@ def parse_expiry(value: str) -> str:
 @tenant_option
 @click.option("--name", metavar="N", required=True)
 @click.option(
-    "--scope", metavar="S", multiple=True, required=True, help="May be given several times."
+    "--scope", metavar="S", multiple=True, required=True, help="Can be given several times."
 )
 @click.option("--expires", metavar="ISO", default="", help="When the key expires.")
 async def create(

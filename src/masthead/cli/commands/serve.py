@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     multiple=True,
     default=["127.0.0.1"],
     show_default=True,
-    help="May be given several times; `::` takes IPv4, too.",
+    help="Can be given several times; `::` also takes IPv4.",
 )
 @click.option("--port", metavar="P", type=click.IntRange(0, 65535), default=8000, show_default=True)
 @click.option(

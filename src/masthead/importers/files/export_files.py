@@ -123,7 +123,7 @@ def open_files(path: Path) -> Files:
     if start.startswith(_ZIP_STARTS):
         return _Zip(path)
     if path.suffix.lower() == ".zip":
-        raise BadFile("The file is named .zip, but is no zip archive.")
+        raise BadFile("The file is named .zip, but it is not a zip archive.")
     return _Single(path)
 
 
@@ -254,7 +254,7 @@ def _checked_entries(archive: zipfile.ZipFile, archive_size: int) -> dict[str, z
         if entry.is_dir() or _is_clutter(name):
             continue
         if name in entries:
-            raise BadFile("The archive holds two files of the same name.")
+            raise BadFile("The archive contains two files with the same name.")
         entries[name] = entry
         if len(entries) > MAX_ENTRIES:
             raise BadFile(_TOO_MANY)
@@ -279,11 +279,11 @@ def _checked_name(entry: zipfile.ZipInfo) -> str:
 def _check_entry(entry: zipfile.ZipInfo, archive_size: int) -> None:
     kind = stat.S_IFMT(entry.external_attr >> 16)
     if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-        raise BadFile("The archive holds a link, which no export has.")
+        raise BadFile("The archive contains a link, which no export has.")
     if entry.flag_bits & _ENCRYPTED:
         raise BadFile("The archive is protected with a password.")
     if entry.compress_type not in _READABLE:
-        raise BadFile("The archive is packed in a way that is not supported.")
+        raise BadFile("The archive uses a compression method that is not supported.")
     if entry.header_offset + entry.compress_size > archive_size:
         raise BadFile(_DAMAGED)
     if entry.file_size > FREE_OF_RATIO + MAX_RATIO * entry.compress_size:

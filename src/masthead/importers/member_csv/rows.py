@@ -46,7 +46,7 @@ _LABEL_MARKS: Final = re.compile("[,;|]")
 
 NO_EMAIL: Final = "The row has no email address. Add it, or delete the row."
 BAD_EMAIL: Final = "This is not an email address. Correct it."
-REPEATED: Final = "An earlier row has the same address, and that one counts. Delete this row."
+REPEATED: Final = "An earlier row has the same address, and only that one counts. Delete this row."
 BAD_NEWSLETTER: Final = "Newsletter: write yes or no."
 BAD_TIER: Final = "The tier is unknown. Write free or paid."
 BAD_STATUS: Final = "The status is unknown. Write active, cancelled or past_due."

@@ -359,7 +359,9 @@ async def require_writable_site(services: ImportServices, tenant_id: TenantId) -
     records = services.records
     found = await records.find(records.registry["site_settings"], {}, tenant_id=tenant_id)
     if found and (found[0]["read_only_mode"] or found[0]["deleted_at"]):
-        raise Forbidden("This site is read-only. Nothing can be imported until that is lifted.")
+        raise Forbidden(
+            "This site is read-only. Nothing can be imported until it is writable again."
+        )
     return found[0] if found else None
 
 

@@ -47,7 +47,7 @@ from masthead.records.collection import Record
 from masthead.records.write.unit import file_key
 
 GAVE_UP: Final = (
-    "It was interrupted again and again: the database or the file store did not answer, or the "
+    "It was interrupted repeatedly: the database or the file store did not answer, or the "
     "file is more than this server can read. Try a smaller export, or ask the operator."
 )
 

@@ -55,12 +55,12 @@ DONE = {
 }
 """What the page says after a change, by the word in its address."""
 MAILED = {
-    "email": ("A link", "the new address", "It counts once you confirm it there."),
+    "email": ("A link", "the new address", "The change takes effect when you confirm it there."),
     "password_link": ("A link", "you", "It leads to a page where you choose a password."),
 }
 """The same for changes that an email follows: what it holds, for whom, and what comes then."""
 
-SAME_ADDRESS = Problem("validation_values_mismatch", "Your account has this address already.")
+SAME_ADDRESS = Problem("validation_values_mismatch", "Your account already has this address.")
 
 Handler = Callable[..., Awaitable[Drawn | Moved]]
 
@@ -163,13 +163,13 @@ class Account:
         asked, ready = await self._services.privacy.exports.begin(requester, body)
         back = Link("Back to your account", ACCOUNT)
         if ready is None:
-            follows = "We are collecting it. An email with a link to it follows."
+            follows = "We are collecting your data. You will get an email with a link to it."
             page = MessagePage("Your data", (follows, *_stored(request)), links=(back,))
             return _message(request, page)
         download = self._services.privacy.links.download(asked["id"], ready.token)
         text = (
-            "A file with all that the site holds about you. "
-            "The link is in an email as well, and works for seven days."
+            "A file with everything that the site stores about you. You also get the link by "
+            "email; it works for seven days."
         )
         links = (Link("Download the file", download), back)
         return _message(
@@ -190,7 +190,7 @@ class Account:
         day = local_time(request, opened.request["grace_until"])
         text = (
             f"Your account and your data will be deleted on {day.day} {day:%B %Y}.",
-            "Until then you can take that back, by the link in the email about it.",
+            "Until then, you can cancel with the link in the email about it.",
             *_stored(request),
         )
         links = (Link("Back to your account", ACCOUNT),)
@@ -207,7 +207,7 @@ class Account:
         old, address = form.get("oldPassword", ""), request.client.address
         accounts = self._services.accounts
         if not await accounts.verify_password(blog_members, caller, old, address):
-            wrong = Problem("validation_invalid_old_password", "Must be the password you have now.")
+            wrong = Problem("validation_invalid_old_password", "Must be your current password.")
             raise Invalid({"oldPassword": wrong})
 
     async def _privacy_request(

@@ -116,7 +116,7 @@ class Joining:
             title, button = f"Join {name}?", "Confirm and join"
             text = [f"You join with {link.email}, and are signed in."]
             if link.newsletter:
-                text.append("New stories come by email, until you turn that off.")
+                text.append("You get new stories by email until you turn that off.")
         else:
             title, button = f"Sign in to {name}?", "Sign in"
             text = [f"You sign in as {link.email}."]

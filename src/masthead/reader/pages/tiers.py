@@ -53,8 +53,8 @@ async def upgrade(request: SiteRequest, form: Form) -> Drawn | Moved:
     return _leaving(
         request,
         url,
-        "On to the payment",
-        "Nothing is charged before you confirm it there.",
+        "Continue to the payment",
+        "You are charged only after you confirm it there.",
     )
 
 
@@ -70,7 +70,7 @@ async def billing(request: SiteRequest, _form: Form) -> Drawn | Moved:
     except ProcessorError as error:
         return _failed(request, error)
     return _leaving(
-        request, url, "On to your payments", "Change your card, see invoices, or end it there."
+        request, url, "Continue to your payments", "Change your card, see invoices or cancel there."
     )
 
 

@@ -100,7 +100,7 @@ class Slug(Text):
     pattern: re.Pattern[str] | None = re.compile(r"(?!\.{1,2}$)[^\s/?#\\\x00-\x1f]+")
     allowed: str = (
         "May hold letters and digits of any script, hyphens and other signs, but no blanks, "
-        "slashes, backslashes, ? or #, and can't be . or .. alone."
+        "slashes, backslashes, ? or #, and can't be only . or .."
     )
 
     def parse(self, value: Any) -> str:

@@ -10,7 +10,7 @@ from masthead.errors import Invalid, Problem
 from masthead.importers.source import Options, site_url_of
 
 ALL, CHOSEN, MEMBERS = "all", "chosen", "members"
-PARTS = {ALL: "Everything", CHOSEN: "Posts, and what is ticked", MEMBERS: "Members only"}
+PARTS = {ALL: "Everything", CHOSEN: "Posts, and what you select", MEMBERS: "Members only"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ _REMOVED = {
 }
 _STAYED = {
     EDITED: "edited here since the import",
-    IN_USE: "used by what stays: a reader’s comment, a payment, or a text",
+    IN_USE: "still in use: by a reader’s comment, a payment, or a text",
     GONE: "deleted here before",
 }
 
@@ -105,7 +105,7 @@ def _pictures(report: Report, *, is_preview: bool) -> Line:
 
 def _redirects(report: Report) -> str:
     counts = [f"{count:,} of {kind}" for kind, count in _largest(report.redirect_kinds)]
-    return f"Old addresses lead to the new ones: {', '.join(counts)}" if counts else ""
+    return f"Old addresses redirect to the new ones: {', '.join(counts)}" if counts else ""
 
 
 def _largest(skipped: Mapping[str, int]) -> list[tuple[str, int]]:

@@ -30,12 +30,12 @@ from masthead.importers.tasks import discard_import, find_run, possible_tasks, s
 from masthead.records.collection import Record
 
 STEPS = ("File", "Preview", "Run", "Report")
-_WAITS = "It waits for its turn."
+_WAITS = "Waiting for its turn."
 _DOING = {
-    PREVIEW: "The file is read. Nothing is written.",
-    IMPORT: "Posts, members and pictures are imported.",
-    PICTURES: "The pictures that failed are fetched again.",
-    UNDO: "What was imported is removed.",
+    PREVIEW: "Reading the file. Nothing is written.",
+    IMPORT: "Importing posts, members and pictures.",
+    PICTURES: "Fetching the failed pictures again.",
+    UNDO: "Removing what was imported.",
 }
 _COUNTED = {PREVIEW: "Read", IMPORT: "Imported", PICTURES: "", UNDO: "Removed"}
 

@@ -98,7 +98,7 @@ def state_of(run: Mapping[str, Any]) -> tuple[str, str]:
         return _DONE[task]
     if state == FAILED:
         return "bad", _FAILED[task]
-    return ("draft", "Waits for its turn") if state == QUEUED else ("info", _DOING[task])
+    return ("draft", "Waiting for its turn") if state == QUEUED else ("info", _DOING[task])
 
 
 def without_flags(text: str) -> str:

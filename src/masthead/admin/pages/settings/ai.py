@@ -23,12 +23,16 @@ _OWN = (
     Ask(
         "ai_provider",
         "Provider",
-        "The kind of server. OpenAI is also any server that speaks like it.",
+        "The kind of server. Choose OpenAI for any compatible server.",
         choices={"": "The service's", "openai": "OpenAI", "anthropic": "Anthropic"},
     ),
-    Ask(_KEY, "Key", "The site's own. Without one the service's key is used, if it has one."),
-    Ask("ai_model", "Model", "Empty is the provider's small one, or the service's."),
-    Ask("ai_base_url", "Address", "Of the server. Empty is the provider's own."),
+    Ask(
+        _KEY,
+        "Key",
+        "The site's own key. If empty, the site uses the service's key, if there is one.",
+    ),
+    Ask("ai_model", "Model", "If empty, the service's model or the provider's small one."),
+    Ask("ai_base_url", "Address", "The address of the server. If empty, the provider's own."),
 )
 _WHO = "ai_for"
 _LIMITS = (
@@ -38,7 +42,7 @@ _LIMITS = (
         "Who can spend the key: everyone who can open the site, or only its staff in the admin.",
         choices={"": "The default", "anyone": "Anyone", "staff": "Staff only"},
     ),
-    Ask("ai_daily_tokens", "Tokens a day", "In and out. Empty is no limit."),
+    Ask("ai_daily_tokens", "Tokens a day", "Input and output together. Leave empty for no limit."),
     Ask("ai_per_day", "Calls a day", f"Empty is {PER_DAY:,}."),
     Ask("ai_per_minute", "Calls a minute", f"Empty is {PER_MINUTE}."),
 )

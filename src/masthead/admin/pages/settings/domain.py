@@ -18,10 +18,10 @@ from masthead.web.errors import retry_after
 
 _ASKS = (Ask("wanted_domain", "Domain", "Such as blog.example.com, without https://."),)
 _SENTENCES = {
-    Outcome.MISSING: "There is no TXT record of this name yet. New records take minutes, "
-    "sometimes hours, to be seen everywhere.",
-    Outcome.DIFFERENT: "There is a TXT record of this name, with another value. Compare it with "
-    "the one below.",
+    Outcome.MISSING: "There is no TXT record with this name yet. New records can take "
+    "minutes, sometimes hours, to appear everywhere.",
+    Outcome.DIFFERENT: "There is a TXT record with this name, but with another value. "
+    "Compare it with the one below.",
     Outcome.UNREACHABLE: "The name servers of this domain did not answer. Try again in a minute.",
     Outcome.TAKEN: "The record is right, but another site of this service has this domain. Give it "
     "up there first, or ask the operator.",
@@ -72,7 +72,7 @@ async def remove_domain(request: AdminRequest) -> Answer:
     if not request.site_record["custom_domain"]:
         raise NotFound
     await request.services.domains.remove(request.caller, request.site_record)
-    return Moved(DOMAIN, f"The site is at {_addresses(request)['subdomain']} alone.")
+    return Moved(DOMAIN, f"The site is at {_addresses(request)['subdomain']} only.")
 
 
 async def address_check(request: AdminRequest) -> Answer:

@@ -98,7 +98,7 @@ async def revoke(request: AdminRequest, key_id: str) -> Answer:
 def _expiry(request: AdminRequest) -> str:
     days = request.form.get("expires", "")
     if days not in EXPIRIES:
-        raise Invalid({"expires": Problem("validation_invalid_value", "Choose one of the list.")})
+        raise Invalid({"expires": Problem("validation_invalid_value", "Choose one from the list.")})
     if not days:
         return ""
     return clock.to_text(request.records.clock() + timedelta(days=int(days)))

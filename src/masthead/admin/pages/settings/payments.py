@@ -22,13 +22,14 @@ _ASKS = (
     Ask(
         "member_payment_webhook_secret",
         "Signing secret",
-        "Of the processor's webhook, such as whsec_…: it proves that an event is the processor's.",
+        "The signing secret of the processor's webhook, such as whsec_…. It proves that an event "
+        "comes from the processor.",
     ),
     Ask(
         "member_payment_secret_key",
         "Secret key",
-        "Such as sk_live_…: it opens checkouts and the customer portal. With a live one, test "
-        "events are not acted on.",
+        "A key such as sk_live_…. It opens checkouts and the customer portal. With a live key, "
+        "test events are ignored.",
     ),
 )
 _KINDS = {
@@ -81,7 +82,7 @@ async def save_payments(request: AdminRequest) -> Answer:
     except Invalid as error:
         return await _page(request, error.problems)
     if not given:
-        return Moved(PAYMENTS, "Nothing was typed, so nothing is changed.")
+        return Moved(PAYMENTS, "Both fields were empty, so nothing has changed.")
     return Moved(PAYMENTS, "Removed." if removed else "Saved. A secret is not shown again.")
 
 

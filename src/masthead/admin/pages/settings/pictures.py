@@ -48,7 +48,9 @@ async def _uploaded(request: AdminRequest, which: str) -> str:
         raise Invalid({"file": Problem("validation_required", "Choose a file first.")})
     kinds = _ICONS if which == "favicon" else _SHOWN
     if sniff(upload.head, upload.filename) not in kinds:
-        message = "This is no picture that browsers show. Choose a PNG, JPEG, WebP, AVIF or SVG."
+        message = (
+            "Browsers can't show this file as a picture. Choose a PNG, JPEG, WebP, AVIF or SVG."
+        )
         raise Invalid({"file": Problem("validation_invalid_mime_type", message)})
     upload.field = "file"
     alt = {"alt": request.site_name}

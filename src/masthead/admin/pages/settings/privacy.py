@@ -60,7 +60,7 @@ async def export_site(request: AdminRequest) -> Answer:
     requester = await admitted(request)
     _, ready = await request.services.privacy.exports.begin(requester, about(request, TENANT))
     if ready is None:
-        sentence = "The copy is being made. This page has it when it is ready."
+        sentence = "The copy is being made. You can download it here when it is ready."
         return Moved(PRIVACY, sentence)
     return Moved(PRIVACY, "The copy is ready. Download it below.")
 

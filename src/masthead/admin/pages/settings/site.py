@@ -18,8 +18,8 @@ from masthead.site.collection import site_settings
 
 _ABOUT = (
     Ask("site_name", "Name"),
-    Ask("site_description", "Description", "Below the name, and for search engines.", rows=2),
-    Ask("language", "Language", "A tag such as en or pt-BR. Empty is English."),
+    Ask("site_description", "Description", "Shown below the name and to search engines.", rows=2),
+    Ask("language", "Language", "A language tag such as en or pt-BR. If empty, English."),
 )
 _LINKS = (
     Ask(
@@ -32,7 +32,7 @@ _COLOR = (
     Ask(
         "accent_color",
         "Colour of links",
-        "Such as #8f1d2c. Empty is the theme's own.",
+        "A colour such as #8f1d2c. If empty, the theme's own.",
     ),
 )
 _READERS = (
@@ -47,7 +47,7 @@ _READERS = (
     Ask(
         "comments_moderation",
         "Whose comments wait",
-        "Readers see these once an owner or an editor has approved them.",
+        "Readers see them after an owner or an editor has approved them.",
         choices={"none": "Nobody's", "guests": "Guests'", "all": "Everyone's"},
     ),
 )
@@ -64,7 +64,7 @@ _PICTURES = (
         "site_favicon",
         "Icon",
         "Without one, browsers show their own.",
-        "Of the tab, square. PNG, SVG or ICO.",
+        "Shown in the browser tab. A square PNG, SVG or ICO.",
     ),
 )
 _PICTURE_LABELS = (Ask("site_logo", "Logo"), Ask("site_favicon", "Icon"))
@@ -90,7 +90,7 @@ def _asks() -> tuple[Ask, ...]:
     """With the time zones, which are read from files."""
     names = sorted(available_timezones() - {"UTC", "localtime"})
     zones = {"": "UTC"} | {each: each.replace("_", " ") for each in names}
-    zone = Ask("time_zone", "Time zone", "Of dates on the site and in this admin.", choices=zones)
+    zone = Ask("time_zone", "Time zone", "For dates on the site and in this admin.", choices=zones)
     return (*_ABOUT, zone, *_COLOR, *_LINKS, *_READERS)
 
 

@@ -126,7 +126,7 @@ def _sentence(
 ) -> str:
     if delivery.state == PENDING:
         if delivery.next_attempt_at <= clock.to_text(request.records.clock()):
-            return "It is sent as soon as a worker is free."
+            return "It will be sent as soon as a worker is free."
         return f"The next attempt is on {moment_of(request, delivery.next_attempt_at)}."
     if not attempts:
         return ""

@@ -18,8 +18,8 @@ from masthead.webhooks.retries import RetryRun
 
 RETRIES = f"{ADDRESS}/retries"
 MAX_SELECTED = 200
-_STAYS = "stayed as it was: it is being sent already, or its webhook is off or deleted."
-_STAY = "stayed as they were: they are being sent already, or their webhook is off or deleted."
+_STAYS = "was not retried: it is already being sent, or its webhook is off or deleted."
+_STAY = "were not retried: they are already being sent, or their webhook is off or deleted."
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ async def retry_one(request: AdminRequest, delivery_id: str) -> Answer:
     if not ids.is_id(delivery_id):
         raise NotFound
     retried = await _retry(request, [delivery_id])
-    sentence = "It is sent again now." if retried else f"It {_STAYS}"
+    sentence = "It is being sent again." if retried else f"It {_STAYS}"
     return Moved(f"{DELIVERIES}/{delivery_id}", sentence)
 
 
@@ -97,7 +97,7 @@ def _sentence(retried: int, asked: int) -> str:
     left = f"One {_STAYS}" if rest == 1 else f"{rest:,} {_STAY}"
     if not retried:
         return left
-    done = "1 delivery is sent again." if retried == 1 else f"{retried:,} are sent again."
+    done = "1 delivery is being sent again." if retried == 1 else f"{retried:,} are sent again."
     return f"{done} {left}" if rest else done
 
 
@@ -105,15 +105,15 @@ def shown_run(run: RetryRun) -> Run:
     if run.finished:
         sentence = _finished(run)
     elif run.total < 0:
-        sentence = "Dead deliveries are being counted."
+        sentence = "Counting the dead deliveries."
     else:
-        sentence = "Dead deliveries are put back into their queues."
+        sentence = "Putting the dead deliveries back into their queues."
     return Run(f"{RETRIES}/{run.id}", bool(run.finished), run.total, run.retried, sentence)
 
 
 def _finished(run: RetryRun) -> str:
     if not run.retried:
-        return "Nothing had to be sent again."
+        return "There was nothing to send again."
     if run.retried == 1:
-        return "1 delivery is sent again."
-    return f"{run.retried:,} deliveries are sent again."
+        return "1 delivery is being sent again."
+    return f"{run.retried:,} deliveries are being sent again."

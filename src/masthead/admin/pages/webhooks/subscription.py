@@ -59,7 +59,9 @@ async def new_webhook(request: AdminRequest) -> Answer:
         if await request.records.find(
             webhook_subscriptions, {"id": webhook_id}, tenant_id=request.tenant_id
         ):
-            return Moved(f"{ADDRESS}/{webhook_id}", "It exists already. Its secret was shown once.")
+            return Moved(
+                f"{ADDRESS}/{webhook_id}", "This webhook already exists. Its secret was shown once."
+            )
         given["id"] = webhook_id
     try:
         await check_url(request.services.webhooks.outbound, given)
@@ -88,7 +90,9 @@ async def save_webhook(request: AdminRequest, webhook_id: str) -> Answer:
 async def pause(request: AdminRequest, webhook_id: str) -> Answer:
     record = await _get(request, webhook_id)
     await _stamp(request, webhook_id, paused(record, request.records.clock()))
-    return Moved(f"{ADDRESS}/{webhook_id}", "Paused. What was waiting is dropped within a minute.")
+    return Moved(
+        f"{ADDRESS}/{webhook_id}", "Paused. Pending deliveries are dropped within a minute."
+    )
 
 
 async def turn_on(request: AdminRequest, webhook_id: str) -> Answer:
@@ -143,8 +147,12 @@ def _asks(chosen: list[str]) -> tuple[Ask, ...]:
     """An event that is no longer offered stays while it is chosen."""
     names = dict.fromkeys((*OFFERED, *chosen))
     return (
-        Ask("name", "Name", "For you alone, such as the program that listens."),
-        Ask("url", "Address", "https:// and a public host. Every event is a POST to it."),
+        Ask("name", "Name", "Only you see it. For example, the program that receives the events."),
+        Ask(
+            "url",
+            "Address",
+            "An https:// address on a public host. Every event is sent there as a POST.",
+        ),
         Ask("events", "Events", choices={name: name for name in names}),
     )
 
