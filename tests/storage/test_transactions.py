@@ -9,6 +9,7 @@ from tests.storage.notebook import ANN, Notebook, open_notebook
 
 from masthead.storage.database import (
     EVERY_TENANT,
+    Deferral,
     ForeignKeyViolation,
     Statement,
     UniqueViolation,
@@ -184,15 +185,15 @@ async def test_deferred_rows_are_stored_with_the_transaction(notebook: Notebook)
     names = [f"{i:03}" for i in range(120)]
     async with notebook.db.transaction(ANN) as tx:
         for name in names:
-            await tx.defer(notebook.add, [(ANN, name, f"s{name}")])
-        await tx.defer(notebook.add, [])
+            tx.defer(Deferral(notebook.add, [(ANN, name, f"s{name}")]))
+        tx.defer(Deferral(notebook.add, []))
     assert await notebook.ids_of(ANN) == names
 
 
 async def test_deferred_rows_of_a_raising_block_are_not_stored(notebook: Notebook) -> None:
     async def write(number: int) -> None:
         async with notebook.db.transaction(ANN) as tx:
-            await tx.defer(notebook.add, [(ANN, f"{number:02}", f"s{number}")])
+            tx.defer(Deferral(notebook.add, [(ANN, f"{number:02}", f"s{number}")]))
             if number % 2:
                 raise LookupError
 
@@ -209,7 +210,7 @@ async def test_a_read_sees_deferred_rows(notebook: Notebook) -> None:
         async with notebook.db.transaction(ANN) as tx:
             if number % 3 == 0:
                 seen[number] = [row[0] for row in await tx.fetch(notebook.ids, (ANN,))]
-            await tx.defer(notebook.add, [(ANN, f"{number:02}", f"s{number}")])
+            tx.defer(Deferral(notebook.add, [(ANN, f"{number:02}", f"s{number}")]))
             if number % 4 == 0:
                 found = [row[0] for row in await tx.fetch(notebook.ids, (ANN,))]
                 assert f"{number:02}" in found
@@ -226,9 +227,9 @@ async def test_a_read_sees_deferred_rows(notebook: Notebook) -> None:
 async def test_deferred_rows_can_be_deleted_in_the_same_transaction(notebook: Notebook) -> None:
     one, two = ({"tenant": ANN, "note": note} for note in "12")
     async with notebook.db.transaction(ANN) as tx:
-        await tx.defer(notebook.add, [(ANN, "1", "one"), (ANN, "2", "two")])
-        await tx.defer(notebook.drop, [notebook.drop.bind(one)])
-        await tx.defer(notebook.add, [(ANN, "3", "one")])
+        tx.defer(Deferral(notebook.add, [(ANN, "1", "one"), (ANN, "2", "two")]))
+        tx.defer(Deferral(notebook.drop, [notebook.drop.bind(one)]))
+        tx.defer(Deferral(notebook.add, [(ANN, "3", "one")]))
         assert await tx.execute(notebook.drop, notebook.drop.bind(two)) == 1
     assert await notebook.ids_of(ANN) == ["3"]
 
@@ -237,8 +238,8 @@ async def test_deferred_additions_are_summed(notebook: Notebook) -> None:
     async def count(number: int) -> None:
         async with notebook.db.transaction(ANN) as tx:
             rows = [(ANN, name, 1) for name in "abcb"]
-            await tx.defer(notebook.count, rows, adding=True)
-            await tx.defer(notebook.count, [(ANN, "c", -1)], adding=True)
+            tx.defer(Deferral(notebook.count, rows, adding=True))
+            tx.defer(Deferral(notebook.count, [(ANN, "c", -1)], adding=True))
             if number % 10 == 0:
                 totals = dict(map(tuple, await tx.fetch(notebook.totals)))
                 assert totals["b"] == 2 * totals["a"] > 0
@@ -253,7 +254,7 @@ async def test_deferred_additions_are_summed(notebook: Notebook) -> None:
 
 async def test_more_rows_than_go_in_one_round_trip(notebook: Notebook) -> None:
     async with notebook.db.transaction(ANN) as tx:
-        await tx.defer(notebook.add, [(ANN, f"{i:04}", f"s{i}") for i in range(1_501)])
+        tx.defer(Deferral(notebook.add, [(ANN, f"{i:04}", f"s{i}") for i in range(1_501)]))
     assert len(await notebook.ids_of(ANN)) == 1_501
 
 
@@ -262,7 +263,7 @@ async def test_a_failed_transaction_loses_no_deferred_rows_of_others(notebook: N
 
     async def add(number: int) -> None:
         async with notebook.db.transaction(ANN) as tx:
-            await tx.defer(notebook.add, [(ANN, f"{number:02}", f"s{number}")])
+            tx.defer(Deferral(notebook.add, [(ANN, f"{number:02}", f"s{number}")]))
 
     async def fail() -> None:
         async with notebook.db.transaction(ANN) as tx:
@@ -279,7 +280,7 @@ async def test_a_failed_transaction_loses_no_deferred_rows_of_others(notebook: N
 async def test_a_cancelled_transaction_loses_no_deferred_rows_of_others(notebook: Notebook) -> None:
     async def write(number: int) -> None:
         async with notebook.db.transaction(ANN) as tx:
-            await tx.defer(notebook.add, [(ANN, f"{number:02}a", f"a{number}")])
+            tx.defer(Deferral(notebook.add, [(ANN, f"{number:02}a", f"a{number}")]))
             await asyncio.sleep(0)
             await tx.execute(notebook.add, (ANN, f"{number:02}b", f"b{number}"), slow=True)
 

@@ -20,8 +20,8 @@ from masthead.identity.tenants import superusers
 from masthead.ids import TenantId, is_id
 from masthead.records.collection import Record
 from masthead.records.engine import Records
-from masthead.records.write.new_record import NewRecord
 from masthead.records.write.unit import Unit
+from masthead.records.write.validation import NewRecord
 from masthead.site.collection import site_settings
 
 CHANGEABLE: Final = timedelta(minutes=15)

@@ -50,11 +50,13 @@ async def list_comments(call: Call) -> Page:
 
 
 async def create_comment(call: Call) -> Record:
-    return await call.create(comments, call.body)
+    return await call.unit.create(comments, call.body)
 
 
 async def moderate_comment(call: Call) -> Record:
-    return await call.update(comments, call.body)
+    return await call.unit.update(
+        comments, call.record_id, call.body, expected_version=call.expected_version
+    )
 
 
 routes = (

@@ -36,8 +36,8 @@ from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records
 from masthead.records.fields.base import REQUIRED
 from masthead.records.fields.file import File
-from masthead.records.write.new_record import chosen_id
 from masthead.records.write.unit import file_key
+from masthead.records.write.validation import chosen_id
 from masthead.storage.objects import ObjectStore
 from masthead.web.multipart import Upload
 

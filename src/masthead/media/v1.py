@@ -57,7 +57,7 @@ async def prepare_upload(call: Call) -> AsyncIterator[StoredFile]:
 async def create_media(call: Call) -> Record:
     stored: StoredFile = call.prepared
     values = {**call.body, **stored.values}
-    return _shown(call, await call.create(media, values, stamped=stored.stamped))
+    return _shown(call, await call.unit.create(media, values, stamped=stored.stamped))
 
 
 async def get_media(call: Call) -> Record:
@@ -65,7 +65,7 @@ async def get_media(call: Call) -> Record:
 
 
 async def delete_media(call: Call) -> None:
-    await call.delete(media)
+    await call.unit.delete(media, call.record_id, expected_version=call.expected_version)
 
 
 def _shown(call: Call, item: Record) -> Record:

@@ -35,7 +35,9 @@ async def list_members(call: Call) -> Page:
 
 
 async def update_member(call: Call) -> Record:
-    return await call.update(blog_members, call.body)
+    return await call.unit.update(
+        blog_members, call.record_id, call.body, expected_version=call.expected_version
+    )
 
 
 routes = (

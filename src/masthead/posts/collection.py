@@ -14,7 +14,7 @@ from masthead.posts.content import (
     RENDERING,
     update_content_source,
 )
-from masthead.posts.site import READING_MINUTES, SITE, SUMMARY, listings, summarized
+from masthead.posts.site import LISTINGS, READING_MINUTES, SITE, SUMMARY, summarized
 from masthead.records.collection import (
     FREE,
     Change,
@@ -145,6 +145,8 @@ def post_moves(change: Change) -> Iterator[Move]:
 def post_tallies(change: Change, _: str) -> Iterator[Tally]:
     """Published posts by the day of their publication, of the site and of each author: an import
     counts on the days of its posts, and a post that is taken back counts no more."""
+    if not change.touches(("status", "published_at", "authors")):
+        return
     before, after = _published_days(change.old), _published_days(change.new)
     for day, subject in before - after:
         yield Tally(POSTS_PUBLISHED, day, subject, -1)
@@ -201,7 +203,7 @@ posts = Collection(
     help="What a site publishes, including drafts.",
     rules=Rules(read=PUBLIC),
     site=SITE,
-    listings=listings,
+    listings=LISTINGS,
     uses=Uses(("content_html", "featured_image")),
     editors=FREE,
     authors=Rules(read=OWN, create=OWN, update=OWN, delete=OWN),

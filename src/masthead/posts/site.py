@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from masthead.caller import Audience
-from masthead.records.collection import Listing, Record, Save, SiteRules
+from masthead.records.collection import Listing, Listings, Record, Save, SiteRules
 from masthead.records.fields.base import Access
 from masthead.records.fields.text import Text
 from masthead.records.fields.values import Number
@@ -119,6 +119,11 @@ def listings(post: Record) -> Iterator[Listing]:
     # A post without authors is the site owner's.
     for author in post["authors"] or [""]:
         yield Listing(AUTHOR_LIST, author, at)
+
+
+LISTINGS: Final = Listings(
+    by=("status", "scheduled_for", "published_at", "tags", "authors"), of=listings
+)
 
 
 def is_open(post: Record, audience: Audience) -> bool:

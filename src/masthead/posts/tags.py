@@ -26,8 +26,8 @@ from masthead.records.fields.text import Text
 from masthead.records.fields.values import Number
 from masthead.records.filter.conditions import has_item
 from masthead.records.read.page import ListRequest
-from masthead.records.write.new_record import NewRecord
 from masthead.records.write.unit import Unit
+from masthead.records.write.validation import NewRecord
 
 CHANGE_JOB = "tags.change"
 BATCH = 100

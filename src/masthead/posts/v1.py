@@ -142,7 +142,7 @@ async def list_posts(call: Call) -> Page:
 
 
 async def create_post(call: Call) -> Record:
-    return await call.create(posts, call.body)
+    return await call.unit.create(posts, call.body)
 
 
 async def get_post(call: Call) -> Record:
@@ -150,11 +150,13 @@ async def get_post(call: Call) -> Record:
 
 
 async def update_post(call: Call) -> Record:
-    return await call.update(posts, call.body)
+    return await call.unit.update(
+        posts, call.record_id, call.body, expected_version=call.expected_version
+    )
 
 
 async def delete_post(call: Call) -> None:
-    await call.delete(posts)
+    await call.unit.delete(posts, call.record_id, expected_version=call.expected_version)
 
 
 routes = (

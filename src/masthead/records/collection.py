@@ -17,6 +17,7 @@ from masthead import ids
 from masthead.caller import Audience, Caller
 from masthead.records.fields.base import Access, Field, refuse
 from masthead.records.fields.documents import TextList
+from masthead.records.fields.file import File
 from masthead.records.fields.relation import Relation
 from masthead.records.fields.relation_list import RelationList
 from masthead.records.fields.secrets import Secret
@@ -74,6 +75,16 @@ class Listing(NamedTuple):
     name: str
     value: str
     position: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listings:
+    """The ordered lists that a record is in, besides those by the items of its indexed fields and
+    by the files that it uses."""
+
+    by: tuple[str, ...]
+    """All fields that they depend on, beside `created`, which never changes."""
+    of: Callable[[Record], Iterable[Listing]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +166,13 @@ class Change(NamedTuple):
         record = self.new if self.new is not None else self.old
         assert record is not None
         return record
+
+    def touches(self, names: Iterable[str]) -> bool:
+        """A create or a delete, or an update of one of these fields."""
+        old, new = self.old, self.new
+        if old is None or new is None:
+            return True
+        return any(old[name] != new[name] for name in names)
 
     def became(self, name: str, value: Any) -> bool:
         """The field has the value now and did not have it before the change."""
@@ -317,10 +335,6 @@ def _no_tallies(_: Change, __: str) -> Iterable[Tally]:
     return ()
 
 
-def _no_listings(_: Record) -> Iterable[Listing]:
-    return ()
-
-
 TENANT_ID = Relation(
     name="tenant_id",
     to="tenants",
@@ -345,9 +359,7 @@ class Collection:
     """For staff other than administrators. Locked by default."""
     site: SiteRules | None = None
     """For the reader's site. Locked by default."""
-    listings: Callable[[Record], Iterable[Listing]] = _no_listings
-    """The ordered lists that a record is in, besides those by the items of its indexed fields and
-    by the files that it uses."""
+    listings: Listings | None = None
     uses: Uses | None = None
     """Where its records name uploaded files. Each item counts its uses, and each has a list of the
     records that use it."""
@@ -396,6 +408,41 @@ class Collection:
     @cached_property
     def by_name(self) -> Mapping[str, Field]:
         return {each.name: each for each in self.all_fields}
+
+    @cached_property
+    def required_fields(self) -> tuple[Field, ...]:
+        """That a new record must give. The engine fills its own in later."""
+        return tuple(
+            each for each in self.fields if each.required and each.write is not Access.ENGINE
+        )
+
+    @cached_property
+    def files(self) -> tuple[str, ...]:
+        return tuple(each.name for each in self.fields if isinstance(each, File))
+
+    @cached_property
+    def reported_fields(self) -> tuple[Field, ...]:
+        """That the `changed` of an event may name."""
+        return tuple(each for each in self.fields if each.read < Access.ENGINE)
+
+    def default_values(self) -> Record:
+        """All declared fields of a new record. No two records share a list."""
+        values = self._defaults.copy()
+        for name, make in self._made_defaults:
+            values[name] = make()
+        return values
+
+    @cached_property
+    def _defaults(self) -> Record:
+        return {each.name: each.default_value() for each in self.fields}
+
+    @cached_property
+    def _made_defaults(self) -> tuple[tuple[str, Callable[[], Any]], ...]:
+        return tuple(
+            (each.name, each.default_value)
+            for each in self.fields
+            if isinstance(self._defaults[each.name], list | dict)
+        )
 
     @cached_property
     def encoders(self) -> Mapping[str, Callable[[Any], Any]]:
@@ -461,7 +508,20 @@ class Collection:
             for item in record[each.name]
         )
         by_file = (Listing(USES, each, created) for each in self.used_files(record))
-        return {*by_item, *by_file, *self.listings(record)}
+        return {*by_item, *by_file, *(self.listings.of(record) if self.listings else ())}
+
+    @cached_property
+    def listed_by(self) -> tuple[str, ...]:
+        """The fields that decide in which lists a record is."""
+        return (
+            *(each.name for each in self.indexed_lists),
+            *(self.uses.fields if self.uses else ()),
+            *(self.listings.by if self.listings else ()),
+        )
+
+    @cached_property
+    def searched_names(self) -> tuple[str, ...]:
+        return tuple(each.name for each in self.searchable)
 
     def used_files(self, record: Record | None) -> frozenset[str]:
         """The ids of the media items whose addresses the record holds. Some may not exist."""

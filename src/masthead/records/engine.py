@@ -60,11 +60,10 @@ from masthead.records.rotation import Rotated, Rotation
 from masthead.records.search.index import SearchIndex
 from masthead.records.search.terms import read_query
 from masthead.records.write.context import WriteContext
-from masthead.records.write.new_record import NewRecord
-from masthead.records.write.record_rows import ENCRYPTION_PURPOSE, secret_context
-from masthead.records.write.statements import WriteStatements
+from masthead.records.write.record_rows import ENCRYPTION_PURPOSE, WriteStatements, secret_context
 from masthead.records.write.unit import Unit
 from masthead.records.write.unit_events import WrittenEvent
+from masthead.records.write.validation import NewRecord
 from masthead.storage.database import (
     EVERY_TENANT,
     MAX_BYTES,
@@ -301,7 +300,7 @@ class Records:
 
     async def _write_events(self, unit: Unit) -> bool:
         await unit.count_uses()
-        await unit.store_events()
+        unit.store_events()
         written = unit.events.written
         return bool(written and self._fan_out and await self._fan_out(unit, written))
 

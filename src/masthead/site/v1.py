@@ -37,21 +37,20 @@ UPDATE = Body(
 
 
 async def get_site_settings(call: Call) -> Record:
-    found = await call.records.find(site_settings, {}, tenant_id=call.tenant.id)
-    if not found:
-        raise NotFound("This site has no settings yet.")
-    return found[0]
+    return _only(await call.records.find(site_settings, {}, tenant_id=call.tenant.id))
 
 
 async def update_site_settings(call: Call) -> Record:
-    settings = await get_site_settings(call)
-    return await call.records.update(
-        call.caller,
-        site_settings,
-        settings["id"],
-        call.body,
-        expected_version=call.expected_version,
+    settings = _only(await call.unit.find(site_settings, {}, limit=1))
+    return await call.unit.update(
+        site_settings, settings["id"], call.body, expected_version=call.expected_version
     )
+
+
+def _only(found: list[Record]) -> Record:
+    if not found:
+        raise NotFound("This site has no settings yet.")
+    return found[0]
 
 
 routes = (

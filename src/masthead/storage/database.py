@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, fields
-from typing import Any, NewType, Protocol
+from typing import Any, NamedTuple, NewType, Protocol
 
 from sqlalchemy.sql import ClauseElement, Insert
 
@@ -70,6 +70,16 @@ class LazyStatement(Statement):
         return getattr(compiled, name)
 
 
+class Deferral(NamedTuple):
+    """Rows of one statement that `Transaction.defer` takes."""
+
+    statement: Statement
+    rows: Sequence[Sequence[object]]
+    adding: bool = False
+    """The last value of a row is added to the stored one, so that rows with the same key can be
+    merged."""
+
+
 class Transaction(Protocol):
     """Leaving the block returns only after the commit is durable.
 
@@ -98,16 +108,13 @@ class Transaction(Protocol):
         of sorting them."""
         ...
 
-    async def defer(
-        self, statement: Statement, rows: Sequence[Sequence[object]], *, adding: bool = False
-    ) -> None:
+    def defer(self, *deferrals: Deferral) -> None:
         """Like `execute_many`, but at any time until the commit: SQLite writes the rows of many
         transactions at once.
 
-        A statement that reads or changes the table writes its deferred rows first. With `adding`,
-        the last value of a row is added to the stored one, so that rows with the same key can be
-        merged. Only for tables without foreign keys and rows that violate no constraint: a failure
-        fails all transactions of the commit.
+        A statement that reads or changes the table writes its deferred rows first. Only for tables
+        without foreign keys and rows that violate no constraint: a failure fails all transactions
+        of the commit.
         """
         ...
 

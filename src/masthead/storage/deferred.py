@@ -6,36 +6,28 @@ are registered by table. Each database has its own way to write many rows at onc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Self
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Self
 
-from masthead.storage.database import Statement
+from masthead.storage.database import Deferral, Statement
 
 Rows = list[Sequence[object]]
 Sums = dict[tuple[Any, ...], int]
 
 
-class Entry(NamedTuple):
-    statement: Statement
-    rows: Sequence[Sequence[object]]
-    adding: bool
-    """The last value of a row is added to the stored one."""
-
-
 class Deferred:
     def __init__(self) -> None:
-        self._entries: list[Entry] = []
+        self._entries: list[Deferral] = []
         self._tables: set[str] = set()
         self.count = 0
 
-    def add(
-        self, statement: Statement, rows: Sequence[Sequence[object]], *, adding: bool = False
-    ) -> None:
-        assert statement.target, "only rows of a table can be deferred"
-        if rows:
-            self._entries.append(Entry(statement, rows, adding))
-            self._tables.add(statement.target)
-            self.count += len(rows)
+    def add(self, deferrals: Iterable[Deferral]) -> None:
+        for each in deferrals:
+            assert each.statement.target, "only rows of a table can be deferred"
+            if each.rows:
+                self._entries.append(each)
+                self._tables.add(each.statement.target)
+                self.count += len(each.rows)
 
     def add_all(self, other: Deferred) -> None:
         self._entries += other._entries

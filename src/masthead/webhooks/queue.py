@@ -206,7 +206,7 @@ class DeliveryQueue:
                 if await self._count(tx, key, outcome, disable_after):
                     await self._drop_some(tx, key, outcome.at)
                     disabled.add(key)
-            await self._daily.add(tx, _tallies(results))
+            tx.defer(self._daily.deferral(_tallies(results)))
         return disabled
 
     async def _not_recorded(self, tx: Transaction, results: Sequence[Result]) -> list[Result]:

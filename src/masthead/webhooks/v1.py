@@ -99,30 +99,41 @@ async def checked_url(call: Call) -> AsyncIterator[None]:
 
 
 async def create_subscription(call: Call) -> dict[str, Any]:
-    if call.unit:
-        record, secret = await subscribe(call.unit, call.body)
-    else:
-        async with call.records.unit(call.caller) as unit:
-            record, secret = await subscribe(unit, call.body)
+    record, secret = await subscribe(call.unit, call.body)
     return {**SUBSCRIPTION.of(record), "secret": secret}
 
 
 async def update_subscription(call: Call) -> Record:
-    values = dict(call.body)
-    disabled = values.pop("disabled", None)
+    disabled = call.body.get("disabled")
     stamped: Mapping[str, Any] | None = ENABLED if disabled is False else None
     if disabled:
-        stamped = paused(await call.get(webhook_subscriptions), call.records.clock())
-    return await call.update(webhook_subscriptions, values, stamped=stamped)
+        # One that does not exist is refused below.
+        for found in await call.unit.find(webhook_subscriptions, {"id": call.record_id}, limit=1):
+            stamped = paused(found, call.records.clock())
+    return await call.unit.update(
+        webhook_subscriptions,
+        call.record_id,
+        call.body,
+        stamped=stamped,
+        expected_version=call.expected_version,
+    )
 
 
 async def delete_subscription(call: Call) -> None:
-    await call.delete(webhook_subscriptions)
+    await call.unit.delete(
+        webhook_subscriptions, call.record_id, expected_version=call.expected_version
+    )
 
 
 async def rotate_secret(call: Call) -> dict[str, str]:
     secret = new_secret()
-    record = await call.update(webhook_subscriptions, {}, stamped={"secret": secret})
+    record = await call.unit.update(
+        webhook_subscriptions,
+        call.record_id,
+        {},
+        stamped={"secret": secret},
+        expected_version=call.expected_version,
+    )
     return {"id": record["id"], "secret": secret}
 
 
@@ -212,6 +223,7 @@ routes = (
         Shape.DATA,
         view=SUBSCRIPTION,
         body=UPDATE,
+        prepare=checked_url,
         summary="Change a subscription, pause it or enable it again",
         tag="webhooks",
     ),

@@ -13,7 +13,7 @@ import pytest
 from tests.storage.notebook import ANN, BOB, Notebook, new_url, open_notebook
 
 from masthead.errors import StatementTimeout, Unavailable
-from masthead.storage.database import Statement, UniqueViolation
+from masthead.storage.database import Deferral, Statement, UniqueViolation
 from masthead.storage.open import open_database
 from masthead.storage.sqlite.database import SqliteDatabase
 from masthead.storage.sqlite.readers import Readers
@@ -313,7 +313,7 @@ class TestGroupCommit:
 
         async def write(number: int) -> None:
             async with sqlite.db.transaction(ANN) as tx:
-                await tx.defer(sqlite.add, [(ANN, str(number), str(number))])
+                tx.defer(Deferral(sqlite.add, [(ANN, str(number), str(number))]))
 
         await asyncio.gather(*(write(number) for number in range(MIN_BATCH)))
 

@@ -36,10 +36,9 @@ from masthead.importers.source import Skipped, SourcePost
 from masthead.records.collection import PreparedTexts, Record
 from masthead.records.fields.text import Slug
 from masthead.records.read.query import access_of
-from masthead.records.write.new_record import NewRecord
 from masthead.records.write.slugs import free_slug
 from masthead.records.write.unit import Unit
-from masthead.records.write.validation import check_new
+from masthead.records.write.validation import NewRecord, check_new
 
 CREATE: Final = "create"
 UPDATE: Final = "update"

@@ -20,7 +20,7 @@ from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table
 from masthead import clock
 from masthead.records.collection import Tally
 from masthead.storage import dialects
-from masthead.storage.database import EVERY_TENANT, Database, Row, Scope, Transaction
+from masthead.storage.database import EVERY_TENANT, Database, Deferral, Row, Scope
 from masthead.storage.metadata import metadata
 
 RETENTION = timedelta(days=400)
@@ -76,17 +76,17 @@ class DailyCounts:
             )
         )
 
-    async def add(self, tx: Transaction, tallies: Iterable[tuple[str, Tally]]) -> None:
-        """Tallies of tenants, in the transaction of what they count."""
+    def deferral(self, tallies: Iterable[tuple[str, Tally]]) -> Deferral:
+        """Tallies of tenants, for the transaction of what they count."""
         rows = [
             (tenant, each.metric, each.subject, each.day, each.number) for tenant, each in tallies
         ]
-        await tx.defer(self._add, rows, adding=True)
+        return Deferral(self._add, rows, adding=True)
 
     async def add_all(self, tallies: Iterable[tuple[str, Tally]]) -> None:
         """In a transaction of their own."""
         async with self._database.transaction(EVERY_TENANT) as tx:
-            await self.add(tx, tallies)
+            tx.defer(self.deferral(tallies))
 
     async def read(
         self,

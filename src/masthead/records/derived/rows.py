@@ -16,7 +16,7 @@ from masthead.records.search import terms as search_terms
 from masthead.records.search.index import queue_for_indexing, remove_from_queue
 from masthead.records.tables import record_counts
 from masthead.storage import dialects, full_text
-from masthead.storage.database import Database, Transaction
+from masthead.storage.database import Database, Deferral, Transaction
 
 
 def _taken_back(collection: Collection, record: Record, now: str) -> Iterator[Tally]:
@@ -61,13 +61,16 @@ class DerivedRows:
         is deleted as if it had never been created."""
         record = change.record
         key = _RecordKey(tenant_id, collection.name, record["created"], record["id"])
-        await self._update_counters(tx, key, collection, change)
         tallies = (
             _taken_back(collection, record, now) if taken_back else collection.tallies(change, now)
         )
-        await self._daily.add(tx, ((tenant_id, each) for each in tallies))
-        before, after = collection.listed(change.old), collection.listed(change.new)
-        await self._update_items(tx, key, before, after)
+        tx.defer(
+            Deferral(self._add_to_counter, _counter_rows(key, collection, change), adding=True),
+            self._daily.deferral((tenant_id, each) for each in tallies),
+        )
+        if change.touches(collection.listed_by):
+            before, after = collection.listed(change.old), collection.listed(change.new)
+            tx.defer(*self._items(key, before, after))
         if collection.searchable:
             await self._update_search_queue(tx, key, version, collection, change)
 
@@ -76,28 +79,17 @@ class DerivedRows:
     ) -> None:
         """Writes the listings of a record that was saved before the collection had them."""
         key = _RecordKey(tenant_id, collection.name, record["created"], record["id"])
-        await self._update_items(tx, key, set(), collection.listed(record))
+        tx.defer(*self._items(key, set(), collection.listed(record)))
 
-    async def _update_counters(
-        self, tx: Transaction, key: _RecordKey, collection: Collection, change: Change
-    ) -> None:
-        rows = []
-        for counter in collection.counters:
-            before, after = _buckets(change.old, counter), _buckets(change.new, counter)
-            counter_key = (key.tenant_id, key.collection, counter.name)
-            if before:
-                rows += [(*counter_key, bucket, -1) for bucket in before - after]
-            rows += [(*counter_key, bucket, 1) for bucket in after - before]
-        await tx.defer(self._add_to_counter, rows, adding=True)
-
-    async def _update_items(
-        self, tx: Transaction, key: _RecordKey, before: set[Listing], after: set[Listing]
-    ) -> None:
-        removed, added = before - after, after - before
-        for statement, listings in ((self._delete_item, removed), (self._insert_item, added)):
+    def _items(
+        self, key: _RecordKey, before: set[Listing], after: set[Listing]
+    ) -> Iterator[Deferral]:
+        for statement, listings in (
+            (self._delete_item, before - after),
+            (self._insert_item, after - before),
+        ):
             rows = [(key.tenant_id, key.collection, *each, key.record_id) for each in listings]
-            if rows:
-                await tx.defer(statement, rows)
+            yield Deferral(statement, rows)
 
     async def _update_search_queue(
         self,
@@ -109,12 +101,10 @@ class DerivedRows:
     ) -> None:
         if change.new is None:
             await self._remove_document(tx, key)
-        elif change.old is None or any(
-            change.old[each.name] != change.new[each.name] for each in collection.searchable
-        ):
+        elif change.touches(collection.searched_names):
             queued_version = -version if change.old is None else version
             row = (key.tenant_id, key.collection, key.record_id, queued_version)
-            await tx.defer(self._queue, [row])
+            tx.defer(Deferral(self._queue, [row]))
 
     async def _remove_document(self, tx: Transaction, key: _RecordKey) -> None:
         # Not deferred: the indexer locks the entry before the document, so this has to do the same.
@@ -129,6 +119,20 @@ class _RecordKey(NamedTuple):
     collection: str
     created: str
     record_id: str
+
+
+def _counter_rows(
+    key: _RecordKey, collection: Collection, change: Change
+) -> list[tuple[object, ...]]:
+    rows: list[tuple[object, ...]] = []
+    for counter in collection.counters:
+        if not change.touches(counter.fields):
+            continue
+        before, after = _buckets(change.old, counter), _buckets(change.new, counter)
+        counter_key = (key.tenant_id, key.collection, counter.name)
+        rows += [(*counter_key, bucket, -1) for bucket in before - after]
+        rows += [(*counter_key, bucket, 1) for bucket in after - before]
+    return rows
 
 
 def _buckets(record: Record | None, counter: Counter) -> set[str]:

@@ -20,10 +20,13 @@ class UseCounts:
         """Created here. A text may have named their addresses before."""
         self._changes: dict[str, dict[str, int]] = {}
 
+    def __bool__(self) -> bool:
+        return bool(self.new_items or self._changes)
+
     def note(self, collection: Collection, change: Change) -> None:
         if collection.name == MEDIA and change.old is None:
             self.new_items.add(change.record["id"])
-        if collection.uses is None:
+        if collection.uses is None or not change.touches(collection.uses.fields):
             return
         before, after = collection.used_files(change.old), collection.used_files(change.new)
         for ids, number in ((before - after, -1), (after - before, 1)):

@@ -1,23 +1,35 @@
-"""The rows of a unit's records: encodes a record's values, runs the statements that insert, update
-and delete it, and translates violated constraints.
+"""The rows of a unit's records, and the statements that read and change them, compiled once per
+collection and set of columns.
 
-Access, validation and all that follows from a change are the unit's.
+`RecordRows` encodes a record's values, runs the statements that insert, update and delete it, and
+translates violated constraints. Access, validation and all that follows from a change are the
+unit's.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Hashable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
+import sqlalchemy as sa
+
+from masthead.config.keyring import KeyRing
 from masthead.errors import BadRequest, Invalid, NotFound, Problem
+from masthead.events.outbox import events
 from masthead.ids import TenantId
-from masthead.records.collection import Collection, Record
+from masthead.jobs.tables import jobs
+from masthead.records.collection import Collection, Pointer, Record
+from masthead.records.derived.list_items import item_rows, joined, listed_values
+from masthead.records.derived.uses import use_totals
+from masthead.records.fields.relation_list import RelationList
 from masthead.records.fields.text import Slug
-from masthead.records.write.context import WriteContext
+from masthead.records.tables import not_empty, tenant_states
 from masthead.records.write.slugs import free_slug, numbered_slug, slugify
+from masthead.storage import dialects
 from masthead.storage.database import (
+    Database,
     ForeignKeyViolation,
     Statement,
     Transaction,
@@ -31,11 +43,16 @@ ENCRYPTION_PURPOSE = "record-secret"
 
 class RecordRows:
     def __init__(
-        self, transaction: Transaction, tenant_id: TenantId, context: WriteContext
+        self,
+        transaction: Transaction,
+        tenant_id: TenantId,
+        statements: WriteStatements,
+        keyring: KeyRing,
     ) -> None:
         self._tx = transaction
         self._tenant_id = tenant_id
-        self._context = context
+        self._statements = statements
+        self._keyring = keyring
         self._pending: dict[str, tuple[Statement, list[tuple[object, ...]]]] | None = None
 
     @asynccontextmanager
@@ -51,7 +68,7 @@ class RecordRows:
                 await self._tx.execute_many(statement, rows[start : start + INSERT_BATCH])
 
     async def insert(self, collection: Collection, record: Record) -> None:
-        statement = self._context.statements.insert(collection)
+        statement = self._statements.insert(collection)
         row = statement.bind(self.encoded(collection, record, tuple(record)))
         if self._pending is not None:
             self._pending.setdefault(collection.name, (statement, []))[1].append(row)
@@ -61,7 +78,7 @@ class RecordRows:
     async def insert_with_slug(self, collection: Collection, record: Record, field: Slug) -> None:
         """A slug from a title is taken by the insert itself. Where another record has it, nothing
         is inserted and the slug gets a number."""
-        statement = self._context.statements.insert_unless_taken(collection, field.name)
+        statement = self._statements.insert_unless_taken(collection, field.name)
         base = record[field.name]
         is_taken = partial(self._is_taken, collection, field.name)
         if base in field.reserved:
@@ -80,20 +97,20 @@ class RecordRows:
         return await free_slug(slugify(source, field.max), is_taken, field.max)
 
     async def _is_taken(self, collection: Collection, name: str, value: str) -> bool:
-        statement = self._context.statements.is_taken(collection, name)
+        statement = self._statements.is_taken(collection, name)
         bound = statement.bind({"tenant": self._tenant_id, "value": value})
         return bool(await self._tx.fetch(statement, bound))
 
     async def update(self, collection: Collection, record: Record, names: tuple[str, ...]) -> None:
         names = tuple(sorted(set(names)))
-        statement = self._context.statements.update(collection, names)
+        statement = self._statements.update(collection, names)
         encoded = self.encoded(collection, record, names)
         values = {f"new_{name}": value for name, value in encoded.items()}
         values.update(key_tenant=self._tenant_id, key_id=record["id"])
         await self._write(statement, statement.bind(values))
 
     async def delete(self, collection: Collection, record: Record) -> None:
-        statement = self._context.statements.delete(collection)
+        statement = self._statements.delete(collection)
         bound = statement.bind({"key_tenant": self._tenant_id, "key_id": record["id"]})
         try:
             await self._tx.execute(statement, bound)
@@ -111,7 +128,7 @@ class RecordRows:
                 values[name] = encode(values[name])
         for name in collection.secrets:
             if values.get(name):
-                values[name] = self._context.keyring.encrypt(
+                values[name] = self._keyring.encrypt(
                     ENCRYPTION_PURPOSE, values[name], secret_context(collection, record, name)
                 )
         return values
@@ -134,3 +151,191 @@ def secret_context(collection: Collection, record: Record, name: str) -> str:
 def _not_unique(error: UniqueViolation) -> Invalid:
     fields = [name for name in error.columns if name != "tenant_id"]
     return Invalid(dict.fromkeys(fields or ["tenant_id"], NOT_UNIQUE))
+
+
+class WriteStatements:
+    def __init__(self, database: Database, tables: Mapping[str, sa.Table]) -> None:
+        self._database = database
+        self._tables = tables
+        self._prepared: dict[Hashable, Statement] = {}
+        self.next_version = database.compile(_next_version())
+        self.site = database.compile(_site(tables["site_settings"], tables["tenants"]))
+        self.mark_identity = database.compile(_mark_identity())
+        self.event = database.compile(sa.insert(events))
+        self.job = database.compile(sa.insert(jobs))
+        self.use_totals = database.compile(use_totals())
+
+    def insert(self, collection: Collection) -> Statement:
+        return self._cached(
+            ("insert", collection.name), lambda: sa.insert(self._tables[collection.name])
+        )
+
+    def insert_unless_taken(self, collection: Collection, name: str) -> Statement:
+        """Inserts nothing where another record of the tenant has the same value of the field."""
+
+        def build() -> sa.Insert:
+            table = self._tables[collection.name]
+            key = ("tenant_id", name)
+            others = [column.name for column in table.c if column.name not in key]
+            return dialects.insert_missing(table, key, others)
+
+        return self._cached(("insert unless taken", collection.name, name), build)
+
+    def update(self, collection: Collection, names: tuple[str, ...]) -> Statement:
+        def build() -> sa.Update:
+            table = self._tables[collection.name]
+            return (
+                sa.update(table)
+                .where(*_key(table))
+                .values({name: sa.bindparam(f"new_{name}", required=True) for name in names})
+            )
+
+        return self._cached(("update", collection.name, names), build)
+
+    def delete(self, collection: Collection) -> Statement:
+        def build() -> sa.Delete:
+            table = self._tables[collection.name]
+            return sa.delete(table).where(*_key(table))
+
+        return self._cached(("delete", collection.name), build)
+
+    def find(self, collection: Collection, names: tuple[str, ...], has_tenant: bool) -> Statement:
+        """Whole rows by equality, hidden columns included. For the engine and `identity/`."""
+
+        skipped = {index.skip_empty for index in collection.indexes if index.skip_empty}
+
+        def build() -> sa.Select[Any]:
+            table = self._tables[collection.name]
+            query = sa.select(*(table.c[each.name] for each in collection.all_fields))
+            query = query.where(*(table.c[name] == sa.bindparam(name) for name in names))
+            query = query.where(*(not_empty(table.c[name]) for name in skipped if name in names))
+            if has_tenant:
+                query = query.where(table.c.tenant_id == sa.bindparam("tenant"))
+            # Only all of them are read in this order: SQLite would do so to find a few, too.
+            created = dialects.without_index(table.c.created) if names else table.c.created
+            return query.order_by(created, table.c.id).limit(sa.bindparam("limit"))
+
+        return self._cached(("find", collection.name, names, has_tenant), build)
+
+    def list_value(self, values: Sequence[object]) -> object:
+        return self._database.list_value(values)
+
+    def existing_ids(self, collection: Collection) -> Statement:
+        """The `keys` that are ids of the tenant's records."""
+
+        def build() -> sa.Select[Any]:
+            c = self._tables[collection.name].c
+            is_wanted = dialects.any_of(c.id, sa.bindparam("keys", required=True))
+            return sa.select(c.id).where(c.tenant_id == sa.bindparam("tenant"), is_wanted)
+
+        return self._cached(("existing ids", collection.name), build)
+
+    def find_some(self, collection: Collection) -> Statement:
+        """Whole rows of the tenant's records whose ids are among the `keys`."""
+
+        def build() -> sa.Select[Any]:
+            table = self._tables[collection.name]
+            is_wanted = dialects.any_of(table.c.id, sa.bindparam("keys", required=True))
+            columns = (table.c[each.name] for each in collection.all_fields)
+            return sa.select(*columns).where(table.c.tenant_id == sa.bindparam("tenant"), is_wanted)
+
+        return self._cached(("find some", collection.name), build)
+
+    def dependents(self, collection: Collection, relation: Pointer) -> Statement:
+        """Records that point at the target, in no order: with an ORDER BY, SQLite would scan all
+        records of the tenant."""
+
+        def build() -> sa.Select[Any]:
+            table = self._tables[collection.name]
+            query = sa.select(*(table.c[each.name] for each in collection.all_fields))
+            is_mine = table.c.tenant_id == sa.bindparam("tenant")
+            if isinstance(relation, RelationList):
+                items = listed_values.alias()
+                query = query.select_from(joined(items, table))
+                has_item = item_rows(items, collection, relation.name, sa.bindparam("target"))
+                points_at_target = sa.and_(items.c.tenant_id == sa.bindparam("tenant"), has_item)
+            else:
+                points_at_target = table.c[relation.name] == sa.bindparam("target")
+            return query.where(is_mine, points_at_target).limit(sa.bindparam("limit"))
+
+        return self._cached(("dependents", collection.name, relation.name), build)
+
+    def due(self, collection: Collection, name: str, limit: int) -> Statement:
+        def build() -> sa.Select[Any]:
+            c = self._tables[collection.name].c
+            return (
+                sa.select(c.tenant_id, c.id)
+                .where(not_empty(c[name]), c[name] <= sa.bindparam("until"))
+                .order_by(c[name])
+                # A literal: for a parameter PostgreSQL plans to read a tenth of the table.
+                .limit(sa.literal_column(str(limit)))
+            )
+
+        return self._cached(("due", collection.name, name, limit), build)
+
+    def older(self, collection: Collection, name: str, newest: int) -> Statement:
+        """The ids of records by the value of a field, without the newest ones."""
+
+        def build() -> sa.Select[Any]:
+            c = self._tables[collection.name].c
+            return (
+                sa.select(c.id)
+                .where(c.tenant_id == sa.bindparam("tenant"), c[name] == sa.bindparam("value"))
+                .order_by(c.created.desc(), c.id.desc())
+                .offset(newest)
+                .limit(newest)
+            )
+
+        return self._cached(("older", collection.name, name, newest), build)
+
+    def is_taken(self, collection: Collection, name: str) -> Statement:
+        def build() -> sa.Select[Any]:
+            table = self._tables[collection.name]
+            return sa.select(table.c.id).where(
+                table.c.tenant_id == sa.bindparam("tenant"), table.c[name] == sa.bindparam("value")
+            )
+
+        return self._cached(("taken", collection.name, name), build)
+
+    def _cached(self, key: Hashable, build: Any) -> Statement:
+        statement = self._prepared.get(key)
+        if statement is None:
+            statement = self._prepared[key] = self._database.compile(build())
+        return statement
+
+
+def _key(table: sa.Table) -> tuple[Any, Any]:
+    return (
+        table.c.tenant_id == sa.bindparam("key_tenant", required=True),
+        table.c.id == sa.bindparam("key_id", required=True),
+    )
+
+
+def _next_version() -> Any:
+    """Takes the tenant's next version. The row is the tenant's write lock."""
+    upsert = dialects.upsert_add(tenant_states, ("tenant_id",), "version")
+    return upsert.returning(tenant_states.c.version, tenant_states.c.identity_version)
+
+
+def _mark_identity() -> sa.Update:
+    """Invalidates what is cached of the tenant's accounts, keys and settings."""
+    return (
+        sa.update(tenant_states)
+        .where(tenant_states.c.tenant_id == sa.bindparam("tenant"))
+        .values(identity_version=tenant_states.c.version)
+    )
+
+
+def _site(site_settings: sa.Table, tenants: sa.Table) -> sa.Select[Any]:
+    s = site_settings.c
+    slug = sa.select(tenants.c.slug).where(tenants.c.id == s.tenant_id).scalar_subquery()
+    wanted = (
+        s.read_only_mode,
+        s.deleted_at,
+        s.comments_enabled,
+        s.members_enabled,
+        s.comments_by,
+        s.comments_moderation,
+        slug,
+    )
+    return sa.select(*wanted).where(s.tenant_id == sa.bindparam("tenant"))

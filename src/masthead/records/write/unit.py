@@ -35,14 +35,12 @@ from masthead.records.collection import (
     Snapshot,
 )
 from masthead.records.derived.uses import UseCounts
-from masthead.records.fields.file import File
 from masthead.records.fields.text import Slug
 from masthead.records.read.query import Context, Shape, access_of, engine_decoder
 from masthead.records.write.audit import audit_log, entry_of, event_of, made_by
-from masthead.records.write.context import WriteContext
+from masthead.records.write.context import UNKNOWN, CachedTenant, WriteContext, site_of
 from masthead.records.write.media_uses import items_used
 from masthead.records.write.moves import redirect
-from masthead.records.write.new_record import NewRecord
 from masthead.records.write.record_rows import RecordRows
 from masthead.records.write.relations import (
     check_relations,
@@ -52,10 +50,9 @@ from masthead.records.write.relations import (
     value_without,
 )
 from masthead.records.write.slugs import slugify
-from masthead.records.write.tenant_cache import UNKNOWN, CachedTenant, site_of
 from masthead.records.write.unit_events import UnitEvents
-from masthead.records.write.validation import check_changes
-from masthead.storage.database import Row, Statement, Transaction
+from masthead.records.write.validation import NewRecord, check_changes
+from masthead.storage.database import Deferral, Row, Statement, Transaction
 
 NOT_LIKE_THIS = (
     "Nothing was changed: your account can't leave the record like this. "
@@ -81,7 +78,7 @@ class Unit:
         self._caller = caller
         self._access = access_of(caller)
         self._context = context
-        self._rows = RecordRows(transaction, tenant_id, context)
+        self._rows = RecordRows(transaction, tenant_id, context.statements, context.keyring)
         self._emit_events = emit_events
         self._moment: datetime
         self._now: str
@@ -144,8 +141,10 @@ class Unit:
         new: NewRecord,
         *,
         stamped: Mapping[str, Any] | None = None,
+        targets_exist: bool = False,
     ) -> Record:
-        """Writes a record that was validated before the write lock was taken."""
+        """Writes a record that was validated before the write lock was taken. `targets_exist`: the
+        unit has just written the records that it points at."""
         record: Record = {
             "id": new.id or ids.new_id(),
             "tenant_id": self._tenant_of(collection, new.id),
@@ -161,7 +160,8 @@ class Unit:
             new_slug = None
         elif new_slug:
             record[new_slug.name] = slugify(record[new_slug.source], new_slug.max)
-        await check_relations(self, self._context, collection, record)
+        if not targets_exist:
+            await check_relations(self, self._context, collection, record)
         self._refuse_if_read_only()
         record.update(self._stamps(collection, None, record, new.named))
         if collection.rendering is not None:
@@ -170,9 +170,10 @@ class Unit:
             await self._rows.insert_with_slug(collection, record, new_slug)
         else:
             await self._rows.insert(collection, record)
-        await self._record_change(collection, Change(None, record))
+        change = Change(None, record)
+        await self._record_change(collection, change)
         await self._check_result(collection, record, self._rules(collection).create)
-        await self._audit(entry_of(self._caller, collection, Change(None, record)))
+        self._audit(entry_of(self._caller, collection, change))
         return record
 
     def _rules(self, collection: Collection) -> Rules:
@@ -225,26 +226,32 @@ class Unit:
         changes = {**check_changes(collection, given, self._access, old), **(stamped or {})}
         self._refuse_if_read_only()
         record: Record = {**old, **changes}
+        named = frozenset(changes)
         if (slug := _missing_slug(collection, record)) is not None:
-            record[slug.name] = old[slug.name]
+            changes[slug.name] = old[slug.name]
             if slug.optional and not old[slug.name]:
-                record[slug.name] = await self._rows.optional_slug(collection, slug, record)
-        if all(record[name] == old[name] for name in record):
+                changes[slug.name] = await self._rows.optional_slug(collection, slug, record)
+            record.update(changes)
+        if not _differing(changes, old):
             return old
-        record.update(self._stamps(collection, old, record, frozenset(changes)))
+        changes.update(self._stamps(collection, old, record, named))
+        record.update(changes)
         if collection.rendering is not None:
-            record.update(await self._rendered(collection.rendering, old, record))
-        changed = tuple(name for name in record if record[name] != old[name])
+            changes.update(await self._rendered(collection.rendering, old, record))
+            record.update(changes)
+        changed = _differing(changes, old)
         if not changed:
             return old
         record.update(updated=self._now, version=old["version"] + 1)
         await check_relations(self, self._context, collection, record, changed)
         await check_required_value(self, collection, old, record)
         await self._rows.update(collection, record, (*changed, "updated", "version"))
-        await self._remove_files(collection, _dropped_files(collection, old, record), record_id)
-        await self._record_change(collection, Change(old, record))
+        dropped = [old[name] for name in collection.files if old[name] != record[name]]
+        await self._remove_files(collection, dropped, record_id)
+        change = Change(old, record)
+        await self._record_change(collection, change)
         await self._check_result(collection, record, rule)
-        await self._audit(entry_of(self._caller, collection, Change(old, record)))
+        self._audit(entry_of(self._caller, collection, change))
         return record
 
     async def delete(
@@ -266,15 +273,15 @@ class Unit:
         self._refuse_if_read_only()
         await check_required_value(self, collection, old, None)
         await self._delete(collection, old, taken_back=taken_back)
-        await self._audit(entry_of(self._caller, collection, Change(old, None)))
+        self._audit(entry_of(self._caller, collection, Change(old, None)))
         return old
 
     async def note(self, action: str, *, label: str = "", by: Caller | None = None) -> None:
         """Writes into the audit log what changes no record. `by`: who asked for what the service
         itself does here."""
-        await self._audit(event_of(by or self._caller, action, label))
+        self._audit(event_of(by or self._caller, action, label))
 
-    async def _audit(self, entry: Record | None) -> None:
+    def _audit(self, entry: Record | None) -> None:
         if entry is None:
             return
         record = {
@@ -287,7 +294,7 @@ class Unit:
         }
         statement = self._context.statements.insert(audit_log)
         row = statement.bind(self._rows.encoded(audit_log, record, tuple(record)))
-        await self._tx.defer(statement, [row])
+        self._tx.defer(Deferral(statement, [row]))
 
     async def render_again(self, collection: Collection, record_id: str, text: str) -> None:
         """By the rules of today, where the record still has the text that was prepared. Neither
@@ -309,6 +316,8 @@ class Unit:
         that takes the place of its working copy changes little. `item_ids` are counted anew."""
         uses, self._uses = self._uses, UseCounts()
         uses.new_items.update(item_ids)
+        if not uses:
+            return
         items = await items_used(self, self._context, uses)
         media = self._context.registry.find(MEDIA)
         for old, counts in items:
@@ -392,7 +401,7 @@ class Unit:
     ) -> None:
         await self._release(collection, record)
         await self._rows.delete(collection, record)
-        files = [record[each.name] for each in collection.fields if isinstance(each, File)]
+        files = [record[name] for name in collection.files]
         await self._remove_files(collection, files, record["id"])
         await self._record_change(collection, Change(record, None), taken_back=taken_back)
 
@@ -462,16 +471,16 @@ class Unit:
         """Checks no access: the change that it belongs to does."""
         collection = self._context.registry[snapshot.collection]
         who = made_by(self._caller) if snapshot.names_caller else {}
-        await self.store(collection, NewRecord.of(collection, {**snapshot.values, **who}))
+        new = NewRecord.of(collection, {**snapshot.values, **who})
+        await self.store(collection, new, targets_exist=True)
         statement = self._context.statements.older(collection, snapshot.by, snapshot.newest)
         owner = snapshot.values[snapshot.by]
         for (record_id,) in await self.fetch(statement, {"tenant": self.tenant_id, "value": owner}):
             for record in await self.find(collection, {"id": record_id}, limit=1):
                 await self._delete(collection, record)
 
-    async def store_events(self) -> None:
-        if rows := self.events.take_rows():
-            await self._tx.defer(self._context.statements.event, rows)
+    def store_events(self) -> None:
+        self._tx.defer(Deferral(self._context.statements.event, self.events.take_rows()))
 
 
 def file_key(tenant_id: str, collection: Collection, record_id: str, name: str) -> str:
@@ -485,9 +494,5 @@ def _missing_slug(collection: Collection, record: Record) -> Slug | None:
     return field if field is not None and not record[field.name] else None
 
 
-def _dropped_files(collection: Collection, old: Record, new: Record) -> list[str]:
-    return [
-        old[each.name]
-        for each in collection.fields
-        if isinstance(each, File) and old[each.name] != new[each.name]
-    ]
+def _differing(changes: Record, old: Record) -> tuple[str, ...]:
+    return tuple(name for name, value in changes.items() if value != old[name])

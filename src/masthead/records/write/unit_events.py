@@ -1,16 +1,19 @@
-"""The events of one unit: those that its changes cause, and those that our own code writes."""
+"""The events of one unit: those that its changes cause, with the facts of each change, and those
+that our own code writes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from masthead import ids
 from masthead.ids import TenantId
 from masthead.records.collection import Change, Collection, Event
-from masthead.records.write.change_facts import change_facts
+from masthead.records.fields.base import Field
+from masthead.records.fields.documents import Json, TextList
+from masthead.records.fields.text import Text
 
 
 class WrittenEvent(NamedTuple):
@@ -83,3 +86,30 @@ class UnitEvents:
         """What is to be stored."""
         rows, self._rows = self._rows, []
         return rows
+
+
+MAX_PREVIOUS = 5_000
+"""Characters. Fields that may be longer are left out of `previous`."""
+
+
+def change_facts(collection: Collection, change: Change) -> dict[str, Any]:
+    """`sequence` orders the events of one record. After an update, `changed` names the changed
+    fields and `previous` has their old values, without long texts and documents."""
+    if change.old is None or change.new is None:
+        return {"sequence": change.record["version"] + (change.new is None)}
+    old, new = change.old, change.new
+    changed = [each for each in collection.reported_fields if old[each.name] != new[each.name]]
+    return {
+        "sequence": change.new["version"],
+        "changed": [field.name for field in changed],
+        "previous": {
+            field.name: change.old[field.name] for field in changed if has_previous_value(field)
+        },
+    }
+
+
+def has_previous_value(field: Field) -> bool:
+    """Whether `previous` may hold the field."""
+    if isinstance(field, Text):
+        return field.max <= MAX_PREVIOUS
+    return not isinstance(field, Json) or isinstance(field, TextList)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
+from masthead import ids
+from masthead.caller import Caller
 from masthead.errors import Forbidden, Invalid, Problem
+from masthead.records.access import Action, allow
 from masthead.records.collection import Collection, Record
 from masthead.records.fields.base import REQUIRED, Access, Field, FieldError
 from masthead.records.fields.documents import TextList
 from masthead.records.fields.text import Slug
 from masthead.records.fields.values import Number
+from masthead.records.read.query import access_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +33,9 @@ class Remove:
 _RELATIVE = (Add, Remove)
 
 
-class Parsed(dict[str, Any]):
-    """Values that their fields have parsed already. A copy (`{**values, …}`) loses the type, and is
-    parsed again."""
+class CheckedValues(dict[str, Any]):
+    """Values of a collection's fields that their face has checked and parsed, as `Body.read` does.
+    The engine takes them as they are. A copy (`{**values, …}`) loses the type, and is checked."""
 
     __slots__ = ("collection",)
 
@@ -41,27 +44,59 @@ class Parsed(dict[str, Any]):
         self.collection = collection
 
 
+class NewRecord(NamedTuple):
+    """A record to be created, checked before a transaction holds the write lock: access is
+    granted, every field is valid and defaults are filled in."""
+
+    id: str
+    """The client's choice, or ''."""
+    fields: Record
+    named: frozenset[str]
+    """The fields that were given."""
+
+    @classmethod
+    def checked(cls, caller: Caller, collection: Collection, given: Mapping[str, Any]) -> NewRecord:
+        allow(caller, collection, Action.CREATE)
+        return cls(chosen_id(given), *check_new(collection, given, access_of(caller)))
+
+    @classmethod
+    def of(cls, collection: Collection, values: Mapping[str, Any]) -> NewRecord:
+        """A record of the service's own: its values are those of a valid record."""
+        return cls("", {**collection.default_values(), **values}, frozenset(values))
+
+
+def chosen_id(given: Mapping[str, Any]) -> str:
+    """The id that the client gave, or ''."""
+    chosen = given.get("id")
+    if chosen in (None, ""):
+        return ""
+    if not isinstance(chosen, str) or not ids.is_id(chosen):
+        problem = Problem("validation_invalid_format", "Must be 15 characters of a-z and 0-9.")
+        raise Invalid({"id": problem})
+    return chosen
+
+
 def check_new(
     collection: Collection, given: Mapping[str, Any], access: Access
 ) -> tuple[Record, frozenset[str]]:
     """All declared fields of a new record with defaults filled in, and the names of those given."""
-    checker = _Checker(collection, access)
-    is_parsed = isinstance(given, Parsed) and given.collection is collection
-    record: Record = {}
-    named: list[str] = []
-    for field in collection.fields:
-        name = field.name
-        if name in given and checker.may_set(field, given[name], field.default_value):
-            if is_parsed and given[name] and not field.required:
-                record[name] = given[name]
-            else:
-                record[name] = checker.check(field, given[name], field.empty)
-            named.append(name)
-        else:
-            record[name] = field.default_value()
-            if field.required:
-                checker.require(field, record)
-    checker.finish()
+    record = collection.default_values()
+    is_checked = isinstance(given, CheckedValues) and given.collection is collection
+    problems: dict[str, Problem] = {}
+    named: set[str] = set()
+    for name, value in given.items():
+        if name not in record:
+            continue
+        field = collection.by_name[name]
+        if field.write > access and _is_ignored(field, value, record[name]):
+            continue
+        record[name] = value if is_checked else _checked(field, value, None, problems)
+        named.add(name)
+    for field in collection.required_fields:
+        if field.name not in named and field.is_empty(record[field.name]):
+            problems[field.name] = REQUIRED
+    if problems:
+        raise Invalid(problems)
     return record, frozenset(named)
 
 
@@ -69,16 +104,18 @@ def check_changes(
     collection: Collection, given: Mapping[str, Any], access: Access, old: Record
 ) -> Record:
     """Only the fields that were given, checked; unknown names are ignored."""
-    checker = _Checker(collection, access)
+    is_checked = isinstance(given, CheckedValues) and given.collection is collection
+    problems: dict[str, Problem] = {}
     changes: Record = {}
     for name, value in given.items():
         field = collection.by_name.get(name)
-        if field is None or not checker.may_set(field, value, partial(old.get, name)):
+        if field is None or (field.write > access and _is_ignored(field, value, old[name])):
             continue
-        changes[name] = checker.check(field, value, partial(old.get, name))
+        changes[name] = value if is_checked else _checked(field, value, old, problems)
         if field.immutable and changes[name] != old[name]:
-            checker.problems[name] = _IMMUTABLE
-    checker.finish()
+            problems[name] = _IMMUTABLE
+    if problems:
+        raise Invalid(problems)
     return changes
 
 
@@ -93,41 +130,24 @@ _IMMUTABLE = Problem("validation_immutable", "Can't be changed.")
 _NOT_RELATIVE = Problem("validation_invalid_modifier", "Can't be changed by + or -.")
 
 
-class _Checker:
-    def __init__(self, collection: Collection, access: Access) -> None:
-        self.collection = collection
-        self.access = access
-        self.problems: dict[str, Problem] = {}
+def _is_ignored(field: Field, value: Any, current: Any) -> bool:
+    """For a field that the caller may not set. Clients send whole records back: so fields that only
+    the engine sets are ignored, and others while their value is unchanged."""
+    if field.write is Access.ENGINE or value == current or (not value and not current):
+        return True
+    raise Forbidden(f"You can't set {field.name}. {_WHO[field.write]} can.")
 
-    def may_set(self, field: Field, value: Any, read_current: Callable[[], Any]) -> bool:
-        """Clients send whole records back. So fields that only the engine sets are ignored, and
-        fields that the caller may not set are ignored while their value is unchanged."""
-        if field.write <= self.access:
-            return True
-        current = read_current()
-        if field.write is Access.ENGINE or value == current or (not value and not current):
-            return False
-        raise Forbidden(f"You can't set {field.name}. {_WHO[field.write]} can.")
 
-    def check(self, field: Field, value: Any, read_current: Callable[[], Any]) -> Any:
-        try:
-            if isinstance(value, _RELATIVE):
-                value = _applied(field, value, read_current())
-            if isinstance(field, Slug) and value in (None, ""):
-                return ""
-            return field.check(value)
-        except FieldError as error:
-            self.problems[field.name] = error.problem
-            return value
-
-    def require(self, field: Field, record: Record) -> None:
-        # The engine fills its own fields in later.
-        if field.write is not Access.ENGINE and field.is_empty(record[field.name]):
-            self.problems[field.name] = REQUIRED
-
-    def finish(self) -> None:
-        if self.problems:
-            raise Invalid(self.problems)
+def _checked(field: Field, value: Any, old: Record | None, problems: dict[str, Problem]) -> Any:
+    try:
+        if isinstance(value, _RELATIVE):
+            value = _applied(field, value, old[field.name] if old else field.empty())
+        if isinstance(field, Slug) and value in (None, ""):
+            return ""
+        return field.check(value)
+    except FieldError as error:
+        problems[field.name] = error.problem
+        return value
 
 
 def _applied(field: Field, change: Add | Remove, current: Any) -> Any:

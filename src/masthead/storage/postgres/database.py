@@ -24,6 +24,7 @@ from masthead.storage import dialects
 from masthead.storage.cancelling import completed
 from masthead.storage.database import (
     MAX_BYTES,
+    Deferral,
     ForeignKeyViolation,
     LazyStatement,
     Row,
@@ -330,11 +331,9 @@ class PostgresTransaction:
         self.check()
         await self._run(self._connection.execute("SET LOCAL enable_sort = off"))
 
-    async def defer(
-        self, statement: Statement, rows: Sequence[Sequence[object]], *, adding: bool = False
-    ) -> None:
+    def defer(self, *deferrals: Deferral) -> None:
         self.check()
-        self._deferred.add(statement, rows, adding=adding)
+        self._deferred.add(deferrals)
 
     async def _ready_for(self, statement: Statement) -> None:
         self.check()

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
 from masthead.errors import DiskFull, Unavailable
-from masthead.storage.database import Row, Statement
+from masthead.storage.database import Deferral, Row, Statement
 from masthead.storage.sqlite.connection import code_of
 from masthead.storage.sqlite.deferred import Deferred, run_rows
 
@@ -67,8 +67,13 @@ class SqliteTransaction:
         self, statement: Statement, values: Sequence[object] = (), *, slow: bool = False
     ) -> int:
         await self._prepare_for(statement)
-        run = partial(self._connection.execute, statement.text, values)
-        return (await self._run(run, slow=slow)).rowcount
+        if slow:
+            run = partial(self._connection.execute, statement.text, values)
+            return (await self._run(run, slow=True)).rowcount
+        try:
+            return self._connection.execute(statement.text, values).rowcount
+        except sqlite3.Error as error:
+            raise self._failed_by(error) from error
 
     async def execute_many(self, statement: Statement, rows: Sequence[Sequence[object]]) -> None:
         await self._prepare_for(statement)
@@ -78,11 +83,9 @@ class SqliteTransaction:
     async def avoid_sorting(self) -> None:
         """SQLite's planner always prefers an index that has the order."""
 
-    async def defer(
-        self, statement: Statement, rows: Sequence[Sequence[object]], *, adding: bool = False
-    ) -> None:
+    def defer(self, *deferrals: Deferral) -> None:
         self._check()
-        self._deferred.add(statement, rows, adding=adding)
+        self._deferred.add(deferrals)
 
     async def _prepare_for(self, statement: Statement) -> None:
         """Writes the deferred rows of the statement's tables."""
@@ -105,13 +108,14 @@ class SqliteTransaction:
             raise self._failed_by(error) from error
 
     async def _read(self, statement: Statement, values: Sequence[object]) -> list[Row]:
-        read = partial(self._writer.read, statement, values)
+        read = self._writer.read
         try:
-            return read(_INLINE_READ_SECONDS)
+            return read(statement, values, _INLINE_READ_SECONDS)
         except sqlite3.OperationalError as error:
             if code_of(error) != sqlite3.SQLITE_INTERRUPT:
                 raise
-        return await self._writer.in_thread(partial(read, self._writer.timeout_seconds))
+        again = partial(read, statement, values, self._writer.timeout_seconds)
+        return await self._writer.in_thread(again)
 
     def _finish(self) -> Commit | None:
         if self._failure is not None:

@@ -7,7 +7,7 @@ from typing import Any
 from masthead.events.catalog import Cause, EventKind, Fact
 from masthead.records.collection import Collection, Registry
 from masthead.records.fields.base import Field
-from masthead.records.write.change_facts import has_previous_value, reported_fields
+from masthead.records.write.unit_events import has_previous_value
 from masthead.web.openapi.schemas import Schema, answer_schema, nullable
 
 
@@ -56,7 +56,7 @@ def _fact_schema(fact: Fact, collection: Collection) -> Schema:
 
 
 def _previous_schema(collection: Collection) -> Schema:
-    fields = [field for field in reported_fields(collection) if has_previous_value(field)]
+    fields = [field for field in collection.reported_fields if has_previous_value(field)]
     return {
         "type": "object",
         "description": "What the changed fields held before. Long texts and documents are left "

@@ -48,17 +48,17 @@ class Call:
     tenant: Tenant
     query: Mapping[str, Any]
     body: Mapping[str, Any]
-    """The validated values of the route's body; empty without one. A file is represented by its
-    digest."""
+    """The checked values of the route's body, which the engine takes as they are; empty without
+    one. A file is represented by its digest."""
     files: Mapping[str, Upload] = field(default_factory=dict)
     expected_version: int | None = None
     """The version in the `If-Match` header."""
     idempotency_key: str | None = None
     """The `Idempotency-Key` header, if the route supports it."""
-    unit: Unit | None = None
-    """The transaction of this call, if its answer is stored in the same transaction."""
     prepared: Any = None
     """The result of the route's `prepare`."""
+    unit: Unit = field(init=False)
+    """The transaction of a call that changes something. All its changes go through it."""
 
     @property
     def records(self) -> Records:
@@ -67,6 +67,8 @@ class Call:
     @property
     def record_id(self) -> str:
         record_id: str = self.request.path_parameters["id"]
+        if not ids.is_id(record_id):
+            raise NotFound(_NO_SUCH_RECORD)
         return record_id
 
     async def page(self, collection: Collection, *conditions: Expression, search: str = "") -> Page:
@@ -85,51 +87,12 @@ class Call:
 
     async def get(self, collection: Collection) -> Record:
         """The record with its version, which becomes the answer's ETag."""
-        if not ids.is_id(self.record_id):
-            raise NotFound(_NO_SUCH_RECORD)
         found = await self.records.find(
             collection, {"id": self.record_id}, tenant_id=self.tenant.id
         )
         if not found:
             raise NotFound(_NO_SUCH_RECORD)
         return found[0]
-
-    async def create(
-        self,
-        collection: Collection,
-        values: Mapping[str, Any],
-        *,
-        stamped: Mapping[str, Any] | None = None,
-    ) -> Record:
-        if self.unit:
-            return await self.unit.create(collection, values, stamped=stamped)
-        return await self.records.create(self.caller, collection, values, stamped=stamped)
-
-    async def update(
-        self,
-        collection: Collection,
-        values: Mapping[str, Any],
-        *,
-        stamped: Mapping[str, Any] | None = None,
-    ) -> Record:
-        expected = self.expected_version
-        if self.unit:
-            return await self.unit.update(
-                collection, self.record_id, values, stamped=stamped, expected_version=expected
-            )
-        return await self.records.update(
-            self.caller,
-            collection,
-            self.record_id,
-            values,
-            stamped=stamped,
-            expected_version=expected,
-        )
-
-    async def delete(self, collection: Collection) -> None:
-        await self.records.delete(
-            self.caller, collection, self.record_id, expected_version=self.expected_version
-        )
 
 
 def apply_view(view: View | None, record: Record) -> Record:

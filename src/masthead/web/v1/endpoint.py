@@ -4,6 +4,7 @@ of what it returns."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -15,6 +16,7 @@ from masthead.errors import BadRequest
 from masthead.identity.key_authentication import ApiKey
 from masthead.records.fields.file import File
 from masthead.records.read.page import Page
+from masthead.records.write.unit import Unit
 from masthead.web.answers import JSON, Answer, RawHeaders, encode, header_list
 from masthead.web.cache import AnswerCache
 from masthead.web.dispatch import Action
@@ -95,27 +97,26 @@ class V1Answers:
         return await self._run(call)
 
     async def _run(self, call: Call) -> Answer:
-        result = await call.route.handler(call)
-        if call.route.shape is Shape.EMPTY:
-            return Answer(call.route.status)
-        answer = Answer(call.route.status, encode(_wrapped(call, result)), [JSON])
-        # A record. Checking for Mapping instead would cost more than the rest of this function.
-        if isinstance(result, dict) and "version" in result:
-            answer.headers.append((b"etag", etag(result["version"], call.tenant.id)))
-        return answer
+        if not call.route.opens_unit:
+            return _encoded(call, await call.route.handler(call))
+        async with await self._unit(call) as call.unit:
+            result = await call.route.handler(call)
+        return _encoded(call, result)
+
+    async def _unit(self, call: Call) -> AbstractAsyncContextManager[Unit]:
+        records, body = self._services.records, call.route.body
+        prepared = await records.prepared(body.collection, call.body) if body else None
+        return records.unit(call.caller, prepared=prepared)
 
     async def _run_once(self, call: Call, key: ApiKey, idempotency_key: str) -> Answer:
         subject = subject_of(key.id, call.route.method, call.request.path, idempotency_key)
         fingerprint = fingerprint_of(msgspec.json.encode(call.body, order="sorted").decode())
-        records, body = self._services.records, call.route.body
-        prepared = await records.prepared(body.collection, call.body) if body else None
-        async with records.unit(call.caller, prepared=prepared) as unit:
-            answer = await self._idempotency.find(unit, subject, fingerprint)
+        async with await self._unit(call) as call.unit:
+            answer = await self._idempotency.find(call.unit, subject, fingerprint)
             if answer is None:
-                call.unit = unit
-                answer = await self._run(call)
+                answer = _encoded(call, await call.route.handler(call))
                 await self._idempotency.store(
-                    unit, subject, fingerprint, answer, is_secret=call.route.is_secret
+                    call.unit, subject, fingerprint, answer, is_secret=call.route.is_secret
                 )
         # The same for the first call and its repetitions, and of a record that may have changed.
         answer.headers = [JSON] if answer.body else []
@@ -125,10 +126,7 @@ class V1Answers:
         if route.body is None:
             return {}
         given = await request.json(JSON_BYTES)
-        values = route.body.read(given)
-        if route.body.check:
-            route.body.check(given, self._services.records.clock())
-        return await route.body.translate(values) if route.body.translate else values
+        return await route.body.take(given, self._services.records.clock())
 
     async def _form(
         self, route: Route, request: Request
@@ -169,6 +167,16 @@ def _idempotency_key(scope: Scope) -> str | None:
     if given and len(given) > MAX_LENGTH:
         raise BadRequest(f"An Idempotency-Key has 1 to {MAX_LENGTH} characters.")
     return given
+
+
+def _encoded(call: Call, result: Any) -> Answer:
+    if call.route.shape is Shape.EMPTY:
+        return Answer(call.route.status)
+    answer = Answer(call.route.status, encode(_wrapped(call, result)), [JSON])
+    # A record. Checking for Mapping instead would cost more than the rest of this function.
+    if isinstance(result, dict) and "version" in result:
+        answer.headers.append((b"etag", etag(result["version"], call.tenant.id)))
+    return answer
 
 
 def _wrapped(call: Call, result: Any) -> Any:

@@ -76,6 +76,11 @@ class Route:
         return BodyPolicy(BodyKind.JSON) if self.body else None
 
     @property
+    def opens_unit(self) -> bool:
+        """Its handler changes records, all in one transaction."""
+        return self.method != "GET" and not self.calls_out
+
+    @property
     def has_id(self) -> bool:
         return "{id}" in self.path
 

@@ -15,7 +15,7 @@ from typing import Any
 from masthead.errors import Invalid, Problem
 from masthead.records.collection import Collection, Record
 from masthead.records.fields.base import REQUIRED, Field, FieldError
-from masthead.records.write.validation import Parsed
+from masthead.records.write.validation import CheckedValues
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,8 @@ class Body:
     flags: tuple[str, ...] = ()
     """Boolean values that are not fields but request an action."""
     inputs: tuple[Field, ...] = ()
-    """Values that are not fields of the collection; `translate` makes fields of them."""
+    """Values that are not fields of the collection; `translate` makes fields of them, before
+    anything is checked."""
     translate: Translation | None = None
     check: Callable[[Mapping[str, Any], datetime], None] | None = None
     """Raises Invalid for what must not be misunderstood, given the whole body and the time."""
@@ -72,11 +73,19 @@ class Body:
     """Unknown fields are refused, if ignoring them would mislead."""
     help: str = ""
 
-    def read(self, given: Mapping[str, Any]) -> Parsed:
-        """The validated values of the given fields; raises Invalid with every problem."""
-        values = Parsed(self.collection)
+    async def take(self, given: Mapping[str, Any], now: datetime) -> CheckedValues:
+        """The whole body of a request, checked here and nowhere else."""
+        translated = await self.translate(given) if self.translate else given
+        values = self.read(translated)
+        if self.check:
+            self.check(given, now)
+        return values
+
+    def read(self, given: Mapping[str, Any]) -> CheckedValues:
+        """The checked values of the given fields; raises Invalid with every problem."""
+        values = CheckedValues(self.collection)
         problems: dict[str, Problem] = {}
-        for name, parse in self._parsers:
+        for name, check in self._checks:
             if name not in given:
                 if name in self.required and not self.partial:
                     problems[name] = REQUIRED
@@ -91,7 +100,7 @@ class Body:
                 problems[name] = REQUIRED
             else:
                 try:
-                    values[name] = parse(value)
+                    values[name] = check(value)
                 except FieldError as error:
                     problems[name] = error.problem
         for name in self.flags:
@@ -99,7 +108,6 @@ class Body:
                 values[name] = given[name]
                 if not isinstance(given[name], bool):
                     problems[name] = _NOT_A_FLAG
-        values.update((each.name, given[each.name]) for each in self.inputs if each.name in given)
         if self.rejects_unknown:
             problems |= {name: self._unknown_field for name in given if name not in self.fields}
         if problems:
@@ -112,8 +120,10 @@ class Body:
         return Problem("validation_not_settable", f"Can't be set here. Use one of {settable}.")
 
     @cached_property
-    def _parsers(self) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
-        return tuple((name, self.collection.by_name[name].parse) for name in self.fields)
+    def _checks(self) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
+        fields = (self.collection.by_name[name] for name in self.fields)
+        # A required field may have an empty value that is no empty text, such as a list.
+        return tuple((each.name, each.check if each.required else each.parse) for each in fields)
 
 
 _NOT_A_FLAG = Problem("validation_invalid_type", "Must be true or false.")

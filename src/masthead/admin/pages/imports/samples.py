@@ -17,8 +17,8 @@ from masthead.importers.collection import DONE, PREVIEW, import_runs
 from masthead.importers.run.file_names import SAMPLES_FILE
 from masthead.importers.run.samples import Sample, read_samples
 from masthead.importers.tasks import find_run
-from masthead.records.write.new_record import NewRecord
 from masthead.records.write.unit import file_key
+from masthead.records.write.validation import NewRecord
 
 
 @dataclass(frozen=True, slots=True)

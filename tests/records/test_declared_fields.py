@@ -1,0 +1,32 @@
+"""What collections say their lists depend on: an update of other fields leaves the lists alone."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from masthead.comments.collection import comments
+from masthead.posts.collection import posts
+from masthead.records.collection import Collection, Record
+from masthead.schema import registry
+
+
+@pytest.mark.parametrize("collection", [posts, comments], ids=lambda each: each.name)
+def test_lists_read_only_the_fields_that_they_declare(collection: Collection) -> None:
+    listings = collection.listings
+    assert listings is not None
+    for values in product(*(_some_values(collection, name) for name in listings.by)):
+        record: Record = dict(zip(listings.by, values, strict=True))
+        assert list(listings.of(record | {"created": "2026-11-14T09:30:00.123Z"})) is not None
+
+
+def test_these_are_all_collections_with_lists() -> None:
+    assert {each.name for each in registry.collections if each.listings} == {"posts", "comments"}
+
+
+def _some_values(collection: Collection, name: str) -> tuple[object, ...]:
+    field = collection.by_name[name]
+    if field.kind == "list":
+        return ([], ["one"])
+    return tuple(getattr(field, "values", ("", "one")))
