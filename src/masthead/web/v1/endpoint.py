@@ -3,7 +3,7 @@ of what it returns."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Any
@@ -89,12 +89,18 @@ class V1Answers:
         call.expected_version = expected_version(
             header_list(request.scope, b"if-match"), call.tenant.id
         )
-        if route.prepare:
-            call.prepared = await request.resources.enter_async_context(route.prepare(call))
-        if route.policy.is_repeatable and (repeated := _idempotency_key(request.scope)):
-            call.idempotency_key = repeated
-            return await self._run_once(call, key_of(request), repeated)
-        return await self._run(call)
+        if route.policy.is_repeatable:
+            call.idempotency_key = _idempotency_key(request.scope)
+        if route.prepare is None:
+            return await self._answer_change(call)
+        # It is told of a failure: a file without a record must not stay.
+        async with route.prepare(call) as call.prepared:
+            return await self._answer_change(call)
+
+    def _answer_change(self, call: Call) -> Awaitable[Answer]:
+        if call.idempotency_key:
+            return self._run_once(call, key_of(call.request), call.idempotency_key)
+        return self._run(call)
 
     async def _run(self, call: Call) -> Answer:
         if not call.route.opens_unit:
