@@ -28,6 +28,7 @@ from masthead.web.answers import Answer, Stream
 from masthead.web.assets import Assets, assets_routes
 from masthead.web.dispatch import Dispatch, Route
 from masthead.web.forms import FormTokens
+from masthead.web.policy import Origin
 from masthead.web.request import Request
 from masthead.web.staff import StaffSignIn
 
@@ -48,7 +49,7 @@ class AdminFace:
         own = self._pages.services.templates.assets
         self.routes = Dispatch(
             [
-                *(replace(each, error_answer=pages.refuse) for each in admin_routes(pages)),
+                *(_refusing(each, pages) for each in admin_routes(pages)),
                 *assets_routes(own, *assets),
             ],
             fallback=elsewhere,
@@ -56,6 +57,13 @@ class AdminFace:
 
     async def error_answer(self, request: Request, error: MastheadError) -> Answer | Stream:
         return await self._pages.error_answer(request, error)
+
+
+def _refusing(route: Route, pages: AdminPages) -> Route:
+    """A script is refused as an API is: it shows no page."""
+    origins = {each.policy.origin for each in route.actions.values()}
+    is_script = not origins.isdisjoint({Origin.PAGE, Origin.SCRIPT})
+    return route if is_script else replace(route, error_answer=pages.refuse)
 
 
 def _pages(parts: Parts, staff: StaffSignIn, site: ReaderServices, shared: Assets) -> AdminPages:

@@ -98,10 +98,11 @@ class Checks:
 
     async def _admit_staff(self, request: Request, policy: Policy) -> None:
         await self.staff.identify(request)
-        if _is_guest(request) and policy.origin is Origin.FORM and not _has_files(policy):
+        if _is_guest(request) and policy.origin is Origin.FORM:
             check_same_origin(request.scope)
-            await self._read_form(request, policy, most=MAX_SIGNED_OUT)
-            await self.staff.sign_in_again(request)
+            if not _has_files(policy):
+                await self._read_form(request, policy, most=MAX_SIGNED_OUT)
+                await self.staff.sign_in_again(request)
         caller = request.caller
         assert caller is not None
         if caller.kind is Kind.GUEST:

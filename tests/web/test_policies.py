@@ -1,0 +1,167 @@
+"""Every route keeps its policy. The cases are made from the rows: a new route is among them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.admin.visitor import OWN, Visitor, staff, visitor
+from tests.world import TenantWorld, World
+
+from masthead.web.dispatch import ANY_METHOD, Action, LazyRoute, Route
+from masthead.web.policy import BodyKind, Limit, Origin, Policy, Who
+
+FORM = "application/x-www-form-urlencoded"
+UNKNOWN = "abcdefghij12345"
+RANK = {Who.STAFF: 1, Who.OWNER: 2, Who.OPERATOR: 3}
+"""From which on a role may open a page of the admin."""
+
+
+async def every_route(app: World) -> list[Route]:
+    """Of all faces."""
+    door: Any = app.http
+    routes: dict[str, Route] = {}
+    for each in door.routes.routes:
+        own = (await each.face.load()).routes.routes if isinstance(each, LazyRoute) else (each,)
+        routes |= {route.path: route for route in own}
+    return list(routes.values())
+
+
+def path_of(route: Route, record_id: str = UNKNOWN) -> str:
+    return re.sub(r"\{\w+(:\w+)?\}", record_id, route.path)
+
+
+def actions_of(routes: list[Route]) -> Iterator[tuple[Route, str, Policy]]:
+    for route in routes:
+        for method, action in route.actions.items():
+            yield route, method, action.policy
+
+
+@pytest.fixture
+async def roles(app: World, tenant: TenantWorld, other_tenant: TenantWorld) -> dict[str, Any]:
+    stranger = await other_tenant.owner()
+    member = await tenant.member()
+    return {
+        "guest": (0, Visitor(tenant.guest)),
+        "member": (0, visitor(app, member, tenant.host)),
+        "owner of another site": (0, visitor(app, stranger, tenant.host)),
+        "author": (1, (await staff(tenant, "author"))[0]),
+        "editor": (1, (await staff(tenant, "editor"))[0]),
+        "owner": (2, (await staff(tenant, "owner"))[0]),
+        "operator": (3, visitor(app, await app.operator(), tenant.host)),
+    }
+
+
+def is_signed_out(answer: Any) -> bool:
+    to_sign_in = answer.headers.get("location", "").startswith("/admin/sign-in")
+    return answer.status_code == 401 or (answer.status_code == 303 and to_sign_in)
+
+
+async def test_pages_of_the_admin_are_for_their_roles(app: World, roles: dict[str, Any]) -> None:
+    reads = [
+        (route, policy)
+        for route, method, policy in actions_of(await every_route(app))
+        if policy.is_for_staff and method == "GET" and policy.origin is Origin.ANY
+    ]
+    assert len(reads) > 80
+    for role, (rank, browser) in roles.items():
+        for route, policy in reads:
+            answer = await browser.get(path_of(route))
+            assert is_signed_out(answer) is (rank == 0), (role, route.path, answer.status_code)
+            if 0 < rank < RANK[policy.who]:
+                assert answer.status_code == 404, (role, route.path)
+            assert answer.status_code < 500, (role, route.path)
+
+
+async def test_nothing_is_changed_for_another_role_or_without_the_token_of_the_sign_in(
+    app: World, roles: dict[str, Any]
+) -> None:
+    changes = [
+        (route, policy)
+        for route, method, policy in actions_of(await every_route(app))
+        if policy.is_for_staff and method == "POST"
+    ]
+    assert len(changes) > 80
+    for role, (rank, browser) in roles.items():
+        for route, policy in changes:
+            answer = await browser.api.post(path_of(route), data={"x": "y"}, headers=OWN)
+            case = (role, route.path, answer.status_code)
+            if policy.origin is Origin.SCRIPT:
+                assert answer.status_code in (400, 401), case
+            elif rank == 0:
+                assert is_signed_out(answer), case
+            elif rank < RANK[policy.who]:
+                assert answer.status_code == 404, case
+            elif policy.body and policy.body.kind is BodyKind.FILES:
+                assert answer.status_code == 400, case
+            else:
+                assert answer.status_code == 403, case
+
+
+async def test_no_form_is_taken_from_a_page_of_another_origin(
+    app: World, tenant: TenantWorld, roles: dict[str, Any]
+) -> None:
+    forms = [
+        (route, method)
+        for route, method, policy in actions_of(await every_route(app))
+        if policy.origin in (Origin.OWN, Origin.FORM, Origin.SCRIPT)
+    ]
+    assert len(forms) > 100
+    _, owner = roles["owner"]
+    _, member = roles["member"]
+    for headers in ({"sec-fetch-site": "same-site"}, {"origin": "https://evil.example"}, {}):
+        for route, method in forms:
+            browser = owner if route.path.startswith("/admin") else member
+            answer = await browser.api.request(
+                method, path_of(route), content=b"x=y", headers={**headers, "content-type": FORM}
+            )
+            # 401: the cookie does not count there.
+            assert answer.status_code in (400, 401, 403, 404), (headers, route.path)
+
+
+async def test_a_record_of_another_site_is_not_there(
+    app: World, tenant: TenantWorld, other_tenant: TenantWorld, roles: dict[str, Any]
+) -> None:
+    post = await other_tenant.published()
+    member = await other_tenant.member()
+    theirs = [
+        post["id"],
+        member.id,
+        (await other_tenant.create("pages", {"title": "Theirs"}))["id"],
+        (await other_tenant.owner()).id,
+    ]
+    _, owner = roles["owner"]
+    tried = 0
+    for route, method, policy in actions_of(await every_route(app)):
+        if method != "GET" or "{id}" not in route.path or policy.who not in (Who.STAFF, Who.OWNER):
+            continue
+        for record_id in theirs:
+            answer = await owner.get(path_of(route, record_id))
+            assert answer.status_code == 404, (route.path, record_id)
+            tried += 1
+    assert tried > 60
+
+
+async def test_what_nobody_is_asked_for_has_a_limit_or_changes_nothing(app: World) -> None:
+    """A stranger may not cause as many writes as they like: such a route counts them, or asks for a
+    proof first."""
+    unlimited = {
+        f"{method} {route.path}"
+        for route, method, policy in actions_of(await every_route(app))
+        if method not in ("GET", "HEAD", "OPTIONS", ANY_METHOD)
+        and policy.who in (Who.ANYONE, Who.VISITOR)
+        and policy.limit is Limit.NONE
+    }
+    # These are for one who is signed in, which the handler asks for.
+    assert {each for each in unlimited if not each.startswith("POST /member/")} == {
+        "POST /posts/{slug}/comments/{id}",
+        "POST /posts/{slug}/comments/{id}/delete",
+    }
+
+
+async def test_a_row_says_for_whom_it_is(app: World) -> None:
+    routes = await every_route(app)
+    assert len(routes) > 220
+    assert all(isinstance(each, Action) for route in routes for each in route.actions.values())
