@@ -12,8 +12,10 @@ from importlib import import_module
 from starlette.types import Receive, Scope, Send
 
 from masthead import logs
+from masthead.ai import description as ai_description
+from masthead.ai import http as ai
 from masthead.ai.budget import Budgets
-from masthead.ai.http import AiServices, ai_routes
+from masthead.ai.http import AiServices
 from masthead.ai.limits import AiLimits
 from masthead.background import Background
 from masthead.comments.http import comment_mail_routes
@@ -32,9 +34,14 @@ from masthead.members.unsubscribe import Unsubscribe
 from masthead.members.v1 import routes as member_table
 from masthead.parts import Parts, build
 from masthead.password_reset.http import reset_routes
-from masthead.payments.receiver import payment_routes
+from masthead.payments import description as payments_description
+from masthead.payments import receiver as payments
+from masthead.payments.inbox import Inbox
+from masthead.payments.receiver import PaymentServices
 from masthead.posts.v1 import routes as post_table
-from masthead.privacy.http import PrivacyServices, privacy_routes
+from masthead.privacy import description as privacy_description
+from masthead.privacy import http as privacy
+from masthead.privacy.http import PrivacyServices
 from masthead.reader.accent_style import AccentStyles
 from masthead.reader.endpoint import SitePages
 from masthead.reader.member.routes import member_page_routes
@@ -43,15 +50,17 @@ from masthead.reader.posted_comments import PostedComments
 from masthead.reader.request import ReaderServices
 from masthead.reader.routes import other_addresses, reader_routes
 from masthead.reader.themes import OUR_STATIC, PLAIN, Themes
+from masthead.record_api import description as record_description
 from masthead.record_api.call import RecordStoreServices
 from masthead.record_api.errors import error_answer as record_store_error
 from masthead.record_api.routes import PREFIXES as RECORD_STORE_PREFIXES
+from masthead.record_api.routes import ROWS as RECORD_ROWS
 from masthead.record_api.routes import routes as record_routes
 from masthead.schema import registry
 from masthead.site.address import site_url
 from masthead.site.v1 import routes as site_table
 from masthead.storage.disk import DiskState
-from masthead.web import pages
+from masthead.web import health, pages
 from masthead.web.addressed_site import AddressedSite
 from masthead.web.answers import Answer
 from masthead.web.assets import Assets, assets_routes
@@ -63,12 +72,13 @@ from masthead.web.dispatch import Dispatch, LazyRoute, Route
 from masthead.web.errors import ErrorResponder, ErrorResponders, MethodNotAllowed
 from masthead.web.forms import FormTokens
 from masthead.web.front_door import FrontDoor
-from masthead.web.health import Health, build_revision
+from masthead.web.health import HealthServices, build_revision
 from masthead.web.lazy_face import Face, LazyFace
 from masthead.web.one_address import OneAddress
 from masthead.web.openapi.endpoints import description_routes
-from masthead.web.openapi.service import service_description_routes
+from masthead.web.openapi.service import Part, service_description_routes
 from masthead.web.request import Request
+from masthead.web.rows import mount
 from masthead.web.staff import StaffSignIn
 from masthead.web.v1.call import V1Services
 from masthead.web.v1.endpoint import V1Answers
@@ -86,7 +96,6 @@ def faces(parts: Parts) -> tuple[FrontDoor, LazyFace]:
     """All faces behind the front door, and the one that is not built yet."""
     callers = Callers(parts.accounts)
     services = record_store_services(parts, callers)
-    revision = build_revision(os.environ.get("SOURCE_REVISION", ""))
     site = site_pages(parts, services)
     elsewhere = other_addresses(site)
     checks = checks_of(parts, callers)
@@ -97,12 +106,13 @@ def faces(parts: Parts) -> tuple[FrontDoor, LazyFace]:
             *record_routes(services),
             *description_routes(V1_TABLE, parts.settings),
             *event_description_routes(registry, parts.settings),
-            *service_description_routes(registry, parts.settings),
+            *service_description_routes(SERVICE_PARTS, registry, parts.settings),
             *v1_routes(parts),
             *media_routes(services),
-            *payment_routes(parts.records, parts.directory, parts.settings),
-            *ai_routes(ai_services(parts, services)),
-            *privacy_routes(privacy_services(parts, services)),
+            *mount(payments.ROWS, payment_services(parts)),
+            *mount(ai.ROWS, ai_services(parts, services)),
+            *mount(privacy.ROWS, privacy_services(parts, services)),
+            *mount(health.ROWS, health_services(parts)),
             *member_routes(
                 Unsubscribe(parts.records, parts.keyring),
                 parts.email_changes,
@@ -113,7 +123,6 @@ def faces(parts: Parts) -> tuple[FrontDoor, LazyFace]:
                 parts.records, CommentMailLinks(parts.keyring), parts.sites, site.show
             ),
             *reset_routes(parts.resets, site.show),
-            *Health(parts.database, revision, parts.records.clock).routes(),
             *(LazyRoute(path, admin) for path in ADMIN_PATHS),
             *well_known_routes(parts.settings, parts.records.clock),
             *reader_routes(site),
@@ -253,6 +262,15 @@ V1_TABLE = (
 )
 """Every endpoint of the public API."""
 
+SERVICE_PARTS = (
+    Part(RECORD_ROWS, record_description.TAGS, record_description.responses()),
+    Part(ai.ROWS, {ai_description.TAG: "Text from an AI provider, as a stream."}),
+    Part(privacy.ROWS, {privacy_description.TAG: "Exports and deletions of personal data."}),
+    Part(payments.ROWS, {payments_description.TAG: "What the payment processor calls."}),
+    Part(health.ROWS, {health.TAG: "For load balancers and monitors."}),
+)
+"""Every other endpoint that programs call."""
+
 
 def v1_routes(parts: Parts) -> list[Route]:
     services = V1Services(
@@ -264,6 +282,23 @@ def v1_routes(parts: Parts) -> list[Route]:
         event_log=EventLog(parts.database),
     )
     return mount_v1(V1_TABLE, V1Answers(services, parts.idempotency, AnswerCache(parts.versions)))
+
+
+def health_services(parts: Parts) -> HealthServices:
+    return HealthServices(
+        database=parts.database,
+        build=build_revision(os.environ.get("SOURCE_REVISION", "")),
+        clock=parts.records.clock,
+    )
+
+
+def payment_services(parts: Parts) -> PaymentServices:
+    return PaymentServices(
+        records=parts.records,
+        inbox=Inbox(parts.database),
+        directory=parts.directory,
+        settings=parts.settings,
+    )
 
 
 def ai_services(parts: Parts, sessions: RecordStoreServices) -> AiServices:

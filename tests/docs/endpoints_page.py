@@ -8,9 +8,13 @@ from typing import Any
 
 from tests.docs.fields import cell
 
+from masthead.ai.description import TAG as AI
+from masthead.app import SERVICE_PARTS
 from masthead.config.settings import Settings
+from masthead.payments.description import TAG as PAYMENTS
+from masthead.privacy.description import TAG as PRIVACY
 from masthead.schema import registry
-from masthead.web.openapi.platform import AI, HEALTH, PAYMENTS, PRIVACY
+from masthead.web.health import TAG as HEALTH
 from masthead.web.openapi.service import build_service_document
 
 INTRODUCTION = """\
@@ -38,7 +42,7 @@ REFUSED = "Refused"
 GROUPS = (PRIVACY, AI, PAYMENTS, HEALTH)
 
 DOCUMENT = build_service_document(
-    registry, Settings.from_environ({"MASTHEAD_BASE_URL": "https://example.com"})
+    SERVICE_PARTS, registry, Settings.from_environ({"MASTHEAD_BASE_URL": "https://example.com"})
 )
 
 
@@ -80,6 +84,8 @@ def _section(title: str, operation: dict[str, Any], shown: set[str]) -> Iterator
 
 
 def _caller(operation: dict[str, Any]) -> str:
+    if {} in operation["security"]:
+        return "anyone, or by a session: a site may keep it for its staff"
     if operation["security"]:
         return "a session, or with `x-tenant-id` as far as `MASTHEAD_GDPR_HEADER_AUTH` allows"
     return next((CALLERS[tag] for tag in operation["tags"] if tag in CALLERS), "anyone")

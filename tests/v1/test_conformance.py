@@ -17,7 +17,7 @@ from tests.clients.node import run_node
 from tests.databases import fresh_url
 from tests.v1.serving import serving_as_the_command_does, unlimited_world
 
-from masthead.app import V1_TABLE
+from masthead.app import SERVICE_PARTS, V1_TABLE
 from masthead.config.settings import Settings
 from masthead.identity.api_keys import create_key
 from masthead.identity.scopes import SCOPES
@@ -107,7 +107,7 @@ async def test_schemathesis_finds_nothing(served: Served, tmp_path: Path) -> Non
 async def test_schemathesis_finds_nothing_in_the_other_addresses(
     served: Served, tmp_path: Path
 ) -> None:
-    described = build_service_document(registry, Settings.from_environ({}))["paths"]
+    described = build_service_document(SERVICE_PARTS, registry, Settings.from_environ({}))["paths"]
     code, output = await run(
         Path(sys.executable).with_name("schemathesis"),
         *("--config-file", HERE / "schemathesis_service.toml"),

@@ -14,7 +14,7 @@ import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from tests.world import PASSWORD, Account, TenantWorld, World, records_of
 
-from masthead.app import V1_TABLE
+from masthead.app import SERVICE_PARTS, V1_TABLE
 from masthead.cli.main import main
 from masthead.config.settings import Settings
 from masthead.schema import registry
@@ -23,7 +23,7 @@ from masthead.web.openapi.public_api import build_document
 from masthead.web.openapi.service import DOCUMENT, build_service_document
 
 SETTINGS = Settings.from_environ({"MASTHEAD_BASE_URL": "https://example.com"})
-DESCRIBED = build_service_document(registry, SETTINGS)
+DESCRIBED = build_service_document(SERVICE_PARTS, registry, SETTINGS)
 
 
 def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from starlette.types import Send
 
+from masthead.ai import description
 from masthead.ai.accounts import AiUnavailable, SiteAi, destination_of, site_ai, used_by
 from masthead.ai.answer import EventStream
 from masthead.ai.budget import Budgets, Reservation, max_prompt_tokens
@@ -23,9 +24,9 @@ from masthead.records.engine import Records
 from masthead.web.answers import Stream
 from masthead.web.bodies import SMALL_FORM_VALUES, decode_json_object
 from masthead.web.callers import Callers
-from masthead.web.dispatch import Action, Route
 from masthead.web.policy import Body, BodyKind, Limit, Origin, Policy, Who
 from masthead.web.request import Request
+from masthead.web.rows import Row
 
 PREFIX = "/api/ai/"
 MAX_BODY_BYTES = 512 * 1024
@@ -48,10 +49,6 @@ POLICY = Policy(
     limit=Limit.GENERATIONS,
     body=Body(BodyKind.JSON, MAX_BODY_BYTES),
 )
-
-
-def ai_routes(services: AiServices) -> list[Route]:
-    return [Route(f"{PREFIX}generate", {"POST": Action(partial(generate, services), POLICY)})]
 
 
 async def generate(services: AiServices, request: Request) -> Stream:
@@ -107,3 +104,6 @@ async def _body(request: Request) -> dict[str, Any]:
     except TooLarge as error:
         raise BadRequest(str(error)) from error
     return decode_json_object(raw, max_values=SMALL_FORM_VALUES)
+
+
+ROWS = (Row("POST", f"{PREFIX}generate", generate, POLICY, description.GENERATE),)

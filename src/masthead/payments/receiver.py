@@ -7,6 +7,7 @@ it causes are committed together, once.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
@@ -18,6 +19,7 @@ from masthead.errors import BadRequest, Invalid, NotFound
 from masthead.identity.directory import Tenant, TenantDirectory
 from masthead.identity.hosts import BareHost, classify_host, parse_host
 from masthead.ids import TenantId
+from masthead.payments import description
 from masthead.payments.handlers import HANDLERS
 from masthead.payments.inbox import Inbox
 from masthead.payments.payloads import PaymentEvent, parse_event, tenant_in_metadata
@@ -25,9 +27,9 @@ from masthead.payments.signatures import PARSERS, is_authentic
 from masthead.records.engine import Records
 from masthead.site.collection import site_settings
 from masthead.web.answers import Answer, json_answer
-from masthead.web.dispatch import Action, Route
 from masthead.web.policy import Body, BodyKind, Policy, WhileSuspended, Who
 from masthead.web.request import Request
+from masthead.web.rows import Row
 
 log = structlog.get_logger()
 
@@ -45,16 +47,6 @@ _SLUG = re.compile(r"[a-z0-9-]{1,63}")
 _LIVE_KEY = re.compile(r"[a-z]+_live_")
 
 
-def payment_routes(records: Records, directory: TenantDirectory, settings: Settings) -> list[Route]:
-    inbox = Inbox(records.database)
-    tenant = _TenantReceiver(records, inbox, directory, settings)
-    platform = _PlatformReceiver(records, inbox, directory, settings)
-    return [
-        Route(TENANT_PREFIX + "{slug}", {"POST": Action(tenant.receive, POLICY)}),
-        Route(PLATFORM_PATH, {"POST": Action(platform.receive, POLICY)}),
-    ]
-
-
 POLICY = Policy(
     who=Who.SIGNATURE,
     # A payment that is not taken is lost.
@@ -68,14 +60,20 @@ class _WrongSignature(BadRequest):
         super().__init__("The signature does not match the payload, the secret or the time.")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaymentServices:
+    records: Records
+    inbox: Inbox
+    directory: TenantDirectory
+    settings: Settings
+
+
 class _Receiver:
-    def __init__(
-        self, records: Records, inbox: Inbox, directory: TenantDirectory, settings: Settings
-    ) -> None:
-        self._records = records
-        self._inbox = inbox
-        self._directory = directory
-        self._settings = settings
+    def __init__(self, services: PaymentServices) -> None:
+        self._records = services.records
+        self._inbox = services.inbox
+        self._directory = services.directory
+        self._settings = services.settings
 
     async def _authentic(self, request: Request, secret: str, now: datetime) -> PaymentEvent:
         sent = {name: request.header(name.encode()) for name in PARSERS}
@@ -176,3 +174,17 @@ class _PlatformReceiver(_Receiver):
         if tenant is None or (slug and tenant.slug != slug):
             raise NotFound("The payment event's metadata names no tenant of this service.")
         return tenant
+
+
+async def receive_for_tenant(services: PaymentServices, request: Request) -> Answer:
+    return await _TenantReceiver(services).receive(request)
+
+
+async def receive_for_platform(services: PaymentServices, request: Request) -> Answer:
+    return await _PlatformReceiver(services).receive(request)
+
+
+ROWS = (
+    Row("POST", TENANT_PREFIX + "{slug}", receive_for_tenant, POLICY, description.TENANT),
+    Row("POST", PLATFORM_PATH, receive_for_platform, POLICY, description.PLATFORM),
+)

@@ -19,7 +19,7 @@ from masthead.config.values import GdprHeaderAuth
 from masthead.errors import BadRequest, MastheadError, Unauthenticated
 from masthead.identity.directory import Tenant, TenantDirectory
 from masthead.ids import TenantId
-from masthead.privacy import validation
+from masthead.privacy import description, validation
 from masthead.privacy.export import Exports, archive_key
 from masthead.privacy.limits import RequestLimit
 from masthead.privacy.links import PREFIX, Links
@@ -31,11 +31,11 @@ from masthead.web import pages
 from masthead.web.answers import Answer, Stream, json_answer
 from masthead.web.bodies import SMALL_FORM_BYTES, SMALL_FORM_VALUES, decode_json_object
 from masthead.web.callers import Callers
-from masthead.web.dispatch import Action, Route, reading
 from masthead.web.files import CACHE_PRIVATELY, serve_object
 from masthead.web.pages import Page, page_answer, wants_html
 from masthead.web.policy import Body, BodyKind, Limit, Origin, Policy, WhileSuspended, Who
 from masthead.web.request import Request
+from masthead.web.rows import READ, Row
 
 MAX_QUERY_BYTES = 2_000
 AWAITING_CONFIRMATION = "awaiting_confirmation"
@@ -53,18 +53,6 @@ class PrivacyServices:
     limit: RequestLimit
     links: Links
     callers: Callers
-
-
-def privacy_routes(services: PrivacyServices) -> list[Route]:
-    requests, links = _RequestEndpoints(services), _LinkEndpoints(services)
-    cancel, confirm = Action(links.cancel, BY_LINK), Action(links.confirm, BY_LINK)
-    return [
-        Route(f"{PREFIX}/export", {"POST": Action(requests.export, BY_PERSON)}),
-        Route(f"{PREFIX}/export/{{id}}", reading(links.download, BY_LINK)),
-        Route(f"{PREFIX}/delete", {"POST": Action(requests.delete, BY_PERSON)}),
-        Route(f"{PREFIX}/delete/{{id}}/cancel", {"GET": cancel, "POST": cancel}),
-        Route(f"{PREFIX}/delete/{{id}}/confirm", {"GET": confirm, "POST": confirm}),
-    ]
 
 
 # While a site is suspended as well: a person may ask for their data.
@@ -289,3 +277,35 @@ def _link(request: Request) -> tuple[str, str]:
 
 def _state(request: Record) -> dict[str, object]:
     return {"request_id": request["id"], "status": request["status"]}
+
+
+async def export(services: PrivacyServices, request: Request) -> Answer:
+    return await _RequestEndpoints(services).export(request)
+
+
+async def delete(services: PrivacyServices, request: Request) -> Answer:
+    return await _RequestEndpoints(services).delete(request)
+
+
+async def download(services: PrivacyServices, request: Request) -> Stream:
+    return await _LinkEndpoints(services).download(request)
+
+
+async def cancel(services: PrivacyServices, request: Request) -> Answer:
+    return await _LinkEndpoints(services).cancel(request)
+
+
+async def confirm(services: PrivacyServices, request: Request) -> Answer:
+    return await _LinkEndpoints(services).confirm(request)
+
+
+_DELETION = f"{PREFIX}/delete/{{id}}"
+ROWS = (
+    Row("POST", f"{PREFIX}/export", export, BY_PERSON, description.EXPORT),
+    Row(READ, f"{PREFIX}/export/{{id}}", download, BY_LINK, description.DOWNLOAD),
+    Row("POST", f"{PREFIX}/delete", delete, BY_PERSON, description.DELETE),
+    Row("GET", f"{_DELETION}/cancel", cancel, BY_LINK, description.CANCEL),
+    Row("POST", f"{_DELETION}/cancel", cancel, BY_LINK, description.CANCEL_BY_FORM),
+    Row("GET", f"{_DELETION}/confirm", confirm, BY_LINK, description.SHOW),
+    Row("POST", f"{_DELETION}/confirm", confirm, BY_LINK, description.CONFIRM),
+)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 
-from masthead.record_api import files, records, sign_in
+from masthead.record_api import description, files, records, sign_in
 from masthead.record_api.call import Call, RecordStoreServices
 from masthead.web.answers import Answer, Stream
 from masthead.web.dispatch import Action, Route
-from masthead.web.policy import Limit, Origin, Policy, WhileSuspended, Who
+from masthead.web.openapi.description import Description
+from masthead.web.policy import Body, BodyKind, Limit, Origin, Policy, WhileSuspended, Who
 from masthead.web.request import Request
+from masthead.web.rows import READ, Row, mount
 
 Handler = Callable[[Call], Awaitable[Answer | Stream]]
 
@@ -20,65 +23,80 @@ PREFIXES = ("/api/collections", "/api/admins", "/api/files")
 """Under these, errors have the record store's envelope: see `app.error_responders`."""
 
 
+def _row(
+    method: str,
+    path: str,
+    handler: Handler,
+    described: Description,
+    *,
+    while_suspended: WhileSuspended = WhileSuspended.OPERATORS,
+    limit: Limit = Limit.COSTLY_READS,
+) -> Row:
+    async def answer(services: RecordStoreServices, request: Request) -> Answer | Stream:
+        return await handler(Call(services, request, await services.callers.of(request)))
+
+    policy = Policy(
+        who=Who.VISITOR,
+        while_suspended=while_suspended,
+        origin=Origin.COOKIES,
+        limit=limit,
+        body=Body(BodyKind.JSON) if described.body else None,
+    )
+    return Row(method, path, answer, policy, described)
+
+
+# Signing in: also at a suspended site, whose people may ask for their data.
+_account = partial(_row, while_suspended=WhileSuspended.OPEN, limit=Limit.SIGN_INS)
+
+ROWS = (
+    _row("GET", RECORDS, records.list_records, description.LIST),
+    _row("POST", RECORDS, records.create_record, description.CREATE),
+    _row("GET", RECORD, records.view_record, description.VIEW),
+    _row("PATCH", RECORD, records.update_record, description.UPDATE),
+    _row("DELETE", RECORD, records.delete_record, description.DELETE),
+    _account("POST", f"{AUTH}/auth-with-password", sign_in.auth_with_password, description.SIGN_IN),
+    _account("POST", f"{AUTH}/auth-refresh", sign_in.auth_refresh, description.REFRESH),
+    _account("GET", f"{AUTH}/auth-methods", sign_in.auth_methods, description.METHODS),
+    _account(
+        "POST",
+        f"{AUTH}/request-password-reset",
+        sign_in.request_password_reset,
+        description.REQUEST_RESET,
+    ),
+    _account(
+        "POST",
+        f"{AUTH}/confirm-password-reset",
+        sign_in.confirm_password_reset,
+        description.CONFIRM_RESET,
+    ),
+    _account(
+        "POST",
+        "/api/admins/auth-with-password",
+        sign_in.admin_auth_with_password,
+        description.OLD_SIGN_IN,
+    ),
+    _account(
+        "POST", "/api/admins/auth-refresh", sign_in.admin_auth_refresh, description.OLD_REFRESH
+    ),
+    _row("POST", "/api/files/token", sign_in.file_token, description.FILE_TOKEN),
+    _row(READ, "/api/files/{collection}/{id}/{name}", files.serve_file, description.FILE),
+)
+
+
 def routes(services: RecordStoreServices) -> list[Route]:
     return [
-        _route(services, RECORDS, GET=records.list_records, POST=records.create_record),
-        _route(
-            services,
-            RECORD,
-            GET=records.view_record,
-            PATCH=records.update_record,
-            DELETE=records.delete_record,
-        ),
-        _account(services, f"{AUTH}/auth-with-password", POST=sign_in.auth_with_password),
-        _account(services, f"{AUTH}/auth-refresh", POST=sign_in.auth_refresh),
-        _account(services, f"{AUTH}/auth-methods", GET=sign_in.auth_methods),
-        _account(services, f"{AUTH}/request-password-reset", POST=sign_in.request_password_reset),
-        _account(services, f"{AUTH}/confirm-password-reset", POST=sign_in.confirm_password_reset),
-        _account(services, "/api/admins/auth-with-password", POST=sign_in.admin_auth_with_password),
-        _account(services, "/api/admins/auth-refresh", POST=sign_in.admin_auth_refresh),
-        _route(services, "/api/files/token", POST=sign_in.file_token),
-        _route(
-            services,
-            "/api/files/{collection}/{id}/{name}",
-            GET=files.serve_file,
-            HEAD=files.serve_file,
-        ),
+        Route(each.path, {**each.actions, "OPTIONS": Action(_options(each), _FOR_ANYONE)})
+        for each in mount(ROWS, services)
     ]
 
 
-def _route(services: RecordStoreServices, path: str, **handlers: Handler) -> Route:
-    return _mounted(services, path, WhileSuspended.OPERATORS, handlers)
+def _options(route: Route) -> Callable[[Request], Awaitable[Answer]]:
+    allowed = ", ".join((*route.actions, "OPTIONS")).encode()
 
+    async def answer(_: Request) -> Answer:
+        return Answer(204, headers=[(b"allow", allowed)])
 
-def _account(services: RecordStoreServices, path: str, **handlers: Handler) -> Route:
-    """Signing in: also at a suspended site, whose people may ask for their data."""
-    return _mounted(services, path, WhileSuspended.OPEN, handlers, limit=Limit.SIGN_INS)
-
-
-def _mounted(
-    services: RecordStoreServices,
-    path: str,
-    while_suspended: WhileSuspended,
-    handlers: dict[str, Handler],
-    limit: Limit = Limit.COSTLY_READS,
-) -> Route:
-    policy = Policy(
-        who=Who.VISITOR, while_suspended=while_suspended, origin=Origin.COOKIES, limit=limit
-    )
-
-    def action(handler: Handler) -> Action:
-        async def answer(request: Request) -> Answer | Stream:
-            caller = await services.callers.of(request)
-            return await handler(Call(services, request, caller))
-
-        return Action(answer, policy)
-
-    async def options(_: Request) -> Answer:
-        return Answer(204, headers=[(b"allow", ", ".join((*handlers, "OPTIONS")).encode())])
-
-    actions = {method: action(handler) for method, handler in handlers.items()}
-    return Route(path, {**actions, "OPTIONS": Action(options, _FOR_ANYONE)})
+    return answer
 
 
 _FOR_ANYONE = Policy(who=Who.ANYONE, while_suspended=WhileSuspended.OPEN)

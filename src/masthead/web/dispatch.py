@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from starlette.routing import compile_path
 
@@ -21,9 +21,6 @@ from masthead.web.errors import ErrorResponder
 from masthead.web.lazy_face import LazyFace
 from masthead.web.policy import Origin, Policy
 from masthead.web.request import Request
-
-if TYPE_CHECKING:
-    from masthead.web.openapi.description import Description
 
 Handler: TypeAlias = Callable[[Request], Awaitable[Answer | Stream]]
 
@@ -34,8 +31,6 @@ class Action:
 
     handler: Handler
     policy: Policy
-    description: Description | None = None
-    """Of what is part of a public API."""
 
 
 ANY_METHOD = "*"
@@ -43,9 +38,9 @@ Actions: TypeAlias = Mapping[str, Action]
 """By method."""
 
 
-def reading(handler: Handler, policy: Policy, description: Description | None = None) -> Actions:
+def reading(handler: Handler, policy: Policy) -> Actions:
     """GET and HEAD, whose response is GET's without its body: the server leaves that out."""
-    action = Action(handler, policy, description)
+    action = Action(handler, policy)
     return {"GET": action, "HEAD": action}
 
 

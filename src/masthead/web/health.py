@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,49 +13,91 @@ import masthead
 from masthead import clock
 from masthead.errors import DiskFull, Unavailable
 from masthead.storage.database import Database
+from masthead.web.addressed_site import HEALTH
 from masthead.web.answers import Answer, json_answer
-from masthead.web.dispatch import Route, reading
 from masthead.web.errors import retry_after
+from masthead.web.openapi.builders import MOMENT, answer, object_of, schema_ref, text
+from masthead.web.openapi.description import Description
 from masthead.web.policy import Policy, WhileSuspended, Who
 from masthead.web.request import Request
+from masthead.web.rows import READ, Row
 
 log = structlog.get_logger()
 
 NO_STORE = ((b"cache-control", b"no-store"),)
-POLICY = Policy(who=Who.ANYONE, while_suspended=WhileSuspended.OPEN)
 
 
-class Health:
-    def __init__(self, database: Database, build: str, now: clock.Clock = clock.now) -> None:
-        self._database = database
-        self._build = build
-        self._clock = now
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealthServices:
+    database: Database
+    build: str
+    clock: clock.Clock
 
-    def routes(self) -> list[Route]:
-        return [Route("/api/health", reading(self.answer, POLICY))]
 
-    async def answer(self, _: Request) -> Answer:
-        status, body = await self._state()
-        return json_answer(status, body, (*NO_STORE, *retry_after(status)))
+async def show_health(services: HealthServices, _: Request) -> Answer:
+    status, body = await _state(services)
+    return json_answer(status, body, (*NO_STORE, *retry_after(status)))
 
-    async def _state(self) -> tuple[int, dict[str, Any]]:
-        body: dict[str, Any] = {
-            "status": "ok",
-            "ts": clock.to_text(self._clock()),
-            "pb": "ok",
-            "build": self._build,
-        }
-        try:
-            await self._database.ping()
-        except DiskFull:
-            # Pages and lists are answered, so a load balancer must not take the service out.
-            body.update(status="degraded", pb="degraded", error="disk_full")
-        except Unavailable as error:
-            log.warning("health.record_store_down", cause=str(error.__cause__ or error))
-            # Never the cause itself: it may name a host, a path or a user.
-            body.update(status="degraded", pb="down", error="The record store does not answer.")
-            return 503, body
-        return 200, body
+
+async def _state(services: HealthServices) -> tuple[int, dict[str, Any]]:
+    body: dict[str, Any] = {
+        "status": "ok",
+        "ts": clock.to_text(services.clock()),
+        "pb": "ok",
+        "build": services.build,
+    }
+    try:
+        await services.database.ping()
+    except DiskFull:
+        # Pages and lists are answered, so a load balancer must not take the service out.
+        body.update(status="degraded", pb="degraded", error="disk_full")
+    except Unavailable as error:
+        log.warning("health.record_store_down", cause=str(error.__cause__ or error))
+        # Never the cause itself: it may name a host, a path or a user.
+        body.update(status="degraded", pb="down", error="The record store does not answer.")
+        return 503, body
+    return 200, body
+
+
+_HEALTHY = {"status": "ok", "ts": MOMENT, "pb": "ok", "build": "0.1.0"}
+_DEGRADED = {
+    **_HEALTHY,
+    "status": "degraded",
+    "pb": "down",
+    "error": "The record store does not answer.",
+}
+_SCHEMA = object_of(
+    ["status", "ts", "pb", "build"],
+    status={"enum": ["ok", "degraded"]},
+    ts=text("UTC.", format="date-time"),
+    pb={
+        "description": "The record store: `degraded` where it can only be read.",
+        "enum": ["ok", "degraded", "down"],
+    },
+    build=text("The revision that runs."),
+    error=text(),
+)
+TAG = "Health"
+ROWS = (
+    Row(
+        READ,
+        HEALTH,
+        show_health,
+        Policy(who=Who.ANYONE, while_suspended=WhileSuspended.OPEN),
+        Description(
+            name="health",
+            tag=TAG,
+            summary="Shows the state of the service.",
+            answers={
+                "200": answer(
+                    "The service and its database answer.", schema_ref("Health"), _HEALTHY
+                ),
+                "503": answer("The database does not answer.", schema_ref("Health"), _DEGRADED),
+            },
+            schemas={"Health": _SCHEMA},
+        ),
+    ),
+)
 
 
 def build_revision(baked: str = "") -> str:

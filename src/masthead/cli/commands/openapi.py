@@ -6,7 +6,7 @@ import json
 
 import click
 
-from masthead.app import V1_TABLE
+from masthead.app import SERVICE_PARTS, V1_TABLE
 from masthead.cli.invocation import Invocation, Shown, command
 from masthead.schema import registry
 from masthead.web.openapi.public_api import build_document
@@ -19,7 +19,7 @@ def openapi(invocation: Invocation, service: bool) -> Shown:
     """Prints the OpenAPI document of the public API, or of all other endpoints."""
     settings = invocation.settings()
     document = (
-        build_service_document(registry, settings)
+        build_service_document(SERVICE_PARTS, registry, settings)
         if service
         else build_document(V1_TABLE, settings)
     )

@@ -1,10 +1,80 @@
-"""What a row of a route says of itself in the service's description."""
+"""What a row of a route says of itself in the service's description, and the operation that is made
+of it. What its policy says is not repeated: the caller's proof, and the refusals."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from masthead.web.openapi.builders import Operation
+from masthead.web.policy import Limit, Policy, WhileSuspended, Who
 
 
-@dataclass(frozen=True, slots=True)
+class Envelope(StrEnum):
+    """The components of a refusal, by the beginning of their names."""
+
+    SERVICE = "Refused"
+    RECORD_STORE = "RecordStore"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
+    name: str
+    """Of the operation, for the clients that are generated."""
+    tag: str
     summary: str
+    answers: Mapping[str, Any]
+    """By status."""
+    parameters: Sequence[Any] = ()
+    body: Mapping[str, Any] | None = None
+    errors: Sequence[int] = ()
+    """Besides those that the policy leads to."""
+    needs_session: bool = False
+    """A guest is refused by the handler."""
+    takes_tenant_header: bool = False
+    envelope: Envelope = Envelope.SERVICE
+    schemas: Mapping[str, Any] = field(default_factory=dict)
+    """The components that the answers name."""
+
+
+def operation_of(description: Description, policy: Policy) -> Operation:
+    errors = {*description.errors, *_refusals(policy)}
+    refused = {
+        str(status): {"$ref": f"#/components/responses/{description.envelope}{status}"}
+        for status in sorted(errors)
+        if str(status) not in description.answers
+    }
+    node: Operation = {
+        "operationId": description.name,
+        "tags": [description.tag],
+        "summary": description.summary,
+    }
+    if description.parameters:
+        node["parameters"] = list(description.parameters)
+    node["security"] = _security(description, policy)
+    if description.body is not None:
+        node["requestBody"] = description.body
+    return {**node, "responses": {**description.answers, **refused}}
+
+
+def _refusals(policy: Policy) -> set[int]:
+    """503: the database may not answer."""
+    found = {503}
+    if policy.body is not None:
+        found |= {400, 408, 413}
+    if policy.while_suspended is not WhileSuspended.OPEN:
+        found.add(403)
+    if policy.limit not in (Limit.NONE, Limit.COSTLY_READS):
+        found.add(429)
+    return found
+
+
+def _security(description: Description, policy: Policy) -> list[dict[str, list[str]]]:
+    if policy.who is not Who.VISITOR:
+        return []
+    session: list[dict[str, list[str]]] = [{"session": []}]
+    if description.takes_tenant_header:
+        return [*session, {"tenant": []}]
+    return session if description.needs_session else [{}, *session]

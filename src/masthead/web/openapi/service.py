@@ -3,16 +3,20 @@ protection, AI, payment receivers and health."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from masthead.config.settings import Settings
 from masthead.records.collection import Registry
 from masthead.web.answers import encode
 from masthead.web.dispatch import Route
-from masthead.web.openapi import platform, record_store
 from masthead.web.openapi.answers import error_code_schema, error_schema
+from masthead.web.openapi.builders import COMMON_ERRORS, error_responses
+from masthead.web.openapi.description import Envelope, operation_of
 from masthead.web.openapi.endpoints import StaticResponse
 from masthead.web.openapi.public_api import VERSION, servers
+from masthead.web.rows import Row
 
 DOCUMENT = "/api/openapi.json"
 
@@ -31,15 +35,9 @@ others that of the public API, `{"error": {"code", "message", "details"}}`. Ever
 `X-Request-Id`, which the operator finds in the log.
 """
 
-_TAGS = {
-    record_store.TAG: "Records of any collection.",
-    record_store.ACCOUNTS_TAG: "Signing in as staff or a member.",
-    record_store.FILES_TAG: "Stored files.",
-    platform.AI: "Text from an AI provider, as a stream.",
-    platform.PRIVACY: "Exports and deletions of personal data.",
-    platform.PAYMENTS: "What the payment processor calls.",
-    platform.HEALTH: "For load balancers and monitors.",
-}
+COLLECTIONS = "x-collections"
+"""Marks a parameter that names a collection: `ALL` of them, or those of `ACCOUNTS`."""
+ALL, ACCOUNTS = "all", "accounts"
 
 _SECURITY_SCHEMES = {
     "session": {
@@ -56,9 +54,27 @@ _SECURITY_SCHEMES = {
 }
 
 
-def build_service_document(registry: Registry, settings: Settings) -> dict[str, Any]:
-    names = [each.name for each in registry.collections]
-    accounts = [each.name for each in registry.collections if each.is_auth]
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the service: its rows, and what its refusals look like."""
+
+    rows: Sequence[Row]
+    tags: Mapping[str, str]
+    """What each of them is about."""
+    responses: Mapping[str, Any] = field(default_factory=dict)
+
+
+def build_service_document(
+    parts: Sequence[Part], registry: Registry, settings: Settings
+) -> dict[str, Any]:
+    rows = [row for part in parts for row in part.rows]
+    schemas = {name: each for row in rows for name, each in row.description.schemas.items()}
+    paths: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        operation = operation_of(row.description, row.policy)
+        if "parameters" in operation:
+            operation["parameters"] = [_named(each, registry) for each in operation["parameters"]]
+        paths.setdefault(row.path, {})[row.method.split()[0].lower()] = operation
     return {
         "openapi": "3.1.0",
         "info": {
@@ -69,14 +85,17 @@ def build_service_document(registry: Registry, settings: Settings) -> dict[str, 
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "servers": servers(settings),
-        "tags": [{"name": name, "description": text} for name, text in _TAGS.items()],
-        "paths": {**record_store.paths(names, accounts), **platform.paths()},
+        "tags": [
+            {"name": name, "description": each}
+            for part in parts
+            for name, each in part.tags.items()
+        ],
+        "paths": paths,
         "components": {
             "securitySchemes": _SECURITY_SCHEMES,
-            "responses": {**record_store.responses(), **platform.responses()},
+            "responses": refusals() | dict(_own_refusals(parts)),
             "schemas": {
-                **record_store.schemas(),
-                **platform.schemas(),
+                **schemas,
                 "Error": error_schema(),
                 "ErrorCode": error_code_schema(settings.error_codes),
             },
@@ -84,8 +103,55 @@ def build_service_document(registry: Registry, settings: Settings) -> dict[str, 
     }
 
 
-def service_description_routes(registry: Registry, settings: Settings) -> list[Route]:
+def _own_refusals(parts: Sequence[Part]) -> Iterator[tuple[str, Any]]:
+    for part in parts:
+        yield from part.responses.items()
+
+
+def _named(parameter: dict[str, Any], registry: Registry) -> dict[str, Any]:
+    """With the names of the collections that there are."""
+    which = parameter.get(COLLECTIONS)
+    if which is None:
+        return parameter
+    names = [each.name for each in registry.collections if which == ALL or each.is_auth]
+    shown = {name: value for name, value in parameter.items() if name != COLLECTIONS}
+    return {**shown, "schema": {**parameter["schema"], "enum": names}}
+
+
+def service_description_routes(
+    parts: Sequence[Part], registry: Registry, settings: Settings
+) -> list[Route]:
     def document() -> bytes:
-        return encode(build_service_document(registry, settings))
+        return encode(build_service_document(parts, registry, settings))
 
     return [StaticResponse(document, "application/json").at(DOCUMENT)]
+
+
+_MEANINGS = {
+    400: "The request can't be parsed, or a value is missing.",
+    401: "The call needs a session, or the tenant header where the operator allows it.",
+    403: "The caller may not do this.",
+    404: "There is nothing at this address, or the link is not valid any more.",
+    422: "A value is well-formed and wrong.",
+    429: "Too many calls; `Retry-After` says how many seconds to wait.",
+    **COMMON_ERRORS,
+}
+_CODES = {
+    401: "UNAUTHORIZED",
+    403: "FORBIDDEN",
+    404: "NOT_FOUND",
+    422: "VALIDATION_ERROR",
+    429: "RATE_LIMITED",
+    503: "INTERNAL_ERROR",
+}
+
+
+def refusals() -> dict[str, Any]:
+    """In the envelope of the public API."""
+    return error_responses(Envelope.SERVICE, "Error", _MEANINGS, _error_example)
+
+
+def _error_example(status: int, message: str) -> dict[str, Any]:
+    details = {"member_id": ["There is no such member."]} if status == 422 else {}
+    code = _CODES.get(status, "BAD_REQUEST")
+    return {"error": {"code": code, "message": message, "details": details}}

@@ -1,0 +1,338 @@
+"""Describes the record store: PocketBase's endpoints, for every collection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from masthead.web.openapi.builders import (
+    COMMON_ERRORS,
+    ID,
+    MOMENT,
+    STORED_FILE,
+    answer,
+    body,
+    content,
+    error_responses,
+    in_path,
+    object_of,
+    query,
+    schema_ref,
+    text,
+)
+from masthead.web.openapi.description import Description, Envelope
+from masthead.web.openapi.service import ACCOUNTS, ALL, COLLECTIONS
+
+TAG = "Record store"
+ACCOUNTS_TAG = "Accounts"
+FILES_TAG = "Files"
+TAGS = {
+    TAG: "Records of any collection.",
+    ACCOUNTS_TAG: "Signing in as staff or a member.",
+    FILES_TAG: "Stored files.",
+}
+
+_ALWAYS = (400, 401, 403, 404)
+
+_MEANINGS = {
+    400: "Something in the request is wrong; `data` says what, by field.",
+    401: "The call needs a session.",
+    403: "The session may not do this.",
+    404: "There is no such record, collection or address, or the caller may not see it.",
+    412: "The record has changed meanwhile.",
+    429: "Too many attempts; `Retry-After` says how many seconds to wait.",
+    **COMMON_ERRORS,
+}
+_CODES = {
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not_found",
+    412: "conflict",
+    429: "rate_limited",
+    503: "unavailable",
+}
+
+_RECORD_EXAMPLE = {
+    "id": ID,
+    "collectionId": "pbc_1125843985",
+    "collectionName": "posts",
+    "created": MOMENT,
+    "updated": MOMENT,
+    "title": "The lighthouse",
+    "slug": "the-lighthouse",
+    "status": "published",
+}
+_SESSION_EXAMPLE = {"token": "eyJhbGciOiJIUzI1NiJ9.…", "record": _RECORD_EXAMPLE}
+
+_FIELDS = query(
+    "fields",
+    "Fields to return, separated by commas.",
+    {"type": "string"},
+    "id,title",
+)
+_EXPAND = query(
+    "expand", "Relations to return, separated by commas.", {"type": "string"}, "post_id"
+)
+# A number below 1 counts as not given, and so does an empty text.
+_NUMBER = {"anyOf": [{"type": "integer"}, {"type": "string", "maxLength": 0}]}
+_LIST_PARAMETERS = [
+    query("page", "From 1.", _NUMBER, 1),
+    query("perPage", "At most 1,000; 30 if not given.", _NUMBER, 30),
+    query("filter", "PocketBase's filter language.", {"type": "string"}, "status = 'published'"),
+    query("sort", "Fields, `-` for descending.", {"type": "string"}, "-created,title"),
+    query("skipTotal", "`1` leaves the totals at -1.", {"type": "string"}, "1"),
+]
+_RECORD_ID = in_path("id", "The record's id.", {"type": "string", "minLength": 1}, ID)
+
+
+_WHOLE = {"type": "integer"}
+_SWITCH = object_of(["enabled"], enabled={"type": "boolean"})
+_METHODS_EXAMPLE = {
+    "password": {"identityFields": ["email"], "enabled": True},
+    "oauth2": {"providers": [], "enabled": False},
+    "mfa": {"enabled": False, "duration": 0},
+    "otp": {"enabled": False, "duration": 0},
+}
+
+
+# No field of a record is required, because `fields` may omit any of them.
+_SCHEMAS: dict[str, Any] = {
+    "Record": {
+        "description": "A record as the caller may see it: these, and the collection's fields.",
+        "type": "object",
+        "properties": {
+            "id": text(),
+            "collectionId": text(),
+            "collectionName": text(),
+            "created": text("UTC."),
+            "updated": text("UTC."),
+            "expand": {"description": "The requested relations.", "type": "object"},
+        },
+        "examples": [_RECORD_EXAMPLE],
+    },
+    "RecordPage": object_of(
+        ["page", "perPage", "totalItems", "totalPages", "items"],
+        page=_WHOLE,
+        perPage=_WHOLE,
+        totalItems=_WHOLE,
+        totalPages=_WHOLE,
+        items={"type": "array", "items": schema_ref("Record")},
+    ),
+    "Session": {
+        "type": "object",
+        "properties": {
+            "token": text("Send it as `Authorization: Bearer <token>`."),
+            "record": schema_ref("Record"),
+            "admin": schema_ref("Record"),
+        },
+    },
+    "AuthMethods": object_of(
+        ["password", "oauth2", "mfa", "otp"],
+        password=_SWITCH,
+        oauth2=_SWITCH,
+        mfa=_SWITCH,
+        otp=_SWITCH,
+    ),
+    "FileToken": object_of(["token"], token=text()),
+    "RecordStoreError": object_of(
+        ["status", "code", "message", "data"],
+        status=_WHOLE,
+        code=text(),
+        message=text("A sentence for people."),
+        data={
+            "description": "What is wrong, by field.",
+            "type": "object",
+            "additionalProperties": object_of(["code", "message"], code=text(), message=text()),
+        },
+    ),
+}
+
+
+def responses() -> dict[str, Any]:
+    return error_responses(Envelope.RECORD_STORE, "RecordStoreError", _MEANINGS, _error_example)
+
+
+def _error_example(status: int, message: str) -> dict[str, Any]:
+    code = _CODES.get(status, "validation_invalid_data")
+    blank = {"title": {"code": "validation_required", "message": "Cannot be blank."}}
+    data = blank if status == 400 else {}
+    return {"status": status, "code": code, "message": message, "data": data}
+
+
+_NAMED, _ACCOUNT = (
+    {**in_path("collection", "Its name.", {"type": "string"}, example), COLLECTIONS: which}
+    for which, example in ((ALL, "posts"), (ACCOUNTS, "blog_members"))
+)
+_RECORD = (_NAMED, _RECORD_ID)
+_VIEW = (_EXPAND, _FIELDS)
+
+
+def _described(
+    name: str,
+    summary: str,
+    parameters: Sequence[Any],
+    answers: Mapping[str, Any],
+    *,
+    tag: str = TAG,
+    body: Mapping[str, Any] | None = None,
+    errors: Sequence[int] = _ALWAYS,
+    needs_session: bool = False,
+) -> Description:
+    return Description(
+        name=name,
+        tag=tag,
+        summary=summary,
+        answers=answers,
+        parameters=parameters,
+        body=body,
+        errors=errors,
+        needs_session=needs_session,
+        envelope=Envelope.RECORD_STORE,
+        schemas=_SCHEMAS,
+    )
+
+
+_SHOWN = {"200": answer("The record.", schema_ref("Record"), _RECORD_EXAMPLE)}
+_SIGNED_IN = {"200": answer("The session.", schema_ref("Session"), _SESSION_EXAMPLE)}
+_DONE = {"204": {"description": "Done."}}
+_VALUES = {"type": "object", "description": "Values by field; unknown fields are ignored."}
+_WRITTEN = {
+    "required": True,
+    "content": content(_VALUES, {"title": "The lighthouse", "status": "draft"})
+    | {"multipart/form-data": {"schema": {"type": "object"}}},
+}
+_CREDENTIALS = body(
+    object_of(
+        ["identity", "password"],
+        identity=text("The email address.", minLength=1),
+        password=text(minLength=1),
+    ),
+    {"identity": "ada@example.com", "password": "correct horse battery"},
+)
+_NEW_PASSWORD = body(
+    object_of(
+        ["token", "password", "passwordConfirm"],
+        token=text(minLength=1),
+        password=text(minLength=1),
+        passwordConfirm=text("The same again.", minLength=1),
+    ),
+    {
+        "token": "eyJhbGci.…",
+        "password": "correct horse battery",
+        "passwordConfirm": "correct horse battery",
+    },
+)
+
+LIST = _described(
+    "listRecords",
+    "Lists the records that the caller may see.",
+    [_NAMED, *_LIST_PARAMETERS, *_VIEW],
+    {
+        "200": answer(
+            "A page.",
+            schema_ref("RecordPage"),
+            {
+                "page": 1,
+                "perPage": 30,
+                "totalItems": 1,
+                "totalPages": 1,
+                "items": [_RECORD_EXAMPLE],
+            },
+        )
+    },
+)
+VIEW = _described("viewRecord", "Shows a record.", [*_RECORD, *_VIEW], _SHOWN)
+CREATE = _described(
+    "createRecord",
+    "Creates a record. A file comes in a multipart form.",
+    [_NAMED, *_VIEW],
+    _SHOWN,
+    body=_WRITTEN,
+    errors=(*_ALWAYS, 412),
+)
+UPDATE = _described(
+    "updateRecord",
+    "Changes the given fields. `name+` and `name-` add to a number or a list and remove from it.",
+    [*_RECORD, *_VIEW],
+    _SHOWN,
+    body=_WRITTEN,
+    errors=(*_ALWAYS, 412),
+)
+DELETE = _described(
+    "deleteRecord",
+    "Deletes a record.",
+    _RECORD,
+    {"204": {"description": "Deleted."}},
+    errors=(*_ALWAYS, 408, 412, 413),
+)
+
+
+def _sign_in(name: str, summary: str, *parameters: Any) -> Description:
+    return _described(
+        name,
+        summary,
+        [*parameters, *_VIEW],
+        _SIGNED_IN,
+        tag=ACCOUNTS_TAG,
+        body=_CREDENTIALS,
+    )
+
+
+def _refresh(name: str, summary: str, *parameters: Any) -> Description:
+    return _described(
+        name,
+        summary,
+        [*parameters, *_VIEW],
+        _SIGNED_IN,
+        tag=ACCOUNTS_TAG,
+        needs_session=True,
+    )
+
+
+SIGN_IN = _sign_in("authWithPassword", "Signs in with address and password.", _ACCOUNT)
+OLD_SIGN_IN = _sign_in("adminAuthWithPassword", "The endpoint of older clients.")
+REFRESH = _refresh("authRefresh", "A new token for a live session.", _ACCOUNT)
+OLD_REFRESH = _refresh("adminAuthRefresh", "The endpoint of older clients.")
+METHODS = _described(
+    "authMethods",
+    "The ways to sign in.",
+    [_ACCOUNT],
+    {"200": answer("By password.", schema_ref("AuthMethods"), _METHODS_EXAMPLE)},
+    tag=ACCOUNTS_TAG,
+)
+REQUEST_RESET = _described(
+    "requestPasswordReset",
+    "Emails a link for a new password, if there is such an account.",
+    [_ACCOUNT],
+    _DONE,
+    tag=ACCOUNTS_TAG,
+    body=body(object_of(["email"], email=text(minLength=1)), {"email": "ada@example.com"}),
+)
+CONFIRM_RESET = _described(
+    "confirmPasswordReset",
+    "Sets a new password with the token from the email.",
+    [_ACCOUNT],
+    _DONE,
+    tag=ACCOUNTS_TAG,
+    body=_NEW_PASSWORD,
+)
+FILE_TOKEN = _described(
+    "fileToken",
+    "A short-lived token for file URLs.",
+    [],
+    {"200": answer("The token.", schema_ref("FileToken"), {"token": "eyJhbGci.…"})},
+    tag=FILES_TAG,
+    needs_session=True,
+)
+FILE = _described(
+    "serveFile",
+    "A record's file, or a thumbnail of it.",
+    [
+        *_RECORD,
+        in_path("name", "The stored name.", {"type": "string", "minLength": 1}, "harbour.jpg"),
+        query("thumb", "A size that the field offers.", {"type": "string"}, "300x0"),
+        query("download", "`1` asks for a download.", {"type": "string"}, "1"),
+    ],
+    STORED_FILE,
+    tag=FILES_TAG,
+)
