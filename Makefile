@@ -7,6 +7,8 @@ BIN    := $(VENV)/bin
 NODE_MODULES := tests/clients/node_modules
 EDITOR := src/masthead/admin/editor
 GENERATOR := $(VENV)/client-generator
+# npm in the folder of the editor, which also holds the tools that check styles and scripts.
+NODE_TOOL = $(BIN)/python tests/clients/node.py --prefix $(CURDIR)/$(EDITOR)
 
 .PHONY: run install install-test test test-all test-planted lint format docs screenshots bench \
   bench-commits lock editor clean
@@ -34,14 +36,19 @@ test-all: install-test
 test-planted: install-test
 	$(BIN)/python -m tests.planted $(if $(ONLY),--only "$(ONLY)")
 
-lint: $(VENV)/.installed-test
+lint: $(VENV)/.installed-test $(EDITOR)/node_modules/.installed
 	$(BIN)/ruff format --check src tests bench
 	$(BIN)/ruff check src tests bench
+	$(BIN)/djangofmt --check src
+	$(NODE_TOOL) run --silent check-styles
+	$(NODE_TOOL) run --silent check-scripts
 	$(BIN)/mypy
 
-format: $(VENV)/.installed-test
+format: $(VENV)/.installed-test $(EDITOR)/node_modules/.installed
 	$(BIN)/ruff format src tests bench
 	$(BIN)/ruff check --fix src tests bench
+	$(BIN)/djangofmt src
+	$(NODE_TOOL) run --silent format-styles
 
 # Writes the pages of docs/reference anew.
 docs: $(VENV)/.installed-test
@@ -74,7 +81,7 @@ lock:
 
 # Builds the admin's editor from its source and lock file. A test compares the bytes.
 editor: $(EDITOR)/node_modules/.installed
-	$(BIN)/python tests/clients/node.py --prefix $(CURDIR)/$(EDITOR) run --silent build
+	$(NODE_TOOL) run --silent build
 
 clean:
 	rm -rf $(VENV) $(NODE_MODULES) $(EDITOR)/node_modules build/commits
@@ -97,7 +104,7 @@ $(NODE_MODULES)/.installed: tests/clients/package-lock.json $(VENV)/.installed-t
 	touch $@
 
 $(EDITOR)/node_modules/.installed: $(EDITOR)/package-lock.json $(VENV)/.installed-test
-	$(BIN)/python tests/clients/node.py --prefix $(CURDIR)/$(EDITOR) ci --silent
+	$(NODE_TOOL) ci --silent
 	touch $@
 
 # The generator of Python clients and Pelican's importer stand apart: both need older versions of

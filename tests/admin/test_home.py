@@ -19,7 +19,7 @@ from masthead.ids import TenantId
 from masthead.payments.reconcile import Finding, Kind, Report, Reports
 from masthead.webhooks.collection import webhook_deliveries, webhook_subscriptions
 
-_ROW = re.compile(r"<li><svg[^>]*>.*?</svg><p><b>([^<]*)</b> <span>([^<]*)</span>")
+_ROW = re.compile(r"<li><svg[^>]*>.*?</svg><p><b>([^<]*)</b>\s+<span>([^<]*)</span>", re.DOTALL)
 _STAT = re.compile(
     r'<div class="stat"><h3>([^<]*)</h3><strong>([^<]*)</strong><p>([^<]*)</p>'
     r'<svg[^>]* aria-label="([^"]*)"'
@@ -237,7 +237,7 @@ async def test_a_chart_has_its_numbers_as_a_table(tenant: TenantWorld, browser: 
     await tenant.published()
     page = await home_of(browser)
     table = page[page.index("Posts per day") :]
-    days = re.findall(r"<tr><td>([^<]*)</td><td class=\"r\">([^<]*)</td></tr>", table)[:30]
+    days = re.findall(r"<tr><td>([^<]*)</td><td class=\"r\">([^<]*)</td>\s*</tr>", table)[:30]
     assert days[0] == ("14 Nov", "1")
     assert days[-1] == ("16 Oct", "0")
     assert {count for _, count in days[1:]} == {"0"}

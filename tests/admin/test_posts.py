@@ -91,7 +91,7 @@ class TestList:
         page = (await browser.get("/admin/posts?tag=none")).text
         assert "No post matches" in page
         assert "Clear filters" in page
-        assert re.findall(r'<option value="(\w+)">\1<', page) == ["food", "fruit"]
+        assert re.findall(r'<option value="(\w+)" ?>\1<', page) == ["food", "fruit"]
 
     @pytest.mark.parametrize("by", ["tag=fog", "author", "visibility=public", "own"])
     async def test_drafts_come_page_by_page_among_published_posts(
@@ -188,7 +188,7 @@ class TestList:
         whole = await browser.get(
             f"/admin/posts?{query}", **HTMX, **{"hx-history-restore-request": "true"}
         )
-        assert whole.text.startswith("<!doctype html>")
+        assert whole.text.lower().startswith("<!doctype html>")
 
     async def test_a_part_for_one_who_is_signed_out_leads_to_the_sign_in(
         self, tenant: TenantWorld

@@ -310,7 +310,7 @@ def test_every_mail_says_the_same_in_text_and_in_html(mail: Mail) -> None:
         assert "Die Zeitung" in part
         assert SITE["site_url"] in part
     assert "<b>Eve" not in rendered.html
-    assert rendered.html.lstrip().startswith("<!doctype html>")
+    assert rendered.html.lstrip().lower().startswith("<!doctype html>")
     assert "\n\n\n" not in rendered.text
     if "link" in mail.values:
         assert mail.values["link"] in rendered.text

@@ -29,6 +29,7 @@ from masthead.reader.themes import Themes
 from masthead.reader.views import PostPage, TextPage
 from masthead.site.accent import DARK_GROUNDS, LIGHT_GROUNDS, contrast
 from masthead.web.assets import UnknownAsset
+from masthead.web.style_sheets import joined_file
 
 ROOT = Path(__file__).parents[2]
 PLAIN = ROOT / "src" / "masthead" / "reader" / "themes" / "plain"
@@ -430,7 +431,7 @@ class TestTokens:
 
 def test_the_style_sheet_and_the_pages_have_the_same_classes(plain: Themes) -> None:
     sheets = ("reader.css", "tiers.css")
-    sheet = "".join((PLAIN / "static" / name).read_text() for name in sheets)
+    sheet = b"".join(joined_file(PLAIN / "static" / name) for name in sheets).decode()
     styled = set(re.findall(r"\.([a-z][\w-]*)", re.sub(r"/\*.*?\*/", "", sheet, flags=re.S)))
     used = {
         each

@@ -68,6 +68,55 @@ def test_what_a_style_sheet_names_in_vain_is_logged(folder: Path) -> None:
     assert [(each["event"], each["file"]) for each in lines] == [("asset_not_found", "gone.png")]
 
 
+def test_a_style_sheet_in_parts_is_sent_as_one(folder: Path) -> None:
+    (folder / "site").mkdir()
+    (folder / "site" / "base.css").write_text('a { src: url("../fonts/serif.woff2") }\n')
+    (folder / "site" / "list.css").write_text("li { margin: 0 }\n")
+    (folder / "site.css").write_text(
+        '/* All. */\n@import "site/base.css";\n@import "site/list.css";\n'
+    )
+    assets = Assets("plain", [folder])
+    font = assets.url("fonts/serif.woff2")
+    sheet = assets.files[assets.url("site.css")].bodies[None].decode()
+    assert sheet == f'/* All. */\na {{ src: url("{font}") }}\nli {{ margin: 0 }}\n'
+    with pytest.raises(UnknownAsset):
+        assets.url("site/base.css")
+
+
+def test_a_part_may_be_replaced_or_come_from_the_assets_behind(
+    folder: Path, tmp_path: Path
+) -> None:
+    (folder / "part.css").write_text("b { color: red }")
+    (folder / "site.css").write_text('@import "part.css";\n')
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "part.css").write_text("b { color: blue }")
+    replaced = Assets("plain", [folder, own])
+    assert replaced.files[replaced.url("site.css")].bodies[None] == b"b { color: blue }\n"
+
+    (own / "part.css").unlink()
+    (own / "theme.css").write_text('@import "part.css";\ni { color: green }')
+    theme = Assets("harbour", [own], otherwise=Assets("plain", [folder]))
+    sheet = theme.files[theme.url("theme.css")].bodies[None]
+    assert sheet == b"b { color: red }\ni { color: green }"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '@import "gone.css";',
+        '@import "site.css";',
+        '@import "part.css" print;',
+        '@import "https://fonts.example/a.css";',
+    ],
+)
+def test_what_is_not_a_part_is_left_to_the_browser(folder: Path, line: str) -> None:
+    (folder / "part.css").write_text("b { color: red }")
+    (folder / "site.css").write_text(line)
+    assets = Assets("plain", [folder])
+    assert assets.files[assets.url("site.css")].bodies[None] == line.encode()
+
+
 def test_a_later_folder_replaces_files_of_the_same_name(folder: Path, tmp_path: Path) -> None:
     own = tmp_path / "own"
     own.mkdir()

@@ -10,6 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from masthead.admin.json_code import json_code
 from masthead.web.assets import Assets
+from masthead.web.template_source import Unindented
 
 _HERE = Path(__file__).parent
 TEMPLATES = _HERE / "templates"
@@ -29,6 +30,7 @@ class AdminTemplates:
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
+            extensions=[Unindented],
             auto_reload=False,
         )
         self._environment.globals["asset"] = own.url

@@ -31,6 +31,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from masthead.reader.views import Chrome
 from masthead.site.dates import shown_date
 from masthead.web.assets import Assets
+from masthead.web.template_source import Unindented
 
 log = structlog.get_logger()
 
@@ -159,6 +160,7 @@ def _environment(assets: Assets, ours: _Templates, *before: _Templates) -> Envir
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        extensions=[Unindented],
         auto_reload=False,
     )
     environment.globals = {"asset": assets.url, "range": environment.globals["range"]}

@@ -27,6 +27,7 @@ from masthead.records.write.publication import PUBLISHED
 from masthead.site_export.archive import Archive, file_stem, in_thread, is_plain
 from masthead.site_export.content import Blog, Content
 from masthead.site_export.media_links import MediaLink
+from masthead.web.template_source import Unindented
 
 _HERE = Path(__file__).parent / "templates"
 _STYLE = "style.css"
@@ -37,6 +38,7 @@ _environment = Environment(
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
+    extensions=[Unindented],
 )
 
 _TAGS = nh3.ALLOWED_TAGS | {"audio", "video", "source", "picture", "section"}

@@ -25,6 +25,7 @@ from masthead.web.compression import MAX_INLINE_BYTES, MIN_BYTES, chosen_encodin
 from masthead.web.dispatch import Route, reading
 from masthead.web.policy import FOR_ALL
 from masthead.web.request import Request
+from masthead.web.style_sheets import join_parts, named_parts, resolve
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -93,8 +94,10 @@ class Assets:
         self.files: dict[str, _File] = {}
         for folder in folders:
             self._paths.update(_served_below(folder))
+        sheets = {name for name in self._paths if name.endswith(".css")}
+        parts = {part for name in sheets for part in named_parts(name, self._text(name) or "")}
         # Style sheets come last: their own hash depends on those of what they name.
-        for name in sorted(self._paths, key=lambda name: (name.endswith(".css"), name)):
+        for name in (*sorted(self._paths.keys() - sheets), *sorted(sheets - parts)):
             self._add(name)
 
     def url(self, name: str) -> str:
@@ -106,28 +109,40 @@ class Assets:
         raise UnknownAsset(f"There is no static file named {name}.")
 
     def _add(self, name: str) -> None:
-        body = self._paths[name].read_bytes()
         path = PurePosixPath(name)
         if path.suffix == ".css":
-            body = self._with_hashed_urls(path, body)
+            body = join_parts(name, self._sheet).encode()
+        else:
+            body = self._paths[name].read_bytes()
         digest = hashlib.sha256(body).hexdigest()[:_HASH_LENGTH]
         url = f"{self._prefix}{path.with_suffix('')}-{digest}{path.suffix}"
         self._urls[name] = url
         is_compressed = path.suffix in COMPRESSED and len(body) >= MIN_BYTES
         self.files[url] = _File(TYPES[path.suffix], is_compressed, {None: body})
 
-    def _with_hashed_urls(self, sheet: PurePosixPath, body: bytes) -> bytes:
+    def _text(self, name: str) -> str | None:
+        """Also a part that only the assets behind have: a theme may import one of `plain`."""
+        if name in self._paths:
+            return self._paths[name].read_text("utf-8")
+        return None if self._otherwise is None else self._otherwise._text(name)
+
+    def _sheet(self, name: str) -> str | None:
+        """A style sheet or a part of one, with the addresses of the files that it names."""
+        text = self._text(name)
+        if text is None:
+            return None
+
         def hashed(match: re.Match[str]) -> str:
             target = match[2]
             if ":" in target or target.startswith(("/", "#")):
                 return match[0]
             try:
-                return f'url("{self.url(_resolved(sheet.parent, target))}")'
+                return f'url("{self.url(resolve(PurePosixPath(name).parent, target))}")'
             except UnknownAsset:
-                log.warning("asset_not_found", named_in=str(self._paths[str(sheet)]), file=target)
+                log.warning("asset_not_found", named_in=name, file=target)
                 return match[0]
 
-        return _CSS_URL.sub(hashed, body.decode()).encode()
+        return _CSS_URL.sub(hashed, text)
 
 
 def assets_routes(*groups: Assets) -> list[Route]:
@@ -198,13 +213,3 @@ def _served_below(folder: Path) -> Iterator[tuple[str, Path]]:
             log.warning("asset_of_unknown_type", file=str(path), known=sorted(TYPES))
         else:
             yield name, path
-
-
-def _resolved(folder: PurePosixPath, target: str) -> str:
-    parts: list[str] = []
-    for part in (folder / target).parts:
-        if part == ".." and parts:
-            parts.pop()
-        else:
-            parts.append(part)
-    return "/".join(parts)

@@ -19,6 +19,7 @@ from masthead.errors import MastheadError
 from masthead.web.answers import Answer, RawHeaders, json_answer
 from masthead.web.errors import InternalError, MethodNotAllowed, retry_after
 from masthead.web.request import Request
+from masthead.web.template_source import Unindented
 
 _HERE = Path(__file__).parent
 
@@ -133,6 +134,7 @@ _template = Environment(
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
+    extensions=[Unindented],
 ).get_template("page.html")
 
 _style_hash = base64.b64encode(hashlib.sha256(_style.encode()).digest()).decode()

@@ -18,6 +18,7 @@ from masthead.web.openapi.public_api import build_document
 from masthead.web.openapi.reference_page import render_reference
 from masthead.web.policy import FOR_ALL
 from masthead.web.request import Request
+from masthead.web.style_sheets import joined_file
 from masthead.web.v1.routes import PREFIX
 from masthead.web.v1.routes import Route as Declared
 
@@ -40,7 +41,9 @@ def description_routes(table: Iterable[Declared], settings: Settings) -> list[Ro
 
     policy = [(b"content-security-policy", _POLICY.encode()), (b"referrer-policy", b"no-referrer")]
     page = StaticResponse(lambda: _reference(document()), "text/html; charset=utf-8", policy)
-    style = StaticResponse((_STATIC / "reference.css").read_bytes, "text/css; charset=utf-8")
+    style = StaticResponse(
+        lambda: joined_file(_STATIC / "reference.css"), "text/css; charset=utf-8"
+    )
     script = StaticResponse((_STATIC / "reference.js").read_bytes, "text/javascript; charset=utf-8")
     return [
         StaticResponse(document, "application/json").at(DOCUMENT),

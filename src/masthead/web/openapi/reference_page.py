@@ -15,6 +15,8 @@ from typing import Any, TypeAlias
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from masthead.web.template_source import Unindented
+
 Json: TypeAlias = Mapping[str, Any]
 
 _HERE = Path(__file__).parent.parent
@@ -28,6 +30,7 @@ def render_reference(document: Json, assets: Mapping[str, str]) -> bytes:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        extensions=[Unindented],
     )
     environment.filters["words"] = render_markup
     page = environment.get_template("reference.html").render(
