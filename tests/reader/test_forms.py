@@ -14,7 +14,7 @@ from tests.world import Account, TenantWorld, World
 from masthead.app import front_door, record_store_services, site_pages
 from masthead.errors import NotFound, RateLimited
 from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE
-from masthead.reader.endpoint import Drawn, Form, Moved, see_other
+from masthead.reader.endpoint import Form, Page, Redirect, see_other
 from masthead.reader.request import SiteRequest
 from masthead.reader.views import ErrorPage, Head
 from masthead.web.callers import Callers
@@ -23,20 +23,20 @@ from masthead.web.dispatch import Dispatch
 OWN = {"sec-fetch-site": "same-origin"}
 
 
-def drawn(text: str, status: int = 200) -> Drawn:
-    return Drawn("error.html", Head("Test"), ErrorPage(status, "Test", text), status)
+def drawn(text: str, status: int = 200) -> Page:
+    return Page("error.html", Head("Test"), ErrorPage(status, "Test", text), status)
 
 
-async def page(request: SiteRequest) -> Drawn:
+async def page(request: SiteRequest) -> Page:
     return drawn(f"for {request.member['id'] if request.member else 'nobody'}")
 
 
-async def with_token(_request: SiteRequest) -> Drawn:
+async def with_token(_request: SiteRequest) -> Page:
     _, _, post = PAGES["post"]
-    return Drawn("post.html", Head("Test"), post)
+    return Page("post.html", Head("Test"), post)
 
 
-async def sent(request: SiteRequest, form: Form) -> Drawn | Moved:
+async def sent(request: SiteRequest, form: Form) -> Page | Redirect:
     if "wait" in form:
         raise RateLimited(30)
     if "lost" in form:

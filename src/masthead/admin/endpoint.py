@@ -49,7 +49,7 @@ _URL_CHARACTERS = "/:?#[]@!$&'()*+,;=%~"
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class Page:
     """A page before it is rendered."""
 
     template: str
@@ -62,7 +62,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class Redirect:
     """See another page, which shows the sentence."""
 
     url: str
@@ -78,7 +78,7 @@ class Framed:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class Download:
     """A file, as a download. It is made while it is sent."""
 
     chunks: AsyncIterator[bytes]
@@ -95,7 +95,7 @@ class Stored:
     content_type: str
 
 
-Answer = Shown | Moved | Framed | Sent | Stored
+Answer = Page | Redirect | Framed | Download | Stored
 Handler = Callable[..., Awaitable[Answer]]
 
 
@@ -180,15 +180,15 @@ def _refusal(request: AdminRequest, error: MastheadError) -> Answer:
     if isinstance(error, SignInNeeded):
         if request.form:
             return _sign_in_again_page(request)
-        return Moved(f"{SIGN_IN}?next={quote(request.address, safe='')}")
+        return Redirect(f"{SIGN_IN}?next={quote(request.address, safe='')}")
     if isinstance(error, SiteNotChosen):
-        return Moved(CHOOSE_A_SITE)
+        return Redirect(CHOOSE_A_SITE)
     if isinstance(error, SiteSuspended) and request.site is not None:
         return _suspended_page(request)
     return _error_page(error)
 
 
-def _sign_in_again_page(request: AdminRequest, problem: str = "") -> Shown:
+def _sign_in_again_page(request: AdminRequest, problem: str = "") -> Page:
     hidden = {name: value for name, value in request.form.items() if name != AGAIN_EMAIL}
     values = {
         "hidden": hidden,
@@ -196,24 +196,24 @@ def _sign_in_again_page(request: AdminRequest, problem: str = "") -> Shown:
         "problem": problem,
         "action": request.address,
     }
-    return Shown("sign-in-again.html", "You were signed out", values, status=401)
+    return Page("sign-in-again.html", "You were signed out", values, status=401)
 
 
-def _suspended_page(request: AdminRequest) -> Shown:
+def _suspended_page(request: AdminRequest) -> Page:
     values = {
         "reason": request.tenant.suspension_reason,
         "since": request.local(request.tenant.suspended_at),
         "is_owner": request.caller.is_admin,
         "privacy": DATA_PROTECTION.url,
     }
-    return Shown("suspended.html", "This site is suspended", values, status=403)
+    return Page("suspended.html", "This site is suspended", values, status=403)
 
 
-def _error_page(error: MastheadError) -> Shown:
+def _error_page(error: MastheadError) -> Page:
     status = pages.described(error)[0]
     values = _error_values(error)
     headers = tuple(_error_headers(status, error))
-    return Shown("error.html", values["title"], values, status, headers=headers)
+    return Page("error.html", values["title"], values, status, headers=headers)
 
 
 def _error_values(error: MastheadError) -> dict[str, Any]:
@@ -235,7 +235,7 @@ def _error_headers(status: int, error: MastheadError) -> RawHeaders:
 async def _response(request: AdminRequest, answer: Answer) -> Response | Stream:
     scope, is_https = request.scope, request.context.is_https
     cookies: tuple[str, ...] = ()
-    if isinstance(answer, Moved):
+    if isinstance(answer, Redirect):
         cookies = answer.cookies
         if answer.sentence:
             keyring = request.services.keyring
@@ -244,7 +244,7 @@ async def _response(request: AdminRequest, answer: Answer) -> Response | Stream:
     if isinstance(answer, Framed):
         framed = (b"content-security-policy", _policy(own_origin(scope), "'self'"))
         return _page(scope, 200, answer.body, [framed])
-    if isinstance(answer, Sent):
+    if isinstance(answer, Download):
         return Stream(partial(_send_file, scope, answer))
     if isinstance(answer, Stored):
         return Stream(
@@ -286,7 +286,7 @@ def _moved(request: AdminRequest, url: str, cookies: tuple[str, ...]) -> Respons
     return Response(303, headers=[*headers, (b"location", location)])
 
 
-async def _send_file(scope: Scope, file: Sent, send: Send) -> None:
+async def _send_file(scope: Scope, file: Download, send: Send) -> None:
     headers: RawHeaders = [
         (b"content-type", file.content_type.encode()),
         (b"content-disposition", f'attachment; filename="{file.file_name}"'.encode()),

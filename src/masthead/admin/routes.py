@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from masthead.admin.calls import script_call, script_read, upload_call
-from masthead.admin.endpoint import AdminPages, Answer, Handler, Moved, Shown
+from masthead.admin.endpoint import AdminPages, Answer, Handler, Page, Redirect
 from masthead.admin.pages import (
     account,
     activity,
@@ -377,10 +377,10 @@ def _offer_routes(pages: AdminPages, offer: shop.Offer) -> list[Route]:
 
 
 async def _more(_: AdminRequest) -> Answer:
-    return Shown("more.html", "More")
+    return Page("more.html", "More")
 
 
 async def _nothing(request: AdminRequest) -> Answer:
     if request.path == "/admin/":
-        return Moved("/admin")
+        return Redirect("/admin")
     raise NotFound

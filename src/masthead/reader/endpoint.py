@@ -64,7 +64,7 @@ LATEST = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class Page:
     """A page before it is rendered."""
 
     template: str
@@ -85,7 +85,7 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class Redirect:
     """The page has another address now."""
 
     url: str
@@ -93,16 +93,16 @@ class Moved:
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
-def see_other(url: str, *headers: tuple[bytes, bytes]) -> Moved:
+def see_other(url: str, *headers: tuple[bytes, bytes]) -> Redirect:
     """After a form has been acted on: reloading the next page does not send it again."""
-    return Moved(url, 303, headers)
+    return Redirect(url, 303, headers)
 
 
-Result = Drawn | Document | Moved
+Result = Page | Document | Redirect
 Make = Callable[..., Awaitable[Result]]
 Making = Callable[[SiteRequest], Awaitable[Result]]
 Form = dict[str, str]
-Handle = Callable[..., Awaitable[Drawn | Moved]]
+Handle = Callable[..., Awaitable[Page | Redirect]]
 
 
 class SitePages:
@@ -215,7 +215,7 @@ class SitePages:
         version = await self._cache.version(tenant.id)
         site_request = await open_request(self.services, tenant, audience, request, query=read)
         result = await _result(site_request, make)
-        if isinstance(result, Moved):
+        if isinstance(result, Redirect):
             return _moved_answer(result)
         answer = await self._drawn(version, site_request, result)
         if answer.tag:
@@ -241,7 +241,7 @@ class SitePages:
         async def make(site_request: SiteRequest) -> Result:
             page = await make_page()
             head = Head(title=f"{page.title} · {site_of(site_request).name}", noindex=True)
-            return Drawn("message.html", head, message_of(page), page.status)
+            return Page("message.html", head, message_of(page), page.status)
 
         site_request, visit = await self._personal_request(request)
         return await self._personal(request, await _made(site_request, make), site_request, visit)
@@ -264,7 +264,7 @@ class SitePages:
     async def _personal(
         self, request: Request, result: Result, site_request: SiteRequest, visit: Visit
     ) -> Answer:
-        if isinstance(result, Moved):
+        if isinstance(result, Redirect):
             return _moved_answer(result)
         answer = await self._drawn(0, site_request, result)
         answer.tag = b""
@@ -292,7 +292,7 @@ class SitePages:
         return Answer(status, body, headers)
 
     async def _drawn(
-        self, version: int, request: SiteRequest, result: Drawn | Document
+        self, version: int, request: SiteRequest, result: Page | Document
     ) -> CachedAnswer:
         # Another version of the theme is another page, too.
         tag = b'"%d-%s-%d-%s"' % (
@@ -318,7 +318,7 @@ def _make(
     return make(site_request, *(request.path_parameters[name] for name in parameters))
 
 
-def _moved_answer(moved: Moved) -> Answer:
+def _moved_answer(moved: Redirect) -> Answer:
     location = (b"location", quote(moved.url, safe=_URL_CHARACTERS).encode())
     headers = [location, (b"cache-control", b"no-cache"), *moved.headers]
     return Answer(moved.status, headers=headers)
@@ -326,7 +326,7 @@ def _moved_answer(moved: Moved) -> Answer:
 
 async def _result(request: SiteRequest, make: Making) -> Result:
     if is_old_address(request) and (moved := await redirect_of(request)):
-        return Moved(*moved)
+        return Redirect(*moved)
     return await _made(request, make)
 
 
@@ -339,31 +339,31 @@ async def _made(request: SiteRequest, make: Making) -> Result:
         return _error_page(request, error)
 
 
-def _error_page(request: SiteRequest, error: MastheadError) -> Drawn:
+def _error_page(request: SiteRequest, error: MastheadError) -> Page:
     status, _, title = pages.described(error)
     head = Head(title=f"{title} · {site_of(request).name}", noindex=True)
     page = ErrorPage(status, title, str(error))
     headers = tuple(retry_after(status, error))
-    return Drawn("error.html", head, page, status, headers=headers)
+    return Page("error.html", head, page, status, headers=headers)
 
 
-async def _moved(request: SiteRequest) -> Moved | None:
+async def _moved(request: SiteRequest) -> Redirect | None:
     if moved := await redirect_of(request):
-        return Moved(*moved)
+        return Redirect(*moved)
     if request.path.endswith("/") and request.path.strip("/"):
         # One slash in front: two would name another host.
-        return Moved("/" + request.path.strip("/"))
+        return Redirect("/" + request.path.strip("/"))
     return None
 
 
-async def _not_found(request: SiteRequest) -> Drawn:
+async def _not_found(request: SiteRequest) -> Page:
     near = await near_posts(request, LATEST)
     found = near or (await listed_posts(request, LATEST, first_page=True))[0]
     title = "There is nothing here"
     text = "The page may have been moved or taken down. Search for it, or read something new."
     page = ErrorPage(404, title, text, await cards_of(request, found), is_near=bool(near))
     head = Head(title=f"{title} · {site_of(request).name}", noindex=True)
-    return Drawn("error.html", head, page, 404)
+    return Page("error.html", head, page, 404)
 
 
 @lru_cache(maxsize=1_024)

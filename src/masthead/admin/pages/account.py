@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import Ask, given_values, sentence_of, widgets
 from masthead.admin.request import AdminRequest
 from masthead.caller import Caller, in_tenant
@@ -44,7 +44,7 @@ async def account_page(request: AdminRequest) -> Answer:
 async def end_sign_in(request: AdminRequest, sign_in: str) -> Answer:
     if not await request.services.accounts.sign_ins.end(superusers, request.account, sign_in):
         raise NotFound
-    return Moved(f"{ADDRESS}#sign-ins", "That browser is signed out.")
+    return Redirect(f"{ADDRESS}#sign-ins", "That browser is signed out.")
 
 
 async def end_others(request: AdminRequest) -> Answer:
@@ -56,7 +56,7 @@ async def end_others(request: AdminRequest) -> Answer:
     ]
     for each in others:
         await sign_ins.end(superusers, request.account, each)
-    return Moved(f"{ADDRESS}#sign-ins", "You are now signed in only here.")
+    return Redirect(f"{ADDRESS}#sign-ins", "You are now signed in only here.")
 
 
 async def save_profile(request: AdminRequest) -> Answer:
@@ -66,7 +66,7 @@ async def save_profile(request: AdminRequest) -> Answer:
         await request.records.update(caller, superusers, caller.id, given)
     except Invalid as error:
         return await _page(request, error.problems)
-    return Moved(ADDRESS, "Saved.")
+    return Redirect(ADDRESS, "Saved.")
 
 
 async def change_password(request: AdminRequest) -> Answer:
@@ -93,7 +93,7 @@ async def change_password(request: AdminRequest) -> Answer:
     record = await request.records.update(caller, superusers, caller.id, {}, stamped=stamped)
     signed_in = await accounts.begin(superusers, record, request.client)
     cookies = (session_cookie(request.context, signed_in),)
-    return Moved(ADDRESS, "Your password is changed. You are now signed in only here.", cookies)
+    return Redirect(ADDRESS, "Your password is changed. You are now signed in only here.", cookies)
 
 
 def _at_home(request: AdminRequest) -> Caller:
@@ -102,7 +102,7 @@ def _at_home(request: AdminRequest) -> Caller:
     return in_tenant(request.caller, home)
 
 
-async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Shown:
+async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Page:
     typed = request.form if problems and not _is_of_password(problems) else None
     caller = _at_home(request)
     values = {
@@ -112,7 +112,7 @@ async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = 
         "errors": {name: sentence_of(each) for name, each in (problems or {}).items()},
     }
     status = 422 if problems else 200
-    return Shown("account/account.html", "Your account", values, status)
+    return Page("account/account.html", "Your account", values, status)
 
 
 async def _places(request: AdminRequest) -> list[Place]:

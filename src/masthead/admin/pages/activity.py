@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import msgspec
 
-from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.lists import Filters, Listing, options, read_page
 from masthead.admin.pages.people import staff_names
 from masthead.admin.request import AdminRequest
@@ -152,7 +152,7 @@ async def all_activity(request: AdminRequest) -> Answer:
 async def _shown(request: AdminRequest, filters: ActivityFilters, caller: Caller) -> Answer:
     page = await read_page(request, filters.listing(caller), PER_PAGE)
     if page is None:
-        return Moved(filters.url())
+        return Redirect(filters.url())
     items, pager = page
     is_everywhere = caller.tenant_id is None
     names = {} if is_everywhere else await staff_names(request)
@@ -166,7 +166,7 @@ async def _shown(request: AdminRequest, filters: ActivityFilters, caller: Caller
         "accounts": options(_sorted(names)),
         "is_everywhere": is_everywhere,
     }
-    return Shown("activity/list.html", title, values, fragment="activity/_list.html")
+    return Page("activity/list.html", title, values, fragment="activity/_list.html")
 
 
 async def _row(

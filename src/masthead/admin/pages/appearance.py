@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from masthead.admin.endpoint import Answer, Moved
+from masthead.admin.endpoint import Answer, Redirect
 from masthead.admin.flash import admin_cookie
 from masthead.admin.pages.sign_in import only_ours
 from masthead.admin.request import KEYS_COOKIE, THEME_COOKIE, THEMES, AdminRequest
@@ -26,8 +26,8 @@ async def choose_keys(request: AdminRequest) -> Answer:
     return _back(request, cookie, sentence)
 
 
-def _back(request: AdminRequest, cookie: str, sentence: str = "") -> Moved:
-    return Moved(only_ours(request.form.get("next", "")), sentence, (cookie,))
+def _back(request: AdminRequest, cookie: str, sentence: str = "") -> Redirect:
+    return Redirect(only_ours(request.form.get("next", "")), sentence, (cookie,))
 
 
 def _https(request: AdminRequest) -> bool:

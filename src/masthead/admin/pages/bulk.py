@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.pages.texts import TextFilters
 from masthead.admin.request import AdminRequest
 from masthead.admin.selected import MOST, PER_UNIT, SELECT, matching, ticked
@@ -36,7 +36,7 @@ async def change_selected(filters_of: type[TextFilters], request: AdminRequest) 
     listing = filters.listing(request.caller)
     chosen = await matching(request, listing) if is_all else ticked(form)
     if not chosen:
-        return Moved(filters.url(), f"No {section.noun} was selected.")
+        return Redirect(filters.url(), f"No {section.noun} was selected.")
     tag = form.get("tag_name", "").strip()
     needs_tag = action in _OF_TAGS and not tag
     if needs_tag or ((is_all or action == "delete") and "confirmed" not in form):
@@ -48,7 +48,7 @@ async def change_selected(filters_of: type[TextFilters], request: AdminRequest) 
             raise
         problem = error.problems["tags"].message
         return _question(request, filters, action, chosen, is_all=is_all, problem=problem)
-    return Moved(filters.url(), _sentence(section.noun, action, changed, len(chosen)))
+    return Redirect(filters.url(), _sentence(section.noun, action, changed, len(chosen)))
 
 
 def _question(
@@ -59,7 +59,7 @@ def _question(
     *,
     is_all: bool,
     problem: str = "",
-) -> Shown:
+) -> Page:
     noun = filters.section.noun
     values: dict[str, Any] = {
         "section": filters.section,
@@ -73,7 +73,7 @@ def _question(
         "back": filters.url(),
         "has_limit": is_all and len(chosen) == MOST,
     }
-    return Shown(
+    return Page(
         "texts/bulk.html", _TITLES[action].format(noun=noun), values, status=422 if problem else 200
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.pages.comments import (
     FIELDS,
     CommentFilters,
@@ -46,7 +46,7 @@ async def answer_comment(request: AdminRequest, comment_id: str) -> Answer:
     except Forbidden as error:
         # Comments are off, or the site is read-only: what was typed stays.
         return await _page(request, comment_id, filters, text, str(error))
-    return Moved(filters.url(), "Your reply is published.")
+    return Redirect(filters.url(), "Your reply is published.")
 
 
 def _author(request: AdminRequest) -> Author:
@@ -65,7 +65,7 @@ async def _page(
     filters: CommentFilters,
     text: str = "",
     problem: str = "",
-) -> Shown:
+) -> Page:
     comment = await request.records.get(request.caller, comments, comment_id, names=FIELDS)
     before, after = await _around(request, comment)
     rows = await rows_of(request, [*before, comment, *after], filters, comment_id)
@@ -84,7 +84,7 @@ async def _page(
     }
     title = f"Comment by {comment['author_name']}"
     status = 422 if problem else 200
-    return Shown("comments/comment.html", title, values, status, fragment="comments/_about.html")
+    return Page("comments/comment.html", title, values, status, fragment="comments/_about.html")
 
 
 async def _around(request: AdminRequest, comment: Record) -> tuple[list[Record], list[Record]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.pages.comments import CommentFilters, email_of, place_of
 from masthead.admin.request import AdminRequest
 from masthead.admin.selected import MOST, PER_UNIT, SELECT, matching, ticked
@@ -42,11 +42,11 @@ async def change_comments(request: AdminRequest) -> Answer:
     else:
         chosen = [one] if one else ticked(form)
     if not chosen:
-        return Moved(filters.url(**place_of(form)), "No comment was selected.")
+        return Redirect(filters.url(**place_of(form)), "No comment was selected.")
     if (is_all or action == "delete") and "confirmed" not in form:
         return _question(form, filters, action, chosen, is_all=is_all)
     changed = await _change(request, chosen, action)
-    return Moved(_back(form, filters, chosen), _sentence(action, changed, len(chosen)))
+    return Redirect(_back(form, filters, chosen), _sentence(action, changed, len(chosen)))
 
 
 def _back(form: Mapping[str, str], filters: CommentFilters, chosen: Sequence[str]) -> str:
@@ -66,7 +66,7 @@ def _question(
     chosen: Sequence[str],
     *,
     is_all: bool,
-) -> Shown:
+) -> Page:
     values = {
         "filters": filters,
         "action": action,
@@ -78,7 +78,7 @@ def _question(
         "has_limit": is_all and len(chosen) == MOST,
     }
     title = "Delete this comment?" if len(chosen) == 1 and not is_all else _TITLES[action]
-    return Shown("comments/change.html", title, values)
+    return Page("comments/change.html", title, values)
 
 
 async def _change(request: AdminRequest, chosen: Sequence[str], action: str) -> int:

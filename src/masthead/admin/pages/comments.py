@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 from urllib.parse import urlencode
 
-from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.lists import Filters, Listing, read_page
 from masthead.admin.request import AdminRequest
 from masthead.comments.collection import APPROVED, DELETED, PENDING, SPAM, comments
@@ -121,7 +121,7 @@ async def comments_list(request: AdminRequest) -> Answer:
     email = email_of(request, filters)
     page = await read_page(request, filters.listing(email))
     if page is None:
-        return Moved(filters.url())
+        return Redirect(filters.url())
     items, pager = page
     chosen = request.query.get("current", "")
     is_there = any(each["id"] == chosen for each in items)
@@ -138,7 +138,7 @@ async def comments_list(request: AdminRequest) -> Answer:
             await about_person(request, _found(items, current), filters) if current else None
         ),
     }
-    return Shown("comments/list.html", "Comments", values, fragment="comments/_list.html")
+    return Page("comments/list.html", "Comments", values, fragment="comments/_list.html")
 
 
 def place_of(given: Mapping[str, str]) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from masthead.admin.charts import Day, bar_chart
-from masthead.admin.endpoint import Answer, Shown
+from masthead.admin.endpoint import Answer, Page
 from masthead.admin.forms import Choice, Widget
 from masthead.admin.lists import Pager
 from masthead.admin.request import AdminRequest
@@ -20,7 +20,7 @@ async def components(_: AdminRequest) -> Answer:
         "fields": _SAMPLES,
         "pager": Pager(1, 20, 1204, older="#c-ta"),
     }
-    return Shown("operator/components.html", "Components", values)
+    return Page("operator/components.html", "Components", values)
 
 
 _SAMPLES = (

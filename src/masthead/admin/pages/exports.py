@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from masthead import clock
-from masthead.admin.endpoint import Answer, Moved, Shown, Stored
+from masthead.admin.endpoint import Answer, Page, Redirect, Stored
 from masthead.admin.environment import day
 from masthead.admin.pages.media_item import size_text
 from masthead.admin.request import AdminRequest
@@ -45,7 +45,7 @@ _STATES = {
     EXPIRED: ("draft", "Expired"),
     FAILED: ("bad", "Failed"),
 }
-_ONE_AT_A_TIME = Moved(ADDRESS, "Another export is being made. Wait for it, or cancel it.")
+_ONE_AT_A_TIME = Redirect(ADDRESS, "Another export is being made. Wait for it, or cancel it.")
 _SINGULAR = {"posts": "post", "pages": "page", "members": "member", "media": "file"}
 _PLURAL = {"media": "files"}
 
@@ -102,7 +102,7 @@ async def begin(request: AdminRequest) -> Answer:
         await exports.begin(request.tenant_id, Format(chosen), request.caller.id)
     except Conflict:
         return _ONE_AT_A_TIME
-    return Moved(ADDRESS, "The export is being made. You can download it here when it is ready.")
+    return Redirect(ADDRESS, "The export is being made. You can download it here when it is ready.")
 
 
 async def download(request: AdminRequest, export_id: str) -> Answer:
@@ -120,14 +120,14 @@ async def remove(request: AdminRequest, export_id: str) -> Answer:
     export = await _export(request, export_id)
     await request.records.delete(request.caller, site_exports, export_id)
     sentence = "is cancelled" if export["state"] in OPEN else "is removed"
-    return Moved(ADDRESS, f"The export {sentence}.")
+    return Redirect(ADDRESS, f"The export {sentence}.")
 
 
 async def _page(request: AdminRequest, problem: str = "") -> Answer:
     found = await _exports(request)
     running = _running(found)
     if request.is_fragment and running is None:
-        return Moved(ADDRESS, _ended(found))
+        return Redirect(ADDRESS, _ended(found))
     values: dict[str, Any] = {
         "address": ADDRESS,
         "choices": _choices(request.form.get("format", "")),
@@ -137,9 +137,7 @@ async def _page(request: AdminRequest, problem: str = "") -> Answer:
         "email": request.account["email"],
     }
     status = 422 if problem else 200
-    return Shown(
-        "exports/exports.html", "Export", values, status, fragment="exports/_progress.html"
-    )
+    return Page("exports/exports.html", "Export", values, status, fragment="exports/_progress.html")
 
 
 async def _exports(request: AdminRequest) -> list[Record]:

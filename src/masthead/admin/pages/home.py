@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from masthead.admin.attention import Attention, attention
-from masthead.admin.endpoint import Answer, Shown
+from masthead.admin.endpoint import Answer, Page
 from masthead.admin.month import Month
 from masthead.admin.pages.people import staff_names
 from masthead.admin.pages.posts import SCHEDULED, PostFilters
@@ -82,7 +82,7 @@ async def home(request: AdminRequest) -> Answer:
         "soon": await _coming_up(request, soon[:SOON]),
         "published": [_published(request, each) for each in published],
     }
-    return Shown("home.html", "Home", values)
+    return Page("home.html", "Home", values)
 
 
 def _steps(request: AdminRequest) -> list[Step]:

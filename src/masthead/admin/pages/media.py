@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from masthead.admin.calls import JsonAnswer
-from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.lists import Filters, Listing, options, read_page
 from masthead.admin.pages.media_item import ADDRESS, Detail, detail_of, size_text, thumb_of
 from masthead.admin.request import AdminRequest
@@ -132,7 +132,7 @@ async def upload_form(request: AdminRequest) -> Answer:
     said = f"{stored} file{'' if stored == 1 else 's'} uploaded." if stored else ""
     if refused:
         return await _library(request, refused, said)
-    return Moved(ADDRESS, said)
+    return Redirect(ADDRESS, said)
 
 
 async def upload_call(request: AdminRequest, form: Form) -> JsonAnswer:
@@ -148,11 +148,11 @@ async def choices(request: AdminRequest) -> Answer:
     """The pictures that a text may be given, for the script of the choice."""
     filters = MediaFilters(q=request.query.get("q", "").strip(), type="image")
     if not request.is_fragment:
-        return Moved(filters.url())
+        return Redirect(filters.url())
     page = await read_page(request, _choice_listing(filters), CHOICES_PER_PAGE)
     items, pager = page or ([], None)
     values = {"tiles": [tile_of(request, each) for each in items], "pager": pager, "q": filters.q}
-    return Shown("media/_choices.html", "Choose a picture", values, fragment="media/_choices.html")
+    return Page("media/_choices.html", "Choose a picture", values, fragment="media/_choices.html")
 
 
 def _choice_listing(filters: MediaFilters) -> Listing:
@@ -170,7 +170,7 @@ async def _library(
     filters = MediaFilters.of(request.query)
     page = await read_page(request, filters.listing(), PER_PAGE)
     if page is None:
-        return Moved(filters.url())
+        return Redirect(filters.url())
     items, pager = page
     total = pager.total
     if filters.is_narrow:
@@ -190,7 +190,7 @@ async def _library(
         "refused": refused,
         "said": said,
     }
-    return Shown(
+    return Page(
         "media/library.html",
         "Media",
         values,

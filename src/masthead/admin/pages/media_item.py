@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import Ask, Widget, given_values, sentence_of, widgets
 from masthead.admin.pages.people import staff_names
 from masthead.admin.request import AdminRequest
@@ -78,7 +78,7 @@ async def save_item(request: AdminRequest, item_id: str) -> Answer:
         await request.records.update(request.caller, media, item_id, given)
     except Invalid as error:
         return await _page(request, item_id, error.problems)
-    return Moved(_back(request) or f"{ADDRESS}/{item_id}", "Saved.")
+    return Redirect(_back(request) or f"{ADDRESS}/{item_id}", "Saved.")
 
 
 async def replace_form(request: AdminRequest, item_id: str) -> Answer:
@@ -95,19 +95,19 @@ async def replace_form(request: AdminRequest, item_id: str) -> Answer:
     except TooLarge as error:
         return await _page(request, item_id, {"file": Problem("too_large", str(error))})
     sentence = "The file is replaced. Every text that uses it shows the new one."
-    return Moved(_back(request) or f"{ADDRESS}/{item_id}", sentence)
+    return Redirect(_back(request) or f"{ADDRESS}/{item_id}", sentence)
 
 
 async def delete_form(request: AdminRequest, item_id: str) -> Answer:
     detail = await detail_of(request, await request.records.get(request.caller, media, item_id))
     _check_may_change(detail)
     title = f"Delete “{detail.item['filename']}”?"
-    return Shown("media/delete.html", title, {"detail": detail})
+    return Page("media/delete.html", title, {"detail": detail})
 
 
 async def delete_item(request: AdminRequest, item_id: str) -> Answer:
     item = await request.records.delete(request.caller, media, item_id)
-    return Moved(ADDRESS, f"“{item['filename'][:80]}” is deleted.")
+    return Redirect(ADDRESS, f"“{item['filename'][:80]}” is deleted.")
 
 
 async def detail_of(
@@ -150,7 +150,7 @@ async def _page(
             for name, each in named.items()
         },
     }
-    return Shown(
+    return Page(
         "media/item.html",
         item["filename"],
         values,

@@ -9,7 +9,7 @@ from datetime import datetime
 import msgspec
 
 from masthead import clock
-from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.environment import clock_time
 from masthead.admin.forms import Ask, given_values, widgets
 from masthead.admin.pages.comments import by_id, short
@@ -154,12 +154,12 @@ async def save_member(request: AdminRequest, member_id: str) -> Answer:
         await request.records.update(request.caller, blog_members, member_id, given)
     except Invalid as error:
         return await _page(request, member_id, error.problems)
-    return Moved(f"{ADDRESS}/{member_id}", "Saved.")
+    return Redirect(f"{ADDRESS}/{member_id}", "Saved.")
 
 
 async def _page(
     request: AdminRequest, member_id: str, problems: Mapping[str, Problem] | None = None
-) -> Shown:
+) -> Page:
     member = await request.records.get(request.caller, blog_members, member_id)
     kind = request.query.get("kind", "")
     kind = kind if kind in KINDS else ""
@@ -190,7 +190,7 @@ async def _page(
         "back": ADDRESS,
     }
     title = member["name"] or member["email"]
-    return Shown("members/member.html", title, values, status=422 if problems else 200)
+    return Page("members/member.html", title, values, status=422 if problems else 200)
 
 
 def _initials(member: Record) -> str:

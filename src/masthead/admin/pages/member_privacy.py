@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from masthead import ids
 from masthead.admin.data_requests import Asked, about, admitted, is_ready, shown
-from masthead.admin.endpoint import Answer, Moved, Sent, Shown
+from masthead.admin.endpoint import Answer, Download, Page, Redirect
 from masthead.admin.environment import day
 from masthead.admin.pages.members import ADDRESS
 from masthead.admin.request import AdminRequest
@@ -27,7 +27,7 @@ async def export_member(request: AdminRequest, member_id: str) -> Answer:
     requester, body = await admitted(request), about(request, MEMBER, member_id)
     _, ready = await request.services.privacy.exports.begin(requester, body)
     said = "The export is ready." if ready else "The export is being made."
-    return Moved(f"{ADDRESS}/{member_id}#requests", said)
+    return Redirect(f"{ADDRESS}/{member_id}#requests", said)
 
 
 async def erase_form(request: AdminRequest, member_id: str) -> Answer:
@@ -42,7 +42,7 @@ async def erase_member(request: AdminRequest, member_id: str) -> Answer:
     requester, body = await admitted(request), about(request, MEMBER, member_id)
     opened = await request.services.privacy.requests.open_deletion(requester, body)
     until = day(request.local(opened.request["grace_until"]))
-    return Moved(
+    return Redirect(
         f"{ADDRESS}/{member_id}#requests",
         f"The erasure is planned for {until}. Until then it can be cancelled.",
     )
@@ -52,7 +52,7 @@ async def cancel_erasure(request: AdminRequest, member_id: str, request_id: str)
     asked = await _asked(request, member_id, request_id)
     requests = request.services.privacy.requests
     await requests.withdraw(request.tenant_id, asked["id"], request.caller)
-    return Moved(f"{ADDRESS}/{member_id}#requests", "The erasure is cancelled.")
+    return Redirect(f"{ADDRESS}/{member_id}#requests", "The erasure is cancelled.")
 
 
 async def download_export(request: AdminRequest, member_id: str, request_id: str) -> Answer:
@@ -61,7 +61,7 @@ async def download_export(request: AdminRequest, member_id: str, request_id: str
         raise NotFound
     stored = await request.services.objects.get(archive_key(asked))
     await request.note(DOWNLOADED_EXPORT)
-    return Sent(stored.chunks, f"member-{member_id}.json", "application/json")
+    return Download(stored.chunks, f"member-{member_id}.json", "application/json")
 
 
 async def requests_of(request: AdminRequest, member_id: str) -> list[Asked]:
@@ -71,7 +71,7 @@ async def requests_of(request: AdminRequest, member_id: str) -> list[Asked]:
     return [shown(request, each) for each in found]
 
 
-async def _erase_page(request: AdminRequest, member_id: str, problem: str = "") -> Shown:
+async def _erase_page(request: AdminRequest, member_id: str, problem: str = "") -> Page:
     member = await request.records.get(request.caller, blog_members, member_id)
     values = {
         "member": member,
@@ -80,7 +80,7 @@ async def _erase_page(request: AdminRequest, member_id: str, problem: str = "") 
         "back": f"{ADDRESS}/{member_id}",
     }
     status = 422 if problem else 200
-    return Shown("members/erase.html", "Erase this member?", values, status)
+    return Page("members/erase.html", "Erase this member?", values, status)
 
 
 async def _asked(request: AdminRequest, member_id: str, request_id: str) -> Record:

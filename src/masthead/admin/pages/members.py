@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from masthead import clock
-from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import Ask, given_values, sentence_of, widgets
 from masthead.admin.lists import Filters, Listing, options, read_page
 from masthead.admin.request import AdminRequest
@@ -118,7 +118,7 @@ async def members_list(request: AdminRequest) -> Answer:
     filters = MemberFilters.of(request.query)
     page = await read_page(request, filters.listing(request), PER_PAGE)
     if page is None:
-        return Moved(filters.url())
+        return Redirect(filters.url())
     items, pager = page
     total = await request.records.counts.total(request.caller, blog_members, "")
     values = {
@@ -137,7 +137,7 @@ async def members_list(request: AdminRequest) -> Answer:
         "csv_query": urlencode(filters.parameters()),
         "may_change": may_change(request),
     }
-    return Shown("members/list.html", "Members", values, fragment="members/_list.html")
+    return Page("members/list.html", "Members", values, fragment="members/_list.html")
 
 
 def may_change(request: AdminRequest) -> bool:
@@ -206,10 +206,10 @@ async def new_member(request: AdminRequest) -> Answer:
         )
     except Invalid as error:
         return _new_page(request, error.problems)
-    return Moved(f"{ADDRESS}/{member['id']}", "The member is added.")
+    return Redirect(f"{ADDRESS}/{member['id']}", "The member is added.")
 
 
-def _new_page(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Shown:
+def _new_page(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Page:
     request.records.check_may_create(request.caller, blog_members)
     empty = {each.name: each.default_value() for each in blog_members.fields}
     typed = request.form if problems else None
@@ -218,7 +218,7 @@ def _new_page(request: AdminRequest, problems: Mapping[str, Problem] | None = No
         "problems": said(NEW_ASKS, problems),
         "back": ADDRESS,
     }
-    return Shown("members/new.html", "Add a member", values, status=422 if problems else 200)
+    return Page("members/new.html", "Add a member", values, status=422 if problems else 200)
 
 
 def said(asks: Sequence[Ask], problems: Mapping[str, Problem] | None) -> dict[str, tuple[str, str]]:
@@ -242,7 +242,7 @@ async def change_members(request: AdminRequest) -> Answer:
     is_all = form.get("all") == "1"
     chosen = await matching(request, filters.listing(request)) if is_all else ticked(form)
     if not chosen:
-        return Moved(filters.url(), "No member was selected.")
+        return Redirect(filters.url(), "No member was selected.")
     if not label:
         return _question(filters, chosen, is_all=is_all)
     try:
@@ -254,7 +254,7 @@ async def change_members(request: AdminRequest) -> Answer:
         return _question(filters, chosen, is_all=is_all, label=label, problem=problem.message)
     noun = "1 member" if changed == 1 else f"{changed:,} members"
     verb = _DONE[action] if changed != 1 else _DONE[action].replace("have", "has", 1)
-    return Moved(filters.url(), f"{noun} {verb} “{label}”.")
+    return Redirect(filters.url(), f"{noun} {verb} “{label}”.")
 
 
 def _question(
@@ -264,7 +264,7 @@ def _question(
     is_all: bool,
     label: str = "",
     problem: str = "",
-) -> Shown:
+) -> Page:
     values = {
         "filters": filters,
         "count": len(chosen),
@@ -276,7 +276,7 @@ def _question(
         "has_limit": is_all and len(chosen) == MOST,
     }
     status = 422 if problem else 200
-    return Shown("members/label.html", "Label these members", values, status)
+    return Page("members/label.html", "Label these members", values, status)
 
 
 async def _relabel(request: AdminRequest, chosen: Sequence[str], action: str, label: str) -> int:

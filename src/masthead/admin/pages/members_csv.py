@@ -8,7 +8,7 @@ import re
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import replace
 
-from masthead.admin.endpoint import Answer, Sent
+from masthead.admin.endpoint import Answer, Download
 from masthead.admin.lists import cursor_of
 from masthead.admin.pages.members import MemberFilters, items_of
 from masthead.admin.request import AdminRequest
@@ -28,7 +28,7 @@ async def download(request: AdminRequest) -> Answer:
     first = await _read(request, filters, None)
     await request.note(DOWNLOADED_MEMBERS)
     name = f"members-{request.now:%Y-%m-%d}.csv"
-    return Sent(_chunks(request, filters, first), name, "text/csv; charset=utf-8")
+    return Download(_chunks(request, filters, first), name, "text/csv; charset=utf-8")
 
 
 async def _chunks(

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from masthead import clock, ids
-from masthead.admin.endpoint import Answer, Moved, Sent, Shown
+from masthead.admin.endpoint import Answer, Download, Page, Redirect
 from masthead.admin.lists import Option, options
 from masthead.admin.pages.members import ADDRESS as MEMBERS
 from masthead.admin.pages.members import STATUSES, TIERS
@@ -158,7 +158,7 @@ async def upload(request: AdminRequest) -> Answer:
     async with request.records.unit(request.caller) as unit:
         await unit.create(member_imports, {}, stamped=stamped)
     await request.services.objects.put(key, file.chunks(), content_type="text/csv")
-    return Moved(f"{ADDRESS}/{import_id}")
+    return Redirect(f"{ADDRESS}/{import_id}")
 
 
 async def import_page(request: AdminRequest, import_id: str) -> Answer:
@@ -171,7 +171,7 @@ async def import_page(request: AdminRequest, import_id: str) -> Answer:
             return await _upload_page(request, str(error))
         return await _mapping_page(request, run, head, Typed(chosen))
     values = {"run": run, **_report(request, run), "back": ADDRESS}
-    return Shown(
+    return Page(
         "members/import-run.html", "Import members", values, fragment="members/_import.html"
     )
 
@@ -181,7 +181,7 @@ async def choose(request: AdminRequest, import_id: str) -> Answer:
     run = await _run(request, import_id)
     address = f"{ADDRESS}/{import_id}"
     if run["status"] != UPLOADED:
-        return Moved(address, "The import has begun already.")
+        return Redirect(address, "The import has begun already.")
     try:
         head = await _head_of(request, run)
     except (NotFound, BadFile) as error:
@@ -199,15 +199,15 @@ async def choose(request: AdminRequest, import_id: str) -> Answer:
             await unit.enqueue(MEMBERS_JOB, {"import_id": import_id})
         if current["status"] == UPLOADED:
             await unit.update(member_imports, import_id, {}, stamped=stamped)
-    return Moved(address)
+    return Redirect(address)
 
 
 async def discard(request: AdminRequest, import_id: str) -> Answer:
     run = await _run(request, import_id)
     if run["status"] in (QUEUED, RUNNING):
-        return Moved(f"{ADDRESS}/{import_id}", "The import has begun already.")
+        return Redirect(f"{ADDRESS}/{import_id}", "The import has begun already.")
     await request.records.delete(request.caller, member_imports, import_id)
-    return Moved(ADDRESS, "The import is deleted, with its file.")
+    return Redirect(ADDRESS, "The import is deleted, with its file.")
 
 
 async def download_errors(request: AdminRequest, import_id: str) -> Answer:
@@ -216,7 +216,7 @@ async def download_errors(request: AdminRequest, import_id: str) -> Answer:
     async def chunks() -> AsyncIterator[bytes]:
         yield csv_lines([("row", "problem"), *((str(row), why) for row, why in problems)])
 
-    return Sent(chunks(), "members-errors.csv", "text/csv; charset=utf-8")
+    return Download(chunks(), "members-errors.csv", "text/csv; charset=utf-8")
 
 
 async def _run(request: AdminRequest, import_id: str) -> Record:
@@ -230,7 +230,7 @@ async def _run(request: AdminRequest, import_id: str) -> Record:
     return found[0]
 
 
-async def _upload_page(request: AdminRequest, problem: str = "") -> Shown:
+async def _upload_page(request: AdminRequest, problem: str = "") -> Page:
     wanted = ListRequest(per_page=NEWEST, sort="-created", skip_total=True)
     found = (await request.records.page(request.caller, member_imports, wanted)).items
     values = {
@@ -239,7 +239,7 @@ async def _upload_page(request: AdminRequest, problem: str = "") -> Shown:
         "back": MEMBERS,
     }
     status = 422 if problem else 200
-    return Shown("members/import.html", "Import members", values, status=status)
+    return Page("members/import.html", "Import members", values, status=status)
 
 
 def _line(request: AdminRequest, run: Record) -> Line:
@@ -311,7 +311,7 @@ async def _head_of(request: AdminRequest, run: Record) -> Head:
     return Head(table, is_cut=stored.size > len(head))
 
 
-async def _mapping_page(request: AdminRequest, run: Record, head: Head, typed: Typed) -> Shown:
+async def _mapping_page(request: AdminRequest, run: Record, head: Head, typed: Typed) -> Page:
     preview = await asyncio.to_thread(_preview, request, run, head, typed)
     chosen = typed.chosen
     is_refused = bool(typed.problem or typed.label_problem)
@@ -329,7 +329,7 @@ async def _mapping_page(request: AdminRequest, run: Record, head: Head, typed: T
         "back": ADDRESS,
     }
     status = 422 if is_refused else 200
-    return Shown("members/import-columns.html", "Import members", values, status=status)
+    return Page("members/import-columns.html", "Import members", values, status=status)
 
 
 def _field_options() -> list[Option]:

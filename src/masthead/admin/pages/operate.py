@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from masthead import clock
-from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.request import AdminRequest
 from masthead.caller import in_tenant
 from masthead.errors import NotFound
@@ -60,21 +60,21 @@ async def queue_page(request: AdminRequest) -> Answer:
         "is_late": any(each.is_late for each in kinds),
         "is_moving": any(each.running for each in kinds),
     }
-    return Shown("operator/queue.html", "Queue", values, fragment="operator/_queue.html")
+    return Page("operator/queue.html", "Queue", values, fragment="operator/_queue.html")
 
 
 async def change_job(request: AdminRequest) -> Answer:
     queue, form = request.services.queue, request.form
     tenant_id, job_id = TenantId(form.get("tenant", "")), form.get("job", "")
     if tenant_id and await request.services.directory.by_id(tenant_id) is None:
-        return Moved(QUEUE, _GONE)
+        return Redirect(QUEUE, _GONE)
     is_discarded = form.get("action") == "discard"
     change = queue.discard if is_discarded else queue.retry
     async with request.records.unit(in_tenant(request.caller, tenant_id)) as unit:
         is_done = await change(unit, job_id)
     if not is_done:
-        return Moved(QUEUE, _GONE)
-    return Moved(QUEUE, _DISCARDED if is_discarded else _RETRIED)
+        return Redirect(QUEUE, _GONE)
+    return Redirect(QUEUE, _DISCARDED if is_discarded else _RETRIED)
 
 
 _GONE = "That job is no longer in the list of failed jobs."
@@ -86,14 +86,14 @@ async def errors_page(request: AdminRequest) -> Answer:
     """With the request id that a person was shown it leads to its error at once."""
     wanted = request.query.get("id", "").strip()
     if wanted and await request.services.error_log.find(wanted):
-        return Moved(f"{ERRORS}/{wanted}")
+        return Redirect(f"{ERRORS}/{wanted}")
     found = await request.services.error_log.newest()
     values = {
         "rows": [await _error_row(request, each) for each in found],
         "wanted": wanted,
         "most": MAX_LISTED,
     }
-    return Shown("operator/errors.html", "Errors", values)
+    return Page("operator/errors.html", "Errors", values)
 
 
 async def error_page(request: AdminRequest, request_id: str) -> Answer:
@@ -106,7 +106,7 @@ async def error_page(request: AdminRequest, request_id: str) -> Answer:
         "at": request.local(found.created),
         "back": ERRORS,
     }
-    return Shown("operator/error.html", found.error, values)
+    return Page("operator/error.html", found.error, values)
 
 
 def _kind_row(request: AdminRequest, state: KindState) -> KindRow:

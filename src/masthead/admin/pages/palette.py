@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from masthead.admin.endpoint import Answer, Shown
+from masthead.admin.endpoint import Answer, Page
 from masthead.admin.navigation import groups_of
 from masthead.admin.pages.texts import status_of
 from masthead.admin.request import AdminRequest
@@ -26,7 +26,7 @@ class Found:
 async def palette(request: AdminRequest) -> Answer:
     words = request.query.get("q", "").strip()[:200]
     found = [*_pages(request, words), *await _posts(request, words)]
-    return Shown("palette.html", "Search", {"found": found, "q": words}, fragment="palette.html")
+    return Page("palette.html", "Search", {"found": found, "q": words}, fragment="palette.html")
 
 
 def _pages(request: AdminRequest, words: str) -> list[Found]:

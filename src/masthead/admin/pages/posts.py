@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from masthead.admin.endpoint import Answer, Shown
+from masthead.admin.endpoint import Answer, Page
 from masthead.admin.forms import Ask
 from masthead.admin.lists import Listing, options
 from masthead.admin.pages.people import staff_names
@@ -149,7 +149,7 @@ async def tag_options(request: AdminRequest) -> Answer:
     # PostgreSQL would refuse NUL as a parameter.
     found = {} if "\0" in begins else await _tag_totals(request, MAX_SUGGESTED, begins)
     values = {"options": list(found)}
-    return Shown("texts/_options.html", "Tags", values, fragment="texts/_options.html")
+    return Page("texts/_options.html", "Tags", values, fragment="texts/_options.html")
 
 
 async def with_known_tags(request: AdminRequest, ask: Ask) -> Ask:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from masthead.admin.endpoint import Answer, Framed, Shown
+from masthead.admin.endpoint import Answer, Framed, Page
 from masthead.admin.pages.texts import status_of
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import Section
@@ -61,7 +61,7 @@ async def preview(section: Section, request: AdminRequest, text_id: str) -> Answ
         "plural": readers.plural,
         "sees": _sees(readers, text),
     }
-    return Shown("texts/preview.html", f"Preview of “{text['title']}”", values)
+    return Page("texts/preview.html", f"Preview of “{text['title']}”", values)
 
 
 async def preview_page(section: Section, request: AdminRequest, text_id: str) -> Answer:

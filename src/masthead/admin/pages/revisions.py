@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.environment import clock_time
 from masthead.admin.pages.people import staff_names
 from masthead.admin.request import AdminRequest
@@ -64,7 +64,7 @@ async def revisions(section: Section, request: AdminRequest, text_id: str) -> An
         ],
         "most": MAX_REVISIONS,
     }
-    return Shown("texts/revisions.html", "History", values)
+    return Page("texts/revisions.html", "History", values)
 
 
 async def revision(
@@ -90,12 +90,12 @@ async def restore(
         + ("It goes live with Update. " if is_live else "")
         + "The text it replaced is in the history."
     )
-    return Moved(section.url(text_id), sentence)
+    return Redirect(section.url(text_id), sentence)
 
 
 async def _page(
     section: Section, request: AdminRequest, text_id: str, revision_id: str, status: int = 200
-) -> Shown:
+) -> Page:
     opened = await _opened(section, request, text_id)
     stored = await _revision(section, request, text_id, revision_id)
     before = await _before(section, request, stored)
@@ -123,7 +123,7 @@ async def _page(
         "is_outdated": status == 409,
     }
     title = f"Revision of {clock_time(request.local(stored['saved_at']))}"
-    return Shown("texts/revision.html", title, values, status=status)
+    return Page("texts/revision.html", title, values, status=status)
 
 
 async def _opened(section: Section, request: AdminRequest, text_id: str) -> Opened:

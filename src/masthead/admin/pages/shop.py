@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from masthead.admin.endpoint import Answer, Handler, Moved, Shown
+from masthead.admin.endpoint import Answer, Handler, Page, Redirect
 from masthead.admin.forms import Ask, given_values, sentence_of, widgets
 from masthead.admin.lists import Filters, Listing, options, read_page, with_query
 from masthead.admin.request import AdminRequest
@@ -134,7 +134,7 @@ async def orders_list(request: AdminRequest) -> Answer:
     filters = OrderFilters.of(request.query)
     page = await read_page(request, filters.listing())
     if page is None:
-        return Moved(filters.url())
+        return Redirect(filters.url())
     items, pager = page
     rows = [
         {
@@ -148,7 +148,7 @@ async def orders_list(request: AdminRequest) -> Answer:
         for each in items
     ]
     values = {"filters": filters, "rows": rows, "pager": pager, "statuses": options(STATUSES)}
-    return Shown("shop/orders.html", "Orders", values, fragment="shop/_orders.html")
+    return Page("shop/orders.html", "Orders", values, fragment="shop/_orders.html")
 
 
 async def order_page(request: AdminRequest, order_id: str) -> Answer:
@@ -165,14 +165,14 @@ async def order_page(request: AdminRequest, order_id: str) -> Answer:
         "at": request.local(order["created"]),
         "back": ORDERS,
     }
-    return Shown("shop/order.html", "Order", values)
+    return Page("shop/order.html", "Order", values)
 
 
 async def gift_cards_list(request: AdminRequest) -> Answer:
     filters = GiftCardFilters.of(request.query)
     page = await read_page(request, filters.listing())
     if page is None:
-        return Moved(filters.url())
+        return Redirect(filters.url())
     items, pager = page
     rows = [
         {
@@ -186,7 +186,7 @@ async def gift_cards_list(request: AdminRequest) -> Answer:
         for each in items
     ]
     values = {"filters": filters, "rows": rows, "pager": pager}
-    return Shown("shop/gift-cards.html", "Gift cards", values, fragment="shop/_gift-cards.html")
+    return Page("shop/gift-cards.html", "Gift cards", values, fragment="shop/_gift-cards.html")
 
 
 async def gift_card_page(request: AdminRequest, card_id: str) -> Answer:
@@ -197,7 +197,7 @@ async def gift_card_page(request: AdminRequest, card_id: str) -> Answer:
         "at": request.local(card["created"]),
         "back": GIFT_CARDS,
     }
-    return Shown("shop/gift-card.html", "Gift card", values)
+    return Page("shop/gift-card.html", "Gift card", values)
 
 
 def offers_list(offer: Offer) -> Handler:
@@ -209,7 +209,7 @@ def offers_list(offer: Offer) -> Handler:
         )
         found = await read_page(request, listing)
         if found is None:
-            return Moved(offer.address)
+            return Redirect(offer.address)
         items, pager = found
         rows = [
             {
@@ -223,7 +223,7 @@ def offers_list(offer: Offer) -> Handler:
             for each in items
         ]
         values = {"offer": offer, "rows": rows, "pager": pager}
-        return Shown("shop/offers.html", offer.title, values, fragment="shop/_offers.html")
+        return Page("shop/offers.html", offer.title, values, fragment="shop/_offers.html")
 
     return page
 
@@ -245,7 +245,7 @@ def create_offer(offer: Offer) -> Handler:
         except Invalid as error:
             empty = {each.name: each.default_value() for each in offer.collection.fields}
             return _offer_page(request, offer, empty, error.problems)
-        return Moved(offer.address, f"{made['name']} is {_state(made)}.")
+        return Redirect(offer.address, f"{made['name']} is {_state(made)}.")
 
     return create
 
@@ -270,7 +270,7 @@ def save_offer(offer: Offer) -> Handler:
             saved = await request.records.update(request.caller, offer.collection, record_id, given)
         except Invalid as error:
             return _offer_page(request, offer, record, error.problems)
-        return Moved(offer.address, f"{saved['name']} is saved and {_state(saved)}.")
+        return Redirect(offer.address, f"{saved['name']} is saved and {_state(saved)}.")
 
     return save
 
@@ -280,7 +280,7 @@ def _offer_page(
     offer: Offer,
     record: Record,
     problems: Mapping[str, Problem] | None = None,
-) -> Shown:
+) -> Page:
     typed = request.form if problems else None
     fields = widgets(request.caller, offer.collection, offer.asks, record, typed, problems)
     is_new = "id" not in record
@@ -296,7 +296,7 @@ def _offer_page(
         "action": f"{offer.address}/{'new' if is_new else record['id']}",
         "is_new": is_new,
     }
-    return Shown("shop/offer.html", title, values, status=422 if problems else 200)
+    return Page("shop/offer.html", title, values, status=422 if problems else 200)
 
 
 def _state(record: Record) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.request import AdminRequest
 from masthead.errors import BadRequest, Invalid, MastheadError, RateLimited
 from masthead.identity.sessions import ADMIN_COOKIE, end_cookie
@@ -24,7 +24,7 @@ WRONG_HERE = f"{WRONG} If you have accounts at several sites, sign in at the sit
 
 async def sign_in_form(request: AdminRequest) -> Answer:
     if request.is_signed_in:
-        return Moved(only_ours(request.query.get("next", "")))
+        return Redirect(only_ours(request.query.get("next", "")))
     return _form(request, only_ours(request.query.get("next", "")))
 
 
@@ -38,14 +38,14 @@ async def sign_in(request: AdminRequest) -> Answer:
         return _form(request, onward, email, str(error), error)
     except BadRequest as error:
         return _form(request, onward, email, WRONG if context.tenant else WRONG_HERE, error)
-    return Moved(onward, cookies=(session_cookie(request.context, signed_in),))
+    return Redirect(onward, cookies=(session_cookie(request.context, signed_in),))
 
 
 async def sign_out(request: AdminRequest) -> Answer:
     sign_ins = request.services.accounts.sign_ins
     await sign_ins.end(superusers, request.account, request.caller.sign_in)
     cookie = end_cookie(ADMIN_COOKIE, secure=request.context.is_https)
-    return Moved("/admin/sign-in", "You are signed out.", cookies=(cookie,))
+    return Redirect("/admin/sign-in", "You are signed out.", cookies=(cookie,))
 
 
 async def forgot_form(request: AdminRequest) -> Answer:
@@ -66,7 +66,7 @@ async def forgot(request: AdminRequest) -> Answer:
         return _forgot(request, typed, str(error), error)
     stored = where_stored(request.services.settings)
     title = "The email is a file" if stored else "Check your inbox"
-    return Shown("gate/forgot-sent.html", title, {"email": email, "stored": stored})
+    return Page("gate/forgot-sent.html", title, {"email": email, "stored": stored})
 
 
 async def reset_form(request: AdminRequest) -> Answer:
@@ -88,10 +88,10 @@ async def reset(request: AdminRequest) -> Answer:
         await resets.confirm(superusers, context.tenant_id, token, given, context.address)
     except Invalid as error:
         return _reset_page(account, error)
-    return Shown("gate/reset-done.html", "Your password is set", {"email": account["email"]})
+    return Page("gate/reset-done.html", "Your password is set", {"email": account["email"]})
 
 
-def _reset_page(account: Record, error: Invalid | None = None) -> Shown:
+def _reset_page(account: Record, error: Invalid | None = None) -> Page:
     """Also for one who was invited and has no password yet."""
     problems = error.problems if error else {}
     is_first = not account["password_hash"]
@@ -101,7 +101,7 @@ def _reset_page(account: Record, error: Invalid | None = None) -> Shown:
         "problems": {name: each.message for name, each in problems.items()},
     }
     title = "Choose a password" if is_first else "Choose a new password"
-    return Shown("gate/reset.html", title, values, status=422 if error else 200)
+    return Page("gate/reset.html", title, values, status=422 if error else 200)
 
 
 def _form(
@@ -110,25 +110,25 @@ def _form(
     email: str = "",
     problem: str = "",
     error: MastheadError | None = None,
-) -> Shown:
+) -> Page:
     status = 200
     if error is not None:
         status = 429 if isinstance(error, RateLimited) else 422
     values = {"next": onward, "email": email, "problem": problem}
     headers = tuple(retry_after(status, error))
     title = f"Sign in to {request.site_name}"
-    return Shown("gate/sign-in.html", title, values, status, headers=headers)
+    return Page("gate/sign-in.html", title, values, status, headers=headers)
 
 
 def _forgot(
     request: AdminRequest, email: str = "", problem: str = "", error: MastheadError | None = None
-) -> Shown:
+) -> Page:
     status = 200
     if problem:
         status = 429 if isinstance(error, RateLimited) else 422
     values = {"email": email or request.query.get("email", ""), "problem": problem}
     headers = tuple(retry_after(status, error))
-    return Shown("gate/forgot.html", "A new password", values, status, headers=headers)
+    return Page("gate/forgot.html", "A new password", values, status, headers=headers)
 
 
 def only_ours(url: str) -> str:

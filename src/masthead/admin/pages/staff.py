@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import Ask, given_values, sentence_of, widgets
 from masthead.admin.request import AdminRequest
 from masthead.errors import BadRequest, Invalid, NotFound, Problem
@@ -56,14 +56,14 @@ async def invite(request: AdminRequest) -> Answer:
         )
     except Invalid as error:
         return await _page(request, error.problems)
-    return Moved(ADDRESS, _sending(request, "An invitation", account["email"]))
+    return Redirect(ADDRESS, _sending(request, "An invitation", account["email"]))
 
 
 async def invite_again(request: AdminRequest, account_id: str) -> Answer:
     email = await request.services.invitations.repeat(
         request.caller, request.tenant_id, account_id, by=_name(request)
     )
-    return Moved(ADDRESS, _sending(request, "Another invitation", email))
+    return Redirect(ADDRESS, _sending(request, "Another invitation", email))
 
 
 async def person_page(request: AdminRequest, account_id: str) -> Answer:
@@ -79,7 +79,7 @@ async def save_person(request: AdminRequest, account_id: str) -> Answer:
         return await _person_page(request, account, error.problems)
     except BadRequest as error:
         return await _person_page(request, account, {"role": Problem("last_owner", str(error))})
-    return Moved(ADDRESS, "Saved.")
+    return Redirect(ADDRESS, "Saved.")
 
 
 async def remove(request: AdminRequest, account_id: str) -> Answer:
@@ -88,7 +88,7 @@ async def remove(request: AdminRequest, account_id: str) -> Answer:
         await request.records.delete(request.caller, superusers, account_id)
     except BadRequest as error:
         return await _person_page(request, account, {"role": Problem("last_owner", str(error))})
-    return Moved(ADDRESS, f"{account['email']} no longer has an account here.")
+    return Redirect(ADDRESS, f"{account['email']} no longer has an account here.")
 
 
 def _sending(request: AdminRequest, what: str, to: str) -> str:
@@ -103,7 +103,7 @@ async def _account(request: AdminRequest, account_id: str) -> Record:
     return await request.records.get(request.caller, superusers, account_id)
 
 
-async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Shown:
+async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Page:
     # Refuses one who may only read their own account.
     request.records.check_may_create(request.caller, superusers)
     wanted = ListRequest(per_page=MAX_STAFF, sort="name,email")
@@ -131,7 +131,7 @@ async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = 
         "roles": [(ROLES[role], what) for role, what in WHAT.items()],
         "problems": _said(problems),
     }
-    return Shown("staff/list.html", "People", values, status=422 if problems else 200)
+    return Page("staff/list.html", "People", values, status=422 if problems else 200)
 
 
 async def _without_password(request: AdminRequest) -> set[str]:
@@ -144,7 +144,7 @@ async def _without_password(request: AdminRequest) -> set[str]:
 
 async def _person_page(
     request: AdminRequest, account: Record, problems: Mapping[str, Problem] | None = None
-) -> Shown:
+) -> Page:
     request.records.check_may_create(request.caller, superusers)
     if account["tenant_id"] != request.tenant_id:
         raise NotFound
@@ -158,7 +158,7 @@ async def _person_page(
         "roles": [(ROLES[role], what) for role, what in WHAT.items()],
     }
     title = account["name"] or account["email"]
-    return Shown("staff/person.html", title, values, status=422 if problems else 200)
+    return Page("staff/person.html", title, values, status=422 if problems else 200)
 
 
 def _said(problems: Mapping[str, Problem] | None) -> dict[str, tuple[str, str]]:

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, ClassVar
 from urllib.parse import quote, urlencode
 
-from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import sentence_of
 from masthead.admin.lists import Filters, Pager
 from masthead.admin.pages.posts import MAX_TAGS, PostFilters
@@ -81,7 +81,7 @@ async def tags_list(request: AdminRequest) -> Answer:
         "has_tags": bool(totals or changes),
         "here": request.address,
     }
-    return Shown("tags/list.html", "Tags", values, fragment="tags/_list.html")
+    return Page("tags/list.html", "Tags", values, fragment="tags/_list.html")
 
 
 async def _totals(request: AdminRequest, limit: int, **more: str) -> dict[str, int]:
@@ -166,7 +166,7 @@ async def change(request: AdminRequest) -> Answer:
     except Invalid as error:
         problem = sentence_of(error.problems.get("new_tag")) or str(error)
         return await _form(request, tag, action, problem, new_tag)
-    return Moved(ADDRESS, _sentence(tag, new_tag, is_merged=bool(new_total)))
+    return Redirect(ADDRESS, _sentence(tag, new_tag, is_merged=bool(new_total)))
 
 
 def _sentence(tag: str, new_tag: str, *, is_merged: bool) -> str:
@@ -184,7 +184,7 @@ async def _form(
     progress = next((each for each in changes if each.tag == tag), None)
     total = await posts_with(request.records, request.caller, tag)
     if not total and progress:
-        return Moved(ADDRESS)
+        return Redirect(ADDRESS)
     if not total:
         raise NotFound
     others = [each for each in await _totals(request, MAX_TAGS + 1) if each != tag]
@@ -198,10 +198,10 @@ async def _form(
         "problem": problem,
         "action": action,
     }
-    return Shown("tags/tag.html", tag, values, status=422 if problem else 200)
+    return Page("tags/tag.html", tag, values, status=422 if problem else 200)
 
 
-def _question(tag: str, total: int, new_tag: str, new_total: int) -> Shown:
+def _question(tag: str, total: int, new_tag: str, new_total: int) -> Page:
     values = {
         **_values(tag, total),
         "new_tag": new_tag,
@@ -209,7 +209,7 @@ def _question(tag: str, total: int, new_tag: str, new_total: int) -> Shown:
         "action": "merge" if new_tag else "remove",
     }
     title = f"Merge “{tag}” into “{new_tag}”?" if new_tag else f"Remove “{tag}”?"
-    return Shown("tags/question.html", title, values)
+    return Page("tags/question.html", title, values)
 
 
 def _values(tag: str, total: int) -> dict[str, Any]:

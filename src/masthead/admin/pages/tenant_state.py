@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import Ask, sentence_of, widgets
 from masthead.admin.pages.settings.privacy import not_typed
 from masthead.admin.pages.tenants import ADDRESS, found_tenant
@@ -42,13 +42,13 @@ async def suspend(request: AdminRequest, tenant_id: str) -> Answer:
         await suspension.suspend(request.records, services.mail, services.settings, caller, reason)
     except Invalid as error:
         return _suspend_page(request, tenant, error.problems)
-    return Moved(f"{ADDRESS}/{tenant_id}", f"{tenant['name']} is suspended.")
+    return Redirect(f"{ADDRESS}/{tenant_id}", f"{tenant['name']} is suspended.")
 
 
 async def lift(request: AdminRequest, tenant_id: str) -> Answer:
     tenant = await found_tenant(request, tenant_id)
     await suspension.lift(request.records, _inside(request, tenant_id))
-    return Moved(f"{ADDRESS}/{tenant_id}", f"{tenant['name']} is open again.")
+    return Redirect(f"{ADDRESS}/{tenant_id}", f"{tenant['name']} is open again.")
 
 
 async def delete_form(request: AdminRequest, tenant_id: str) -> Answer:
@@ -69,16 +69,16 @@ async def delete(request: AdminRequest, tenant_id: str) -> Answer:
     async with request.records.unit(request.everywhere) as unit:
         await unit.note(PLANNED_DELETION, label=tenant.name)
     sentence = f"{tenant.name} is read-only now and will be deleted in 30 days."
-    return Moved(f"{ADDRESS}/{tenant_id}", sentence)
+    return Redirect(f"{ADDRESS}/{tenant_id}", sentence)
 
 
 async def cancel_deletion(request: AdminRequest, tenant_id: str) -> Answer:
     requests, tenant = request.services.privacy.requests, await _tenant(request, tenant_id)
     planned = await requests.planned_deletion(tenant.id)
     if planned is None:
-        return Moved(f"{ADDRESS}/{tenant_id}", "There is no deletion to cancel.")
+        return Redirect(f"{ADDRESS}/{tenant_id}", "There is no deletion to cancel.")
     await requests.withdraw(tenant.id, planned["id"], request.caller)
-    return Moved(f"{ADDRESS}/{tenant_id}", f"{tenant.name} stays. Nothing is deleted.")
+    return Redirect(f"{ADDRESS}/{tenant_id}", f"{tenant.name} stays. Nothing is deleted.")
 
 
 def _inside(request: AdminRequest, tenant_id: str) -> Caller:
@@ -95,7 +95,7 @@ async def _tenant(request: AdminRequest, tenant_id: str) -> Tenant:
 
 def _suspend_page(
     request: AdminRequest, tenant: Record, problems: Mapping[str, Problem] | None = None
-) -> Shown:
+) -> Page:
     caller = _inside(request, tenant["id"])
     typed = request.form if problems else None
     fields = widgets(caller, tenants, (_REASON,), tenant, typed, problems)
@@ -106,12 +106,12 @@ def _suspend_page(
         "is_suspended": bool(tenant["suspended_at"]),
     }
     title = f"Suspend {tenant['name']}?"
-    return Shown("operator/suspend.html", title, values, status=422 if problems else 200)
+    return Page("operator/suspend.html", title, values, status=422 if problems else 200)
 
 
 def _delete_page(
     request: AdminRequest, tenant: Tenant, problems: Mapping[str, Problem] | None = None
-) -> Shown:
+) -> Page:
     names = ("tenant_slug", "confirmation_phrase")
     values = {
         "slug": tenant.slug,
@@ -122,4 +122,4 @@ def _delete_page(
         "back": f"{ADDRESS}/{tenant.id}",
     }
     title = f"Delete {tenant.name}?"
-    return Shown("operator/delete-tenant.html", title, values, status=422 if problems else 200)
+    return Page("operator/delete-tenant.html", title, values, status=422 if problems else 200)

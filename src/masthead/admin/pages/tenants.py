@@ -7,7 +7,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.flash import admin_cookie
 from masthead.admin.forms import Ask, Widget, given_values, sentence_of, widgets
 from masthead.admin.lists import Filters, Listing, options, read_page
@@ -108,7 +108,7 @@ async def tenants_page(request: AdminRequest) -> Answer:
     filters = TenantFilters.of(request.query)
     page = await read_page(request, filters.listing(request.everywhere), PER_PAGE)
     if page is None:
-        return Moved(filters.url())
+        return Redirect(filters.url())
     items, pager = page
     values = {
         "rows": await _rows(request, items),
@@ -117,7 +117,7 @@ async def tenants_page(request: AdminRequest) -> Answer:
         "new": NEW,
         "states": options(STATES),
     }
-    return Shown("operator/tenants.html", "Sites", values)
+    return Page("operator/tenants.html", "Sites", values)
 
 
 async def new_form(request: AdminRequest) -> Answer:
@@ -143,7 +143,7 @@ async def create(request: AdminRequest) -> Answer:
         return _new_page(request, _own_names(error.problems), form)
     await _invite(request, made.tenant_id, made.owner_id)
     sent = being_sent(request.services.settings, "An invitation", new.owner_email)
-    return Moved(f"{ADDRESS}/{made.tenant_id}", f"{new.name} is ready. {sent}")
+    return Redirect(f"{ADDRESS}/{made.tenant_id}", f"{new.name} is ready. {sent}")
 
 
 async def tenant_page(request: AdminRequest, tenant_id: str) -> Answer:
@@ -158,14 +158,14 @@ async def save_plan(request: AdminRequest, tenant_id: str) -> Answer:
         await request.records.update(caller, tenants, tenant_id, given)
     except Invalid as error:
         return await _tenant_page(request, tenant, error.problems)
-    return Moved(f"{ADDRESS}/{tenant_id}", "Saved. The new limits apply from the next call.")
+    return Redirect(f"{ADDRESS}/{tenant_id}", "Saved. The new limits apply from the next call.")
 
 
 async def invite_owner(request: AdminRequest, tenant_id: str) -> Answer:
     tenant = await found_tenant(request, tenant_id)
     email = await _invite(request, TenantId(tenant_id), tenant["owner_id"])
     sent = being_sent(request.services.settings, "Another invitation", email)
-    return Moved(f"{ADDRESS}/{tenant_id}", sent)
+    return Redirect(f"{ADDRESS}/{tenant_id}", sent)
 
 
 async def choose_tenant(request: AdminRequest, tenant_id: str) -> Answer:
@@ -174,13 +174,13 @@ async def choose_tenant(request: AdminRequest, tenant_id: str) -> Answer:
     if tenant is None:
         raise NotFound
     if request.context.tenant is not None:
-        return Moved(f"{site_url(request.services.settings, tenant.slug)}/admin")
+        return Redirect(f"{site_url(request.services.settings, tenant.slug)}/admin")
     async with request.records.unit(in_tenant(request.caller, tenant.id)) as unit:
         await unit.note(OPENED)
     cookie = admin_cookie(
         SITE_COOKIE, tenant.id, seconds=_SESSION_SECONDS, is_https=request.context.is_https
     )
-    return Moved("/admin", f"You are in {tenant.name} now.", (cookie,))
+    return Redirect("/admin", f"You are in {tenant.name} now.", (cookie,))
 
 
 async def found_tenant(request: AdminRequest, tenant_id: str) -> Record:
@@ -200,7 +200,7 @@ def _new_page(
     request: AdminRequest,
     problems: Mapping[str, Problem],
     typed: Mapping[str, str] | None = None,
-) -> Shown:
+) -> Page:
     caller = request.everywhere
     empty = {each.name: each.default_value() for each in (*tenants.fields, *superusers.fields)}
     fields = {
@@ -208,12 +208,12 @@ def _new_page(
         **widgets(caller, superusers, _OWNER, empty, typed, problems),
     }
     values = {"fields": fields, "problems": _summary(fields, problems), "back": ADDRESS}
-    return Shown("operator/new-tenant.html", "New site", values, status=422 if problems else 200)
+    return Page("operator/new-tenant.html", "New site", values, status=422 if problems else 200)
 
 
 async def _tenant_page(
     request: AdminRequest, tenant: Record, problems: Mapping[str, Problem] | None = None
-) -> Shown:
+) -> Page:
     caller = in_tenant(request.caller, TenantId(tenant["id"]))
     fields = widgets(caller, tenants, _PLAN, tenant, request.form if problems else None, problems)
     one = ListRequest(per_page=1, names=frozenset({"id"}))
@@ -236,7 +236,7 @@ async def _tenant_page(
         "is_invited": bool(owners) and not owners[0]["password_hash"],
         "back": ADDRESS,
     }
-    return Shown("operator/tenant.html", tenant["name"], values, status=422 if problems else 200)
+    return Page("operator/tenant.html", tenant["name"], values, status=422 if problems else 200)
 
 
 async def _rows(request: AdminRequest, items: list[Record]) -> list[ListedRow]:

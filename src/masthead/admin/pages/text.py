@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from masthead import clock, ids
-from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import Ask, given_values, sent_values, sentence_of, widgets
 from masthead.admin.pages.people import staff_names
 from masthead.admin.pages.posts import with_known_tags
@@ -120,7 +120,7 @@ async def new_form(section: Section, request: AdminRequest) -> Answer:
     if not ids.is_id(chosen):
         return await _page(section, request, _new(section, request, ids.new_id()))
     if await request.records.find(texts, {"id": chosen}, tenant_id=request.tenant_id):
-        return Moved(section.url(chosen))
+        return Redirect(section.url(chosen))
     return await _page(section, request, _new(section, request, chosen))
 
 
@@ -170,11 +170,11 @@ def _check_echo(request: AdminRequest, error: Invalid) -> None:
 
 def _after(
     section: Section, text_id: str, action: str, sentences: Mapping[str, str] | None = None
-) -> Moved:
+) -> Redirect:
     url = section.url(text_id)
     if action == "preview":
-        return Moved(f"{url}/preview")
-    return Moved(url, (sentences or {}).get(action) or _sentence(section, action))
+        return Redirect(f"{url}/preview")
+    return Redirect(url, (sentences or {}).get(action) or _sentence(section, action))
 
 
 async def _changed(
@@ -218,12 +218,12 @@ def _chosen_moment(request: AdminRequest) -> str:
 async def delete_form(section: Section, request: AdminRequest, text_id: str) -> Answer:
     opened = await open_text(request.records, request.caller, section.kind, text_id)
     values = {"section": section, "text": opened.text, "back": section.url(text_id)}
-    return Shown("texts/delete.html", f"Delete “{opened.text['title']}”?", values)
+    return Page("texts/delete.html", f"Delete “{opened.text['title']}”?", values)
 
 
 async def delete(section: Section, request: AdminRequest, text_id: str) -> Answer:
     record = await request.records.delete(request.caller, section.texts, text_id)
-    return Moved(section.address, f"“{record['title'][:80]}” is deleted.")
+    return Redirect(section.address, f"“{record['title'][:80]}” is deleted.")
 
 
 def _new(section: Section, request: AdminRequest, text_id: str) -> _Edited:
@@ -281,7 +281,7 @@ async def _page(
     request: AdminRequest,
     edited: _Edited,
     problems: Mapping[str, Problem] | None = None,
-) -> Shown:
+) -> Page:
     record = edited.record
     asks = await _with_known_tags(request, await asks_of(section, request, record))
     typed = request.form if problems else None
@@ -327,7 +327,7 @@ async def _page(
     }
     title = f"New {section.noun}" if edited.is_new else record["title"]
     template = "texts/editor.html" if in_editor else "texts/edit.html"
-    return Shown(template, title, values, status=422 if problems else 200)
+    return Page(template, title, values, status=422 if problems else 200)
 
 
 async def _with_known_tags(request: AdminRequest, asks: tuple[Ask, ...]) -> tuple[Ask, ...]:
@@ -403,7 +403,7 @@ def _with_shown_slug(record: Record) -> Record:
 
 async def _conflict(
     section: Section, request: AdminRequest, text_id: str, given: Mapping[str, Any]
-) -> Shown:
+) -> Page:
     """Both texts. The stored one is read again: it is newer than the form."""
     opened = await open_text(request.records, request.caller, section.kind, text_id)
     newest = opened.text if opened.is_outdated else opened.values
@@ -428,7 +428,7 @@ async def _conflict(
         "version": opened.version,
         "action": section.url(text_id),
     }
-    return Shown("texts/conflict.html", "Two versions", values, status=409)
+    return Page("texts/conflict.html", "Two versions", values, status=409)
 
 
 def last_changed(opened: Opened) -> Record:

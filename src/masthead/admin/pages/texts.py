@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from masthead import clock
-from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.lists import Filters, Listing, Option, read_page
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import Section
@@ -123,7 +123,7 @@ async def shown_list(
     section, caller = filters.section, request.caller
     page = await read_page(request, filters.listing(caller))
     if page is None:
-        return Moved(filters.url())
+        return Redirect(filters.url())
     items, pager = page
     changed = await _with_copies(request, section, items)
     values = {
@@ -139,7 +139,7 @@ async def shown_list(
         "pager": pager,
         "total": await _total(request, filters) if filters.is_narrow else pager.total,
     }
-    return Shown("texts/list.html", section.label, values, fragment="texts/_list.html")
+    return Page("texts/list.html", section.label, values, fragment="texts/_list.html")
 
 
 async def _total(request: AdminRequest, filters: TextFilters) -> int:

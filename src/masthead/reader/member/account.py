@@ -21,7 +21,7 @@ from masthead.privacy.collection import gdpr_requests
 from masthead.privacy.links import GRACE_PERIOD
 from masthead.privacy.validation import MEMBER, PHRASE, RequestBody, Requester
 from masthead.reader.cards import local_time
-from masthead.reader.endpoint import Drawn, Form, Moved, see_other
+from masthead.reader.endpoint import Form, Page, Redirect, see_other
 from masthead.reader.member.browsers import browser_name
 from masthead.reader.member.services import (
     ACCOUNT,
@@ -62,14 +62,14 @@ MAILED = {
 
 SAME_ADDRESS = Problem("validation_values_mismatch", "Your account already has this address.")
 
-Handler = Callable[..., Awaitable[Drawn | Moved]]
+Handler = Callable[..., Awaitable[Page | Redirect]]
 
 
 def for_member(handler: Handler) -> Handler:
     """Guests are asked to sign in first."""
 
     @wraps(handler)
-    async def handle(self: Account, request: SiteRequest, *given: Form) -> Drawn | Moved:
+    async def handle(self: Account, request: SiteRequest, *given: Form) -> Page | Redirect:
         if request.member is None:
             return see_other(f"{SIGN_IN}?back={quote(ACCOUNT)}")
         return await handler(self, request, request.member, *given)
@@ -82,11 +82,11 @@ class Account:
         self._services = services
 
     @for_member
-    async def page(self, request: SiteRequest, member: Record) -> Drawn:
+    async def page(self, request: SiteRequest, member: Record) -> Page:
         return await self._drawn(request, member, notice=_notice(request))
 
     @for_member
-    async def set_name(self, request: SiteRequest, member: Record, form: Form) -> Drawn | Moved:
+    async def set_name(self, request: SiteRequest, member: Record, form: Form) -> Page | Redirect:
         name = " ".join(form.get("name", "").split())
         try:
             await self._update(request, member, {"name": name})
@@ -95,18 +95,18 @@ class Account:
         return _done("name")
 
     @for_member
-    async def set_newsletter(self, request: SiteRequest, member: Record, form: Form) -> Moved:
+    async def set_newsletter(self, request: SiteRequest, member: Record, form: Form) -> Redirect:
         await self._update(request, member, {"newsletter": form.get("newsletter") == "true"})
         return _done("newsletter")
 
     @for_member
-    async def set_comment_mails(self, request: SiteRequest, member: Record, form: Form) -> Moved:
+    async def set_comment_mails(self, request: SiteRequest, member: Record, form: Form) -> Redirect:
         is_off = form.get("comment_mails") != "true"
         await self._update(request, member, {"comment_mails_off": is_off})
         return _done("comment-mails")
 
     @for_member
-    async def set_email(self, request: SiteRequest, member: Record, form: Form) -> Drawn | Moved:
+    async def set_email(self, request: SiteRequest, member: Record, form: Form) -> Page | Redirect:
         given = form.get("email", "").strip()
         caller = caller_of(request.tenant_id, member)
         try:
@@ -121,7 +121,9 @@ class Account:
         return _done("email")
 
     @for_member
-    async def set_password(self, request: SiteRequest, member: Record, form: Form) -> Drawn | Moved:
+    async def set_password(
+        self, request: SiteRequest, member: Record, form: Form
+    ) -> Page | Redirect:
         """Who has no password gets a link by mail, as with a forgotten one: a session that was
         left open somewhere is not enough to set one."""
         if not member["password_hash"]:
@@ -145,7 +147,7 @@ class Account:
         return _done("password", session_cookie(request, signed_in))
 
     @for_member
-    async def end_sign_in(self, request: SiteRequest, member: Record, form: Form) -> Moved:
+    async def end_sign_in(self, request: SiteRequest, member: Record, form: Form) -> Redirect:
         ended = form.get("sign_in", "")
         await self._services.accounts.sign_ins.end(blog_members, member, ended)
         if ended == request.member_sign_in:
@@ -153,12 +155,14 @@ class Account:
         return _done("sign_in")
 
     @for_member
-    async def sign_out_everywhere(self, request: SiteRequest, member: Record, _form: Form) -> Moved:
+    async def sign_out_everywhere(
+        self, request: SiteRequest, member: Record, _form: Form
+    ) -> Redirect:
         await self._services.accounts.sign_ins.end_all(blog_members, member)
         return see_other(SIGN_IN, session_cookie(request, None))
 
     @for_member
-    async def export(self, request: SiteRequest, member: Record, _form: Form) -> Drawn:
+    async def export(self, request: SiteRequest, member: Record, _form: Form) -> Page:
         requester, body = await self._privacy_request(request, member)
         asked, ready = await self._services.privacy.exports.begin(requester, body)
         back = Link("Back to your account", ACCOUNT)
@@ -177,11 +181,11 @@ class Account:
         )
 
     @for_member
-    async def delete_page(self, request: SiteRequest, member: Record) -> Drawn:
+    async def delete_page(self, request: SiteRequest, member: Record) -> Page:
         return await _delete(request, member)
 
     @for_member
-    async def delete(self, request: SiteRequest, member: Record, form: Form) -> Drawn:
+    async def delete(self, request: SiteRequest, member: Record, form: Form) -> Page:
         if form.get("phrase", "").strip() != PHRASE:
             problem = FormProblem("phrase", f"Type {PHRASE}, in capital letters.")
             return await _delete(request, member, (problem,), 422)
@@ -225,7 +229,7 @@ class Account:
         part: str,
         problems: dict[str, Problem],
         typed: str = "",
-    ) -> Drawn:
+    ) -> Page:
         shown = tuple(FormProblem(name, each.message) for name, each in problems.items())
         drawn = await self._drawn(request, member, opened=part, typed=typed, problems=shown)
         return replace(drawn, status=422)
@@ -239,7 +243,7 @@ class Account:
         opened: str = "",
         typed: str = "",
         problems: tuple[FormProblem, ...] = (),
-    ) -> Drawn:
+    ) -> Page:
         sign_ins = await self._services.accounts.sign_ins.of(blog_members, member)
         page = AccountPage(
             name=member["name"],
@@ -266,7 +270,7 @@ class Account:
             problems=problems,
         )
         head = Head(title=f"Your account · {site_of(request).name}", noindex=True)
-        return Drawn("account.html", head, page)
+        return Page("account.html", head, page)
 
 
 async def _deletion_day(request: SiteRequest, member: Record) -> datetime | None:
@@ -276,7 +280,7 @@ async def _deletion_day(request: SiteRequest, member: Record) -> datetime | None
     return local_time(request, min(days)) if days else None
 
 
-def _done(what: str, *headers: tuple[bytes, bytes]) -> Moved:
+def _done(what: str, *headers: tuple[bytes, bytes]) -> Redirect:
     return see_other(f"{ACCOUNT}?done={what}", *headers)
 
 
@@ -285,16 +289,16 @@ async def _delete(
     member: Record,
     problems: tuple[FormProblem, ...] = (),
     status: int = 200,
-) -> Drawn:
+) -> Page:
     head = Head(title=f"Delete your account · {site_of(request).name}", noindex=True)
     tier = await own_tier(request, member)
     page = DeletePage(PHRASE, GRACE_PERIOD.days, problems, tier.is_subscribed and not tier.ends)
-    return Drawn("delete_account.html", head, page, status)
+    return Page("delete_account.html", head, page, status)
 
 
-def _message(request: SiteRequest, page: MessagePage) -> Drawn:
+def _message(request: SiteRequest, page: MessagePage) -> Page:
     head = Head(title=f"{page.title} · {site_of(request).name}", noindex=True)
-    return Drawn("message.html", head, page)
+    return Page("message.html", head, page)
 
 
 def _notice(request: SiteRequest) -> str:

@@ -12,7 +12,7 @@ from masthead.errors import BadRequest, Forbidden
 from masthead.mail.wording import where_stored
 from masthead.members.collection import blog_members
 from masthead.members.mailed_links import CLOSED, Purpose, Wanted
-from masthead.reader.endpoint import Drawn, Form, Moved, see_other
+from masthead.reader.endpoint import Form, Page, Redirect, see_other
 from masthead.reader.member.back import HOME, back_path
 from masthead.reader.member.services import (
     ACCOUNT,
@@ -45,12 +45,12 @@ class Joining:
     def __init__(self, services: MemberServices) -> None:
         self._services = services
 
-    async def sign_up_page(self, request: SiteRequest) -> Drawn | Moved:
+    async def sign_up_page(self, request: SiteRequest) -> Page | Redirect:
         _check_open(request)
         back = back_path(request.query.get("back", HOME))
         return see_other(back) if request.member else await _sign_up(request, SignUpPage(back=back))
 
-    async def sign_up(self, request: SiteRequest, form: Form) -> Drawn | Moved:
+    async def sign_up(self, request: SiteRequest, form: Form) -> Page | Redirect:
         _check_open(request)
         newsletter, back = form.get("newsletter") == "true", back_path(form.get("back", HOME))
         try:
@@ -62,11 +62,11 @@ class Joining:
         wanted = Wanted(Purpose.SIGN_UP, email, newsletter, back)
         return await self._mailed(request, form, wanted, "sign_up")
 
-    async def sign_in_page(self, request: SiteRequest) -> Drawn | Moved:
+    async def sign_in_page(self, request: SiteRequest) -> Page | Redirect:
         back = back_path(request.query.get("back", HOME))
         return see_other(back) if request.member else _sign_in(request, SignInPage(back=back))
 
-    async def sign_in(self, request: SiteRequest, form: Form) -> Drawn | Moved:
+    async def sign_in(self, request: SiteRequest, form: Form) -> Page | Redirect:
         back = back_path(form.get("back", HOME))
         try:
             email = _email(form)
@@ -90,10 +90,10 @@ class Joining:
             return _sign_in(request, SignInPage(email, back, problems), 422)
         return see_other(back, session_cookie(request, signed_in))
 
-    async def forgot_page(self, request: SiteRequest) -> Drawn:
+    async def forgot_page(self, request: SiteRequest) -> Page:
         return _forgot(request, ForgotPage(request.member["email"] if request.member else ""))
 
-    async def forgot(self, request: SiteRequest, form: Form) -> Drawn:
+    async def forgot(self, request: SiteRequest, form: Form) -> Page:
         try:
             email = _email(form)
         except FieldError as error:
@@ -104,7 +104,7 @@ class Joining:
         )
         return _inbox(request, email, "password")
 
-    async def link_page(self, request: SiteRequest) -> Drawn:
+    async def link_page(self, request: SiteRequest) -> Page:
         """Mail scanners open every link, so this only shows a button."""
         token = request.query.get("token", "")
         try:
@@ -123,7 +123,7 @@ class Joining:
         page = MessagePage(title, tuple(text), button, hidden=(("token", token),))
         return _message(request, page)
 
-    async def use_link(self, request: SiteRequest, form: Form) -> Drawn | Moved:
+    async def use_link(self, request: SiteRequest, form: Form) -> Page | Redirect:
         token = form.get("token", "")
         try:
             signed_in, link = await self._services.links.use(
@@ -136,13 +136,13 @@ class Joining:
             return see_other(f"{ACCOUNT}?done=joined", cookie)
         return see_other(back_path(link.back), cookie)
 
-    async def sign_out(self, request: SiteRequest, _form: Form) -> Moved:
+    async def sign_out(self, request: SiteRequest, _form: Form) -> Redirect:
         if request.member is not None:
             sign_ins = self._services.accounts.sign_ins
             await sign_ins.end(blog_members, request.member, request.member_sign_in)
         return see_other(HOME, session_cookie(request, None))
 
-    async def _mailed(self, request: SiteRequest, form: Form, wanted: Wanted, kind: str) -> Drawn:
+    async def _mailed(self, request: SiteRequest, form: Form, wanted: Wanted, kind: str) -> Page:
         if not form.get(TRAP):
             await self._services.links.request(request.tenant_id, wanted, request.client.address)
         return _inbox(request, wanted.email, kind)
@@ -166,30 +166,30 @@ def _head(request: SiteRequest, title: str) -> Head:
     return Head(title=f"{title} · {site_of(request).name}", noindex=True)
 
 
-async def _sign_up(request: SiteRequest, page: SignUpPage, status: int = 200) -> Drawn:
+async def _sign_up(request: SiteRequest, page: SignUpPage, status: int = 200) -> Page:
     page = replace(page, offer=await offer_of(request))
-    return Drawn("sign_up.html", _head(request, "Join"), page, status)
+    return Page("sign_up.html", _head(request, "Join"), page, status)
 
 
-def _sign_in(request: SiteRequest, page: SignInPage, status: int = 200) -> Drawn:
-    return Drawn("sign_in.html", _head(request, "Sign in"), page, status)
+def _sign_in(request: SiteRequest, page: SignInPage, status: int = 200) -> Page:
+    return Page("sign_in.html", _head(request, "Sign in"), page, status)
 
 
-def _forgot(request: SiteRequest, page: ForgotPage, status: int = 200) -> Drawn:
-    return Drawn("forgot.html", _head(request, "A new password"), page, status)
+def _forgot(request: SiteRequest, page: ForgotPage, status: int = 200) -> Page:
+    return Page("forgot.html", _head(request, "A new password"), page, status)
 
 
-def _inbox(request: SiteRequest, email: str, kind: str) -> Drawn:
+def _inbox(request: SiteRequest, email: str, kind: str) -> Page:
     stored = where_stored(request.services.settings)
     title = "The email is a file" if stored else "Check your inbox"
-    return Drawn("inbox.html", _head(request, title), InboxPage(email, kind, stored))
+    return Page("inbox.html", _head(request, title), InboxPage(email, kind, stored))
 
 
-def _message(request: SiteRequest, page: MessagePage, status: int = 200) -> Drawn:
-    return Drawn("message.html", _head(request, page.title), page, status)
+def _message(request: SiteRequest, page: MessagePage, status: int = 200) -> Page:
+    return Page("message.html", _head(request, page.title), page, status)
 
 
-def _dead_link(request: SiteRequest, sentence: str) -> Drawn:
+def _dead_link(request: SiteRequest, sentence: str) -> Page:
     links = [Link("Sign in", SIGN_IN)]
     if request.site_record["members_enabled"]:
         links.append(Link("Join", SIGN_UP))

@@ -12,7 +12,7 @@ from masthead.identity.tenants import superusers
 from masthead.members.collection import blog_members
 from masthead.posts.collection import posts
 from masthead.reader.discussion import author_of, page_address
-from masthead.reader.endpoint import Drawn, Form, Moved, see_other
+from masthead.reader.endpoint import Form, Page, Redirect, see_other
 from masthead.reader.pages.texts import by_slug, drawn_post
 from masthead.reader.request import SiteRequest
 from masthead.reader.site import site_of
@@ -29,7 +29,7 @@ _FIELDS: Final = {"author_name": "name", "author_email": "email", "body": "body"
 """From the record's fields to the form's."""
 
 
-async def post_comment(request: SiteRequest, form: Form, slug: str) -> Drawn | Moved:
+async def post_comment(request: SiteRequest, form: Form, slug: str) -> Page | Redirect:
     post = await _open_post(request, slug)
     address = page_address(request, post)
     if form.get(TRAP):
@@ -59,7 +59,7 @@ async def post_comment(request: SiteRequest, form: Form, slug: str) -> Drawn | M
 
 async def edit_comment(
     request: SiteRequest, form: Form, slug: str, comment_id: str
-) -> Drawn | Moved:
+) -> Page | Redirect:
     post = await _open_post(request, slug)
     sent = CommentForm({}, form.get("body", ""), comment_id=comment_id)
     author = author_of(request)
@@ -72,7 +72,7 @@ async def edit_comment(
 
 async def delete_comment(
     request: SiteRequest, _form: Form, slug: str, comment_id: str
-) -> Drawn | Moved:
+) -> Page | Redirect:
     post = await _open_post(request, slug)
     author = author_of(request)
     await request.services.discussions.delete(author, post, comment_id)
@@ -114,7 +114,7 @@ async def _open_post(request: SiteRequest, slug: str) -> Record:
 
 async def _refused(
     request: SiteRequest, post: Record, sent: CommentForm, error: Invalid | RateLimited
-) -> Drawn:
+) -> Page:
     """The page again, with what was typed and what to do about it."""
     if isinstance(error, RateLimited):
         status, errors = 429, {"": str(error)}

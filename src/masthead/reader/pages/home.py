@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from masthead.reader.cards import cards_of, listed_posts
-from masthead.reader.endpoint import Drawn
+from masthead.reader.endpoint import Page
 from masthead.reader.request import SiteRequest
 from masthead.reader.site import absolute, json_ld, site_of
 from masthead.reader.views import Head, HomePage
@@ -12,7 +12,7 @@ CARDS = 3
 LINES = 10
 
 
-async def home(request: SiteRequest) -> Drawn:
+async def home(request: SiteRequest) -> Page:
     found, pager = await listed_posts(request, 1 + CARDS + LINES)
     cards = await cards_of(request, found)
     site = site_of(request)
@@ -31,6 +31,6 @@ async def home(request: SiteRequest) -> Drawn:
         ),
     )
     if pager.newer:
-        return Drawn("home.html", head, HomePage(None, (), cards, pager))
+        return Page("home.html", head, HomePage(None, (), cards, pager))
     page = HomePage(cards[0] if cards else None, cards[1 : 1 + CARDS], cards[1 + CARDS :], pager)
-    return Drawn("home.html", head, page)
+    return Page("home.html", head, page)

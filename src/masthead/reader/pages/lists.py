@@ -10,7 +10,7 @@ from masthead.identity.tenants import superusers
 from masthead.posts.collection import posts
 from masthead.posts.site import AUTHOR_LIST, TAG_LIST, tag_slug
 from masthead.reader.cards import CARD_FIELDS, author_of, cards_of, listed_posts
-from masthead.reader.endpoint import Drawn
+from masthead.reader.endpoint import Page
 from masthead.reader.request import SiteRequest
 from masthead.reader.site import absolute, site_of
 from masthead.reader.views import (
@@ -30,7 +30,7 @@ MAX_SEARCH = 200
 """Characters of a search."""
 
 
-async def tag(request: SiteRequest, slug: str) -> Drawn:
+async def tag(request: SiteRequest, slug: str) -> Page:
     found, pager = await listed_posts(request, PER_PAGE, (TAG_LIST, slug))
     if not found:
         raise NotFound("No post has this tag.")
@@ -39,10 +39,10 @@ async def tag(request: SiteRequest, slug: str) -> Drawn:
     site = site_of(request)
     feed = Link(f"{name}, {site.name}", f"/tags/{quote(slug)}/feed.xml")
     head = Head(title=f"{name} · {site.name}", feeds=(feed,))
-    return Drawn("list.html", head, ListPage(name, "", cards, pager))
+    return Page("list.html", head, ListPage(name, "", cards, pager))
 
 
-async def author(request: SiteRequest, slug: str) -> Drawn:
+async def author(request: SiteRequest, slug: str) -> Page:
     staff = await request.records.page(
         request.caller,
         superusers,
@@ -63,10 +63,10 @@ async def author(request: SiteRequest, slug: str) -> Drawn:
         image=absolute(site, who.picture),
     )
     cards = await cards_of(request, found)
-    return Drawn("list.html", head, ListPage(who.name, who.bio, cards, pager, who))
+    return Page("list.html", head, ListPage(who.name, who.bio, cards, pager, who))
 
 
-async def archive(request: SiteRequest) -> Drawn:
+async def archive(request: SiteRequest) -> Page:
     found, pager = await listed_posts(request, PER_ARCHIVE_PAGE)
     cards = await cards_of(request, found)
     months = tuple(
@@ -74,14 +74,14 @@ async def archive(request: SiteRequest) -> Drawn:
         for (year, month), group in groupby(cards, key=_month)
     )
     head = Head(title=f"Archive · {site_of(request).name}")
-    return Drawn("archive.html", head, ArchivePage(months, (), pager))
+    return Page("archive.html", head, ArchivePage(months, (), pager))
 
 
 def _month(card: Card) -> tuple[int, int]:
     return card.published.year, card.published.month
 
 
-async def search(request: SiteRequest) -> Drawn:
+async def search(request: SiteRequest) -> Page:
     query = " ".join(request.query.get("q", "").split())[:MAX_SEARCH]
     cards: tuple[Card, ...] = ()
     if query:
@@ -98,7 +98,7 @@ async def search(request: SiteRequest) -> Drawn:
         if not cards:
             await limit.count(request.address)
     head = Head(title=f"Search · {site_of(request).name}", noindex=True)
-    return Drawn("search.html", head, SearchPage(query, cards), is_cached=False)
+    return Page("search.html", head, SearchPage(query, cards), is_cached=False)
 
 
 def _equals(name: str, value: str) -> str:

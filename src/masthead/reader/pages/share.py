@@ -11,7 +11,7 @@ from markupsafe import Markup
 from masthead.errors import NotFound
 from masthead.posts.collection import posts
 from masthead.reader.cards import cards_of
-from masthead.reader.endpoint import Document, Moved
+from masthead.reader.endpoint import Document, Redirect
 from masthead.reader.pages.texts import by_slug, shared_image
 from masthead.reader.request import SiteRequest
 from masthead.reader.share_pictures import share_url, stored_share_picture
@@ -24,14 +24,14 @@ EMBED_WIDTH, EMBED_HEIGHT = 600, 200
 _JSON = b"application/json; charset=utf-8"
 
 
-async def share_picture(request: SiteRequest, slug: str, digest: str) -> Document | Moved:
+async def share_picture(request: SiteRequest, slug: str, digest: str) -> Document | Redirect:
     post = await by_slug(request, posts, slug)
     current = share_url(request, post)
     if not current:
         raise NotFound("There is no picture for this post.")
     if not current.endswith(f"/{digest}.png"):
         # The title or the site's colour has changed since.
-        return Moved(current, 302)
+        return Redirect(current, 302)
     return Document(await stored_share_picture(request, post, digest), b"image/png")
 
 

@@ -14,7 +14,7 @@ from masthead.reader import share_card
 from masthead.reader.cards import cards_of, local_time
 from masthead.reader.content import displayed
 from masthead.reader.discussion import discussion_of
-from masthead.reader.endpoint import Drawn
+from masthead.reader.endpoint import Page
 from masthead.reader.pages.lists import _equals
 from masthead.reader.request import SiteRequest
 from masthead.reader.share_pictures import share_url
@@ -28,13 +28,11 @@ SHARED_WIDTH = 1200
 """A width that thumbs have."""
 
 
-async def post(request: SiteRequest, slug: str) -> Drawn:
+async def post(request: SiteRequest, slug: str) -> Page:
     return await drawn_post(request, await by_slug(request, posts, slug))
 
 
-async def drawn_post(
-    request: SiteRequest, record: Record, form: CommentForm | None = None
-) -> Drawn:
+async def drawn_post(request: SiteRequest, record: Record, form: CommentForm | None = None) -> Page:
     """`form`: the reader's comment that could not be taken."""
     [card] = await cards_of(request, [record])
     html = await displayed(request, record["content_html"], starts_page=card.picture is None)
@@ -44,14 +42,14 @@ async def drawn_post(
     # Its own excerpt alone: the beginning of the text stands below.
     shown = replace(card, excerpt=record["excerpt"])
     page = PostPage(shown, html, modified, discussion, offer=offer)
-    return Drawn("post.html", _post_head(request, record, card), page)
+    return Page("post.html", _post_head(request, record, card), page)
 
 
-async def text_page(request: SiteRequest, slug: str) -> Drawn:
+async def text_page(request: SiteRequest, slug: str) -> Page:
     return await drawn_page(request, await by_slug(request, pages, slug))
 
 
-async def drawn_page(request: SiteRequest, record: Record) -> Drawn:
+async def drawn_page(request: SiteRequest, record: Record) -> Page:
     html = await displayed(request, record["content_html"], starts_page=True)
     page = TextPage(record["title"], html)
     site = site_of(request)
@@ -59,7 +57,7 @@ async def drawn_page(request: SiteRequest, record: Record) -> Drawn:
         title=f"{record['title']} · {site.name}",
         translations=translations_of(site, f"/{quote(record['slug'])}", record),
     )
-    return Drawn("page.html", head, page)
+    return Page("page.html", head, page)
 
 
 async def by_slug(request: SiteRequest, collection: Collection, slug: str) -> Record:

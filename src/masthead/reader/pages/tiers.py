@@ -10,7 +10,7 @@ from masthead.errors import NotFound
 from masthead.members.collection import audience_of_member
 from masthead.payments.checkout import Buyer, is_on_sale
 from masthead.payments.processor import ProcessorError
-from masthead.reader.endpoint import Drawn, Form, Moved, see_other
+from masthead.reader.endpoint import Form, Page, Redirect, see_other
 from masthead.reader.request import SiteRequest
 from masthead.reader.site import site_of
 from masthead.reader.tiers import CHECKOUT, has_payment_key, payment_key, shown_tier, tiers_on_sale
@@ -21,7 +21,7 @@ TIERS, ACCOUNT = "/member/tiers", "/member/account"
 SIGN_IN = f"/member/sign-in?back={TIERS}"
 
 
-async def tiers(request: SiteRequest) -> Drawn:
+async def tiers(request: SiteRequest) -> Page:
     found = await tiers_on_sale(request)
     if not found:
         raise NotFound("This site has no paid tiers.")
@@ -30,14 +30,14 @@ async def tiers(request: SiteRequest) -> Drawn:
         title=f"Become a paid member · {site.name}",
         description=f"What the paid tiers of {site.name} cost, and what you get.",
     )
-    return Drawn("tiers.html", head, TiersPage(tuple(shown_tier(request, each) for each in found)))
+    return Page("tiers.html", head, TiersPage(tuple(shown_tier(request, each) for each in found)))
 
 
-async def old_address(_: SiteRequest) -> Moved:
-    return Moved(TIERS)
+async def old_address(_: SiteRequest) -> Redirect:
+    return Redirect(TIERS)
 
 
-async def upgrade(request: SiteRequest, form: Form) -> Drawn | Moved:
+async def upgrade(request: SiteRequest, form: Form) -> Page | Redirect:
     """Sends a member to the payment of the chosen tier."""
     member = request.member
     if member is None:
@@ -58,7 +58,7 @@ async def upgrade(request: SiteRequest, form: Form) -> Drawn | Moved:
     )
 
 
-async def billing(request: SiteRequest, _form: Form) -> Drawn | Moved:
+async def billing(request: SiteRequest, _form: Form) -> Page | Redirect:
     """Sends a member to the portal for cards, invoices and the end of the subscription."""
     member = request.member
     if member is None:
@@ -95,16 +95,16 @@ def _buyer(request: SiteRequest, member: Record) -> Buyer:
     )
 
 
-def _leaving(request: SiteRequest, url: str, title: str, text: str) -> Drawn:
+def _leaving(request: SiteRequest, url: str, title: str, text: str) -> Page:
     """A page that leads there, because the policy of our pages lets no form redirect to another
     site, and which site it is isn't known before."""
     host = urlsplit(url).netloc
     page = LeavingPage(title, f"It takes place at {host}. {text}", f"Go to {host}", url)
     head = Head(title=f"{title} · {site_of(request).name}", noindex=True)
-    return Drawn("leaving.html", head, page)
+    return Page("leaving.html", head, page)
 
 
-def _failed(request: SiteRequest, error: ProcessorError) -> Drawn:
+def _failed(request: SiteRequest, error: ProcessorError) -> Page:
     title = "The payment service did not answer"
     text = "Nothing was charged. Try again in a moment."
     if not error.is_temporary:
@@ -114,4 +114,4 @@ def _failed(request: SiteRequest, error: ProcessorError) -> Drawn:
             "charged. Try again later, or tell the people behind the site."
         )
     head = Head(title=f"{title} · {site_of(request).name}", noindex=True)
-    return Drawn("error.html", head, ErrorPage(502, title, text), 502)
+    return Page("error.html", head, ErrorPage(502, title, text), 502)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from masthead.admin.endpoint import Answer, Sent
+from masthead.admin.endpoint import Answer, Download
 from masthead.admin.pages.imports.run import is_own_file
 from masthead.admin.request import AdminRequest
 from masthead.errors import NotFound
@@ -19,7 +19,7 @@ async def redirects_file(request: AdminRequest, run_id: str) -> Answer:
     if not is_own_file(run, report.redirects_path):
         raise NotFound
     stored = await request.services.objects.get(report.redirects_path)
-    return Sent(stored.chunks, REDIRECTS_FILE, "text/csv; charset=utf-8")
+    return Download(stored.chunks, REDIRECTS_FILE, "text/csv; charset=utf-8")
 
 
 async def errors_download(request: AdminRequest, run_id: str) -> Answer:
@@ -27,10 +27,10 @@ async def errors_download(request: AdminRequest, run_id: str) -> Answer:
     run, report = await _found(request, run_id)
     if is_own_file(run, report.errors_path):
         stored = await request.services.objects.get(report.errors_path)
-        return Sent(stored.chunks, ERRORS_FILE, "application/json")
+        return Download(stored.chunks, ERRORS_FILE, "application/json")
     if not report.errors:
         raise NotFound
-    return Sent(_once(errors_file(report.errors)), ERRORS_FILE, "application/json")
+    return Download(_once(errors_file(report.errors)), ERRORS_FILE, "application/json")
 
 
 async def _found(request: AdminRequest, run_id: str) -> tuple[Record, Report]:

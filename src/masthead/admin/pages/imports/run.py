@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import sentence_of
 from masthead.admin.pages.imports.options import options_form, options_of, stored_options
 from masthead.admin.pages.imports.results import Note, lines_of, notes_of, undone_of
@@ -74,7 +74,7 @@ async def _page(
     typed: Mapping[str, str] | None = None,
     problem: str = "",
     status: int = 200,
-) -> Shown:
+) -> Page:
     report = read_report(run["report"]) if run["report"] else None
     tasks = possible_tasks(run)
     shown = _shown(run, report)
@@ -111,7 +111,7 @@ async def _page(
             "sample": _chosen(request, samples),
         }
     title = f"Import from {PLATFORMS[run['platform']]}"
-    return Shown("imports/run.html", title, values, status, fragment="imports/_run.html")
+    return Page("imports/run.html", title, values, status, fragment="imports/_run.html")
 
 
 async def preview_again(request: AdminRequest, run_id: str) -> Answer:
@@ -125,8 +125,8 @@ async def preview_again(request: AdminRequest, run_id: str) -> Answer:
     try:
         await start_task(request.records, request.caller, run_id, PREVIEW, options)
     except Conflict as error:
-        return Moved(_url(run_id), str(error))
-    return Moved(_url(run_id))
+        return Redirect(_url(run_id), str(error))
+    return Redirect(_url(run_id))
 
 
 async def start_import(request: AdminRequest, run_id: str) -> Answer:
@@ -145,7 +145,7 @@ async def undo_form(request: AdminRequest, run_id: str) -> Answer:
     """The question before it."""
     run = await find_run(request.records, request.tenant_id, run_id)
     if UNDO not in possible_tasks(run):
-        return Moved(_url(run_id))
+        return Redirect(_url(run_id))
     previous = PreviousImports(request.records.database, request.tenant_id, run_id)
     values = {
         "run": _shown(run, None),
@@ -153,7 +153,7 @@ async def undo_form(request: AdminRequest, run_id: str) -> Answer:
         "file_name": run["file_name"],
         "count": await previous.count_of_run(),
     }
-    return Shown("imports/undo.html", "Undo this import?", values)
+    return Page("imports/undo.html", "Undo this import?", values)
 
 
 async def discard(request: AdminRequest, run_id: str) -> Answer:
@@ -161,8 +161,8 @@ async def discard(request: AdminRequest, run_id: str) -> Answer:
     try:
         await discard_import(request.records, request.caller, run_id)
     except Conflict as error:
-        return Moved(_url(run_id), str(error))
-    return Moved(ADDRESS, "The file was discarded. Nothing was imported.")
+        return Redirect(_url(run_id), str(error))
+    return Redirect(ADDRESS, "The file was discarded. Nothing was imported.")
 
 
 async def _start(request: AdminRequest, run_id: str, task: str) -> Answer:
@@ -170,8 +170,8 @@ async def _start(request: AdminRequest, run_id: str, task: str) -> Answer:
     try:
         await start_task(request.records, request.caller, run_id, task)
     except Conflict as error:
-        return Moved(_url(run_id), str(error))
-    return Moved(_url(run_id))
+        return Redirect(_url(run_id), str(error))
+    return Redirect(_url(run_id))
 
 
 async def _has_created(request: AdminRequest, run: Record) -> bool:

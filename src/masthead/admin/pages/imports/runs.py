@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.lists import Filters, Listing, read_page
 from masthead.admin.request import AdminRequest
 from masthead.importers.collection import (
@@ -71,10 +71,10 @@ async def imports_page(request: AdminRequest) -> Answer:
     filters = RunFilters.of(request.query)
     page = await read_page(request, filters.listing())
     if page is None:
-        return Moved(filters.url())
+        return Redirect(filters.url())
     items, pager = page
     values = {"rows": [_row(request, each) for each in items], "pager": pager, "new": NEW}
-    return Shown("imports/list.html", "Import", values, fragment="imports/_list.html")
+    return Page("imports/list.html", "Import", values, fragment="imports/_list.html")
 
 
 def _row(request: AdminRequest, run: Record) -> Row:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from masthead.admin.calls import JsonAnswer
-from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import sentence_of
 from masthead.admin.pages.imports.options import (
     NEW as NEW_OPTIONS,
@@ -38,7 +38,7 @@ async def upload_form(request: AdminRequest) -> Answer:
         url = await _uploaded(request, request.form, request.files)
     except Invalid as error:
         return _refused(request, error)
-    return Moved(url)
+    return Redirect(url)
 
 
 async def upload_call(request: AdminRequest, form: Form) -> JsonAnswer:
@@ -61,7 +61,7 @@ async def _uploaded(request: AdminRequest, form: Mapping[str, str], files: Seque
     return f"{ADDRESS}/{run['id']}"
 
 
-def _refused(request: AdminRequest, error: Invalid) -> Shown:
+def _refused(request: AdminRequest, error: Invalid) -> Page:
     """With what was chosen; a browser does not send the file again by itself."""
     form = request.form
     problems = {name: sentence_of(problem) for name, problem in error.problems.items()}
@@ -76,7 +76,7 @@ def _refused(request: AdminRequest, error: Invalid) -> Shown:
 
 def _shown(
     request: AdminRequest, values: dict[str, object], problem: str = "", status: int = 200
-) -> Shown:
+) -> Page:
     largest = request.services.settings.max_import
     more = {
         "address": NEW,
@@ -85,4 +85,4 @@ def _shown(
         "problem": problem,
         "largest": f"{largest // 1_000_000:,} MB",
     }
-    return Shown("imports/new.html", "Import from another platform", {**values, **more}, status)
+    return Page("imports/new.html", "Import from another platform", {**values, **more}, status)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from masthead.admin.charts import DAYS, Chart, bar_chart, last_days
-from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import Ask, given_values, widgets
 from masthead.admin.pages.settings.subnav import AI, in_settings, said
 from masthead.admin.request import AdminRequest
@@ -63,7 +63,7 @@ async def save_ai(request: AdminRequest) -> Answer:
         )
     except Invalid as error:
         return await _page(request, error.problems)
-    return Moved(AI, "Saved.")
+    return Redirect(AI, "Saved.")
 
 
 def _collection(request: AdminRequest) -> Collection:
@@ -71,7 +71,7 @@ def _collection(request: AdminRequest) -> Collection:
     return request.records.registry[site_settings.name]
 
 
-async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Shown:
+async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Page:
     settings, record = request.services.settings, request.site_record
     typed = request.form if problems else None
     platform = settings.ai_provider if settings.ai_key else None

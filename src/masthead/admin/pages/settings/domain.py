@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import Ask, given_values, widgets
 from masthead.admin.pages.settings.subnav import DOMAIN, in_settings, said
 from masthead.admin.request import AdminRequest
@@ -41,15 +41,15 @@ async def ask_for_domain(request: AdminRequest) -> Answer:
     except Invalid as error:
         return _page(request, problems=error.problems)
     if not given.get("wanted_domain"):
-        return Moved(DOMAIN, "The request is withdrawn.")
-    return Moved(DOMAIN, "Set the records below, then check them.")
+        return Redirect(DOMAIN, "The request is withdrawn.")
+    return Redirect(DOMAIN, "Set the records below, then check them.")
 
 
 async def check_domain(request: AdminRequest) -> Answer:
     """By the button, and every few seconds while the page is open."""
     wanted = request.site_record["wanted_domain"]
     if not wanted:
-        return Moved(DOMAIN)
+        return Redirect(DOMAIN)
     try:
         outcome = await request.services.domains.check(request.caller, request.site_record)
     except RateLimited as error:
@@ -57,7 +57,7 @@ async def check_domain(request: AdminRequest) -> Answer:
         headers = tuple(retry_after(429, error))
         return replace(_page(request, str(error)), status=429, headers=headers)
     if outcome is Outcome.PROVEN:
-        return Moved(DOMAIN, f"{wanted} is yours. The site is served there from now on.")
+        return Redirect(DOMAIN, f"{wanted} is yours. The site is served there from now on.")
     return _page(request, _SENTENCES[outcome])
 
 
@@ -72,14 +72,14 @@ async def remove_domain(request: AdminRequest) -> Answer:
     if not request.site_record["custom_domain"]:
         raise NotFound
     await request.services.domains.remove(request.caller, request.site_record)
-    return Moved(DOMAIN, f"The site is at {_addresses(request)['subdomain']} only.")
+    return Redirect(DOMAIN, f"The site is at {_addresses(request)['subdomain']} only.")
 
 
 async def address_check(request: AdminRequest) -> Answer:
     """Apart from the page, which must not wait for name servers."""
     domain = request.site_record["custom_domain"]
     if not request.is_fragment or not domain:
-        return Moved(DOMAIN)
+        return Redirect(DOMAIN)
     target = str(_addresses(request)["target"])
     template = "settings/_address.html"
     values = {"domain": domain, "target": target, "refusal": ""}
@@ -88,8 +88,8 @@ async def address_check(request: AdminRequest) -> Answer:
     except RateLimited as error:
         headers = tuple(retry_after(429, error))
         values |= {"refusal": str(error)}
-        return Shown(template, "Address", values, 429, fragment=template, headers=headers)
-    return Shown(template, "Address", values | {"is_here": is_here}, fragment=template)
+        return Page(template, "Address", values, 429, fragment=template, headers=headers)
+    return Page(template, "Address", values | {"is_here": is_here}, fragment=template)
 
 
 def _collection(request: AdminRequest) -> Collection:
@@ -111,7 +111,7 @@ def _page(
     request: AdminRequest,
     outcome: str = "",
     problems: Mapping[str, Problem] | None = None,
-) -> Shown:
+) -> Page:
     record, typed = request.site_record, request.form if problems else None
     wanted = record["wanted_domain"]
     values = {

@@ -11,7 +11,7 @@ import msgspec
 
 from masthead import clock
 from masthead.admin.charts import DAYS, Chart, bar_chart, last_days
-from masthead.admin.endpoint import Answer, Moved
+from masthead.admin.endpoint import Answer, Redirect
 from masthead.admin.forms import Ask, Choice, given_values, widgets
 from masthead.admin.lists import Filters, Listing, read_page
 from masthead.admin.pages.settings.subnav import KEYS, in_settings, said
@@ -92,7 +92,7 @@ async def revoke_form(request: AdminRequest, key_id: str) -> Answer:
 
 async def revoke(request: AdminRequest, key_id: str) -> Answer:
     record = await revoke_key(request.records, key_id, by=request.caller)
-    return Moved(KEYS, f"{record['name']} is revoked. Calls with it are refused from now on.")
+    return Redirect(KEYS, f"{record['name']} is revoked. Calls with it are refused from now on.")
 
 
 def _expiry(request: AdminRequest) -> str:
@@ -113,7 +113,7 @@ async def _page(
     filters = KeyFilters.of(request.query)
     page = await read_page(request, filters.listing())
     if page is None:
-        return Moved(filters.url())
+        return Redirect(filters.url())
     items, pager = page
     new_id = made[0]["id"] if made else ""
     calls = await _calls(request, items)

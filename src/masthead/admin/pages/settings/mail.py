@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.pages.settings.subnav import MAIL, in_settings
 from masthead.admin.request import AdminRequest
 from masthead.errors import NotFound
@@ -44,7 +44,7 @@ async def mail_page(request: AdminRequest) -> Answer:
 
 async def send_test(request: AdminRequest) -> Answer:
     mark = await request.services.test_mails.send(request.caller, request.account["email"])
-    return Moved(f"{MAIL}?test={mark}")
+    return Redirect(f"{MAIL}?test={mark}")
 
 
 async def test_state(request: AdminRequest, mark: str) -> Answer:
@@ -53,7 +53,7 @@ async def test_state(request: AdminRequest, mark: str) -> Answer:
     if trial is None:
         raise NotFound
     if not request.is_fragment:
-        return Moved(f"{MAIL}?test={mark}")
+        return Redirect(f"{MAIL}?test={mark}")
     to = request.account["email"]
     values = {
         "trial": trial,
@@ -63,7 +63,7 @@ async def test_state(request: AdminRequest, mark: str) -> Answer:
         "stored": where_stored(request.services.settings),
         "address": MAIL,
     }
-    return Shown("settings/_trial.html", "Test email", values, fragment="settings/_trial.html")
+    return Page("settings/_trial.html", "Test email", values, fragment="settings/_trial.html")
 
 
 def _host(request: AdminRequest) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import Ask, given_values, widgets
 from masthead.admin.pages.settings.subnav import PAYMENTS, in_settings, said
 from masthead.admin.request import AdminRequest
@@ -82,11 +82,11 @@ async def save_payments(request: AdminRequest) -> Answer:
     except Invalid as error:
         return await _page(request, error.problems)
     if not given:
-        return Moved(PAYMENTS, "Both fields were empty, so nothing has changed.")
-    return Moved(PAYMENTS, "Removed." if removed else "Saved. A secret is not shown again.")
+        return Redirect(PAYMENTS, "Both fields were empty, so nothing has changed.")
+    return Redirect(PAYMENTS, "Removed." if removed else "Saved. A secret is not shown again.")
 
 
-async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Shown:
+async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Page:
     events = await request.services.payments.latest(request.tenant_id, EVENTS)
     report = await request.services.payment_reports.of(request.tenant_id)
     refused = await request.services.payments.last_refusal(request.tenant_id)

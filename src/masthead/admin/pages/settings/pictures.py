@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from masthead.admin.endpoint import Answer, Moved
+from masthead.admin.endpoint import Answer, Redirect
 from masthead.admin.pages.settings.site import page_of
 from masthead.admin.pages.settings.subnav import SETTINGS
 from masthead.admin.request import AdminRequest
@@ -29,7 +29,7 @@ async def save_picture(request: AdminRequest, which: str) -> Answer:
     field = PICTURES[which]
     if "remove" in request.form:
         await _set(request, field, "")
-        return Moved(f"{SETTINGS}#pictures", "Removed. The file is still in the media library.")
+        return Redirect(f"{SETTINGS}#pictures", "Removed. The file is still in the media library.")
     try:
         path = await _uploaded(request, which)
     except Invalid as error:
@@ -38,7 +38,7 @@ async def save_picture(request: AdminRequest, which: str) -> Answer:
     except TooLarge as error:
         return page_of(request, {field: Problem("too_large", str(error))})
     await _set(request, field, path)
-    return Moved(f"{SETTINGS}#pictures", SENTENCES[which])
+    return Redirect(f"{SETTINGS}#pictures", SENTENCES[which])
 
 
 async def _uploaded(request: AdminRequest, which: str) -> str:

@@ -14,7 +14,7 @@ from masthead.admin.data_requests import (
     is_ready,
     shown,
 )
-from masthead.admin.endpoint import Answer, Moved, Shown, Stored
+from masthead.admin.endpoint import Answer, Page, Redirect, Stored
 from masthead.admin.environment import day
 from masthead.admin.forms import sentence_of
 from masthead.admin.lists import Filters, Listing, read_page
@@ -43,7 +43,7 @@ async def privacy_page(request: AdminRequest) -> Answer:
     wanted = ListRequest(sort="-created", skip_total=True)
     page = await read_page(request, Listing(gdpr_requests, wanted, RequestFilters().url))
     if page is None:
-        return Moved(PRIVACY)
+        return Redirect(PRIVACY)
     items, pager = page
     values = {
         "requests": [shown(request, each) for each in items],
@@ -61,8 +61,8 @@ async def export_site(request: AdminRequest) -> Answer:
     _, ready = await request.services.privacy.exports.begin(requester, about(request, TENANT))
     if ready is None:
         sentence = "The copy is being made. You can download it here when it is ready."
-        return Moved(PRIVACY, sentence)
-    return Moved(PRIVACY, "The copy is ready. Download it below.")
+        return Redirect(PRIVACY, sentence)
+    return Redirect(PRIVACY, "The copy is ready. Download it below.")
 
 
 async def download_copy(request: AdminRequest, request_id: str) -> Answer:
@@ -84,7 +84,7 @@ async def delete_site(request: AdminRequest) -> Answer:
     requester, body = await admitted(request), about(request, TENANT)
     opened = await request.services.privacy.requests.open_deletion(requester, body)
     until = day(request.local(opened.request["grace_until"]))
-    return Moved(PRIVACY, f"The site is read-only now and will be deleted on {until}.")
+    return Redirect(PRIVACY, f"The site is read-only now and will be deleted on {until}.")
 
 
 def not_typed(form: Mapping[str, str], tenant: Tenant) -> dict[str, Problem]:
@@ -101,7 +101,7 @@ async def cancel_deletion(request: AdminRequest, request_id: str) -> Answer:
     asked = await _asked(request, request_id)
     requests = request.services.privacy.requests
     await requests.withdraw(request.tenant_id, asked["id"], request.caller)
-    return Moved(PRIVACY, "The site stays. Nothing is deleted.")
+    return Redirect(PRIVACY, "The site stays. Nothing is deleted.")
 
 
 async def _asked(request: AdminRequest, request_id: str) -> Record:
@@ -148,7 +148,7 @@ async def _planned_deletion(request: AdminRequest) -> dict[str, str] | None:
     return None
 
 
-def _delete_page(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Shown:
+def _delete_page(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Page:
     values = {
         "slug": request.tenant.slug,
         "phrase": PHRASE,

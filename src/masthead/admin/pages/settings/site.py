@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from zoneinfo import available_timezones
 
-from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import Ask, given_values, widgets
 from masthead.admin.pages.settings.subnav import SETTINGS, in_settings, said
 from masthead.admin.request import AdminRequest
@@ -117,15 +117,15 @@ async def save_site(request: AdminRequest) -> Answer:
         )
     except Invalid as error:
         return page_of(request, error.problems)
-    return Moved(SETTINGS, "Saved. The site shows it already.")
+    return Redirect(SETTINGS, "Saved. The site shows it already.")
 
 
 async def accent_sample(request: AdminRequest) -> Answer:
     """While a colour is typed."""
     if not request.is_fragment:
-        return Moved(SETTINGS)
+        return Redirect(SETTINGS)
     values = {"accents": accents_of(request.query.get("accent_color", "").strip())}
-    return Shown("settings/_accent.html", "Colour", values, fragment="settings/_accent.html")
+    return Page("settings/_accent.html", "Colour", values, fragment="settings/_accent.html")
 
 
 def accents_of(color: str) -> list[Accent]:
@@ -146,7 +146,7 @@ def _accent(ground: str, papers: tuple[str, ...], color: str, shown: str) -> Acc
     return Accent(ground, papers[0], shown, f"{ratio:.1f}", was)
 
 
-def page_of(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Shown:
+def page_of(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Page:
     # A form of a picture has none of the fields.
     typed = request.form if problems and "site_name" in request.form else None
     record = request.site_record

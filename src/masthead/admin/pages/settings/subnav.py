@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from masthead.admin.endpoint import Shown
+from masthead.admin.endpoint import Page
 from masthead.admin.forms import Ask, sentence_of
 from masthead.admin.request import AdminRequest
 from masthead.errors import Problem
@@ -33,9 +33,9 @@ SECTIONS = (
 
 def in_settings(
     request: AdminRequest, template: str, title: str, values: dict[str, Any], status: int = 200
-) -> Shown:
+) -> Page:
     links = [(label, url, _is_at(request.path, url)) for label, url in SECTIONS]
-    return Shown(f"settings/{template}", title, {"sections": links, **values}, status)
+    return Page(f"settings/{template}", title, {"sections": links, **values}, status)
 
 
 def said(problems: Mapping[str, Problem] | None, asks: Iterable[Ask]) -> dict[str, tuple[str, str]]:

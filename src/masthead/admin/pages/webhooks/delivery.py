@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from masthead import clock, ids
-from masthead.admin.endpoint import Answer, Shown
+from masthead.admin.endpoint import Answer, Page
 from masthead.admin.pages.webhooks.deliveries import (
     is_good,
     moment_of,
@@ -72,7 +72,7 @@ async def delivery_page(request: AdminRequest, delivery_id: str) -> Answer:
         "back": ADDRESS,
         **_request(delivery, attempts[-1] if attempts else None, event),
     }
-    return Shown("webhooks/delivery.html", f"{delivery.event} to {name}", values)
+    return Page("webhooks/delivery.html", f"{delivery.event} to {name}", values)
 
 
 async def _webhook(request: AdminRequest, webhook_id: str) -> Record | None:

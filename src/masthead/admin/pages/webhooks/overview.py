@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.lists import options
 from masthead.admin.pages.webhooks.deliveries import (
     STATES,
@@ -32,7 +32,7 @@ async def webhooks_page(request: AdminRequest) -> Answer:
     names = names_of(records)
     deliveries = await read_deliveries(request, filters, names)
     if deliveries is None:
-        return Moved(filters.url())
+        return Redirect(filters.url())
     values: dict[str, Any] = {
         "filters": filters,
         "deliveries": deliveries,
@@ -41,7 +41,7 @@ async def webhooks_page(request: AdminRequest) -> Answer:
     }
     if not request.is_fragment:
         values |= await _around(request, records)
-    return Shown("webhooks/list.html", "Webhooks", values, fragment="webhooks/_deliveries.html")
+    return Page("webhooks/list.html", "Webhooks", values, fragment="webhooks/_deliveries.html")
 
 
 async def _around(request: AdminRequest, records: list[Record]) -> dict[str, Any]:

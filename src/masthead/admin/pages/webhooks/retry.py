@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from masthead import ids
-from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.pages.webhooks.deliveries import DELIVERIES, DeliveryFilters
 from masthead.admin.pages.webhooks.subscriptions import ADDRESS
 from masthead.admin.request import AdminRequest
@@ -37,7 +37,7 @@ async def retry_one(request: AdminRequest, delivery_id: str) -> Answer:
         raise NotFound
     retried = await _retry(request, [delivery_id])
     sentence = "It is being sent again." if retried else f"It {_STAYS}"
-    return Moved(f"{DELIVERIES}/{delivery_id}", sentence)
+    return Redirect(f"{DELIVERIES}/{delivery_id}", sentence)
 
 
 async def retry_some(request: AdminRequest) -> Answer:
@@ -48,11 +48,11 @@ async def retry_some(request: AdminRequest) -> Answer:
         return await _retry_all(request, filters)
     chosen = [each for each in ticked(form) if ids.is_id(each)]
     if not chosen:
-        return Moved(filters.url(), "No delivery was selected.")
+        return Redirect(filters.url(), "No delivery was selected.")
     if len(chosen) > MAX_SELECTED:
         raise BadRequest(f"Select up to {MAX_SELECTED} deliveries, or retry all that match.")
     retried = await _retry(request, chosen)
-    return Moved(filters.url(), _sentence(retried, len(chosen)))
+    return Redirect(filters.url(), _sentence(retried, len(chosen)))
 
 
 async def retry_page(request: AdminRequest, run_id: str) -> Answer:
@@ -62,7 +62,7 @@ async def retry_page(request: AdminRequest, run_id: str) -> Answer:
     if run is None:
         raise NotFound
     values = {"run": shown_run(run), "back": ADDRESS}
-    return Shown("webhooks/retry.html", "Retry", values, fragment="webhooks/_retry.html")
+    return Page("webhooks/retry.html", "Retry", values, fragment="webhooks/_retry.html")
 
 
 async def _retry_all(request: AdminRequest, filters: DeliveryFilters) -> Answer:
@@ -72,10 +72,10 @@ async def _retry_all(request: AdminRequest, filters: DeliveryFilters) -> Answer:
         return await _question(request, filters)
     condition = filters.condition(request.records.clock())
     await request.services.webhooks.retries.start(request.tenant_id, run_id, condition)
-    return Moved(f"{RETRIES}/{run_id}")
+    return Redirect(f"{RETRIES}/{run_id}")
 
 
-async def _question(request: AdminRequest, filters: DeliveryFilters) -> Shown:
+async def _question(request: AdminRequest, filters: DeliveryFilters) -> Page:
     condition = filters.condition(request.records.clock())
     values: dict[str, Any] = {
         "filters": filters,
@@ -83,7 +83,7 @@ async def _question(request: AdminRequest, filters: DeliveryFilters) -> Shown:
         "run": ids.new_id(),
         "back": filters.url(),
     }
-    return Shown("webhooks/retry-all.html", "Retry dead deliveries?", values)
+    return Page("webhooks/retry-all.html", "Retry dead deliveries?", values)
 
 
 async def _retry(request: AdminRequest, chosen: list[str]) -> int:

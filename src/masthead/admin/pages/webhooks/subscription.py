@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from masthead import ids
-from masthead.admin.endpoint import Answer, Moved, Shown
+from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import Ask, given_values, widgets
 from masthead.admin.pages.settings.subnav import said
 from masthead.admin.pages.webhooks.deliveries import DELIVERIES, DeliveryFilters
@@ -59,7 +59,7 @@ async def new_webhook(request: AdminRequest) -> Answer:
         if await request.records.find(
             webhook_subscriptions, {"id": webhook_id}, tenant_id=request.tenant_id
         ):
-            return Moved(
+            return Redirect(
                 f"{ADDRESS}/{webhook_id}", "This webhook already exists. Its secret was shown once."
             )
         given["id"] = webhook_id
@@ -84,13 +84,13 @@ async def save_webhook(request: AdminRequest, webhook_id: str) -> Answer:
         )
     except Invalid as error:
         return await _page(request, record, error=error)
-    return Moved(f"{ADDRESS}/{webhook_id}", "Saved. The next delivery uses it.")
+    return Redirect(f"{ADDRESS}/{webhook_id}", "Saved. The next delivery uses it.")
 
 
 async def pause(request: AdminRequest, webhook_id: str) -> Answer:
     record = await _get(request, webhook_id)
     await _stamp(request, webhook_id, paused(record, request.records.clock()))
-    return Moved(
+    return Redirect(
         f"{ADDRESS}/{webhook_id}", "Paused. Pending deliveries are dropped within a minute."
     )
 
@@ -98,7 +98,7 @@ async def pause(request: AdminRequest, webhook_id: str) -> Answer:
 async def turn_on(request: AdminRequest, webhook_id: str) -> Answer:
     record = await _get(request, webhook_id)
     await _stamp(request, webhook_id, ENABLED)
-    return Moved(ADDRESS, f"{record['name']} is on. It gets events from now on.")
+    return Redirect(ADDRESS, f"{record['name']} is on. It gets events from now on.")
 
 
 async def rotate(request: AdminRequest, webhook_id: str) -> Answer:
@@ -119,18 +119,18 @@ async def test(request: AdminRequest, webhook_id: str) -> Answer:
     tested = await fire_test(
         request.records, request.services.webhooks.outbound, record, request.caller
     )
-    return Moved(f"{DELIVERIES}/{tested.delivery_id}")
+    return Redirect(f"{DELIVERIES}/{tested.delivery_id}")
 
 
 async def delete_form(request: AdminRequest, webhook_id: str) -> Answer:
     record = await _get(request, webhook_id)
     values = {"webhook": record, "back": f"{ADDRESS}/{webhook_id}"}
-    return Shown("webhooks/delete.html", f"Delete {record['name']}?", values)
+    return Page("webhooks/delete.html", f"Delete {record['name']}?", values)
 
 
 async def delete(request: AdminRequest, webhook_id: str) -> Answer:
     record = await request.records.delete(request.caller, webhook_subscriptions, webhook_id)
-    return Moved(ADDRESS, f"{record['name']} is deleted. Its deliveries stay in the log.")
+    return Redirect(ADDRESS, f"{record['name']} is deleted. Its deliveries stay in the log.")
 
 
 async def _get(request: AdminRequest, webhook_id: str) -> Record:
@@ -175,7 +175,7 @@ def _new_page(request: AdminRequest, error: Invalid | None = None) -> Answer:
         "plan_needed": "" if request.tenant.plan.has_api else PLAN_NEEDED,
         "back": ADDRESS,
     }
-    return Shown("webhooks/new.html", "New webhook", values, status=422 if error else 200)
+    return Page("webhooks/new.html", "New webhook", values, status=422 if error else 200)
 
 
 async def _page(
@@ -190,7 +190,7 @@ async def _page(
         "has_plan": request.tenant.plan.has_api,
         "back": ADDRESS,
     }
-    return Shown("webhooks/edit.html", record["name"], values, status=422 if error else 200)
+    return Page("webhooks/edit.html", record["name"], values, status=422 if error else 200)
 
 
 def _form(request: AdminRequest, record: Record, error: Invalid | None) -> dict[str, Any]:
