@@ -73,6 +73,7 @@ from masthead.web.errors import ErrorResponder, ErrorResponders, MethodNotAllowe
 from masthead.web.forms import FormTokens
 from masthead.web.front_door import FrontDoor
 from masthead.web.health import HealthServices, build_revision
+from masthead.web.in_flight import InFlight
 from masthead.web.lazy_face import Face, LazyFace
 from masthead.web.one_address import OneAddress
 from masthead.web.openapi.endpoints import description_routes
@@ -92,7 +93,7 @@ def http_app(parts: Parts) -> FrontDoor:
     return faces(parts)[0]
 
 
-def faces(parts: Parts) -> tuple[FrontDoor, LazyFace]:
+def faces(parts: Parts, in_flight: InFlight | None = None) -> tuple[FrontDoor, LazyFace]:
     """All faces behind the front door, and the one that is not built yet."""
     callers = Callers(parts.accounts)
     services = record_store_services(parts, callers)
@@ -133,7 +134,7 @@ def faces(parts: Parts) -> tuple[FrontDoor, LazyFace]:
         fallback=elsewhere,
     )
     responders = error_responders(parts.settings, admin.error_answer)
-    return front_door(parts, routes, checks, responders), admin
+    return front_door(parts, routes, checks, responders, in_flight), admin
 
 
 def checks_of(parts: Parts, callers: Callers) -> Checks:
@@ -158,6 +159,7 @@ def front_door(
     routes: Dispatch,
     checks: Checks | None = None,
     responders: ErrorResponders | None = None,
+    in_flight: InFlight | None = None,
 ) -> FrontDoor:
     settings = parts.settings
     return FrontDoor(
@@ -171,6 +173,7 @@ def front_door(
         error_responders=responders or error_responders(settings),
         error_log=parts.error_log,
         disk=DiskState(),
+        in_flight=in_flight or InFlight(),
     )
 
 
@@ -339,6 +342,7 @@ class Service:
     def __init__(self, settings: Settings, *, with_worker: bool = True) -> None:
         self._settings = settings
         self._with_worker = with_worker
+        self.in_flight = InFlight()
         self._parts: Parts | None = None
         self._http: FrontDoor | None = None
         self._admin: LazyFace | None = None
@@ -346,17 +350,22 @@ class Service:
         self._worker_task: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
+        if scope["type"] == "http":
+            await self.http(scope, receive, send)
+        elif scope["type"] == "lifespan":
             await self._lifespan(receive, send)
-        elif scope["type"] == "http":
-            assert self._http is not None
-            await self._http(scope, receive, send)
-        elif scope["type"] == "websocket":
+        else:
             await send({"type": "websocket.close", "code": 1000})
+
+    @property
+    def http(self) -> FrontDoor:
+        """What our own server calls, once the service has started."""
+        assert self._http is not None
+        return self._http
 
     async def start(self) -> Parts:
         self._parts = parts = await build(self._settings)
-        self._http, self._admin = faces(parts)
+        self._http, self._admin = faces(parts, self.in_flight)
         if self._with_worker:
             self._worker = Background(parts)
             self._worker_task = asyncio.create_task(self._worker.run_forever())

@@ -238,7 +238,7 @@ class TestRefusals:
     async def test_other_methods(self, tenant: TenantWorld, reader: Account) -> None:
         for method in ("PUT", "DELETE", "PATCH"):
             answer = await tenant.guest.request(method, link_of(tenant, reader.email))
-            assert answer.status_code == 404
+            assert answer.status_code == 405
         assert await is_subscribed(tenant, reader)
 
 

@@ -15,11 +15,11 @@ import structlog
 from masthead.app import Service
 from masthead.config.settings import Settings
 from masthead.parts import Parts
-from masthead.serve.drain import DRAIN_SECONDS, RequestsInFlight
 from masthead.serve.http_server import HttpServer
 from masthead.serve.listener import stop_accepting
 from masthead.serve.memory import return_large_blocks
 from masthead.serve.tls import certificate_of
+from masthead.web.in_flight import DRAIN_SECONDS
 
 log = structlog.get_logger()
 
@@ -85,10 +85,10 @@ class ServerProcess:
             await self._service.stop()
 
     async def _serve(self, parts: Parts, when_ready: Callable[[Parts], Awaitable[None]]) -> None:
-        requests = RequestsInFlight(self._service)
+        requests = self._service.in_flight
         servers = [
             HttpServer(
-                requests,
+                self._service.http,
                 listener,
                 certificate=self._certificate,
                 max_connections=max_connections() // len(self._listeners),

@@ -19,8 +19,8 @@ import structlog
 
 from masthead.config.settings import Settings
 from masthead.errors import MastheadError
-from masthead.serve.drain import DRAIN_SECONDS
 from masthead.serve.listener import stop_accepting
+from masthead.web.in_flight import DRAIN_SECONDS
 
 log = structlog.get_logger()
 

@@ -26,12 +26,15 @@ from masthead.web.cors import allow_origin
 from masthead.web.dispatch import ANY_METHOD, Dispatch, LazyRoute, Route
 from masthead.web.error_log import ErrorLog
 from masthead.web.errors import ErrorResponders, InternalError, MethodNotAllowed
+from masthead.web.in_flight import InFlight
 from masthead.web.one_address import HSTS, OneAddress
 from masthead.web.proxies import client_address, is_https
 from masthead.web.request import Request
 from masthead.web.sending import NO_ANSWER, Sending
 
 log = structlog.get_logger()
+
+_CLOSE = (b"connection", b"close")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,14 +47,18 @@ class FrontDoor:
     error_responders: ErrorResponders
     error_log: ErrorLog
     disk: DiskState
+    in_flight: InFlight
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         began = perf_counter()
+        self.in_flight.begin(began)
         request_id = ids.new_id()
         # Every log line of the request has it.
         bound = bind_contextvars(request_id=request_id)
         sending = Sending(scope, send)
         sending.added.append((b"x-request-id", request_id.encode()))
+        if self.in_flight.is_draining and scope["http_version"].startswith("1"):
+            sending.added.append(_CLOSE)
         request = Request(scope, receive, request_id=request_id, added=sending.added)
         try:
             await send_answer(sending, await self._answer(request))
@@ -66,6 +73,7 @@ class FrontDoor:
         except Exception as error:
             await self._fail(request, sending, error)
         finally:
+            self.in_flight.end()
             if scope["path"] != HEALTH:
                 _log_answer(request, sending.status, perf_counter() - began)
             reset_contextvars(**bound)
