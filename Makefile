@@ -10,7 +10,7 @@ GENERATOR := $(VENV)/client-generator
 # npm in the folder of the editor, which also holds the tools that check styles and scripts.
 NODE_TOOL = $(BIN)/python tests/clients/node.py --prefix $(CURDIR)/$(EDITOR)
 
-.PHONY: run install install-test test test-all test-planted lint format docs screenshots bench \
+.PHONY: run install install-test test test-all test-planted lint format docs views screenshots bench \
   bench-commits lock editor clean
 
 run: install
@@ -53,6 +53,10 @@ format: $(VENV)/.installed-test $(EDITOR)/node_modules/.installed
 # Writes the pages of docs/reference anew.
 docs: $(VENV)/.installed-test
 	$(BIN)/python -m tests.docs.pages
+
+# Writes the typed views of records, from the declarations of their collections.
+views: $(VENV)/.installed-test
+	$(BIN)/python -m tests.views
 
 # Every page of the demo and of the admin, light and dark, desktop and phone, into build/screenshots;
 # needs Chromium.

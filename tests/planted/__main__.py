@@ -17,7 +17,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.planted.faults import FAULTS, ROOT, Fault
+from tests.planted.faults import FAULTS, MISSPELT, ROOT, Fault
 
 PASSED, FAILED = 0, 1
 """Exit codes of pytest. Any other says that the tests did not run."""
@@ -35,8 +35,11 @@ def main() -> int:
         if not options.faults_only and not _passes(tree, faults):
             return 1
         found = sum(_is_found(tree, fault) for fault in faults)
-    _say(f"{found} of {len(faults)} found")
-    return 0 if faults and found == len(faults) else 1
+        names = [] if options.only else [each.fault for each in MISSPELT]
+        found += len(misspelt_found(tree, names))
+    planted = len(faults) + len(names)
+    _say(f"{found} of {planted} found")
+    return 0 if planted and found == planted else 1
 
 
 def _options() -> argparse.Namespace:
@@ -95,6 +98,28 @@ def _is_found(tree: Path, fault: Fault) -> bool:
             _say(done.stdout)
     _say(f"{fault.file}, {fault.what}: {said} ({time.monotonic() - began:.0f} s)")
     return is_found
+
+
+def misspelt_found(tree: Path, faults: Sequence[Fault]) -> list[Fault]:
+    """Those that the type checker names, of all that are planted at once."""
+    if not faults:
+        return []
+    for fault in faults:
+        file = tree / fault.path
+        file.write_text(fault.planted_in(file.read_text()))
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--no-error-summary"],
+        cwd=tree,
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    found = [each for each in faults if f"{each.path}:" in done.stdout]
+    for each in faults:
+        said = "found by mypy" if each in found else "NOT FOUND"
+        _say(f"{each.file}, {each.what}: {said}")
+    return found
 
 
 def _run(tree: Path, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:

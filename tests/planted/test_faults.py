@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 import pytest
-from tests.planted.faults import FAULTS, ROOT, Fault
+from tests.planted.faults import FAULTS, MISSPELT, ROOT, Fault, Misspelt
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda each: each.file)
@@ -29,3 +29,13 @@ def test_a_fault_that_no_longer_fits_is_said(text: str) -> None:
     fault = Fault("a fault", "app.py", "old", "new", ())
     with pytest.raises(LookupError, match=r"src/masthead/app\.py"):
         fault.planted_in(text)
+
+
+@pytest.mark.parametrize("misspelt", MISSPELT, ids=lambda each: each.file)
+def test_what_is_misspelt_occurs_once(misspelt: Misspelt) -> None:
+    fault = misspelt.fault
+    assert fault.planted_in((ROOT / fault.path).read_text())
+
+
+def test_ten_names_are_misspelt_each_in_another_file() -> None:
+    assert len({each.file for each in MISSPELT}) == len(MISSPELT) == 10

@@ -40,6 +40,7 @@ from masthead.records.engine import Records
 from masthead.site.address import site_url
 from masthead.site.collection import site_settings
 from masthead.site.domain_proof import DomainProofs
+from masthead.site.record_view import SettingsRecord, as_settings
 from masthead.site.test_mail import TestMails
 from masthead.site_export.jobs import SiteExports
 from masthead.storage.objects import ObjectStore
@@ -121,7 +122,7 @@ class AdminRequest:
     """The caller's own; empty for a guest."""
     site: Tenant | None
     """None for an operator who has not chosen one, and for a guest on the service's own host."""
-    site_record: Record
+    site_record: SettingsRecord
     """The site's settings; empty without a site."""
     waiting: dict[str, Count] = field(default_factory=dict)
     """How much waits behind a link of the frame, by its address."""
@@ -262,7 +263,8 @@ async def open_request(services: AdminServices, request: Request) -> AdminReques
     site, caller = request.site, request.caller
     assert caller is not None
     found = await services.records.find(site_settings, {}, tenant_id=site.id) if site else []
-    return AdminRequest(services, request, caller, request.account, site, found[0] if found else {})
+    record = as_settings(found[0] if found else {})
+    return AdminRequest(services, request, caller, request.account, site, record)
 
 
 def path_values(request: Request, names: Sequence[str]) -> list[str]:

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from masthead.media.collection import media
+from masthead.media.record_view import MediaRecord, as_media
 from masthead.media.sniff import EXTENSIONS
 from masthead.media.upload import StoredFile, stored_file
 from masthead.records.collection import Record
@@ -45,7 +46,7 @@ _FAMILIES = frozenset(name.partition("/")[0] for name in _TYPES)
 
 async def list_media(call: Call) -> Page:
     page = await call.page(media, *_of_type((call.query["type"] or "").lower()))
-    return replace(page, items=[_shown(call, each) for each in page.items])
+    return replace(page, items=[_shown(call, as_media(each)) for each in page.items])
 
 
 @asynccontextmanager
@@ -57,18 +58,18 @@ async def prepare_upload(call: Call) -> AsyncIterator[StoredFile]:
 async def create_media(call: Call) -> Record:
     stored: StoredFile = call.prepared
     values = {**call.body, **stored.values}
-    return _shown(call, await call.unit.create(media, values, stamped=stored.stamped))
+    return _shown(call, as_media(await call.unit.create(media, values, stamped=stored.stamped)))
 
 
 async def get_media(call: Call) -> Record:
-    return _shown(call, await call.get(media))
+    return _shown(call, as_media(await call.get(media)))
 
 
 async def delete_media(call: Call) -> None:
     await call.unit.delete(media, call.record_id, expected_version=call.expected_version)
 
 
-def _shown(call: Call, item: Record) -> Record:
+def _shown(call: Call, item: MediaRecord) -> Record:
     # Never on the site's custom domain, which may be given up later.
     return with_origin(item, media, site_url(call.services.settings, call.tenant.slug))
 

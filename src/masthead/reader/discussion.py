@@ -16,9 +16,11 @@ from markupsafe import Markup, escape
 from masthead.caller import system
 from masthead.comments.collection import DELETED, PENDING, TEXT, THREADS, comments
 from masthead.comments.discussion import Author
+from masthead.comments.record_view import CommentRecord, as_comment
 from masthead.comments.rules import may_comment, waits_for_approval
 from masthead.comments.text import LINK
 from masthead.ids import is_id
+from masthead.posts.record_view import PostRecord
 from masthead.reader.cards import local_time
 from masthead.reader.request import SiteRequest
 from masthead.reader.views import Comment, CommentForm, Discussion
@@ -49,7 +51,7 @@ class _Found:
 
 
 async def discussion_of(
-    request: SiteRequest, post: Record, form: CommentForm | None = None
+    request: SiteRequest, post: PostRecord, form: CommentForm | None = None
 ) -> Discussion | None:
     """None where nothing was said and nothing can be."""
     if not post["is_open"]:
@@ -90,7 +92,7 @@ def author_of(request: SiteRequest) -> Author:
     )
 
 
-def page_address(request: SiteRequest, post: Record) -> str:
+def page_address(request: SiteRequest, post: PostRecord) -> str:
     """Of the page that a form was sent from."""
     return f"/posts/{quote(post['slug'])}{_same_page(request)}"
 
@@ -100,12 +102,12 @@ def _same_page(request: SiteRequest) -> str:
     return f"?{urlencode(kept)}" if kept else ""
 
 
-async def _total(request: SiteRequest, post: Record) -> int:
+async def _total(request: SiteRequest, post: PostRecord) -> int:
     wanted = f"post_id = '{post['id']}' && shown_as = '{TEXT}'"
     return await request.records.counts.total(request.caller, comments, wanted)
 
 
-async def _page(request: SiteRequest, post: Record) -> _Found:
+async def _page(request: SiteRequest, post: PostRecord) -> _Found:
     """The newest threads, or those before the position in the address."""
     before = _position(request.query.get(_BEFORE, ""))
     wanted = ListRequest(
@@ -116,7 +118,7 @@ async def _page(request: SiteRequest, post: Record) -> _Found:
     path = f"/posts/{quote(post['slug'])}"
     found = _Found(heads, [], newer=f"{path}#comments" if before else "")
     if len(newest) > THREADS_A_PAGE:
-        found.older = f"{path}?{_BEFORE}={quote(_cursor(heads[0]), safe='')}#comments"
+        found.older = f"{path}?{_BEFORE}={quote(_cursor(as_comment(heads[0])), safe='')}#comments"
     if heads:
         # A thread whose beginning was deleted goes on under its first answers.
         keys = sorted({key for head in heads for key in (head["id"], head["thread_id"]) if key})
@@ -128,7 +130,7 @@ async def _page(request: SiteRequest, post: Record) -> _Found:
     return found
 
 
-async def _thread(request: SiteRequest, post: Record) -> _Found | None:
+async def _thread(request: SiteRequest, post: PostRecord) -> _Found | None:
     """The one thread that the address names, if it is there."""
     thread_id = request.query.get(_THREAD, "")
     if not is_id(thread_id):
@@ -147,12 +149,14 @@ async def _thread(request: SiteRequest, post: Record) -> _Found | None:
     path = f"/posts/{quote(post['slug'])}"
     found = _Found(heads, read[:ANSWERS_A_PAGE], is_thread=True)
     if len(read) > ANSWERS_A_PAGE:
-        query = urlencode({_THREAD: thread_id, _AFTER: _cursor(found.answers[-1])})
+        query = urlencode({_THREAD: thread_id, _AFTER: _cursor(as_comment(found.answers[-1]))})
         found.newer = f"{path}?{query}#comments"
     return found
 
 
-async def _add_waiting(request: SiteRequest, post: Record, author: Author, found: _Found) -> None:
+async def _add_waiting(
+    request: SiteRequest, post: PostRecord, author: Author, found: _Found
+) -> None:
     """A reader's own comments that nobody else sees yet."""
     ids = sorted(author.posted)
     own = await request.records.related(system(request.tenant_id), comments, "id", ids, len(ids))
@@ -162,7 +166,7 @@ async def _add_waiting(request: SiteRequest, post: Record, author: Author, found
             (found.answers if comment["parent_id"] else found.heads).append(comment)
 
 
-def _cursor(comment: Record) -> str:
+def _cursor(comment: CommentRecord) -> str:
     return f"{comment['created']}_{comment['id']}"
 
 
@@ -220,12 +224,12 @@ class _Nesting:
 
     def _views(self, found: Iterable[Record]) -> Iterable[Comment]:
         """Not deeper than `LEVELS`."""
-        for record in sorted(found, key=_order):
+        for record in sorted(map(as_comment, found), key=_order):
             replies = tuple(self._views(self._below.get(record["id"], ())))
             if replies or record["shown_as"] != DELETED:
                 yield self._view(record, replies)
 
-    def _view(self, record: Record, replies: tuple[Comment, ...]) -> Comment:
+    def _view(self, record: CommentRecord, replies: tuple[Comment, ...]) -> Comment:
         is_head = not record["parent_id"]
         return Comment(
             id=record["id"],
@@ -243,7 +247,7 @@ class _Nesting:
         )
 
 
-def _order(comment: Record) -> tuple[str, str]:
+def _order(comment: CommentRecord) -> tuple[str, str]:
     return comment["created"], comment["id"]
 
 

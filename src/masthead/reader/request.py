@@ -21,6 +21,7 @@ from masthead.limits.lookups import Lookups
 from masthead.limits.read_limits import ReadLimit
 from masthead.media.images import ImagePool
 from masthead.members.collection import audience_of_member, blog_members
+from masthead.members.record_view import MemberRecord, as_member
 from masthead.payments.checkout import Checkouts
 from masthead.reader.accent_style import AccentStyles
 from masthead.reader.posted_comments import PostedComments
@@ -28,6 +29,7 @@ from masthead.reader.themes import Themes
 from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.site.collection import site_settings
+from masthead.site.record_view import SettingsRecord, as_settings
 from masthead.storage.objects import ObjectStore
 from masthead.web.callers import Callers
 from masthead.web.forms import FormTokens
@@ -61,7 +63,7 @@ class Visit:
 
     caller: Caller
     audience: Audience = Audience.GUEST
-    member: Record | None = None
+    member: MemberRecord | None = None
     member_sign_in: str = ""
 
     @property
@@ -85,9 +87,9 @@ class SiteRequest:
     query_string: bytes
     query: dict[str, str]
     """Of a page that is cached, only what it is cached by."""
-    site_record: Record
+    site_record: SettingsRecord
     tenant_record: Record
-    member: Record | None = None
+    member: MemberRecord | None = None
     """The member who is signed in. Only forms and personal pages have one: others are cached for
     a whole audience. The same holds for the two below."""
     staff_id: str = ""
@@ -147,7 +149,7 @@ async def open_request(
         request.path,
         request.query_string,
         read_query(request.query_string) if query is None else query,
-        stored[0] if stored else empty,
+        as_settings(stored[0] if stored else empty),
         found[0],
         visit.member if visit else None,
         visit.staff_id if visit else "",
@@ -184,9 +186,11 @@ async def personal_visit(services: ReaderServices, request: Request, tenant_id: 
     return replace(visit, member=member, member_sign_in=caller.sign_in)
 
 
-async def _member(services: ReaderServices, caller: Caller, tenant_id: TenantId) -> Record | None:
+async def _member(
+    services: ReaderServices, caller: Caller, tenant_id: TenantId
+) -> MemberRecord | None:
     found = await services.records.find(blog_members, {"id": caller.id}, tenant_id=tenant_id)
-    return found[0] if found else None
+    return as_member(found[0]) if found else None
 
 
 def read_query(raw: bytes, names: Sequence[str] | None = None) -> dict[str, str]:

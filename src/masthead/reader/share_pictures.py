@@ -8,14 +8,14 @@ from urllib.parse import quote
 from masthead.errors import NotFound
 from masthead.media.thumbs import key_beside
 from masthead.posts.collection import share_file
+from masthead.posts.record_view import PostRecord
 from masthead.reader import share_card
 from masthead.reader.request import SiteRequest
 from masthead.reader.site import site_of
-from masthead.records.collection import Record
 from masthead.storage.objects import ObjectStore
 
 
-def share_url(request: SiteRequest, post: Record) -> str:
+def share_url(request: SiteRequest, post: PostRecord) -> str:
     """Changes with all that is drawn. Empty where the fonts have no glyphs for it."""
     name, accent = site_of(request).name, request.site_record["accent_color"]
     if not share_card.can_draw(post["title"]) and not share_card.can_draw(name):
@@ -25,7 +25,7 @@ def share_url(request: SiteRequest, post: Record) -> str:
     return f"/share/{quote(post['slug'])}/{digest}.png"
 
 
-async def stored_share_picture(request: SiteRequest, post: Record, digest: str) -> bytes:
+async def stored_share_picture(request: SiteRequest, post: PostRecord, digest: str) -> bytes:
     """Drawn if it is not stored yet: one at a time for a site."""
     store, pool = request.services.objects, request.services.images
     key = key_beside(share_file(request.tenant_id, post["id"]), f"{digest}.png")

@@ -13,6 +13,7 @@ from masthead.reader.pictures import pictures_of
 from masthead.reader.request import SiteRequest
 from masthead.reader.views import Chrome, Head, Link, Reader, Site
 from masthead.site.address import site_url
+from masthead.site.record_view import as_settings
 
 FEEDS = (
     ("application/rss+xml", "/feed.xml"),
@@ -29,8 +30,8 @@ def site_of(request: SiteRequest) -> Site:
     record = request.site_record
     if request.tenant.is_suspended:
         # What its owner shows is closed, also around the account of a member.
-        record = {**record, "site_description": "", "site_logo": "", "site_favicon": ""}
-        record["navigation"] = ()
+        shown = {"site_description": "", "site_logo": "", "site_favicon": "", "navigation": ()}
+        record = as_settings(record | shown)
     return Site(
         name=record["site_name"] or request.tenant.name,
         description=record["site_description"],

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import msgspec
 
+from masthead.members.record_view import MemberRecord
 from masthead.payments.checkout import is_on_sale
 from masthead.payments.collection import payment_subscriptions, tiers
 from masthead.payments.memberships import MAX_SUBSCRIPTIONS
@@ -73,7 +74,7 @@ async def offer_of(request: SiteRequest) -> Offer | None:
     return Offer(_price(request, lowest), lowest["interval"], is_lowest=len(found) > 1)
 
 
-async def own_tier(request: SiteRequest, member: Record) -> OwnTier:
+async def own_tier(request: SiteRequest, member: MemberRecord) -> OwnTier:
     subscription = await _subscription_of(request, member)
     tier = _tier_of(subscription, await _tiers_of(request))
     is_paid = member["tier"] == "paid" and member["status"] != "cancelled"
@@ -97,7 +98,7 @@ async def own_tier(request: SiteRequest, member: Record) -> OwnTier:
     return own if is_paid else _with_check(request, own)
 
 
-async def _subscription_of(request: SiteRequest, member: Record) -> Record | None:
+async def _subscription_of(request: SiteRequest, member: MemberRecord) -> Record | None:
     """The one that makes the member paid."""
     rows = await request.records.find(
         payment_subscriptions,

@@ -17,6 +17,7 @@ from masthead.caller import Audience, site
 from masthead.comments.collection import APPROVED, DELETED, comments
 from masthead.comments.discussion import Author
 from masthead.comments.emails import comment_url as address_on_site
+from masthead.comments.record_view import CommentRecord, as_comment
 from masthead.errors import Forbidden, Invalid
 from masthead.posts.collection import posts
 from masthead.records.collection import Record
@@ -66,7 +67,8 @@ async def _page(
     text: str = "",
     problem: str = "",
 ) -> Page:
-    comment = await request.records.get(request.caller, comments, comment_id, names=FIELDS)
+    found = await request.records.get(request.caller, comments, comment_id, names=FIELDS)
+    comment = as_comment(found)
     before, after = await _around(request, comment)
     rows = await rows_of(request, [*before, comment, *after], filters, comment_id)
     values = {
@@ -87,7 +89,9 @@ async def _page(
     return Page("comments/comment.html", title, values, status, fragment="comments/_about.html")
 
 
-async def _around(request: AdminRequest, comment: Record) -> tuple[list[Record], list[Record]]:
+async def _around(
+    request: AdminRequest, comment: CommentRecord
+) -> tuple[list[Record], list[Record]]:
     """What readers see of the thread before and after the comment."""
     thread = comment["thread_id"] or comment["id"]
     shown = all_of([equals("thread_id", thread), equals("status", APPROVED)]) or ""
@@ -106,7 +110,7 @@ async def _around(request: AdminRequest, comment: Record) -> tuple[list[Record],
     return before, after.items
 
 
-async def _on_site(request: AdminRequest, comment: Record) -> str:
+async def _on_site(request: AdminRequest, comment: CommentRecord) -> str:
     """Where readers see it; empty where they don't."""
     if comment["status"] != APPROVED:
         return ""

@@ -11,9 +11,11 @@ from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.lists import Filters, Listing, read_page
 from masthead.admin.request import AdminRequest
 from masthead.comments.collection import APPROVED, DELETED, PENDING, SPAM, comments
+from masthead.comments.record_view import CommentRecord, as_comment
 from masthead.comments.text import count_links
 from masthead.config.keyring import DecryptionError
 from masthead.members.collection import blog_members
+from masthead.members.record_view import MemberRecord, as_member
 from masthead.posts.collection import posts
 from masthead.records.collection import Collection, Record
 from masthead.records.filter.ast import Expression
@@ -135,7 +137,9 @@ async def comments_list(request: AdminRequest) -> Answer:
         "place": place_of(request.query),
         "narrowed": await _narrowed(request, filters, email),
         "about": (
-            await about_person(request, _found(items, current), filters) if current else None
+            await about_person(request, as_comment(_found(items, current)), filters)
+            if current
+            else None
         ),
     }
     return Page("comments/list.html", "Comments", values, fragment="comments/_list.html")
@@ -205,7 +209,7 @@ async def rows_of(
     on = await by_id(request, posts, [each["post_id"] for each in items], "title")
     titles = {each["id"]: each["title"] for each in on}
     writers = [each["member_id"] for each in items if each["member_id"]]
-    members = {each["id"]: each for each in await _members(request, writers)}
+    members = {each["id"]: as_member(each) for each in await _members(request, writers)}
     parents = [each["parent_id"] for each in items if each["parent_id"]]
     answered = {
         each["id"]: Quoted(each["author_name"], short(each["body"], _QUOTED))
@@ -217,7 +221,7 @@ async def rows_of(
             url=comment_url(each["id"], filters),
             answer_url=comment_url(each["id"], filters, reply="1"),
             name=each["author_name"],
-            about=_about(each, members.get(each["member_id"])),
+            about=_about(as_comment(each), members.get(each["member_id"])),
             when=request.when(each["created"]),
             at=each["created"],
             text=each["body"],
@@ -242,7 +246,7 @@ async def _members(request: AdminRequest, ids: Sequence[str]) -> list[Record]:
     return await by_id(request, blog_members, ids, "tier", "status", "created", "name", "email")
 
 
-def _about(comment: Record, member: Record | None) -> str:
+def _about(comment: CommentRecord, member: MemberRecord | None) -> str:
     links = count_links(comment["body"])
     said = f", {links} links" if links > 1 else ", a link" if links else ""
     if comment["shown_as"] == DELETED:
@@ -293,7 +297,9 @@ class Person:
     counted: int = COUNTED
 
 
-async def about_person(request: AdminRequest, comment: Record, filters: CommentFilters) -> Person:
+async def about_person(
+    request: AdminRequest, comment: CommentRecord, filters: CommentFilters
+) -> Person:
     """What the author wrote before, and how much of it was let through."""
     theirs = _written_by(request, comment)
     facts: list[tuple[str, str]] = []
@@ -324,7 +330,7 @@ async def about_person(request: AdminRequest, comment: Record, filters: CommentF
     )
 
 
-def _written_by(request: AdminRequest, comment: Record) -> CommentFilters | None:
+def _written_by(request: AdminRequest, comment: CommentRecord) -> CommentFilters | None:
     """A member by the account, a guest by the address. None where there is neither."""
     if comment["member_id"]:
         return CommentFilters(member=comment["member_id"])
@@ -336,7 +342,9 @@ def _written_by(request: AdminRequest, comment: Record) -> CommentFilters | None
     )
 
 
-async def _states(request: AdminRequest, comment: Record, theirs: CommentFilters) -> list[str]:
+async def _states(
+    request: AdminRequest, comment: CommentRecord, theirs: CommentFilters
+) -> list[str]:
     """Of the newest ones, and of one more than are counted: there is no counter for a person."""
     wanted = replace(
         theirs.in_state(ALL).listing(comment["author_email"]).wanted,
@@ -348,7 +356,7 @@ async def _states(request: AdminRequest, comment: Record, theirs: CommentFilters
 
 
 async def _wrote_before(
-    request: AdminRequest, comment: Record, theirs: CommentFilters, filters: CommentFilters
+    request: AdminRequest, comment: CommentRecord, theirs: CommentFilters, filters: CommentFilters
 ) -> list[Before]:
     wanted = replace(
         theirs.in_state(ALL).listing(comment["author_email"]).wanted,

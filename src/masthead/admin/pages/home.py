@@ -14,6 +14,7 @@ from masthead.admin.request import AdminRequest
 from masthead.admin.sections import POSTS, READERS
 from masthead.caller import Caller, Kind
 from masthead.posts.collection import posts
+from masthead.posts.record_view import PostRecord, as_post
 from masthead.posts.site import AUTHOR_LIST, PUBLISHED_LIST
 from masthead.records.collection import Record
 from masthead.records.filter.ast import And, Comparison, Identifier, Macro
@@ -78,9 +79,9 @@ async def home(request: AdminRequest) -> Answer:
         "steps": _steps(request) if is_new else [],
         "stats": [] if is_new else await Month(request).stats(_waiting(soon)),
         "is_utc": request.time_zone.key == "UTC",
-        "drafts": [_writing(request, each) for each in drafts],
+        "drafts": [_writing(request, as_post(each)) for each in drafts],
         "soon": await _coming_up(request, soon[:SOON]),
-        "published": [_published(request, each) for each in published],
+        "published": [_published(request, as_post(each)) for each in published],
     }
     return Page("home.html", "Home", values)
 
@@ -174,25 +175,25 @@ def _waiting(soon: list[Record]) -> str:
 
 async def _coming_up(request: AdminRequest, soon: list[Record]) -> list[Coming]:
     names = await staff_names(request) if soon else {}
-    return [_coming(request, each, names) for each in soon]
+    return [_coming(request, as_post(each), names) for each in soon]
 
 
-def _writing(request: AdminRequest, post: Record) -> Writing:
+def _writing(request: AdminRequest, post: PostRecord) -> Writing:
     text = post["excerpt"] or post["summary"]
     short = text if len(text) <= _TEXT else f"{text[:_TEXT].rstrip()}…"
     return _line(request, post, post["updated"], short)
 
 
-def _published(request: AdminRequest, post: Record) -> Writing:
+def _published(request: AdminRequest, post: PostRecord) -> Writing:
     return _line(request, post, post["published_at"])
 
 
-def _line(request: AdminRequest, post: Record, moment: str, summary: str = "") -> Writing:
+def _line(request: AdminRequest, post: PostRecord, moment: str, summary: str = "") -> Writing:
     url = POSTS.url(post["id"])
     return Writing(post["title"], url, request.when(moment), moment, summary)
 
 
-def _coming(request: AdminRequest, post: Record, names: Mapping[str, str]) -> Coming:
+def _coming(request: AdminRequest, post: PostRecord, names: Mapping[str, str]) -> Coming:
     at = post["scheduled_for"]
     moment = request.local(at)
     is_near = (moment.date() - request.now.date()).days < 7

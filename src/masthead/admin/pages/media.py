@@ -13,6 +13,7 @@ from masthead.admin.pages.media_item import ADDRESS, Detail, detail_of, size_tex
 from masthead.admin.request import AdminRequest
 from masthead.errors import BadRequest, Invalid, MastheadError, NotFound
 from masthead.media.collection import NO_ALT, UNUSED, list_name, media
+from masthead.media.record_view import MediaRecord, as_media
 from masthead.media.upload import store_upload
 from masthead.records.collection import Record
 from masthead.records.filter.ast import Expression
@@ -141,7 +142,7 @@ async def upload_call(request: AdminRequest, form: Form) -> JsonAnswer:
     if upload is None:
         raise BadRequest("The call holds no file.")
     given = {name: value for name, value in form.fields if name == "alt"}
-    return JsonAnswer(dict(picture_of(request, await _stored(request, upload, given))))
+    return JsonAnswer(dict(picture_of(request, as_media(await _stored(request, upload, given)))))
 
 
 async def choices(request: AdminRequest) -> Answer:
@@ -151,7 +152,11 @@ async def choices(request: AdminRequest) -> Answer:
         return Redirect(filters.url())
     page = await read_page(request, _choice_listing(filters), CHOICES_PER_PAGE)
     items, pager = page or ([], None)
-    values = {"tiles": [tile_of(request, each) for each in items], "pager": pager, "q": filters.q}
+    values = {
+        "tiles": [tile_of(request, as_media(each)) for each in items],
+        "pager": pager,
+        "q": filters.q,
+    }
     return Page("media/_choices.html", "Choose a picture", values, fragment="media/_choices.html")
 
 
@@ -178,7 +183,7 @@ async def _library(
     chosen = request.query.get("item", "")
     values = {
         "filters": filters,
-        "tiles": [tile_of(request, each) for each in items],
+        "tiles": [tile_of(request, as_media(each)) for each in items],
         "pager": pager,
         "total": total,
         "types": options(TYPES),
@@ -207,7 +212,7 @@ async def _chosen(request: AdminRequest, item_id: str, filters: MediaFilters) ->
         item = await request.records.get(request.caller, media, item_id)
     except NotFound:
         return None
-    return await detail_of(request, item, back=filters.url(item=item_id))
+    return await detail_of(request, as_media(item), back=filters.url(item=item_id))
 
 
 async def _stored(request: AdminRequest, upload: Upload, given: Mapping[str, str]) -> Record:
@@ -222,7 +227,7 @@ def reason_of(error: MastheadError) -> str:
     return str(error)
 
 
-def tile_of(request: AdminRequest, item: Record) -> Tile:
+def tile_of(request: AdminRequest, item: MediaRecord) -> Tile:
     is_picture = item["mime_family"] == "image"
     return Tile(
         id=item["id"],
@@ -242,13 +247,13 @@ def tile_of(request: AdminRequest, item: Record) -> Tile:
     )
 
 
-def _use(item: Record) -> str:
+def _use(item: MediaRecord) -> str:
     if item["uses"]:
         return "1 use" if item["uses"] == 1 else f"{item['uses']:,} uses"
     return "In a change" if item["draft_uses"] else "Unused"
 
 
-def picture_of(request: AdminRequest, item: Record) -> dict[str, Any]:
+def picture_of(request: AdminRequest, item: MediaRecord) -> dict[str, Any]:
     """What scripts get of an item."""
     return {
         "id": item["id"],

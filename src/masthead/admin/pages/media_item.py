@@ -18,6 +18,7 @@ from masthead.media.collection import media
 from masthead.media.copies import widths_of
 from masthead.media.http import THUMBNAIL_TYPES
 from masthead.media.path import media_path
+from masthead.media.record_view import MediaRecord, as_media
 from masthead.media.sniff import SVG
 from masthead.media.upload import replace_file
 from masthead.records.collection import USES, Collection, Record
@@ -52,7 +53,7 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    item: Record
+    item: MediaRecord
     preview: str
     facts: tuple[tuple[str, str], ...]
     fields: dict[str, Widget]
@@ -99,7 +100,8 @@ async def replace_form(request: AdminRequest, item_id: str) -> Answer:
 
 
 async def delete_form(request: AdminRequest, item_id: str) -> Answer:
-    detail = await detail_of(request, await request.records.get(request.caller, media, item_id))
+    item = await request.records.get(request.caller, media, item_id)
+    detail = await detail_of(request, as_media(item))
     _check_may_change(detail)
     title = f"Delete “{detail.item['filename']}”?"
     return Page("media/delete.html", title, {"detail": detail})
@@ -112,7 +114,7 @@ async def delete_item(request: AdminRequest, item_id: str) -> Answer:
 
 async def detail_of(
     request: AdminRequest,
-    item: Record,
+    item: MediaRecord,
     problems: Mapping[str, Problem] | None = None,
     back: str = "",
 ) -> Detail:
@@ -123,7 +125,7 @@ async def detail_of(
     # What was typed is shown again only where the texts were refused, not another file.
     typed = request.form if problems and "file" not in problems else None
     return Detail(
-        with_origin(item, media, request.own_origin),
+        as_media(with_origin(item, media, request.own_origin)),
         preview=large_of(item),
         facts=await _facts(request, item),
         fields=widgets(request.caller, media, _ASKS, item, typed, problems),
@@ -138,7 +140,7 @@ async def _page(
     request: AdminRequest, item_id: str, problems: Mapping[str, Problem] | None = None
 ) -> Answer:
     item = await request.records.get(request.caller, media, item_id)
-    detail = await detail_of(request, item, problems, _back(request))
+    detail = await detail_of(request, as_media(item), problems, _back(request))
     named = problems or {}
     values = {
         "detail": detail,
@@ -171,7 +173,7 @@ def _check_may_change(detail: Detail) -> None:
         raise Forbidden("Only its uploader, an editor or an owner can delete this file.")
 
 
-async def _facts(request: AdminRequest, item: Record) -> tuple[tuple[str, str], ...]:
+async def _facts(request: AdminRequest, item: MediaRecord) -> tuple[tuple[str, str], ...]:
     names = await staff_names(request)
     sides = f"{item['width']} × {item['height']}, " if item["width"] else ""
     moment = request.local(item["created"])
@@ -185,7 +187,7 @@ async def _facts(request: AdminRequest, item: Record) -> tuple[tuple[str, str], 
     return (*facts, ("Copies", ", ".join(map(str, widths)))) if widths else tuple(facts)
 
 
-async def _uses(request: AdminRequest, item: Record) -> list[Use]:
+async def _uses(request: AdminRequest, item: MediaRecord) -> list[Use]:
     """Where it is used, as far as the caller may read it."""
     found: dict[str, Use] = {}
     for section in (POSTS, PAGES):
@@ -207,7 +209,7 @@ async def _uses(request: AdminRequest, item: Record) -> list[Use]:
 
 
 async def _using(
-    request: AdminRequest, collection: Collection, item: Record, *names: str
+    request: AdminRequest, collection: Collection, item: MediaRecord, *names: str
 ) -> list[Record]:
     wanted = ListRequest(
         per_page=MAX_USES,
@@ -222,7 +224,7 @@ async def _using(
         return []
 
 
-def thumb_of(item: Record, size: str = SMALL) -> str:
+def thumb_of(item: MediaRecord, size: str = SMALL) -> str:
     """By its path, which is the same on every host. Empty for what no browser shows."""
     path = media_path(item["id"], item["file"])
     if item["mime_type"] == SVG:
@@ -235,7 +237,7 @@ def thumb_of(item: Record, size: str = SMALL) -> str:
     return f"{path}/{widths[0] if size == SMALL else widths[-1]}.webp" if widths else path
 
 
-def large_of(item: Record) -> str:
+def large_of(item: MediaRecord) -> str:
     return thumb_of(item, LARGE)
 
 

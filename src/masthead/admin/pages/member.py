@@ -39,6 +39,7 @@ from masthead.members.collection import (
     member_history,
     member_mails,
 )
+from masthead.members.record_view import MemberRecord, as_member
 from masthead.posts.collection import posts
 from masthead.reader.prices import price_text
 from masthead.records.collection import Collection, Record
@@ -160,7 +161,7 @@ async def save_member(request: AdminRequest, member_id: str) -> Answer:
 async def _page(
     request: AdminRequest, member_id: str, problems: Mapping[str, Problem] | None = None
 ) -> Page:
-    member = await request.records.get(request.caller, blog_members, member_id)
+    member = as_member(await request.records.get(request.caller, blog_members, member_id))
     kind = request.query.get("kind", "")
     kind = kind if kind in KINDS else ""
     bought = await _of_member(request, orders, member_id)
@@ -193,7 +194,7 @@ async def _page(
     return Page("members/member.html", title, values, status=422 if problems else 200)
 
 
-def _initials(member: Record) -> str:
+def _initials(member: MemberRecord) -> str:
     words = (member["name"] or member["email"]).partition("@")[0].replace(".", " ").split()
     return "".join(each[0] for each in words[:2]).upper()
 
@@ -212,7 +213,7 @@ async def _of_member(request: AdminRequest, collection: Collection, member_id: s
 
 
 async def _history(
-    request: AdminRequest, member: Record, bought: list[Record], kind: str
+    request: AdminRequest, member: MemberRecord, bought: list[Record], kind: str
 ) -> list[Entry]:
     found: list[Entry] = []
     if kind in ("", "comments"):

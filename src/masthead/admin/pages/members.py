@@ -18,8 +18,8 @@ from masthead.admin.request import AdminRequest
 from masthead.admin.selected import MOST, PER_UNIT, SELECT, matching, ticked
 from masthead.errors import BadRequest, Invalid, NotFound, Problem
 from masthead.members.collection import MEMBERS_JOINED, blog_members
+from masthead.members.record_view import MemberRecord, as_member
 from masthead.records.accounts import credentials
-from masthead.records.collection import Record
 from masthead.records.filter.ast import Expression
 from masthead.records.filter.conditions import all_of, equals, has_item, newer
 from masthead.records.read.page import ListRequest
@@ -123,7 +123,7 @@ async def members_list(request: AdminRequest) -> Answer:
     total = await request.records.counts.total(request.caller, blog_members, "")
     values = {
         "filters": filters,
-        "rows": [_row(request, each) for each in items],
+        "rows": [_row(request, as_member(each)) for each in items],
         "pager": pager,
         "total": total,
         "tally": await _tally(request),
@@ -144,7 +144,7 @@ def may_change(request: AdminRequest) -> bool:
     return request.caller.is_admin
 
 
-def _row(request: AdminRequest, member: Record) -> Row:
+def _row(request: AdminRequest, member: MemberRecord) -> Row:
     joined = request.local(member["created"])
     return Row(
         member["id"],

@@ -12,6 +12,7 @@ from masthead.admin.endpoint import Answer, Download
 from masthead.admin.lists import cursor_of
 from masthead.admin.pages.members import MemberFilters, items_of
 from masthead.admin.request import AdminRequest
+from masthead.members.record_view import MemberRecord, as_member
 from masthead.records.collection import Record
 from masthead.records.write.audit import DOWNLOADED_MEMBERS
 
@@ -37,7 +38,7 @@ async def _chunks(
     yield csv_lines([COLUMNS])
     listing = filters.listing(request)
     while items:
-        yield csv_lines(map(_cells, items))
+        yield csv_lines(_cells(as_member(each)) for each in items)
         if len(items) < ROWS:
             return
         items = await _read(request, filters, cursor_of(listing.mark(items[-1])))
@@ -51,7 +52,7 @@ async def _read(
     return (await request.records.page(request.caller, listing.collection, wanted)).items
 
 
-def _cells(member: Record) -> list[str]:
+def _cells(member: MemberRecord) -> list[str]:
     return [
         member["email"],
         member["name"],

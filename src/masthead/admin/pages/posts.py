@@ -22,6 +22,7 @@ from masthead.admin.request import AdminRequest
 from masthead.admin.sections import POSTS, READERS, Section
 from masthead.caller import Caller, Kind
 from masthead.posts.collection import posts
+from masthead.posts.record_view import as_post
 from masthead.posts.site import DRAFT_AUTHOR_LIST, DRAFT_TAG_LIST, SCHEDULED_LIST
 from masthead.records.collection import Record
 from masthead.records.filter.ast import Expression
@@ -117,7 +118,8 @@ async def posts_list(request: AdminRequest) -> Answer:
     filters = PostFilters.of(request.query)
     names = await staff_names(request)
 
-    def cells(post: Record) -> tuple[str, ...]:
+    def cells(record: Record) -> tuple[str, ...]:
+        post = as_post(record)
         authors = ", ".join(names[each] for each in post["authors"] if each in names)
         return READERS[post["visibility"]], authors
 

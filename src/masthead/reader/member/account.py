@@ -17,6 +17,7 @@ from masthead.identity.accounts import new_credentials
 from masthead.mail.wording import being_sent, where_stored
 from masthead.members.collection import blog_members
 from masthead.members.email_change import new_address
+from masthead.members.record_view import MemberRecord
 from masthead.privacy.collection import gdpr_requests
 from masthead.privacy.links import GRACE_PERIOD
 from masthead.privacy.validation import MEMBER, PHRASE, RequestBody, Requester
@@ -42,7 +43,6 @@ from masthead.reader.views import (
     MessagePage,
     SignIn,
 )
-from masthead.records.collection import Record
 from masthead.records.fields.base import REQUIRED
 
 DONE = {
@@ -82,11 +82,13 @@ class Account:
         self._services = services
 
     @for_member
-    async def page(self, request: SiteRequest, member: Record) -> Page:
+    async def page(self, request: SiteRequest, member: MemberRecord) -> Page:
         return await self._drawn(request, member, notice=_notice(request))
 
     @for_member
-    async def set_name(self, request: SiteRequest, member: Record, form: Form) -> Page | Redirect:
+    async def set_name(
+        self, request: SiteRequest, member: MemberRecord, form: Form
+    ) -> Page | Redirect:
         name = " ".join(form.get("name", "").split())
         try:
             await self._update(request, member, {"name": name})
@@ -95,18 +97,24 @@ class Account:
         return _done("name")
 
     @for_member
-    async def set_newsletter(self, request: SiteRequest, member: Record, form: Form) -> Redirect:
+    async def set_newsletter(
+        self, request: SiteRequest, member: MemberRecord, form: Form
+    ) -> Redirect:
         await self._update(request, member, {"newsletter": form.get("newsletter") == "true"})
         return _done("newsletter")
 
     @for_member
-    async def set_comment_mails(self, request: SiteRequest, member: Record, form: Form) -> Redirect:
+    async def set_comment_mails(
+        self, request: SiteRequest, member: MemberRecord, form: Form
+    ) -> Redirect:
         is_off = form.get("comment_mails") != "true"
         await self._update(request, member, {"comment_mails_off": is_off})
         return _done("comment-mails")
 
     @for_member
-    async def set_email(self, request: SiteRequest, member: Record, form: Form) -> Page | Redirect:
+    async def set_email(
+        self, request: SiteRequest, member: MemberRecord, form: Form
+    ) -> Page | Redirect:
         given = form.get("email", "").strip()
         caller = caller_of(request.tenant_id, member)
         try:
@@ -122,7 +130,7 @@ class Account:
 
     @for_member
     async def set_password(
-        self, request: SiteRequest, member: Record, form: Form
+        self, request: SiteRequest, member: MemberRecord, form: Form
     ) -> Page | Redirect:
         """Who has no password gets a link by mail, as with a forgotten one: a session that was
         left open somewhere is not enough to set one."""
@@ -141,13 +149,13 @@ class Account:
         changed = await request.records.update(
             caller, blog_members, member["id"], {}, stamped=stamped
         )
-        account = {**member, **changed, **stamped}
+        account = member | changed | stamped
         accounts = self._services.accounts
         signed_in = await accounts.begin(blog_members, account, request.client)
         return _done("password", session_cookie(request, signed_in))
 
     @for_member
-    async def end_sign_in(self, request: SiteRequest, member: Record, form: Form) -> Redirect:
+    async def end_sign_in(self, request: SiteRequest, member: MemberRecord, form: Form) -> Redirect:
         ended = form.get("sign_in", "")
         await self._services.accounts.sign_ins.end(blog_members, member, ended)
         if ended == request.member_sign_in:
@@ -156,13 +164,13 @@ class Account:
 
     @for_member
     async def sign_out_everywhere(
-        self, request: SiteRequest, member: Record, _form: Form
+        self, request: SiteRequest, member: MemberRecord, _form: Form
     ) -> Redirect:
         await self._services.accounts.sign_ins.end_all(blog_members, member)
         return see_other(SIGN_IN, session_cookie(request, None))
 
     @for_member
-    async def export(self, request: SiteRequest, member: Record, _form: Form) -> Page:
+    async def export(self, request: SiteRequest, member: MemberRecord, _form: Form) -> Page:
         requester, body = await self._privacy_request(request, member)
         asked, ready = await self._services.privacy.exports.begin(requester, body)
         back = Link("Back to your account", ACCOUNT)
@@ -181,11 +189,11 @@ class Account:
         )
 
     @for_member
-    async def delete_page(self, request: SiteRequest, member: Record) -> Page:
+    async def delete_page(self, request: SiteRequest, member: MemberRecord) -> Page:
         return await _delete(request, member)
 
     @for_member
-    async def delete(self, request: SiteRequest, member: Record, form: Form) -> Page:
+    async def delete(self, request: SiteRequest, member: MemberRecord, form: Form) -> Page:
         if form.get("phrase", "").strip() != PHRASE:
             problem = FormProblem("phrase", f"Type {PHRASE}, in capital letters.")
             return await _delete(request, member, (problem,), 422)
@@ -201,12 +209,14 @@ class Account:
         return _message(request, MessagePage("The deletion is planned", text, links=links))
 
     async def _update(
-        self, request: SiteRequest, member: Record, changes: dict[str, object]
+        self, request: SiteRequest, member: MemberRecord, changes: dict[str, object]
     ) -> None:
         caller = caller_of(request.tenant_id, member)
         await request.records.update(caller, blog_members, member["id"], changes)
 
-    async def _check_old_password(self, request: SiteRequest, member: Record, form: Form) -> None:
+    async def _check_old_password(
+        self, request: SiteRequest, member: MemberRecord, form: Form
+    ) -> None:
         caller = caller_of(request.tenant_id, member)
         old, address = form.get("oldPassword", ""), request.client.address
         accounts = self._services.accounts
@@ -215,7 +225,7 @@ class Account:
             raise Invalid({"oldPassword": wrong})
 
     async def _privacy_request(
-        self, request: SiteRequest, member: Record
+        self, request: SiteRequest, member: MemberRecord
     ) -> tuple[Requester, RequestBody]:
         caller = caller_of(request.tenant_id, member)
         await self._services.privacy_limit.admit(request.tenant_id, caller, request.client.address)
@@ -225,7 +235,7 @@ class Account:
     async def _refused(
         self,
         request: SiteRequest,
-        member: Record,
+        member: MemberRecord,
         part: str,
         problems: dict[str, Problem],
         typed: str = "",
@@ -237,7 +247,7 @@ class Account:
     async def _drawn(
         self,
         request: SiteRequest,
-        member: Record,
+        member: MemberRecord,
         *,
         notice: str = "",
         opened: str = "",
@@ -273,7 +283,7 @@ class Account:
         return Page("account.html", head, page)
 
 
-async def _deletion_day(request: SiteRequest, member: Record) -> datetime | None:
+async def _deletion_day(request: SiteRequest, member: MemberRecord) -> datetime | None:
     asked = {"subject": MEMBER, "member_id": member["id"], "type": "delete", "status": "queued"}
     found = await request.records.find(gdpr_requests, asked, tenant_id=request.tenant_id, limit=10)
     days = [each["grace_until"] for each in found if each["confirmed_at"]]
@@ -286,7 +296,7 @@ def _done(what: str, *headers: tuple[bytes, bytes]) -> Redirect:
 
 async def _delete(
     request: SiteRequest,
-    member: Record,
+    member: MemberRecord,
     problems: tuple[FormProblem, ...] = (),
     status: int = 200,
 ) -> Page:

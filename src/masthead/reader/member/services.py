@@ -11,11 +11,11 @@ from masthead.ids import TenantId
 from masthead.members.collection import blog_members
 from masthead.members.email_change import EmailChanges
 from masthead.members.mailed_links import MailedLinks
+from masthead.members.record_view import MemberRecord
 from masthead.password_reset.resets import PasswordResets
 from masthead.privacy.limits import RequestLimit
 from masthead.privacy.service import Privacy
 from masthead.reader.request import SiteRequest
-from masthead.records.collection import Record
 
 SIGN_IN = "/member/sign-in"
 SIGN_UP = "/member/sign-up"
@@ -34,7 +34,7 @@ class MemberServices:
     privacy_limit: RequestLimit
 
 
-def caller_of(tenant_id: TenantId, member: Record) -> Caller:
+def caller_of(tenant_id: TenantId, member: MemberRecord) -> Caller:
     """The member, who may change what the collection's rules allow."""
     return Caller(Kind.MEMBER, tenant_id, member["id"], member["email"], blog_members.name)
 

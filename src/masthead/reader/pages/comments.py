@@ -11,13 +11,13 @@ from masthead.errors import Forbidden, Invalid, RateLimited
 from masthead.identity.tenants import superusers
 from masthead.members.collection import blog_members
 from masthead.posts.collection import posts
+from masthead.posts.record_view import PostRecord, as_post
 from masthead.reader.discussion import author_of, page_address
 from masthead.reader.endpoint import Form, Page, Redirect, see_other
 from masthead.reader.pages.texts import by_slug, drawn_post
 from masthead.reader.request import SiteRequest
 from masthead.reader.site import site_of
 from masthead.reader.views import CommentForm
-from masthead.records.collection import Record
 from masthead.web.errors import retry_after
 
 TRAP: Final = "website"
@@ -104,16 +104,16 @@ async def _remember_name(request: SiteRequest, author: Author) -> None:
     await request.records.update(member, blog_members, author.member_id, {"name": author.name})
 
 
-async def _open_post(request: SiteRequest, slug: str) -> Record:
+async def _open_post(request: SiteRequest, slug: str) -> PostRecord:
     """Who may not read a post may not comment on it."""
-    post = await by_slug(request, posts, slug)
+    post = as_post(await by_slug(request, posts, slug))
     if not post["is_open"]:
         raise Forbidden(CLOSED)
     return post
 
 
 async def _refused(
-    request: SiteRequest, post: Record, sent: CommentForm, error: Invalid | RateLimited
+    request: SiteRequest, post: PostRecord, sent: CommentForm, error: Invalid | RateLimited
 ) -> Page:
     """The page again, with what was typed and what to do about it."""
     if isinstance(error, RateLimited):

@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from masthead.errors import NotFound
 from masthead.posts.collection import posts
+from masthead.posts.record_view import as_post
 from masthead.reader.cards import cards_of
 from masthead.reader.endpoint import Document, Redirect
 from masthead.reader.pages.texts import by_slug, shared_image
@@ -25,7 +26,7 @@ _JSON = b"application/json; charset=utf-8"
 
 
 async def share_picture(request: SiteRequest, slug: str, digest: str) -> Document | Redirect:
-    post = await by_slug(request, posts, slug)
+    post = as_post(await by_slug(request, posts, slug))
     current = share_url(request, post)
     if not current:
         raise NotFound("There is no picture for this post.")
@@ -40,7 +41,7 @@ async def oembed(request: SiteRequest) -> Document:
     if request.query.get("format", "json") != "json":
         return Document(b'{"error":"Only format=json is there."}', _JSON, 501)
     site = site_of(request)
-    post = await by_slug(request, posts, _slug(site, request.query.get("url", "")))
+    post = as_post(await by_slug(request, posts, _slug(site, request.query.get("url", ""))))
     [card] = await cards_of(request, [post])
     width = min(EMBED_WIDTH, _pixels(request.query.get("maxwidth", "")))
     body: dict[str, Any] = {

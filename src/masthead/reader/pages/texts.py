@@ -10,6 +10,7 @@ import msgspec
 from masthead.errors import NotFound
 from masthead.pages.collection import pages
 from masthead.posts.collection import posts
+from masthead.posts.record_view import PostRecord, as_post
 from masthead.reader import share_card
 from masthead.reader.cards import cards_of, local_time
 from masthead.reader.content import displayed
@@ -32,8 +33,9 @@ async def post(request: SiteRequest, slug: str) -> Page:
     return await drawn_post(request, await by_slug(request, posts, slug))
 
 
-async def drawn_post(request: SiteRequest, record: Record, form: CommentForm | None = None) -> Page:
+async def drawn_post(request: SiteRequest, found: Record, form: CommentForm | None = None) -> Page:
     """`form`: the reader's comment that could not be taken."""
+    record = as_post(found)
     [card] = await cards_of(request, [record])
     html = await displayed(request, record["content_html"], starts_page=card.picture is None)
     offer = None if card.is_open else await offer_of(request)
@@ -68,7 +70,7 @@ async def by_slug(request: SiteRequest, collection: Collection, slug: str) -> Re
     return found.items[0]
 
 
-def shared_image(request: SiteRequest, post: Record, card: Card) -> tuple[str, int, int]:
+def shared_image(request: SiteRequest, post: PostRecord, card: Card) -> tuple[str, int, int]:
     """The address of the picture that other sites show, with its size or zeros; empty for none."""
     site, picture = site_of(request), card.picture
     if picture is None:
@@ -81,7 +83,7 @@ def shared_image(request: SiteRequest, post: Record, card: Card) -> tuple[str, i
     return absolute(site, picture.src), picture.width, picture.height
 
 
-def _post_head(request: SiteRequest, post: Record, card: Card) -> Head:
+def _post_head(request: SiteRequest, post: PostRecord, card: Card) -> Head:
     site = site_of(request)
     url = site.url + card.url
     description = post["seo_description"] or card.excerpt[:160]

@@ -8,6 +8,7 @@ from masthead import ids
 from masthead.caller import Audience
 from masthead.errors import NotFound
 from masthead.members.collection import audience_of_member
+from masthead.members.record_view import MemberRecord
 from masthead.payments.checkout import Buyer, is_on_sale
 from masthead.payments.processor import ProcessorError
 from masthead.reader.endpoint import Form, Page, Redirect, see_other
@@ -82,7 +83,7 @@ async def _chosen(request: SiteRequest, tier_id: str) -> Record:
     raise NotFound("This tier is no longer sold.")
 
 
-def _buyer(request: SiteRequest, member: Record) -> Buyer:
+def _buyer(request: SiteRequest, member: MemberRecord) -> Buyer:
     url = site_of(request).url
     return Buyer(
         tenant_id=request.tenant_id,

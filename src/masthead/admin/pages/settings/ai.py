@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
+from typing import Final
 
 from masthead.admin.charts import DAYS, Chart, bar_chart, last_days
 from masthead.admin.endpoint import Answer, Page, Redirect
@@ -18,7 +19,7 @@ from masthead.records.collection import Collection
 from masthead.records.derived.daily_counts import day_of
 from masthead.site.collection import site_settings
 
-_KEY = "ai_api_key"
+_KEY: Final = "ai_api_key"
 _OWN = (
     Ask(
         "ai_provider",
@@ -34,7 +35,7 @@ _OWN = (
     Ask("ai_model", "Model", "If empty, the service's model or the provider's small one."),
     Ask("ai_base_url", "Address", "The address of the server. If empty, the provider's own."),
 )
-_WHO = "ai_for"
+_WHO: Final = "ai_for"
 _LIMITS = (
     Ask(
         _WHO,

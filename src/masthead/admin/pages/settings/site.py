@@ -13,6 +13,7 @@ from masthead.admin.forms import Ask, given_values, widgets
 from masthead.admin.pages.settings.subnav import SETTINGS, in_settings, said
 from masthead.admin.request import AdminRequest
 from masthead.errors import Invalid, Problem
+from masthead.records.collection import Record
 from masthead.site.accent import DARK_GROUNDS, LIGHT_GROUNDS, NEEDED, contrast, readable
 from masthead.site.collection import site_settings
 
@@ -149,7 +150,7 @@ def _accent(ground: str, papers: tuple[str, ...], color: str, shown: str) -> Acc
 def page_of(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Page:
     # A form of a picture has none of the fields.
     typed = request.form if problems and "site_name" in request.form else None
-    record = request.site_record
+    record: Record = request.site_record
     fields = widgets(request.caller, site_settings, _asks(), record, typed, problems)
     values = {
         "fields": fields,

@@ -1,0 +1,123 @@
+"""Typed views of records, made from the declarations of their collections.
+
+A view says the fields to the type checker, so that a misspelt name fails in `make lint`. At run
+time it is the record itself.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import masthead
+from masthead.comments.collection import comments
+from masthead.media.collection import media
+from masthead.members.collection import blog_members
+from masthead.posts.collection import posts
+from masthead.records.collection import Collection
+from masthead.records.fields.base import Field
+from masthead.records.fields.documents import TextList
+from masthead.records.fields.relation import Relation
+from masthead.records.fields.text import Text
+from masthead.records.fields.values import Flag, Number, Select
+from masthead.site.collection import site_settings
+
+IGNORED = "  # type: ignore[override]"
+OVERLOADED = "  # type: ignore[override, no-overload-impl]"
+ROOT = Path(masthead.__file__).parent
+
+_TEXT = '''\
+"""The fields of a record of `{collection}`, for the type checker. Written by `make views`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
+
+from masthead.records.collection import Record
+
+if TYPE_CHECKING:
+{names}
+    # Narrower than a dict on purpose: a name that is no field is refused.
+    class {name}(Record):
+{methods}
+else:
+    {name} = Record
+
+
+def {function}(record: Record) -> {name}:
+    return cast({name}, record)
+'''
+_NAMES = {"str": "_Text", "bool": "_Flag", "int": "_Number", "list[str]": "_List", "Any": "_Other"}
+
+
+@dataclass(frozen=True)
+class View:
+    collection: Collection
+    name: str
+    folder: str
+    derived: tuple[tuple[str, str], ...] = ()
+    """What a read adds to the fields, with its type."""
+
+    @property
+    def path(self) -> Path:
+        return ROOT / self.folder / "record_view.py"
+
+    @property
+    def function(self) -> str:
+        return f"as_{self.name.removesuffix('Record').lower()}"
+
+    def render(self) -> str:
+        by_type: dict[str, list[str]] = {}
+        for field in self.collection.all_fields:
+            by_type.setdefault(_type(field), []).append(f'"{field.name}"')
+        for name, kind in self.derived:
+            by_type.setdefault(kind, []).append(f'"{name}"')
+        names = "".join(
+            f"    {_NAMES[kind]} = Literal[{', '.join(fields)}]\n"
+            for kind, fields in by_type.items()
+        )
+        every = " | ".join(_NAMES[kind] for kind in by_type)
+        methods = "".join(
+            f"        @overload{OVERLOADED if number == 0 else ''}\n"
+            f"        def __getitem__(self, name: {_NAMES[kind]}, /) -> {kind}: ...\n"
+            for number, kind in enumerate(by_type)
+        )
+        methods += (
+            f"        def get({IGNORED}\n"
+            f"            self, name: {every}, default: Any = None, /\n"
+            "        ) -> Any: ..."
+        )
+        text = _TEXT.format(
+            collection=self.collection.name,
+            name=self.name,
+            function=self.function,
+            names=names,
+            methods=methods,
+        )
+        ruff = Path(sys.executable).with_name("ruff")
+        command = [ruff, "format", "--stdin-filename", self.path, "-"]
+        return subprocess.run(
+            command, input=text, capture_output=True, text=True, check=True
+        ).stdout
+
+
+def _type(field: Field) -> str:
+    """A date may be empty, which is a text; JSON is anything."""
+    if isinstance(field, Text | Select | Relation) or field.name == "id":
+        return "str"
+    if isinstance(field, Flag):
+        return "bool"
+    if isinstance(field, Number) and field.whole and not field.nullable:
+        return "int"
+    return "list[str]" if isinstance(field, TextList) else "Any"
+
+
+VIEWS = (
+    View(posts, "PostRecord", "posts", derived=(("is_open", "bool"),)),
+    View(blog_members, "MemberRecord", "members"),
+    View(comments, "CommentRecord", "comments"),
+    View(media, "MediaRecord", "media"),
+    View(site_settings, "SettingsRecord", "site"),
+)
