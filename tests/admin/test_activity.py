@@ -147,7 +147,7 @@ async def test_the_record_store_is_logged_too_but_no_key_and_no_value(
     assert "fog" not in str(entry)
     page = (await owner.get("/admin/activity?subject=site_settings")).text
     assert "Changed the settings The Harbour" in text_in(page)
-    assert "Nothing of that kind" in (await owner.get("/admin/activity?subject=tiers")).text
+    assert "Nothing found" in (await owner.get("/admin/activity?subject=tiers")).text
 
 
 async def test_a_refused_change_leaves_no_entry(tenant: TenantWorld) -> None:

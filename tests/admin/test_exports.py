@@ -180,7 +180,7 @@ class TestPage:
         await fill(tenant)
         await browser.post(ADDRESS, {"format": "ghost"})
         page = (await browser.get(ADDRESS)).text
-        assert "as soon as the worker has time" in page
+        assert "as soon as the worker is free" in page
         assert 'name="format"' not in page
         export = (await exports(tenant))[-1]
         stamped = {"state": "running", "done": 7, "total": 13}

@@ -75,7 +75,7 @@ async def test_a_person_asks_closes_the_page_and_comes_back_by_the_mail(
     await page.goto(f"{site.origin}/admin/tools/export")
     await page.get_by_role("radio", name="Ghost").check()
     await page.get_by_role("button", name="Make the export").click()
-    await expect(page.get_by_text("It begins as soon as the worker has time")).to_be_visible()
+    await expect(page.get_by_text("It starts as soon as the worker is free")).to_be_visible()
     await page.close()
     async with site.worker():
         mail = await site.mail()

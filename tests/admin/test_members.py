@@ -320,7 +320,7 @@ class TestWhoAndWhat:
         ana = await member(tenant, "Ana")
         bo = await member(tenant, "Bo")
         parts, address = office.world.parts, f"/admin/members/{ana['id']}?kind=mails"
-        assert "Nothing of that kind" in (await browser.get(address)).text
+        assert "Nothing here yet." in (await browser.get(address)).text
 
         async def queue(to: str) -> str:
             mail = account_emails.sign_in(

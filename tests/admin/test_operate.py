@@ -189,7 +189,7 @@ async def test_work_that_waits_for_a_worker_is_noticed(app: World, tenant: Tenan
         await unit.enqueue("posts.publish", {"id": "x"})
     app.clock.advance(minutes=6)
     operator = await operator_of(app)
-    assert "No worker seems to run" in (await operator.get(QUEUE)).text
+    assert "No worker seems to be running" in (await operator.get(QUEUE)).text
 
 
 async def break_the_service(app: World) -> str:

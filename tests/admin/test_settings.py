@@ -435,12 +435,12 @@ class TestMail:
             )
             tenant = await world.new_tenant("site")
             owner, account = await staff(tenant, "owner")
-            assert "Every email went out" in (await owner.get(MAIL)).text
+            assert "Every email was sent" in (await owner.get(MAIL)).text
             postbox.refusals.append("550 5.1.1 No such user")
             first = await owner.post(f"{MAIL}/test")
             await job_runner(world.parts).run_due()
             page = await owner.follow(first)
-            assert "there is no such mailbox. It is not tried again." in page
+            assert "there is no such mailbox. Masthead will not try again." in page
             await owner.post(f"{MAIL}/test")
             await job_runner(world.parts).run_due()
             assert len(postbox.letters) == 1
@@ -464,7 +464,7 @@ class TestMail:
         mark = (await owner.post(f"{MAIL}/test")).headers["location"].partition("=")[2]
         outbox = office.world.parts.mail
         await outbox.fail(one.id, mark.partition("-")[0], "it is full", gave_up=False)
-        assert "it is full. It is tried again" in (await owner.get(f"{MAIL}?test={mark}")).text
+        assert "it is full. Masthead will try again" in (await owner.get(f"{MAIL}?test={mark}")).text
         other, _ = await staff(two, "owner")
         page = (await other.get(f"{MAIL}?test={mark}")).text
         assert (account.email in page, "it is full" in page) == (False, False)
@@ -587,7 +587,7 @@ class TestPrivacy:
         await office.send()
         owner, _ = await staff(tenant, "owner")
         page = (await owner.get(PRIVACY)).text
-        assert "of a member who is gone" in page
+        assert "of a deleted member" in page
         assert "blog_members: 1" in page
         assert bo.email not in page
 

@@ -158,7 +158,7 @@ async def test_the_site_is_set_up_and_readers_see_it(site: Site) -> None:
     await _save(page)
     await reader.reload()
     await expect(comment).to_be_visible()
-    await expect(reader.get_by_text("It appears once the staff has read it.")).to_be_visible()
+    await expect(reader.get_by_text("It appears once the staff has approved it.")).to_be_visible()
     await page.get_by_label("Posts can be commented on").uncheck()
     await page.get_by_label("Readers can become members").check()
     await _save(page)

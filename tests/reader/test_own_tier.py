@@ -121,7 +121,7 @@ class TestWhatTheMemberHas:
 async def test_who_still_pays_is_told_so_before_leaving(
     shop: Shop, member: Account, processor: Processor
 ) -> None:
-    warning = "does not end that"
+    warning = "does not cancel your payment"
     reader = shop.reader(member)
     assert warning not in (await reader.get("/member/delete")).text
     await processor.send(joined(**ours(member)), subscription("active", **ours(member)))

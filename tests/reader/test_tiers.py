@@ -70,7 +70,7 @@ async def test_who_has_paid_and_who_works_there_is_asked_for_nothing(
     tenant: TenantWorld, owner: Account, sold: list[Record]
 ) -> None:
     paid = await tenant.member(tier="paid")
-    for account, words in ((paid, "You are a paid member already"), (owner, "what readers see")):
+    for account, words in ((paid, "You are already a paid member"), (owner, "what readers see")):
         text = (await account.api.get(TIERS)).text
         assert words in text
         assert "<form" not in text.replace('<form class="search"', "")
