@@ -33,9 +33,9 @@ from masthead.caller import Caller, system
 from masthead.config.settings import Settings
 from masthead.identity.accounts import new_credentials
 from masthead.ids import TenantId, new_id
-from masthead.parts import bring_up_to_date
-from masthead.parts import build as build_parts
 from masthead.records.engine import Records
+from masthead.services import bring_up_to_date
+from masthead.services import build as build_parts
 
 SECONDS: Final = 10.0
 WARM_UP_SECONDS: Final = 2.0

@@ -41,8 +41,8 @@ from bench.admin_pages import Page
 from bench.databases import POSTGRESQL, SQLITE
 from bench.http import call
 from bench.privacy_folders import DataFolder, opened
-from masthead.parts import bring_up_to_date
-from masthead.parts import build as build_parts
+from masthead.services import bring_up_to_date
+from masthead.services import build as build_parts
 
 MAX_MS: Final = 50.0
 MAX_FIRST: Final = {"list": 120_000, "editor": 300_000}

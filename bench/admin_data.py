@@ -22,8 +22,8 @@ from masthead.identity.plans import Plan
 from masthead.identity.setup import NewTenant, create_operator, create_tenant
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
-from masthead.parts import Parts
 from masthead.posts.collection import posts
+from masthead.services import Services
 
 SLUG = "big"
 OWNER, AUTHOR, OPERATOR = "owner@big.example", "author@big.example", "operator@big.example"
@@ -52,7 +52,7 @@ Names = dict[str, str]
 """The ids of records in addresses, by the names of the samples of `tests/admin/every_page.py`."""
 
 
-async def seed(parts: Parts, size: Size) -> Names:
+async def seed(parts: Services, size: Size) -> Names:
     tenant_id = await _tenant(parts)
     staff = await _staff(parts, tenant_id)
     await create_operator(parts.records, OPERATOR, PASSWORD)
@@ -68,14 +68,14 @@ async def seed(parts: Parts, size: Size) -> Names:
     return names
 
 
-async def _tenant(parts: Parts) -> TenantId:
+async def _tenant(parts: Services) -> TenantId:
     new = NewTenant(
         slug=SLUG, name="Big", plan=Plan.ENTERPRISE, owner_email=OWNER, owner_password=PASSWORD
     )
     return (await create_tenant(parts.records, new)).tenant_id
 
 
-async def _staff(parts: Parts, tenant_id: TenantId) -> list[str]:
+async def _staff(parts: Services, tenant_id: TenantId) -> list[str]:
     credentials = await new_credentials({"password": PASSWORD}, required=True)
     found = []
     for number in range(AUTHORS):

@@ -16,9 +16,9 @@ from masthead import clock, schema
 from masthead.caller import system
 from masthead.events.outbox import events
 from masthead.ids import TenantId, new_id, new_log_id
-from masthead.parts import Parts
 from masthead.records.collection import Tally
 from masthead.records.derived.daily_counts import DailyCounts, day_of
+from masthead.services import Services
 from masthead.webhooks.attempts import SendResult, attempt_row
 from masthead.webhooks.collection import (
     DEAD,
@@ -51,7 +51,7 @@ _NAMES = {DEAD: "webhook_deliveries", PENDING: "webhook_deliveries-pending"}
 Row = dict[str, Any]
 
 
-async def seed(parts: Parts, tenant_id: TenantId, count: int) -> dict[str, str]:
+async def seed(parts: Services, tenant_id: TenantId, count: int) -> dict[str, str]:
     now = parts.records.clock()
     hooks = [await _subscribe(parts, tenant_id, number, now) for number in range(len(_SHARES))]
     names = {"webhook_subscriptions": hooks[0], "webhook_subscriptions-off": hooks[_DEAD_HOOK]}
@@ -81,7 +81,7 @@ async def seed(parts: Parts, tenant_id: TenantId, count: int) -> dict[str, str]:
     return names
 
 
-async def _subscribe(parts: Parts, tenant_id: TenantId, number: int, now: datetime) -> str:
+async def _subscribe(parts: Services, tenant_id: TenantId, number: int, now: datetime) -> str:
     given = {
         "name": f"Board {number}",
         "url": f"https://hooks{number}.big.example/",

@@ -12,8 +12,8 @@ import sqlalchemy as sa
 from masthead import clock
 from masthead.caller import system
 from masthead.ids import TenantId
-from masthead.parts import Parts
 from masthead.records.collection import Collection, Record
+from masthead.services import Services
 from masthead.storage.database import EVERY_TENANT
 
 BATCH = 500
@@ -25,7 +25,7 @@ Made = tuple[Record, dict[str, Any]]
 
 
 async def fill(
-    parts: Parts, tenant_id: TenantId, collection: Collection, made: Iterator[Made]
+    parts: Services, tenant_id: TenantId, collection: Collection, made: Iterator[Made]
 ) -> None:
     while batch := list(islice(made, BATCH)):
         unit = parts.records.unit(system(tenant_id), emit_events=False)
@@ -34,7 +34,7 @@ async def fill(
                 await opened.create(collection, given, stamped=stamped)
 
 
-async def insert(parts: Parts, table: sa.Table, rows: Iterator[Mapping[str, Any]]) -> None:
+async def insert(parts: Services, table: sa.Table, rows: Iterator[Mapping[str, Any]]) -> None:
     """Past the engine."""
     statement: Any = None
     while batch := list(islice(rows, _ROWS)):

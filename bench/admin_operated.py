@@ -17,18 +17,18 @@ from masthead.identity.setup import NewTenant, create_tenant
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId, new_id
 from masthead.jobs.tables import jobs, new_job
-from masthead.parts import Parts
 from masthead.records.accounts import credentials
 from masthead.records.collection import Tally
 from masthead.records.derived.daily_counts import DailyCounts, day_of
 from masthead.records.write.audit import audit_log
+from masthead.services import Services
 
 TENANTS, KEYS, ERRORS, JOBS, ENTRIES = 200, 12, 200, 1_000, 20_000
 _SUBJECTS = ("posts", "posts", "posts", "pages", "media", "site_settings", "products")
 
 
 async def seed(
-    parts: Parts, tenant_id: TenantId, staff: Sequence[str], posts: int
+    parts: Services, tenant_id: TenantId, staff: Sequence[str], posts: int
 ) -> dict[str, str]:
     now = parts.records.clock()
     await fill(parts, tenant_id, audit_log, _entries(min(ENTRIES, posts), staff, now))
@@ -45,7 +45,7 @@ async def seed(
     }
 
 
-async def _tenants(parts: Parts, count: int) -> str:
+async def _tenants(parts: Services, count: int) -> str:
     for number in range(count):
         new = NewTenant(
             slug=f"site-{number}",
@@ -58,7 +58,7 @@ async def _tenants(parts: Parts, count: int) -> str:
     return str(made.tenant_id)
 
 
-async def _keys(parts: Parts, tenant_id: TenantId, now: datetime) -> str:
+async def _keys(parts: Services, tenant_id: TenantId, now: datetime) -> str:
     made = []
     for number in range(KEYS):
         key, _ = await create_key(parts.records, tenant_id, f"Key {number}", ["posts:read"])
@@ -98,7 +98,7 @@ def _jobs(tenant_id: TenantId, now: datetime) -> Iterator[dict[str, Any]]:
         yield {**job, "failed_at": failed_at, "attempts": 9, "error": "OSError"}
 
 
-async def _errors(parts: Parts, tenant_id: TenantId) -> None:
+async def _errors(parts: Services, tenant_id: TenantId) -> None:
     for number in range(ERRORS):
         try:
             raise ZeroDivisionError

@@ -16,11 +16,11 @@ from masthead.comments.collection import comments
 from masthead.commerce.collection import gift_cards, orders, products
 from masthead.ids import TenantId, new_id
 from masthead.members.collection import blog_members
-from masthead.parts import Parts
 from masthead.payments.collection import tiers
 from masthead.posts.collection import posts
 from masthead.privacy.validation import RequestBody, Requester
 from masthead.records.accounts import new_token_key
+from masthead.services import Services
 
 COMMON_LABEL, RARE_LABEL = "label 0", "seldom"
 GUEST = "guest0@guests.example"
@@ -31,7 +31,7 @@ _COMMENTED_POSTS = 2_000
 _GUESTS = 5_000
 
 
-async def seed(parts: Parts, tenant_id: TenantId, members: int, written: int) -> dict[str, str]:
+async def seed(parts: Services, tenant_id: TenantId, members: int, written: int) -> dict[str, str]:
     now = parts.records.clock()
     people = [str(new_id()) for _ in range(members)]
     await fill(parts, tenant_id, blog_members, _members(people, now))
@@ -156,7 +156,7 @@ def _gift_cards(ids: Sequence[str], now: datetime) -> Iterator[Made]:
         yield given, {"created": moment, "updated": moment}
 
 
-async def _offers(parts: Parts, tenant_id: TenantId) -> dict[str, str]:
+async def _offers(parts: Services, tenant_id: TenantId) -> dict[str, str]:
     priced = {"price": 900, "currency": "eur"}
     caller, records = system(tenant_id), parts.records
     for number in range(40):
@@ -168,7 +168,7 @@ async def _offers(parts: Parts, tenant_id: TenantId) -> dict[str, str]:
     }
 
 
-async def _export(parts: Parts, tenant_id: TenantId, member_id: str) -> str:
+async def _export(parts: Services, tenant_id: TenantId, member_id: str) -> str:
     site = await parts.directory.by_id(tenant_id)
     assert site is not None
     requester = Requester(site, system(tenant_id), is_trusted=True)

@@ -37,7 +37,7 @@ from bench.ai_streams import Load, Streams
 from bench.http import request_bytes
 from masthead.caller import system
 from masthead.config.settings import Settings
-from masthead.parts import build as build_parts
+from masthead.services import build as build_parts
 
 TENANT = "t000"
 _POSTS = 2_000

@@ -32,9 +32,9 @@ from masthead.caller import Caller, system
 from masthead.config.settings import Settings
 from masthead.events.outbox import events
 from masthead.ids import TenantId, new_id
-from masthead.parts import Parts, bring_up_to_date, build
 from masthead.posts.collection import posts
 from masthead.schema import registry, tables
+from masthead.services import Services, bring_up_to_date, build
 from masthead.storage.database import EVERY_TENANT
 from masthead.webhooks.collection import webhook_deliveries, webhook_subscriptions
 from masthead.webhooks.queue import QueueKey
@@ -144,7 +144,7 @@ async def _measured(measure: Measure, folder: Path, url: str) -> list[float]:
 
 
 class Bench:
-    def __init__(self, parts: Parts, receiver: Receiver) -> None:
+    def __init__(self, parts: Services, receiver: Receiver) -> None:
         self.parts = parts
         self.receiver = receiver
 

@@ -28,9 +28,9 @@ from masthead.identity.accounts import new_credentials
 from masthead.identity.api_keys import create_key
 from masthead.identity.scopes import SCOPES
 from masthead.ids import TenantId, new_id
-from masthead.parts import bring_up_to_date
-from masthead.parts import build as build_parts
 from masthead.records.engine import Records
+from masthead.services import bring_up_to_date
+from masthead.services import build as build_parts
 
 _EMAIL, _PASSWORD = "bench@example.com", "bench-password-1"
 _POSTS = "/api/collections/posts/records"

@@ -23,8 +23,8 @@ from masthead.caller import system
 from masthead.config.settings import Settings
 from masthead.identity.accounts import new_credentials
 from masthead.ids import TenantId, new_id
-from masthead.parts import bring_up_to_date
-from masthead.parts import build as build_parts
+from masthead.services import bring_up_to_date
+from masthead.services import build as build_parts
 
 TENANT: Final = "magazine"
 POSTS: Final = 100_000

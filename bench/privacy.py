@@ -38,7 +38,6 @@ from masthead import clock
 from masthead.caller import Caller, Kind, system
 from masthead.ids import TenantId
 from masthead.members.collection import blog_members
-from masthead.parts import Parts, bring_up_to_date, build
 from masthead.privacy.collection import gdpr_requests
 from masthead.privacy.export import archive_key
 from masthead.privacy.jobs import COMPACT_JOB
@@ -46,6 +45,7 @@ from masthead.privacy.links import GRACE_PERIOD
 from masthead.privacy.requests import ERASE_JOB
 from masthead.privacy.validation import TENANT, RequestBody, Requester
 from masthead.records.collection import Record
+from masthead.services import Services, bring_up_to_date, build
 from masthead.storage.database import EVERY_TENANT
 
 STEPS = ("seed", "export", "erase")
@@ -128,7 +128,7 @@ def check_archive(path: Path) -> Result:
     }
 
 
-async def _member_export_ms(parts: Parts, tenant_id: TenantId) -> float:
+async def _member_export_ms(parts: Services, tenant_id: TenantId) -> float:
     found = await parts.records.find(blog_members, {}, tenant_id=tenant_id, limit=20)
     took = []
     for member in found:
@@ -206,7 +206,9 @@ def _server(site: DataFolder) -> Iterator[Server]:
 class MeasuredErasure:
     """The clients of the other tenant, in turns with and without the erasure."""
 
-    def __init__(self, parts: Parts, request: Record, server: Server, turn_seconds: float) -> None:
+    def __init__(
+        self, parts: Services, request: Record, server: Server, turn_seconds: float
+    ) -> None:
         self._turn_seconds = turn_seconds
         self._parts = parts
         self._request_id = request["id"]
@@ -319,7 +321,7 @@ def _count(path: Path) -> int:
 
 
 @asynccontextmanager
-async def _parts(site: DataFolder) -> AsyncIterator[Parts]:
+async def _parts(site: DataFolder) -> AsyncIterator[Services]:
     parts = await build(site.settings)
     try:
         yield parts

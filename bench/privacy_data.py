@@ -26,9 +26,9 @@ from masthead.ids import TenantId, new_id
 from masthead.mail.account_emails import email_in_use
 from masthead.media.collection import media
 from masthead.members.collection import blog_members
-from masthead.parts import Parts
 from masthead.posts.collection import posts
 from masthead.records.collection import Collection, Record
+from masthead.services import Services
 from masthead.storage.database import EVERY_TENANT
 from masthead.webhooks.collection import webhook_subscriptions
 
@@ -57,7 +57,7 @@ class Size:
         return self.members // 25
 
 
-async def seed(parts: Parts, size: Size) -> str:
+async def seed(parts: Services, size: Size) -> str:
     """Creates both tenants; returns the API key of the small one."""
     big, small = [await _tenant(parts, slug) for slug in (BIG, SMALL)]
     await _create(parts, small, posts, _posts(SMALL_POSTS))
@@ -77,12 +77,12 @@ async def seed(parts: Parts, size: Size) -> str:
     return key
 
 
-async def tenant_of(parts: Parts, slug: str) -> TenantId:
+async def tenant_of(parts: Services, slug: str) -> TenantId:
     (found,) = await parts.records.find(tenants, {"slug": slug})
     return TenantId(found["id"])
 
 
-async def _tenant(parts: Parts, slug: str) -> TenantId:
+async def _tenant(parts: Services, slug: str) -> TenantId:
     new = NewTenant(
         slug=slug,
         name=slug,
@@ -94,7 +94,7 @@ async def _tenant(parts: Parts, slug: str) -> TenantId:
 
 
 async def _create(
-    parts: Parts, tenant_id: TenantId, collection: Collection, values: Iterator[Record]
+    parts: Services, tenant_id: TenantId, collection: Collection, values: Iterator[Record]
 ) -> None:
     """Through the engine, with events, counts, tags, deliveries and search terms."""
     while batch := list(islice(values, BATCH)):
@@ -123,7 +123,7 @@ def _posts(count: int) -> Iterator[Record]:
         }
 
 
-async def _comment(parts: Parts, tenant_id: TenantId, count: int) -> None:
+async def _comment(parts: Services, tenant_id: TenantId, count: int) -> None:
     commented = await parts.records.find(posts, {}, tenant_id=tenant_id, limit=100)
     values: Iterator[Record] = (
         {
@@ -137,7 +137,7 @@ async def _comment(parts: Parts, tenant_id: TenantId, count: int) -> None:
     await _create(parts, tenant_id, comments, values)
 
 
-async def _queue_emails(parts: Parts, tenant_id: TenantId, count: int) -> None:
+async def _queue_emails(parts: Services, tenant_id: TenantId, count: int) -> None:
     """Emails that wait for a retry after the end of the run."""
     async with parts.records.unit(system(tenant_id)) as unit:
         for number in range(count):
@@ -148,7 +148,7 @@ async def _queue_emails(parts: Parts, tenant_id: TenantId, count: int) -> None:
     await _run(parts, postpone, later=later, t=tenant_id)
 
 
-async def _subscribe(parts: Parts, tenant_id: TenantId) -> Record:
+async def _subscribe(parts: Services, tenant_id: TenantId) -> Record:
     values = {
         "name": "hook",
         "url": f"https://hooks.{DOMAIN}/",
@@ -159,7 +159,7 @@ async def _subscribe(parts: Parts, tenant_id: TenantId) -> Record:
     )
 
 
-async def _mark_delivered(parts: Parts, hook: Record) -> None:
+async def _mark_delivered(parts: Services, hook: Record) -> None:
     """Each delivery gets a successful attempt."""
     tenant = {"t": hook["tenant_id"]}
     done = "UPDATE webhook_deliveries SET state = 'delivered', attempts = 1, last_status = 200"
@@ -174,7 +174,7 @@ async def _mark_delivered(parts: Parts, hook: Record) -> None:
     await _run(parts, "DELETE FROM webhook_lanes WHERE tenant_id = :t", **tenant)
 
 
-async def _upload(parts: Parts, tenant_id: TenantId, media_mb: int) -> None:
+async def _upload(parts: Services, tenant_id: TenantId, media_mb: int) -> None:
     content = os.urandom(FILE_BYTES)
     for number in range(media_mb * 2**20 // FILE_BYTES):
         record_id, name = new_id(), f"film-{number}.mp4"
@@ -184,7 +184,7 @@ async def _upload(parts: Parts, tenant_id: TenantId, media_mb: int) -> None:
         await parts.records.create(system(tenant_id), media, values, stamped=stamped)
 
 
-async def _run(parts: Parts, sql: str, **values: Any) -> None:
+async def _run(parts: Services, sql: str, **values: Any) -> None:
     statement = parts.database.compile(sa.text(sql))
     async with parts.database.transaction(EVERY_TENANT) as tx:
         await tx.execute(statement, statement.bind(values), slow=True)

@@ -20,10 +20,10 @@ from masthead import logs
 from masthead.background import Background
 from masthead.config.settings import Settings
 from masthead.jobs.runner import Handler, Job
-from masthead.parts import Parts
 from masthead.privacy.jobs import PrivacyWork
 from masthead.serve.listener import listen
 from masthead.serve.process import ServerProcess
+from masthead.services import Services
 
 ENDED = "the erasing has ended"
 
@@ -67,7 +67,7 @@ async def serve(port: int) -> None:
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, server.stop)
 
-    async def ready(parts: Parts) -> None:
+    async def ready(parts: Services) -> None:
         work = GatedWork(parts.privacy.work)
         loop.add_signal_handler(signal.SIGUSR1, work.open)
         loop.add_signal_handler(signal.SIGUSR2, work.close)

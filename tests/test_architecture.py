@@ -27,9 +27,8 @@ LAYERS = (
         "backup",
         "cli",
         "demo",
-        "face_services",
         "installation",
-        "parts",
+        "services",
         "schema",
         "serve",
         "__main__",
@@ -106,6 +105,7 @@ MAY_SPEAK_SQL = (
 MAY_READ_ENVIRONMENT = (
     "config/settings.py",
     "app.py",
+    "services.py",
     "cli/",
     "serve/",
     "__main__.py",

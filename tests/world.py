@@ -30,9 +30,9 @@ from masthead.identity.accounts import account_caller
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.members.collection import blog_members
-from masthead.parts import Parts, build
 from masthead.records.accounts import credentials
 from masthead.records.collection import Collection, Record
+from masthead.services import Services, build
 from masthead.storage.database import scope_of
 
 PASSWORD = "correct horse battery"
@@ -133,7 +133,7 @@ class TenantWorld:
 
 
 class World:
-    def __init__(self, parts: Parts, clock: MovableClock, password_hash: str) -> None:
+    def __init__(self, parts: Services, clock: MovableClock, password_hash: str) -> None:
         self.parts = parts
         self.clock = clock
         self.http: ASGIApp = http_app(parts)

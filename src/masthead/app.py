@@ -14,49 +14,32 @@ from starlette.types import Receive, Scope, Send
 from masthead import logs
 from masthead.ai import description as ai_description
 from masthead.ai import http as ai
-from masthead.ai.budget import Budgets
-from masthead.ai.http import AiServices
-from masthead.ai.limits import AiLimits
 from masthead.background import Background
 from masthead.comments.http import comment_mail_routes
-from masthead.comments.mail_links import CommentMailLinks
 from masthead.comments.v1 import routes as comment_table
 from masthead.config.settings import Settings
 from masthead.errors import MastheadError
-from masthead.events.log import EventLog
-from masthead.face_services import discussions, privacy_limit, rate_limiter
-from masthead.limits.lookups import Lookups
-from masthead.limits.read_limits import ReadLimit
 from masthead.media.http import media_routes
 from masthead.media.v1 import routes as media_table
 from masthead.members.http import member_routes
-from masthead.members.unsubscribe import Unsubscribe
 from masthead.members.v1 import routes as member_table
-from masthead.parts import Parts, build
 from masthead.password_reset.http import reset_routes
 from masthead.payments import description as payments_description
 from masthead.payments import receiver as payments
-from masthead.payments.inbox import Inbox
-from masthead.payments.receiver import PaymentServices
 from masthead.posts.v1 import routes as post_table
 from masthead.privacy import description as privacy_description
 from masthead.privacy import http as privacy
-from masthead.privacy.http import PrivacyServices
-from masthead.reader.accent_style import AccentStyles
 from masthead.reader.endpoint import SitePages
 from masthead.reader.member.routes import member_page_routes
-from masthead.reader.member.services import MemberServices
-from masthead.reader.posted_comments import PostedComments
-from masthead.reader.request import ReaderServices
 from masthead.reader.routes import other_addresses, reader_routes
-from masthead.reader.themes import OUR_STATIC, PLAIN, Themes
+from masthead.reader.themes import OUR_STATIC, PLAIN
 from masthead.record_api import description as record_description
-from masthead.record_api.call import RecordStoreServices
 from masthead.record_api.errors import error_answer as record_store_error
 from masthead.record_api.routes import PREFIXES as RECORD_STORE_PREFIXES
 from masthead.record_api.routes import ROWS as RECORD_ROWS
 from masthead.record_api.routes import routes as record_routes
 from masthead.schema import registry
+from masthead.services import Services, build
 from masthead.site.address import site_url
 from masthead.site.v1 import routes as site_table
 from masthead.storage.disk import DiskState
@@ -66,13 +49,10 @@ from masthead.web.answers import Answer
 from masthead.web.assets import Assets, assets_routes
 from masthead.web.asyncapi.endpoint import event_description_routes
 from masthead.web.cache import AnswerCache
-from masthead.web.callers import Callers
 from masthead.web.checks import Checks
 from masthead.web.dispatch import Dispatch, LazyRoute, Route
 from masthead.web.errors import ErrorResponder, ErrorResponders, MethodNotAllowed
-from masthead.web.forms import FormTokens
 from masthead.web.front_door import FrontDoor
-from masthead.web.health import HealthServices, build_revision
 from masthead.web.in_flight import InFlight
 from masthead.web.lazy_face import Face, LazyFace
 from masthead.web.one_address import OneAddress
@@ -80,8 +60,6 @@ from masthead.web.openapi.endpoints import description_routes
 from masthead.web.openapi.service import Part, service_description_routes
 from masthead.web.request import Request
 from masthead.web.rows import mount
-from masthead.web.staff import StaffSignIn
-from masthead.web.v1.call import V1Services
 from masthead.web.v1.endpoint import V1Answers
 from masthead.web.v1.errors import error_responder
 from masthead.web.v1.mount import mount as mount_v1
@@ -89,152 +67,83 @@ from masthead.web.well_known import well_known_routes
 from masthead.webhooks.v1 import routes as webhook_table
 
 
-def http_app(parts: Parts) -> FrontDoor:
-    return faces(parts)[0]
+def http_app(services: Services) -> FrontDoor:
+    return faces(services)[0]
 
 
-def faces(parts: Parts, in_flight: InFlight | None = None) -> tuple[FrontDoor, LazyFace]:
+def faces(services: Services, in_flight: InFlight | None = None) -> tuple[FrontDoor, LazyFace]:
     """All faces behind the front door, and the one that is not built yet."""
-    callers = Callers(parts.accounts)
-    services = record_store_services(parts, callers)
-    site = site_pages(parts, services)
+    settings = services.settings
+    site = SitePages(services, AnswerCache(services.versions, services.records.clock))
     elsewhere = other_addresses(site)
-    checks = checks_of(parts, callers)
-    assets = (Assets(PLAIN, [OUR_STATIC]), *site.services.themes.assets.values())
-    admin = LazyFace(partial(_admin_face, parts, checks.staff, site, assets, elsewhere))
+    assets = (Assets(PLAIN, [OUR_STATIC]), *services.themes.assets.values())
+    admin = LazyFace(partial(_admin_face, services, site, assets, elsewhere))
+    v1 = V1Answers(services, services.idempotency, AnswerCache(services.versions))
     routes = Dispatch(
         [
             *record_routes(services),
-            *description_routes(V1_TABLE, parts.settings),
-            *event_description_routes(registry, parts.settings),
-            *service_description_routes(SERVICE_PARTS, registry, parts.settings),
-            *v1_routes(parts),
+            *description_routes(V1_TABLE, settings),
+            *event_description_routes(registry, settings),
+            *service_description_routes(SERVICE_PARTS, registry, settings),
+            *mount_v1(V1_TABLE, v1),
             *media_routes(services),
-            *mount(payments.ROWS, payment_services(parts)),
-            *mount(ai.ROWS, ai_services(parts, services)),
-            *mount(privacy.ROWS, privacy_services(parts, services)),
-            *mount(health.ROWS, health_services(parts)),
-            *member_routes(
-                Unsubscribe(parts.records, parts.keyring),
-                parts.email_changes,
-                parts.sites,
-                site.show,
-            ),
-            *comment_mail_routes(
-                parts.records, CommentMailLinks(parts.keyring), parts.sites, site.show
-            ),
-            *reset_routes(parts.resets, site.show),
+            *mount(payments.ROWS, services),
+            *mount(ai.ROWS, services),
+            *mount(privacy.ROWS, services),
+            *mount(health.ROWS, services),
+            *member_routes(services, site.show),
+            *comment_mail_routes(services, site.show),
+            *reset_routes(services, site.show),
             *(LazyRoute(path, admin) for path in ADMIN_PATHS),
-            *well_known_routes(parts.settings, parts.records.clock),
+            *well_known_routes(settings, services.records.clock),
             *reader_routes(site),
-            *member_page_routes(site, member_services(parts)),
-            *site.services.accents.routes(),
+            *member_page_routes(site, services),
+            *services.accents.routes(),
             *assets_routes(*assets),
         ],
         fallback=elsewhere,
     )
-    responders = error_responders(parts.settings, admin.error_answer)
-    return front_door(parts, routes, checks, responders, in_flight), admin
-
-
-def checks_of(parts: Parts, callers: Callers) -> Checks:
-    return Checks(
-        settings=parts.settings,
-        directory=parts.directory,
-        callers=callers,
-        staff=StaffSignIn(
-            records=parts.records,
-            accounts=parts.accounts,
-            directory=parts.directory,
-            callers=callers,
-        ),
-        keys=parts.keys,
-        limiter=rate_limiter(parts),
-        form_tokens=FormTokens(parts.keyring),
-    )
+    responders = error_responders(settings, admin.error_answer)
+    return front_door(services, routes, responders, in_flight), admin
 
 
 def front_door(
-    parts: Parts,
+    services: Services,
     routes: Dispatch,
-    checks: Checks | None = None,
     responders: ErrorResponders | None = None,
     in_flight: InFlight | None = None,
 ) -> FrontDoor:
-    settings = parts.settings
+    settings = services.settings
     return FrontDoor(
         routes=routes,
-        checks=checks or checks_of(parts, Callers(parts.accounts)),
+        checks=Checks(
+            settings=settings,
+            directory=services.directory,
+            callers=services.callers,
+            staff=services.staff,
+            keys=services.keys,
+            limiter=services.limiter,
+            form_tokens=services.form_tokens,
+        ),
         settings=settings,
-        site=AddressedSite(parts.directory, settings),
+        site=AddressedSite(services.directory, settings),
         one_address=OneAddress(
             settings, lambda tenant: site_url(settings, tenant.slug, tenant.custom_domain)
         ),
         error_responders=responders or error_responders(settings),
-        error_log=parts.error_log,
+        error_log=services.error_log,
         disk=DiskState(),
         in_flight=in_flight or InFlight(),
     )
 
 
 def _admin_face(
-    parts: Parts,
-    staff: StaffSignIn,
-    site: SitePages,
-    assets: Sequence[Assets],
-    elsewhere: Route,
+    services: Services, site: SitePages, assets: Sequence[Assets], elsewhere: Route
 ) -> Face:
     # Imported here: with all its pages it is a fifth of a start.
     from masthead.admin_face import AdminFace
 
-    return AdminFace(parts, staff, site.services, assets, elsewhere)
-
-
-def record_store_services(parts: Parts, callers: Callers) -> RecordStoreServices:
-    return RecordStoreServices(
-        records=parts.records,
-        callers=callers,
-        accounts=parts.accounts,
-        objects=parts.objects,
-        images=parts.images,
-        settings=parts.settings,
-        email_changes=parts.email_changes,
-        resets=parts.resets,
-        read_limit=ReadLimit(parts.limit_store, parts.records.clock),
-        directory=parts.directory,
-    )
-
-
-def site_pages(parts: Parts, services: RecordStoreServices) -> SitePages:
-    return SitePages(
-        ReaderServices(
-            records=parts.records,
-            themes=Themes(parts.settings.themes_dir),
-            settings=parts.settings,
-            objects=parts.objects,
-            images=parts.images,
-            callers=services.callers,
-            read_limit=services.read_limit,
-            form_tokens=FormTokens(parts.keyring),
-            checkouts=parts.checkouts,
-            discussions=discussions(parts),
-            posted_comments=PostedComments(parts.keyring, parts.records.clock),
-            accents=AccentStyles(parts.keyring),
-            near_lookups=Lookups(per_second=5),
-        ),
-        AnswerCache(parts.versions, parts.records.clock),
-    )
-
-
-def member_services(parts: Parts) -> MemberServices:
-    return MemberServices(
-        accounts=parts.accounts,
-        links=parts.links,
-        resets=parts.resets,
-        email_changes=parts.email_changes,
-        privacy=parts.privacy,
-        privacy_limit=privacy_limit(parts),
-    )
+    return AdminFace(services, site, assets, elsewhere)
 
 
 def error_responders(
@@ -275,67 +184,6 @@ SERVICE_PARTS = (
 """Every other endpoint that programs call."""
 
 
-def v1_routes(parts: Parts) -> list[Route]:
-    services = V1Services(
-        records=parts.records,
-        objects=parts.objects,
-        images=parts.images,
-        settings=parts.settings,
-        outbound=parts.outbound,
-        event_log=EventLog(parts.database),
-    )
-    return mount_v1(V1_TABLE, V1Answers(services, parts.idempotency, AnswerCache(parts.versions)))
-
-
-def health_services(parts: Parts) -> HealthServices:
-    return HealthServices(
-        database=parts.database,
-        build=build_revision(os.environ.get("SOURCE_REVISION", "")),
-        clock=parts.records.clock,
-    )
-
-
-def payment_services(parts: Parts) -> PaymentServices:
-    return PaymentServices(
-        records=parts.records,
-        inbox=Inbox(parts.database),
-        directory=parts.directory,
-        settings=parts.settings,
-    )
-
-
-def ai_services(parts: Parts, sessions: RecordStoreServices) -> AiServices:
-    generator, now = parts.generator, parts.records.clock
-    budgets = Budgets(
-        parts.limit_store,
-        generator.ledger,
-        longest_call_seconds=generator.timeouts.longest_call,
-        now=now,
-    )
-    limits = AiLimits(parts.limit_store, now)
-    return AiServices(
-        records=parts.records,
-        settings=parts.settings,
-        limits=limits,
-        budgets=budgets,
-        generator=generator,
-        callers=sessions.callers,
-    )
-
-
-def privacy_services(parts: Parts, sessions: RecordStoreServices) -> PrivacyServices:
-    return PrivacyServices(
-        settings=parts.settings,
-        directory=parts.directory,
-        objects=parts.objects,
-        requests=parts.privacy.requests,
-        exports=parts.privacy.exports,
-        limit=privacy_limit(parts),
-        links=parts.privacy.links,
-        callers=sessions.callers,
-    )
-
-
 class Service:
     """The ASGI application of one server process, with its background worker."""
 
@@ -343,7 +191,7 @@ class Service:
         self._settings = settings
         self._with_worker = with_worker
         self.in_flight = InFlight()
-        self._parts: Parts | None = None
+        self._services: Services | None = None
         self._http: FrontDoor | None = None
         self._admin: LazyFace | None = None
         self._worker: Background | None = None
@@ -363,13 +211,13 @@ class Service:
         assert self._http is not None
         return self._http
 
-    async def start(self) -> Parts:
-        self._parts = parts = await build(self._settings)
-        self._http, self._admin = faces(parts, self.in_flight)
+    async def start(self) -> Services:
+        self._services = services = await build(self._settings)
+        self._http, self._admin = faces(services, self.in_flight)
         if self._with_worker:
-            self._worker = Background(parts)
+            self._worker = Background(services)
             self._worker_task = asyncio.create_task(self._worker.run_forever())
-        return parts
+        return services
 
     async def warm_up(self) -> None:
         """Loads what the start does not need and a request soon will, beside those that are
@@ -384,13 +232,13 @@ class Service:
         if self._worker and self._worker_task:
             self._worker.stop()
             await self._worker_task
-        if self._parts:
-            await self._parts.close()
+        if self._services:
+            await self._services.close()
 
     def end_streams(self) -> None:
         """Ends responses that could go on for minutes."""
-        if self._parts:
-            self._parts.generator.open_streams.close()
+        if self._services:
+            self._services.generator.open_streams.close()
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         while True:

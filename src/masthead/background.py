@@ -20,7 +20,6 @@ from masthead.media import copies as media_copies
 from masthead.media import jobs as media_jobs
 from masthead.media import use_counts as media_use_counts
 from masthead.outbound.name_server import NameServer
-from masthead.parts import Parts
 from masthead.payments import jobs as payment_jobs
 from masthead.payments.reconcile import Reconciliation
 from masthead.posts import jobs as post_jobs
@@ -29,6 +28,7 @@ from masthead.privacy import jobs as privacy_jobs
 from masthead.records.audit_retention import AuditRetention
 from masthead.records.search.index import Indexer
 from masthead.schema import tables
+from masthead.services import Services
 from masthead.site import redirects
 from masthead.site.domain_proof import DomainProofs
 from masthead.site.domain_repeat import DomainChecks
@@ -37,7 +37,7 @@ from masthead.webhooks import jobs as webhook_jobs
 from masthead.webhooks.deliver import DeliveryWorker
 
 
-def job_handlers(parts: Parts) -> Mapping[str, Handler]:
+def job_handlers(parts: Services) -> Mapping[str, Handler]:
     settings = parts.settings
     return {
         **media_jobs.handlers(parts.records, parts.objects),
@@ -60,7 +60,7 @@ def job_handlers(parts: Parts) -> Mapping[str, Handler]:
     }
 
 
-def job_runner(parts: Parts) -> JobRunner:
+def job_runner(parts: Services) -> JobRunner:
     """The job worker, in a server process or in one of its own."""
     hourly = timedelta(hours=1)
     chores = [
@@ -99,26 +99,26 @@ def job_runner(parts: Parts) -> JobRunner:
     )
 
 
-async def check_domains(parts: Parts) -> None:
+async def check_domains(parts: Services) -> None:
     names = NameServer(parts.settings.dns_server)
     proofs = DomainProofs(parts.records, parts.keyring, names, parts.limit_store)
     await DomainChecks(parts.records, proofs, parts.mail, parts.settings).run()
 
 
-async def _sweep_audit(parts: Parts) -> None:
+async def _sweep_audit(parts: Services) -> None:
     await AuditRetention(parts.records.database, tables, parts.records.clock).sweep()
 
 
-async def _sweep_webhooks(parts: Parts) -> None:
+async def _sweep_webhooks(parts: Services) -> None:
     await parts.deliveries.sweep(parts.records.clock())
     await parts.retries.sweep()
 
 
-async def _sweep_daily_counts(parts: Parts) -> None:
+async def _sweep_daily_counts(parts: Services) -> None:
     await parts.records.daily.sweep(parts.records.clock())
 
 
-def delivery_worker(parts: Parts) -> DeliveryWorker:
+def delivery_worker(parts: Services) -> DeliveryWorker:
     return DeliveryWorker(
         parts.deliveries,
         parts.outbound,
@@ -132,7 +132,7 @@ def delivery_worker(parts: Parts) -> DeliveryWorker:
 class Background:
     """All background tasks, in a server process or in one of its own."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Services) -> None:
         self._imports = parts.imports
         self._exports = parts.site_exports
         self._jobs = job_runner(parts)

@@ -55,7 +55,7 @@ def path_of(pages: EveryPage, sample: Sample) -> str:
 
 
 def routes() -> list[Route]:
-    return admin_routes(AdminPages(cast(Any, None)))
+    return admin_routes(AdminPages(cast(Any, None), cast(Any, None)))
 
 
 def route_of(path: str) -> Route:

@@ -40,8 +40,8 @@ from masthead.importers.run.batch_sizes import DEFAULT_BATCH
 from masthead.importers.run.queued import ImportJob
 from masthead.jobs.runner import Job, JobRunner
 from masthead.outbound.client import OutboundClient
-from masthead.parts import Parts
 from masthead.records.collection import Record
+from masthead.services import Services
 
 __all__ = ["names", "old_site"]
 
@@ -95,7 +95,7 @@ async def work(tenant: TenantWorld, imports: ImportWork | None = None, rounds: i
     await work_with(tenant.world.parts, imports, rounds)
 
 
-async def work_with(parts: Parts, imports: ImportWork | None = None, rounds: int = 100) -> None:
+async def work_with(parts: Services, imports: ImportWork | None = None, rounds: int = 100) -> None:
     async def run(job: Job) -> None:
         """Does not wait between two attempts at a picture."""
         await ImportJob(parts, job, retry_delays=HASTY).run()
@@ -566,14 +566,14 @@ class TestRun:
 
 class TestPictures:
     @pytest.fixture
-    async def connected(self, tenant: TenantWorld, names: NameServer) -> AsyncIterator[Parts]:
-        """Parts that may fetch from loopback."""
+    async def connected(self, tenant: TenantWorld, names: NameServer) -> AsyncIterator[Services]:
+        """Services that may fetch from loopback."""
         client = OutboundClient(allow=LOOPBACK, lookup=names.lookup)
         yield dataclasses.replace(tenant.world.parts, outbound=client)
         await client.close()
 
     async def test_those_that_failed_are_tried_again(
-        self, tenant: TenantWorld, browser: Visitor, connected: Parts, old_site: Receiver
+        self, tenant: TenantWorld, browser: Visitor, connected: Services, old_site: Receiver
     ) -> None:
         address = old_site.url("/a.png")
         export = ghost(2, html=f'<p>Fog</p><img src="{address}">')
@@ -603,7 +603,7 @@ class TestPictures:
         assert await rows(tenant, "media") == []
 
     async def test_the_file_waits_a_week_for_that(
-        self, tenant: TenantWorld, browser: Visitor, connected: Parts, old_site: Receiver
+        self, tenant: TenantWorld, browser: Visitor, connected: Services, old_site: Receiver
     ) -> None:
         export = ghost(1, html=f'<img src="{old_site.url("/a.png")}">')
         url = await uploaded(browser, export)

@@ -21,8 +21,8 @@ from masthead.app import http_app
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
 from masthead.members.unsubscribe import Unsubscribe
-from masthead.parts import build
 from masthead.records.write.audit import audit_log
+from masthead.services import build
 from masthead.web.dispatch import Route
 from masthead.web.policy import WhileSuspended, Who
 

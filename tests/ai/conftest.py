@@ -20,7 +20,7 @@ from masthead.ai.open_streams import OpenStreams
 from masthead.app import http_app
 from masthead.config.values import Url
 from masthead.outbound.streams import OutboundStreams
-from masthead.parts import Parts
+from masthead.services import Services
 
 ENGINES = ("sqlite", "postgresql")
 
@@ -96,7 +96,7 @@ class AiWorld:
         return AiWorld(with_parts(self.world, replace(parts, generator=generator)), self.provider)
 
 
-def with_parts(world: World, parts: Parts) -> World:
+def with_parts(world: World, parts: Services) -> World:
     hurried = copy.copy(world)
     hurried.parts = parts
     hurried.http = http_app(parts)

@@ -17,7 +17,7 @@ from tests.forking import forked_program
 
 from masthead.cli.main import main
 from masthead.config.settings import Settings
-from masthead.parts import Parts, build
+from masthead.services import Services, build
 
 COMMAND = Path(sys.executable).with_name("masthead")
 """The installed program; `forked_program()` behaves the same and starts in milliseconds."""
@@ -77,7 +77,7 @@ class Masthead:
         flags = [part for name, value in given.items() for part in (f"--{name}", value)]
         return self.json("tenant", "create", "--slug", slug, *flags)
 
-    def inside(self, work: Callable[[Parts], Awaitable[Any]]) -> Any:
+    def inside(self, work: Callable[[Services], Awaitable[Any]]) -> Any:
         """Runs `work` on the installation of the commands."""
 
         async def run() -> Any:

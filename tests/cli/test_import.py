@@ -19,7 +19,7 @@ from PIL import Image
 from tests.cli.commands import Masthead, plain_environment
 from tests.importers.run.exports import end_state, rows_of
 
-from masthead.parts import Parts
+from masthead.services import Services
 
 WXR = """<?xml version="1.0" encoding="UTF-8"?>
 <rss version="2.0" xmlns:excerpt="http://wordpress.org/export/1.2/excerpt/"
@@ -80,7 +80,7 @@ def wxr(folder: Path, tmp_path: Path) -> Path:
 
 
 def count(masthead: Masthead, tenant_id: str, table: str) -> int:
-    async def look(parts: Parts) -> int:
+    async def look(parts: Services) -> int:
         return len(await rows_of(parts, tenant_id, table))
 
     return int(masthead.inside(look))
@@ -310,7 +310,7 @@ def test_pictures_that_failed_are_repaired_later(
     monkeypatch.setenv("MASTHEAD_OUTBOUND_ALLOW", "127.0.0.0/8")
     tenant = masthead.tenant("acme")
 
-    async def texts(parts: Parts) -> list[str]:
+    async def texts(parts: Services) -> list[str]:
         found = await rows_of(parts, tenant["tenant_id"], "posts")
         return sorted(row["content_html"] for row in found)
 
@@ -402,14 +402,14 @@ def test_a_killed_import_started_again_ends_as_a_clean_one(
     assert whole["posts"]["imported"] == POSTS
     assert Path(resumed["redirects"]).read_text() == Path(whole["redirects"]).read_text()
 
-    async def states(parts: Parts) -> list[Any]:
+    async def states(parts: Services) -> list[Any]:
         tenants = (killed["tenant_id"], clean["tenant_id"])
         return [await end_state(parts, each) for each in tenants]
 
     after_kill, without = masthead.inside(states)
     assert after_kill == without
 
-    async def runs(parts: Parts) -> list[str]:
+    async def runs(parts: Services) -> list[str]:
         found = await rows_of(parts, killed["tenant_id"], "import_runs")
         return sorted(row["state"] for row in found)
 

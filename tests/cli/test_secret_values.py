@@ -10,12 +10,12 @@ from tests.cli.commands import COMMAND, Masthead, plain_environment
 
 from masthead.identity.passwords import verify_password
 from masthead.identity.tenants import superusers
-from masthead.parts import Parts
+from masthead.services import Services
 from masthead.site.collection import site_settings
 
 
 def is_password_of(masthead: Masthead, email: str, password: str) -> bool:
-    async def work(parts: Parts) -> bool:
+    async def work(parts: Services) -> bool:
         (record,) = await parts.records.find(superusers, {"email": email})
         return await verify_password(record["password_hash"], password)
 
@@ -47,7 +47,7 @@ def test_secret_settings_come_from_standard_input_line_by_line(masthead: Masthea
     changed = masthead.piped("first\nsecond\n", "settings", "set", "--tenant", "acme", *changes)
     assert changed.code == 0, changed.err
 
-    async def revealed(parts: Parts) -> list[str]:
+    async def revealed(parts: Services) -> list[str]:
         (record,) = await parts.records.find(site_settings, {"slug": "acme"})
         names = ("ai_api_key", "member_payment_webhook_secret")
         plain = [parts.records.reveal(site_settings, record, name) for name in names]

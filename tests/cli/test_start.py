@@ -105,7 +105,7 @@ asyncio.run(run())
 
 
 def test_the_parent_of_several_server_processes_loads_nothing_of_the_service() -> None:
-    among = ("masthead.admin", "masthead.app", "masthead.parts", "masthead.reader", "granian")
+    among = ("masthead.admin", "masthead.app", "masthead.services", "masthead.reader", "granian")
     parent = "import masthead.cli.commands.serve, masthead.serve.supervisor"
     assert loaded(parent, among) == set()
 

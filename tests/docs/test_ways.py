@@ -35,7 +35,7 @@ _COMMAND = re.compile(rf"(?<!from )\bmasthead (?:{'|'.join(COMMANDS)})\b")
 
 def routes() -> list[Route]:
     # Without the last one, which takes what no other does.
-    return admin_routes(AdminPages(cast(Any, None)))[:-1]
+    return admin_routes(AdminPages(cast(Any, None), cast(Any, None)))[:-1]
 
 
 def leads_nowhere(address: str) -> bool:

@@ -19,8 +19,8 @@ from masthead.config.settings import Settings
 from masthead.identity.passwords import hash_password
 from masthead.identity.tenants import superusers, tenants
 from masthead.ids import TenantId
-from masthead.parts import Parts, build
 from masthead.records.accounts import credentials
+from masthead.services import Services, build
 from masthead.site.collection import site_settings
 
 PASSWORD = "correct horse battery"
@@ -46,7 +46,7 @@ class Site:
         return {"Host": f"{self.slug}.localhost", "Authorization": self.token}
 
 
-async def new_site(parts: Parts, slug: str) -> Site:
+async def new_site(parts: Services, slug: str) -> Site:
     """A tenant with its settings and an owner, who is signed in."""
     tenant_id = TenantId(ids.new_id())
     email = f"owner@{slug}.example"

@@ -15,8 +15,8 @@ from masthead.identity.sign_ins import MAX_USER_AGENT, SignIn
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.members.collection import blog_members
-from masthead.parts import build
 from masthead.records.collection import Collection, Record
+from masthead.services import build
 
 
 async def account_of(app: World, collection: Collection, account: Account) -> Record:

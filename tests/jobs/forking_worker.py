@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from masthead import clock, logs
 from masthead.background import job_runner
 from masthead.config.settings import Settings
-from masthead.parts import build
+from masthead.services import build
 
 
 def main() -> None:

@@ -25,7 +25,7 @@ from tests.privacy.test_erasure import rows_of
 from tests.world import MovableClock, World, open_world
 
 from masthead.app import http_app
-from masthead.parts import build
+from masthead.services import build
 
 
 def body_of(sent: dict[str, Any]) -> bytes:

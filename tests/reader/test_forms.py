@@ -11,13 +11,13 @@ from tests.reader.samples import PAGES
 from tests.web.routed import nothing
 from tests.world import Account, TenantWorld, World
 
-from masthead.app import front_door, record_store_services, site_pages
+from masthead.app import front_door
 from masthead.errors import NotFound, RateLimited
 from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE
-from masthead.reader.endpoint import Form, Page, Redirect, see_other
+from masthead.reader.endpoint import Form, Page, Redirect, SitePages, see_other
 from masthead.reader.request import SiteRequest
 from masthead.reader.views import ErrorPage, Head
-from masthead.web.callers import Callers
+from masthead.web.cache import AnswerCache
 from masthead.web.dispatch import Dispatch
 
 OWN = {"sec-fetch-site": "same-origin"}
@@ -49,8 +49,7 @@ async def sent(request: SiteRequest, form: Form) -> Page | Redirect:
 
 @pytest.fixture
 def forms(app: World) -> Any:
-    callers = Callers(app.parts.accounts)
-    pages = site_pages(app.parts, record_store_services(app.parts, callers))
+    pages = SitePages(app.parts, AnswerCache(app.parts.versions, app.parts.records.clock))
     routes = [
         pages.page("/page", page, personal=True),
         pages.page("/cached", page),

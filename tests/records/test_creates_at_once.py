@@ -15,11 +15,11 @@ from masthead.caller import system
 from masthead.errors import Forbidden, Invalid
 from masthead.events.outbox import events
 from masthead.ids import new_id
-from masthead.parts import Parts, build
 from masthead.records.collection import Record
 from masthead.records.read.page import ListRequest
 from masthead.records.tables import tenant_states
 from masthead.schema import tables
+from masthead.services import Services, build
 from masthead.storage.database import EVERY_TENANT
 from masthead.webhooks.attempts import SendResult
 from masthead.webhooks.queue import QueueKey, Result
@@ -27,14 +27,14 @@ from masthead.webhooks.signing import Signed
 
 
 @pytest.fixture
-async def elsewhere(app: World) -> AsyncIterator[Parts]:
+async def elsewhere(app: World) -> AsyncIterator[Services]:
     """Another process with the same database."""
     parts = await build(app.parts.settings, app.clock)
     yield parts
     await parts.close()
 
 
-async def create(tenant: TenantWorld, slug: str, parts: Parts | None = None) -> Record:
+async def create(tenant: TenantWorld, slug: str, parts: Services | None = None) -> Record:
     records = (parts or tenant.world.parts).records
     post = {"title": slug.title(), "slug": slug, "status": "published", "tags": ["a"]}
     return await records.create(owner_of(tenant), tenant.world.collection("posts"), post)
@@ -162,7 +162,7 @@ async def test_a_subscription_disabled_by_the_worker_gets_no_event(
 
 
 async def test_a_subscription_made_in_another_process_gets_the_next_event(
-    tenant: TenantWorld, elsewhere: Parts
+    tenant: TenantWorld, elsewhere: Services
 ) -> None:
     await create(tenant, "first")
     hooks = elsewhere.records.registry["webhook_subscriptions"]
@@ -172,7 +172,7 @@ async def test_a_subscription_made_in_another_process_gets_the_next_event(
 
 
 async def test_a_site_made_read_only_in_another_process_refuses_changes(
-    tenant: TenantWorld, elsewhere: Parts
+    tenant: TenantWorld, elsewhere: Services
 ) -> None:
     await create(tenant, "first")
     settings = elsewhere.records.registry["site_settings"]
@@ -185,7 +185,7 @@ async def test_a_site_made_read_only_in_another_process_refuses_changes(
 
 
 async def test_a_site_reopened_in_another_process_accepts_the_next_change(
-    tenant: TenantWorld, elsewhere: Parts
+    tenant: TenantWorld, elsewhere: Services
 ) -> None:
     await tenant.settings(read_only_mode=True)
     with pytest.raises(Forbidden):
@@ -199,7 +199,7 @@ async def test_a_site_reopened_in_another_process_accepts_the_next_change(
 
 @TOGETHER
 async def test_two_processes_that_write_at_the_same_time_lose_nothing(
-    tenant: TenantWorld, other_tenant: TenantWorld, elsewhere: Parts
+    tenant: TenantWorld, other_tenant: TenantWorld, elsewhere: Services
 ) -> None:
     work = []
     for number in range(60):

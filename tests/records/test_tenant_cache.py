@@ -9,8 +9,8 @@ from tests.world import TenantWorld, World
 
 from masthead.caller import Caller, Kind, system
 from masthead.errors import Forbidden, Unavailable
-from masthead.parts import build
 from masthead.records.write.unit import Unit
+from masthead.services import build
 from masthead.storage.database import Statement
 
 TOGETHER = pytest.mark.parametrize("service", ["sqlite"], indirect=True)

@@ -13,8 +13,8 @@ import sys
 from datetime import timedelta
 
 from masthead.config.settings import Settings
-from masthead.parts import build
 from masthead.schema import tables
+from masthead.services import build
 from masthead.webhooks.deliver import DeliveryWorker
 from masthead.webhooks.queue import DeliveryQueue
 

@@ -22,9 +22,9 @@ from masthead.caller import system
 from masthead.config.values import RetryPolicy
 from masthead.errors import Unavailable
 from masthead.outbound.client import OutboundClient
-from masthead.parts import Parts, build
 from masthead.records.derived.daily_counts import KEY, daily_counts, day_of
 from masthead.schema import tables
+from masthead.services import Services, build
 from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT
 from masthead.webhooks.collection import (
@@ -54,7 +54,7 @@ async def running(*workers: DeliveryWorker) -> AsyncIterator[None]:
 @pytest.fixture(params=["sqlite", "postgresql"])
 async def two_processes(
     request: pytest.FixtureRequest, tmp_path: Path, authority: Authority
-) -> AsyncIterator[tuple[Hooks, Parts]]:
+) -> AsyncIterator[tuple[Hooks, Services]]:
     """The same database opened twice, as two processes have it."""
     world = await open_hooks_world(fresh_url(request.param, tmp_path), tmp_path, authority)
     other = await build(world.parts.settings, world.clock)
@@ -64,12 +64,12 @@ async def two_processes(
     await world.parts.close()
 
 
-def worker_of(parts: Parts, hooks: Hooks) -> DeliveryWorker:
+def worker_of(parts: Services, hooks: Hooks) -> DeliveryWorker:
     return DeliveryWorker(parts.deliveries, parts.outbound, parts.keyring, AGAIN, hooks.clock)
 
 
 async def test_two_workers_share_the_work_and_send_nothing_twice(
-    two_processes: tuple[Hooks, Parts],
+    two_processes: tuple[Hooks, Services],
 ) -> None:
     hooks, other = two_processes
     for number in range(5):
@@ -88,7 +88,7 @@ async def test_two_workers_share_the_work_and_send_nothing_twice(
 
 
 async def test_a_queue_that_closes_while_events_are_added_is_opened_again(
-    two_processes: tuple[Hooks, Parts],
+    two_processes: tuple[Hooks, Services],
 ) -> None:
     """Writers and a worker use the same queue again and again; no event is lost."""
     hooks, other = two_processes
@@ -122,7 +122,7 @@ async def webhook_ids(hooks: Hooks) -> list[str]:
     return [each["id"] for each in shown.json()["items"]]
 
 
-async def finish(parts: Parts, ids: list[str]) -> None:
+async def finish(parts: Services, ids: list[str]) -> None:
     table = tables[webhook_deliveries.name]
     ended = {"state": "delivered", "next_attempt_at": ""}
     change = sa.update(table).where(table.c.id.in_(ids)).values(ended)

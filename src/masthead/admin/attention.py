@@ -152,7 +152,7 @@ async def _payments(request: AdminRequest) -> Attention | None:
     """What the nightly check of payments found. The report is for those who may change all."""
     if not request.caller.is_admin:
         return None
-    stored = await request.services.payment_reports.of(request.tenant_id)
+    stored = await request.tools.payment_reports.of(request.tenant_id)
     if stored is None or stored[1].is_clean:
         return None
     at, report = stored

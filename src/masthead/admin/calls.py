@@ -6,8 +6,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
+from masthead.admin.endpoint import AdminPages
 from masthead.admin.forms import sentence_of
-from masthead.admin.request import AdminServices, open_request, path_values
+from masthead.admin.request import open_request, path_values
 from masthead.errors import Invalid, TooLarge
 from masthead.web.answers import Answer, json_answer
 from masthead.web.bodies import json_object
@@ -40,29 +41,29 @@ class JsonAnswer:
 Handler = Callable[..., Awaitable[JsonAnswer]]
 
 
-def script_read(services: AdminServices, handler: Handler) -> Actions:
+def script_read(pages: AdminPages, handler: Handler) -> Actions:
     """Calls `handler` with the request."""
 
     async def answer(request: Request) -> Answer:
-        return await _answer(services, request, handler)
+        return await _answer(pages, request, handler)
 
     return {"GET": Action(answer, _policy(Who.STAFF, None))}
 
 
 def script_call(
-    services: AdminServices, handler: Handler, *parameters: str, limit: int = FORM_BYTES
+    pages: AdminPages, handler: Handler, *parameters: str, limit: int = FORM_BYTES
 ) -> Actions:
     """Calls `handler` with the request, the body, and the parameters of the path."""
 
     async def answer(request: Request) -> Answer:
         values = path_values(request, parameters)
-        return await _answer(services, request, handler, await _json(request, limit), *values)
+        return await _answer(pages, request, handler, await _json(request, limit), *values)
 
     return {"POST": Action(answer, _policy(Who.STAFF, Body(BodyKind.JSON, limit)))}
 
 
 def upload_call(
-    services: AdminServices,
+    pages: AdminPages,
     handler: Handler,
     *,
     who: Who = Who.STAFF,
@@ -72,8 +73,8 @@ def upload_call(
     body = Body(BodyKind.FILES, files=1, largest=largest)
 
     async def answer(request: Request) -> Answer:
-        form = await read_files(request, body, services.settings)
-        return await _answer(services, request, handler, form)
+        form = await read_files(request, body, pages.services.settings)
+        return await _answer(pages, request, handler, form)
 
     return {"POST": Action(answer, _policy(who, body))}
 
@@ -87,10 +88,8 @@ def _policy(who: Who, body: Body | None) -> Policy:
     )
 
 
-async def _answer(
-    services: AdminServices, request: Request, handler: Handler, *values: Any
-) -> Answer:
-    opened = await open_request(services, request)
+async def _answer(pages: AdminPages, request: Request, handler: Handler, *values: Any) -> Answer:
+    opened = await open_request(pages.services, pages.tools, request)
     try:
         answer = await handler(opened, *values)
     except Invalid as error:

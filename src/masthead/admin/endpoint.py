@@ -15,7 +15,13 @@ from masthead.admin.flash import COOKIE as FLASH_COOKIE
 from masthead.admin.flash import admin_cookie, flash_cookie, read_flash
 from masthead.admin.frame import frame_of
 from masthead.admin.navigation import DATA_PROTECTION, count_waiting
-from masthead.admin.request import AdminRequest, AdminServices, open_request, path_values
+from masthead.admin.request import (
+    AdminRequest,
+    AdminServices,
+    AdminTools,
+    open_request,
+    path_values,
+)
 from masthead.errors import MastheadError, NotFound, SiteSuspended, Unavailable
 from masthead.web import pages
 from masthead.web.answers import Answer as Response
@@ -102,8 +108,9 @@ Handler = Callable[..., Awaitable[Answer]]
 class AdminPages:
     """Answers requests to the admin with the pages that functions make."""
 
-    def __init__(self, services: AdminServices) -> None:
+    def __init__(self, services: AdminServices, tools: AdminTools) -> None:
         self.services = services
+        self.tools = tools
 
     def at(
         self,
@@ -144,7 +151,7 @@ class AdminPages:
     async def _answer(
         self, handler: Handler, parameters: tuple[str, ...], request: Request
     ) -> Response | Stream:
-        opened = await open_request(self.services, request)
+        opened = await open_request(self.services, self.tools, request)
         try:
             answer: Answer = await handler(opened, *path_values(request, parameters))
         except MastheadError as error:
@@ -157,7 +164,7 @@ class AdminPages:
         """For what the checks have refused."""
         if pages.wants_json(request) or isinstance(error, Unavailable):
             raise error
-        opened = await open_request(self.services, request)
+        opened = await open_request(self.services, self.tools, request)
         return await _response(opened, _refusal(opened, error))
 
     async def error_answer(self, request: Request, error: MastheadError) -> Response:
@@ -165,7 +172,7 @@ class AdminPages:
         if pages.wants_json(request):
             return await pages.error_answer(request, error)
         values = {**_error_values(error), "request_id": request.id}
-        body = self.services.templates.render("error-bare.html", values)
+        body = self.tools.templates.render("error-bare.html", values)
         status = pages.described(error)[0]
         return _page(request.scope, status, body, _error_headers(status, error))
 
@@ -271,7 +278,7 @@ async def _response(request: AdminRequest, answer: Answer) -> Response | Stream:
     if is_whole and request.is_signed_in:
         await count_waiting(request)
     values = {"frame": frame_of(request, answer.title, sentence), **answer.values}
-    body = request.services.templates.render(template, values)
+    body = request.tools.templates.render(template, values)
     headers = [*answer.headers, *((b"set-cookie", each.encode()) for each in cookies)]
     return _page(scope, answer.status, body, headers)
 

@@ -134,7 +134,7 @@ async def count_waiting(request: AdminRequest) -> None:
     if _usable(request, (WEBHOOKS,)):
         # As home says it: what died earlier is no news any more.
         lately = DeliveryFilter(since=request.records.clock() - LATELY)
-        log = request.services.webhooks.log
+        log = request.services.deliveries.log
         dead = await log.count_dead(request.tenant_id, lately, MOST_DEAD)
         request.waiting[WEBHOOKS.url] = Count(
             dead.total, "dead deliveries", is_bad=True, has_more=not dead.is_exact

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
+from typing import Protocol
 from zoneinfo import ZoneInfo
 
 from starlette.types import Scope
 
 from masthead import clock
 from masthead.admin.environment import AdminTemplates, when
-from masthead.ai.ledger import Ledger
+from masthead.ai.generation import Generator
 from masthead.caller import Caller, Kind
 from masthead.comments.discussion import Discussions
 from masthead.config.keyring import KeyRing
-from masthead.config.settings import Settings
 from masthead.errors import NotFound
 from masthead.events.log import EventLog
 from masthead.identity.accounts import Accounts
@@ -26,7 +26,7 @@ from masthead.ids import TenantId
 from masthead.jobs.queue_state import QueueState
 from masthead.limits.rate_limiter import RateLimiter
 from masthead.mail.outbox import Outbox
-from masthead.media.images import ImagePool
+from masthead.media.upload import UploadServices
 from masthead.outbound.client import OutboundClient
 from masthead.password_reset.invitations import Invitations
 from masthead.password_reset.resets import PasswordResets
@@ -43,7 +43,6 @@ from masthead.site.domain_proof import DomainProofs
 from masthead.site.record_view import SettingsRecord, as_settings
 from masthead.site.test_mail import TestMails
 from masthead.site_export.jobs import SiteExports
-from masthead.storage.objects import ObjectStore
 from masthead.web.answers import header
 from masthead.web.cookies import own_cookie
 from masthead.web.error_log import ErrorLog
@@ -52,7 +51,7 @@ from masthead.web.multipart import Upload
 from masthead.web.query_string import parse_query_string
 from masthead.web.request import Request
 from masthead.web.staff import StaffSignIn, form_binding, page_owner
-from masthead.webhooks.delivery_log import DeliveryLog
+from masthead.webhooks.queue import DeliveryQueue
 from masthead.webhooks.retries import Retries
 
 THEME_COOKIE = "mh_theme"
@@ -60,46 +59,58 @@ KEYS_COOKIE = "mh_keys"
 THEMES = ("light", "dark")
 
 
+class AdminServices(UploadServices, Protocol):
+    @property
+    def accounts(self) -> Accounts: ...
+    @property
+    def resets(self) -> PasswordResets: ...
+    @property
+    def discussions(self) -> Discussions: ...
+    @property
+    def directory(self) -> TenantDirectory: ...
+    @property
+    def keyring(self) -> KeyRing: ...
+    @property
+    def staff(self) -> StaffSignIn: ...
+    @property
+    def form_tokens(self) -> FormTokens: ...
+    @property
+    def limiter(self) -> RateLimiter: ...
+    @property
+    def generator(self) -> Generator: ...
+    @property
+    def mail(self) -> Outbox: ...
+    @property
+    def payment_inbox(self) -> Inbox: ...
+    @property
+    def error_log(self) -> ErrorLog: ...
+    @property
+    def privacy(self) -> Privacy: ...
+    @property
+    def privacy_limit(self) -> RequestLimit: ...
+    @property
+    def site_exports(self) -> SiteExports: ...
+    @property
+    def outbound(self) -> OutboundClient: ...
+    @property
+    def deliveries(self) -> DeliveryQueue: ...
+    @property
+    def retries(self) -> Retries: ...
+    @property
+    def event_log(self) -> EventLog: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Webhooks:
-    """What the pages of webhooks need."""
+class AdminTools:
+    """What only the admin needs: it is made with the face, after the start."""
 
-    outbound: OutboundClient
-    log: DeliveryLog
-    retries: Retries
-    events: EventLog
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdminServices:
-    records: Records
-    accounts: Accounts
-    resets: PasswordResets
-    invitations: Invitations
-    discussions: Discussions
-    directory: TenantDirectory
-    settings: Settings
-    keyring: KeyRing
-    staff: StaffSignIn
-    form_tokens: FormTokens
     templates: AdminTemplates
+    invitations: Invitations
     domains: DomainProofs
-    limiter: RateLimiter
-    """Of API calls, which says how many there were today."""
-    ai_ledger: Ledger
-    mail: Outbox
     test_mails: TestMails
-    payments: Inbox
     payment_reports: Reports
     previews: Previews
     queue: QueueState
-    error_log: ErrorLog
-    objects: ObjectStore
-    images: ImagePool
-    webhooks: Webhooks
-    privacy: Privacy
-    privacy_limit: RequestLimit
-    site_exports: SiteExports
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +126,7 @@ class Count:
 @dataclass
 class AdminRequest:
     services: AdminServices
+    tools: AdminTools
     context: Request
     caller: Caller
     """Staff of the site, an operator, or a guest who is not signed in."""
@@ -256,7 +268,9 @@ class AdminRequest:
         return own_cookie(self.scope, KEYS_COOKIE) != "off"
 
 
-async def open_request(services: AdminServices, request: Request) -> AdminRequest:
+async def open_request(
+    services: AdminServices, tools: AdminTools, request: Request
+) -> AdminRequest:
     if not request.is_staff_known:
         # A page for anyone: the checks did not ask.
         await services.staff.identify(request)
@@ -264,7 +278,7 @@ async def open_request(services: AdminServices, request: Request) -> AdminReques
     assert caller is not None
     found = await services.records.find(site_settings, {}, tenant_id=site.id) if site else []
     record = as_settings(found[0] if found else {})
-    return AdminRequest(services, request, caller, request.account, site, record)
+    return AdminRequest(services, tools, request, caller, request.account, site, record)
 
 
 def path_values(request: Request, names: Sequence[str]) -> list[str]:

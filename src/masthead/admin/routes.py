@@ -70,10 +70,10 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         *_texts(pages, site_pages.pages_list, site_pages.PageFilters),
         Route(tags.ADDRESS, at(get=tags.tags_list)),
         Route(f"{tags.ADDRESS}/change", at(get=tags.tag_form, post=tags.change)),
-        Route("/admin/form-token", script_read(pages.services, editor.token_call)),
+        Route("/admin/form-token", script_read(pages, editor.token_call)),
         Route(
             "/admin/markdown",
-            script_call(pages.services, editor.markdown_call, limit=editor.MAX_MARKDOWN),
+            script_call(pages, editor.markdown_call, limit=editor.MAX_MARKDOWN),
         ),
         Route("/admin/comments", at(get=comments.comments_list)),
         Route("/admin/comments/change", at(post=comment_changes.change_comments)),
@@ -286,9 +286,7 @@ def _imports(pages: AdminPages) -> list[Route]:
         ),
         Route(
             f"{address}/upload",
-            upload_call(
-                pages.services, import_upload.upload_call, who=Who.OWNER, largest=largest_import
-            ),
+            upload_call(pages, import_upload.upload_call, who=Who.OWNER, largest=largest_import),
         ),
         Route(one, at("id", get=import_run.run_page)),
         Route(f"{one}/preview", at("id", post=import_run.preview_again)),
@@ -310,9 +308,7 @@ def _texts(pages: AdminPages, texts: Handler, filters: type[TextFilters]) -> lis
     def of(handler: Handler) -> Handler:
         return partial(handler, section)
 
-    save = script_call(
-        pages.services, partial(editor.save_call, section), "id", limit=editor.MAX_SAVE
-    )
+    save = script_call(pages, partial(editor.save_call, section), "id", limit=editor.MAX_SAVE)
     return [
         Route(address, at(get=texts)),
         Route(f"{address}/bulk", at(post=partial(bulk.change_selected, filters))),
@@ -338,7 +334,7 @@ def _texts(pages: AdminPages, texts: Handler, filters: type[TextFilters]) -> lis
 
 def _media(pages: AdminPages) -> list[Route]:
     at, item = pages.at, "/admin/media/{id}"
-    uploading = upload_call(pages.services, media.upload_call)
+    uploading = upload_call(pages, media.upload_call)
     return [
         Route("/admin/media", at(get=media.library, post=media.upload_form, files=media.MAX_FILES)),
         Route("/admin/media/choose", at(get=media.choices)),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from starlette.types import Send
 
@@ -33,14 +32,19 @@ MAX_BODY_BYTES = 512 * 1024
 """Room for the longest texts with every character escaped."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AiServices:
-    records: Records
-    settings: Settings
-    limits: AiLimits
-    budgets: Budgets
-    generator: Generator
-    callers: Callers
+class AiServices(Protocol):
+    @property
+    def records(self) -> Records: ...
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def ai_limits(self) -> AiLimits: ...
+    @property
+    def ai_budgets(self) -> Budgets: ...
+    @property
+    def generator(self) -> Generator: ...
+    @property
+    def callers(self) -> Callers: ...
 
 
 POLICY = Policy(
@@ -56,7 +60,7 @@ async def generate(services: AiServices, request: Request) -> Stream:
     site = await site_ai(services.records, request.tenant_id)
     if used_by(site.used_by, site.has_key, services.settings) is AiFor.STAFF:
         _refuse_others(await services.callers.of(request))
-    await services.limits.admit(request.address, request.tenant_id, site)
+    await services.ai_limits.admit(request.address, request.tenant_id, site)
     try:
         destination = destination_of(site, services.settings)
     except AiUnavailable as error:
@@ -77,7 +81,9 @@ async def _reserve(
 ) -> Reservation | None:
     if tenant_id is None or site.daily_tokens is None:
         return None
-    return await services.budgets.reserve(tenant_id, site.daily_tokens, max_prompt_tokens(prompt))
+    return await services.ai_budgets.reserve(
+        tenant_id, site.daily_tokens, max_prompt_tokens(prompt)
+    )
 
 
 async def _say_unavailable(reason: str, send: Send) -> None:

@@ -16,10 +16,10 @@ from masthead.identity.accounts import account_caller
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.members.collection import blog_members
-from masthead.members.http import BAD_LINK, MakeLinkPage, link_page, mailed_link
+from masthead.members.http import BAD_LINK, MailedServices, MakeLinkPage, link_page, mailed_link
 from masthead.records.collection import Record
 from masthead.records.engine import Records
-from masthead.site.address import Site, Sites
+from masthead.site.address import Site
 from masthead.web.dispatch import Route
 from masthead.web.pages import Page, ShowPage
 from masthead.web.policy import WhileSuspended
@@ -28,9 +28,9 @@ ACCOUNTS = {each.name: each for each in (blog_members, superusers)}
 GONE = "This comment no longer exists."
 
 
-def comment_mail_routes(
-    records: Records, links: CommentMailLinks, sites: Sites, show: ShowPage
-) -> list[Route]:
+def comment_mail_routes(services: MailedServices, show: ShowPage) -> list[Route]:
+    records, sites = services.records, services.sites
+    links = CommentMailLinks(services.keyring)
     return [
         mailed_link(OFF_PATH, sites, _off_page(records, links), show),
         mailed_link(

@@ -27,9 +27,9 @@ from masthead.identity.scopes import SCOPES
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
 from masthead.media.images import ImagePool
-from masthead.parts import Parts
 from masthead.records.engine import Records
 from masthead.schema import registry, tables
+from masthead.services import Services
 from masthead.site.address import site_url
 from masthead.storage.objects import ObjectStore
 
@@ -57,7 +57,7 @@ class DemoAccess(msgspec.Struct, frozen=True):
         )
 
 
-async def demo_access(parts: Parts) -> DemoAccess | None:
+async def demo_access(parts: Services) -> DemoAccess | None:
     """Seeds an empty database. None where there is no demo tenant, or no `demo.json` for it."""
     path = parts.settings.data_dir / FILE
     found = await parts.records.find(tenants, {"slug": SLUG})
@@ -87,7 +87,7 @@ class _SeedServices:
     settings: Settings
 
 
-async def _seed(parts: Parts, path: Path) -> Credentials:
+async def _seed(parts: Services, path: Path) -> Credentials:
     now = parts.records.clock()
     story = StoryClock(now - timedelta(days=FOUNDED_DAYS_AGO))
     records = Records(
@@ -108,7 +108,7 @@ async def _seed(parts: Parts, path: Path) -> Credentials:
     return credentials
 
 
-async def _stored(parts: Parts, tenant_id: TenantId, path: Path) -> Credentials | None:
+async def _stored(parts: Services, tenant_id: TenantId, path: Path) -> Credentials | None:
     credentials = _read(path)
     if credentials is None:
         # It may be a real tenant with this slug, so nothing is reset.
@@ -122,7 +122,7 @@ async def _stored(parts: Parts, tenant_id: TenantId, path: Path) -> Credentials 
     return credentials
 
 
-async def _is_valid(parts: Parts, key: str) -> bool:
+async def _is_valid(parts: Services, key: str) -> bool:
     found = await parts.records.find(api_keys, {"key_hash": hash_key(key)})
     return bool(found) and not found[0]["revoked_at"]
 

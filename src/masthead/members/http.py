@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import Protocol
 from urllib.parse import parse_qs
 
+from masthead.config.keyring import KeyRing
 from masthead.errors import BadRequest, NotFound
 from masthead.ids import TenantId
 from masthead.members import email_change, unsubscribe
 from masthead.members.email_change import EmailChanges
 from masthead.members.unsubscribe import Unsubscribe
+from masthead.records.engine import Records
 from masthead.site.address import Site, Sites
 from masthead.web.answers import Answer
 from masthead.web.bodies import SMALL_FORM_BYTES
@@ -29,9 +32,22 @@ BAD_LINK = "This link is incomplete. Open it from the email again, or copy all o
 MakeLinkPage = Callable[[TenantId, Site, dict[str, str], bool], Awaitable[Page]]
 
 
-def member_routes(
-    unsubscribing: Unsubscribe, changes: EmailChanges, sites: Sites, show: ShowPage
-) -> list[Route]:
+class MailedServices(Protocol):
+    """What the pages of links in emails need."""
+
+    @property
+    def records(self) -> Records: ...
+    @property
+    def keyring(self) -> KeyRing: ...
+    @property
+    def sites(self) -> Sites: ...
+    @property
+    def email_changes(self) -> EmailChanges: ...
+
+
+def member_routes(services: MailedServices, show: ShowPage) -> list[Route]:
+    unsubscribing = Unsubscribe(services.records, services.keyring)
+    sites, changes = services.sites, services.email_changes
     return [
         mailed_link(unsubscribe.PATH, sites, _unsubscribe_page(unsubscribing), show),
         mailed_link(email_change.PATH, sites, _confirm_page(changes), show),

@@ -6,6 +6,7 @@ GET shows a form; POST sets the password.
 from __future__ import annotations
 
 from functools import partial
+from typing import Protocol
 from urllib.parse import parse_qs
 
 from masthead.errors import BadRequest, Invalid
@@ -28,9 +29,14 @@ PASSWORDS = (
 BAD_FORM = "The form could not be read. Open the link from the email again."
 
 
-def reset_routes(resets: PasswordResets, show: ShowPage) -> list[Route]:
+class ResetServices(Protocol):
+    @property
+    def resets(self) -> PasswordResets: ...
+
+
+def reset_routes(services: ResetServices, show: ShowPage) -> list[Route]:
     async def answer(request: Request) -> Answer:
-        return await show(request, partial(_page, resets, blog_members, request))
+        return await show(request, partial(_page, services.resets, blog_members, request))
 
     action = Action(answer, POLICY)
     return [Route(MEMBER_PATH, {"GET": action, "HEAD": action, "POST": action})]

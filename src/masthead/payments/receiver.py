@@ -7,8 +7,8 @@ it causes are committed together, once.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Protocol
 
 import structlog
 
@@ -60,18 +60,21 @@ class _WrongSignature(BadRequest):
         super().__init__("The signature does not match the payload, the secret or the time.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PaymentServices:
-    records: Records
-    inbox: Inbox
-    directory: TenantDirectory
-    settings: Settings
+class PaymentServices(Protocol):
+    @property
+    def records(self) -> Records: ...
+    @property
+    def payment_inbox(self) -> Inbox: ...
+    @property
+    def directory(self) -> TenantDirectory: ...
+    @property
+    def settings(self) -> Settings: ...
 
 
 class _Receiver:
     def __init__(self, services: PaymentServices) -> None:
         self._records = services.records
-        self._inbox = services.inbox
+        self._inbox = services.payment_inbox
         self._directory = services.directory
         self._settings = services.settings
 

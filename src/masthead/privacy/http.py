@@ -7,7 +7,7 @@ is the exception: a GET that does not accept HTML cancels.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from typing import Protocol
 from urllib.parse import parse_qs
 
 import msgspec
@@ -20,10 +20,10 @@ from masthead.errors import BadRequest, MastheadError, Unauthenticated
 from masthead.identity.directory import Tenant, TenantDirectory
 from masthead.ids import TenantId
 from masthead.privacy import description, validation
-from masthead.privacy.export import Exports, archive_key
+from masthead.privacy.export import archive_key
 from masthead.privacy.limits import RequestLimit
-from masthead.privacy.links import PREFIX, Links
-from masthead.privacy.requests import Requests
+from masthead.privacy.links import PREFIX
+from masthead.privacy.service import Privacy
 from masthead.privacy.validation import RequestBody, Requester
 from masthead.records.collection import Record
 from masthead.storage.objects import ObjectStore
@@ -43,16 +43,19 @@ AWAITING_CONFIRMATION = "awaiting_confirmation"
 _NO_STORE = ((b"cache-control", b"no-store"), (b"referrer-policy", b"no-referrer"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PrivacyServices:
-    settings: Settings
-    directory: TenantDirectory
-    objects: ObjectStore
-    requests: Requests
-    exports: Exports
-    limit: RequestLimit
-    links: Links
-    callers: Callers
+class PrivacyServices(Protocol):
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def directory(self) -> TenantDirectory: ...
+    @property
+    def objects(self) -> ObjectStore: ...
+    @property
+    def callers(self) -> Callers: ...
+    @property
+    def privacy(self) -> Privacy: ...
+    @property
+    def privacy_limit(self) -> RequestLimit: ...
 
 
 # While a site is suspended as well: a person may ask for their data.
@@ -84,12 +87,12 @@ class _RequestEndpoints:
         body = validation.parse_body(await _body(request))
         requester = await self._requester(request, session, body)
         await self._check(request, requester, body)
-        asked, export = await self._services.exports.begin(requester, body)
+        asked, export = await self._services.privacy.exports.begin(requester, body)
         if export is None:
             return json_answer(202, _state(asked), _NO_STORE)
         answer = {
             **_state(export.request),
-            "download_url": self._services.links.download(
+            "download_url": self._services.privacy.links.download(
                 asked["id"], export.token if requester.is_trusted else ""
             ),
             "expires_at": export.request["expires_at"],
@@ -104,13 +107,13 @@ class _RequestEndpoints:
         requester = await self._requester(request, session, body)
         validation.check_slug(body, requester.tenant)
         await self._check(request, requester, body)
-        opened = await self._services.requests.open_deletion(requester, body)
+        opened = await self._services.privacy.requests.open_deletion(requester, body)
         token = opened.cancel_token if requester.is_trusted else ""
         answer = {
             **_state(opened.request),
             "type": body.subject,
             "grace_until": opened.request["grace_until"],
-            "cancellation_url": self._services.links.cancel(opened.request["id"], token),
+            "cancellation_url": self._services.privacy.links.cancel(opened.request["id"], token),
         }
         return json_answer(202, answer, _NO_STORE)
 
@@ -147,10 +150,10 @@ class _RequestEndpoints:
 
     async def _check(self, request: Request, requester: Requester, body: RequestBody) -> None:
         if body.subject == validation.MEMBER:
-            await self._services.requests.member(requester.tenant.id, body.member_id)
+            await self._services.privacy.requests.member(requester.tenant.id, body.member_id)
         # Only accepted requests count. A gateway that sets the header (`full`) has its own limits.
         if requester.session or not requester.is_trusted:
-            await self._services.limit.admit(
+            await self._services.privacy_limit.admit(
                 requester.tenant.id, requester.session, request.address
             )
 
@@ -162,7 +165,7 @@ class _LinkEndpoints:
         self._services = services
 
     async def download(self, request: Request) -> Stream:
-        export = await self._services.requests.export_by_link(*_link(request))
+        export = await self._services.privacy.requests.export_by_link(*_link(request))
         key = archive_key(export)
         ending = key.rpartition(".")[2]
         return Stream(
@@ -179,14 +182,14 @@ class _LinkEndpoints:
         )
 
     async def cancel(self, request: Request) -> Answer:
-        requests = self._services.requests
+        requests = self._services.privacy.requests
         # A program's GET cancels, which is harmless; a browser gets the button.
         if request.method == "POST" or not wants_html(request):
             return await self._act(request, requests.cancel)
         return await self._show(request, requests.deletion_by_cancel_link, is_cancel=True)
 
     async def confirm(self, request: Request) -> Answer:
-        requests = self._services.requests
+        requests = self._services.privacy.requests
         if request.method == "POST":
             return await self._act(request, requests.confirm)
         return await self._show(request, requests.deletion_by_confirm_link, is_cancel=False)
@@ -219,7 +222,7 @@ class _LinkEndpoints:
         return await _or_error_page(request, answer)
 
     async def _page(self, deletion: Record, *, has_button: bool, is_cancel: bool = False) -> Page:
-        site = await self._services.requests.site(TenantId(deletion["tenant_id"]))
+        site = await self._services.privacy.requests.site(TenantId(deletion["tenant_id"]))
         what = (
             site.name if deletion["subject"] == validation.TENANT else f"your data at {site.name}"
         )

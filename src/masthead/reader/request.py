@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Protocol
 from urllib.parse import parse_qs
 from zoneinfo import ZoneInfo
 
@@ -39,22 +40,33 @@ MAX_QUERY_BYTES = 2_000
 MAX_QUERY_FIELDS = 50
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReaderServices:
-    records: Records
-    themes: Themes
-    settings: Settings
-    objects: ObjectStore
-    images: ImagePool
-    callers: Callers
-    read_limit: ReadLimit
-    form_tokens: FormTokens
-    checkouts: Checkouts
-    discussions: Discussions
-    posted_comments: PostedComments
-    accents: AccentStyles
-    near_lookups: Lookups
-    """Of posts near an address that leads nowhere."""
+class ReaderServices(Protocol):
+    @property
+    def records(self) -> Records: ...
+    @property
+    def themes(self) -> Themes: ...
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def objects(self) -> ObjectStore: ...
+    @property
+    def images(self) -> ImagePool: ...
+    @property
+    def callers(self) -> Callers: ...
+    @property
+    def read_limit(self) -> ReadLimit: ...
+    @property
+    def form_tokens(self) -> FormTokens: ...
+    @property
+    def checkouts(self) -> Checkouts: ...
+    @property
+    def discussions(self) -> Discussions: ...
+    @property
+    def posted_comments(self) -> PostedComments: ...
+    @property
+    def accents(self) -> AccentStyles: ...
+    @property
+    def near_lookups(self) -> Lookups: ...
 
 
 @dataclass(frozen=True, slots=True)

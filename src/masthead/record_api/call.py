@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from masthead.caller import Caller
 from masthead.config.settings import Settings
@@ -31,18 +30,27 @@ MAX_OWN_BYTES = 64 * 1024
 """Of a guest or a member, who can only change their own account."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordStoreServices:
-    records: Records
-    callers: Callers
-    accounts: Accounts
-    objects: ObjectStore
-    images: ImagePool
-    settings: Settings
-    email_changes: EmailChanges
-    resets: PasswordResets
-    read_limit: ReadLimit
-    directory: TenantDirectory
+class RecordStoreServices(Protocol):
+    @property
+    def records(self) -> Records: ...
+    @property
+    def callers(self) -> Callers: ...
+    @property
+    def accounts(self) -> Accounts: ...
+    @property
+    def objects(self) -> ObjectStore: ...
+    @property
+    def images(self) -> ImagePool: ...
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def email_changes(self) -> EmailChanges: ...
+    @property
+    def resets(self) -> PasswordResets: ...
+    @property
+    def read_limit(self) -> ReadLimit: ...
+    @property
+    def directory(self) -> TenantDirectory: ...
 
 
 class Call:

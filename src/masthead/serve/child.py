@@ -14,9 +14,9 @@ import uvloop
 from masthead import logs
 from masthead.config.settings import Settings
 from masthead.errors import MastheadError
-from masthead.parts import Parts
 from masthead.serve.process import ServerProcess
 from masthead.serve.supervisor import READY
+from masthead.services import Services
 
 
 async def serve(descriptors: Sequence[int], *, with_worker: bool) -> None:
@@ -29,7 +29,7 @@ async def serve(descriptors: Sequence[int], *, with_worker: bool) -> None:
     # The parent never writes to it: it becomes readable when the parent ends.
     loop.add_reader(sys.stdin.fileno(), server.stop)
 
-    async def report_ready(_: Parts) -> None:
+    async def report_ready(_: Services) -> None:
         os.write(sys.stdout.fileno(), READY)
 
     await server.run(report_ready)

@@ -14,11 +14,11 @@ import structlog
 
 from masthead.app import Service
 from masthead.config.settings import Settings
-from masthead.parts import Parts
 from masthead.serve.http_server import HttpServer
 from masthead.serve.listener import stop_accepting
 from masthead.serve.memory import return_large_blocks
 from masthead.serve.tls import certificate_of
+from masthead.services import Services
 from masthead.web.in_flight import DRAIN_SECONDS
 
 log = structlog.get_logger()
@@ -73,18 +73,20 @@ class ServerProcess:
         """Idempotent; may be called from a signal handler."""
         self._stop.set()
 
-    async def run(self, when_ready: Callable[[Parts], Awaitable[None]]) -> None:
+    async def run(self, when_ready: Callable[[Services], Awaitable[None]]) -> None:
         """Serves until `stop`. Accepted requests and running jobs are finished."""
-        parts = await self._service.start()
+        services = await self._service.start()
         _tune_garbage_collection()
         _shorten_thread_switches()
         return_large_blocks()
         try:
-            await self._serve(parts, when_ready)
+            await self._serve(services, when_ready)
         finally:
             await self._service.stop()
 
-    async def _serve(self, parts: Parts, when_ready: Callable[[Parts], Awaitable[None]]) -> None:
+    async def _serve(
+        self, services: Services, when_ready: Callable[[Services], Awaitable[None]]
+    ) -> None:
         requests = self._service.in_flight
         servers = [
             HttpServer(
@@ -96,7 +98,7 @@ class ServerProcess:
             for listener in self._listeners
         ]
         serving = [asyncio.create_task(server.serve()) for server in servers]
-        await when_ready(parts)
+        await when_ready(services)
         warming_up = asyncio.create_task(self._warm_up())
         stopping = asyncio.create_task(self._stop.wait())
         await asyncio.wait({*serving, stopping}, return_when=asyncio.FIRST_COMPLETED)

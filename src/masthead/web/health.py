@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import structlog
 
 import masthead
 from masthead import clock
 from masthead.errors import DiskFull, Unavailable
+from masthead.records.engine import Records
 from masthead.storage.database import Database
 from masthead.web.addressed_site import HEALTH
 from masthead.web.answers import Answer, json_answer
@@ -27,11 +27,13 @@ log = structlog.get_logger()
 NO_STORE = ((b"cache-control", b"no-store"),)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HealthServices:
-    database: Database
-    build: str
-    clock: clock.Clock
+class HealthServices(Protocol):
+    @property
+    def database(self) -> Database: ...
+    @property
+    def build(self) -> str: ...
+    @property
+    def records(self) -> Records: ...
 
 
 async def show_health(services: HealthServices, _: Request) -> Answer:
@@ -42,7 +44,7 @@ async def show_health(services: HealthServices, _: Request) -> Answer:
 async def _state(services: HealthServices) -> tuple[int, dict[str, Any]]:
     body: dict[str, Any] = {
         "status": "ok",
-        "ts": clock.to_text(services.clock()),
+        "ts": clock.to_text(services.records.clock()),
         "pb": "ok",
         "build": services.build,
     }

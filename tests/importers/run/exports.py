@@ -28,7 +28,7 @@ from masthead.importers.source import (
 from masthead.outbound.addresses import Address
 from masthead.outbound.client import OutboundClient
 from masthead.outbound.downloads import RetryDelays
-from masthead.parts import Parts
+from masthead.services import Services
 from masthead.storage.database import scope_of
 from masthead.storage.metadata import metadata
 
@@ -111,7 +111,7 @@ def post(number: int, **values: Any) -> SourcePost:
     return SourcePost(**given | values)
 
 
-def without_network(parts: Parts) -> Parts:
+def without_network(parts: Services) -> Services:
     return dataclasses.replace(parts, outbound=OutboundClient(lookup=NoNames()))
 
 
@@ -147,7 +147,7 @@ async def rows(tenant: TenantWorld, table: str) -> list[dict[str, Any]]:
     return await rows_of(tenant.world.parts, tenant.id, table)
 
 
-async def rows_of(parts: Parts, tenant_id: Any, table: str) -> list[dict[str, Any]]:
+async def rows_of(parts: Services, tenant_id: Any, table: str) -> list[dict[str, Any]]:
     found = metadata.tables[table]
     statement = parts.database.compile(
         sa.select(found)
@@ -182,7 +182,7 @@ _OWN = frozenset(
 )
 
 
-async def end_state(parts: Parts, tenant_id: Any) -> dict[str, list[str]]:
+async def end_state(parts: Services, tenant_id: Any) -> dict[str, list[str]]:
     """What two imports into two tenants have in common: all but ids and times."""
     state = {}
     for name in (*WRITTEN, "record_counts"):

@@ -51,7 +51,7 @@ class ErrorRow:
 
 
 async def queue_page(request: AdminRequest) -> Answer:
-    queue = request.services.queue
+    queue = request.tools.queue
     kinds = [_kind_row(request, each) for each in await queue.kinds()]
     failed = [await _job_row(request, each) for each in await queue.failed()]
     values = {
@@ -64,7 +64,7 @@ async def queue_page(request: AdminRequest) -> Answer:
 
 
 async def change_job(request: AdminRequest) -> Answer:
-    queue, form = request.services.queue, request.form
+    queue, form = request.tools.queue, request.form
     tenant_id, job_id = TenantId(form.get("tenant", "")), form.get("job", "")
     if tenant_id and await request.services.directory.by_id(tenant_id) is None:
         return Redirect(QUEUE, _GONE)

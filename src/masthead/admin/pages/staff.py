@@ -51,7 +51,7 @@ async def staff_page(request: AdminRequest) -> Answer:
 async def invite(request: AdminRequest) -> Answer:
     given = given_values(request.caller, superusers, _ASKS, request.form)
     try:
-        account = await request.services.invitations.invite(
+        account = await request.tools.invitations.invite(
             request.caller, request.tenant_id, given, by=_name(request)
         )
     except Invalid as error:
@@ -60,7 +60,7 @@ async def invite(request: AdminRequest) -> Answer:
 
 
 async def invite_again(request: AdminRequest, account_id: str) -> Answer:
-    email = await request.services.invitations.repeat(
+    email = await request.tools.invitations.repeat(
         request.caller, request.tenant_id, account_id, by=_name(request)
     )
     return Redirect(ADDRESS, _sending(request, "Another invitation", email))

@@ -188,7 +188,7 @@ async def found_tenant(request: AdminRequest, tenant_id: str) -> Record:
 
 
 async def _invite(request: AdminRequest, tenant_id: TenantId, owner_id: str) -> str:
-    return await request.services.invitations.repeat(
+    return await request.tools.invitations.repeat(
         in_tenant(request.caller, tenant_id),
         tenant_id,
         owner_id,

@@ -23,7 +23,7 @@ from masthead.serve.listener import address_of, base_url_for, listen
 # The parent of several server processes loads nothing of the service.
 if TYPE_CHECKING:
     from masthead.demo.access import DemoAccess
-    from masthead.parts import Parts
+    from masthead.services import Services
 
 
 @command("serve", prints=False)
@@ -80,7 +80,7 @@ async def _serve_in_process(
     _on_signals(server.stop)
     addresses = [address_of(each, _scheme(settings)) for each in listeners]
 
-    async def print_ready(parts: Parts) -> None:
+    async def print_ready(parts: Services) -> None:
         _print_ready(addresses, await _demo_access(parts) if demo else None)
 
     await server.run(print_ready)
@@ -107,7 +107,7 @@ async def _serve_with_workers(
 
 
 async def _seed_demo(settings: Settings) -> DemoAccess | None:
-    from masthead.parts import build
+    from masthead.services import build
 
     parts = await build(settings)
     try:
@@ -116,7 +116,7 @@ async def _seed_demo(settings: Settings) -> DemoAccess | None:
         await parts.close()
 
 
-async def _demo_access(parts: Parts) -> DemoAccess | None:
+async def _demo_access(parts: Services) -> DemoAccess | None:
     from masthead.demo.access import demo_access
 
     return await demo_access(parts)

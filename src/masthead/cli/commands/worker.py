@@ -10,7 +10,7 @@ import structlog
 from masthead.background import Background
 from masthead.cli.invocation import Invocation, command
 from masthead.cli.opened_installation import prepared_settings
-from masthead.parts import build
+from masthead.services import build
 
 log = structlog.get_logger()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Protocol
 
 from masthead.caller import Caller, Kind
 from masthead.identity.accounts import MEMBER_SESSION, Accounts, SignedIn
@@ -24,14 +24,19 @@ ACCOUNT = "/member/account"
 DELETE = "/member/delete"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemberServices:
-    accounts: Accounts
-    links: MailedLinks
-    resets: PasswordResets
-    email_changes: EmailChanges
-    privacy: Privacy
-    privacy_limit: RequestLimit
+class MemberServices(Protocol):
+    @property
+    def accounts(self) -> Accounts: ...
+    @property
+    def links(self) -> MailedLinks: ...
+    @property
+    def resets(self) -> PasswordResets: ...
+    @property
+    def email_changes(self) -> EmailChanges: ...
+    @property
+    def privacy(self) -> Privacy: ...
+    @property
+    def privacy_limit(self) -> RequestLimit: ...
 
 
 def caller_of(tenant_id: TenantId, member: MemberRecord) -> Caller:

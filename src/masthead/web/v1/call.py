@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from masthead import ids
 from masthead.caller import Caller
@@ -29,14 +29,19 @@ from masthead.web.v1.schema import View
 _NO_SUCH_RECORD = "There is no such record. It may have been deleted."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class V1Services:
-    records: Records
-    objects: ObjectStore
-    images: ImagePool
-    settings: Settings
-    outbound: OutboundClient
-    event_log: EventLog
+class V1Services(Protocol):
+    @property
+    def records(self) -> Records: ...
+    @property
+    def objects(self) -> ObjectStore: ...
+    @property
+    def images(self) -> ImagePool: ...
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def outbound(self) -> OutboundClient: ...
+    @property
+    def event_log(self) -> EventLog: ...
 
 
 @dataclass(slots=True)

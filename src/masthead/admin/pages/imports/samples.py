@@ -49,7 +49,7 @@ async def sample_page(request: AdminRequest, run_id: str, number: str) -> Answer
     collection = request.records.registry[sample.collection]
     # In a thread: cleaning a long text takes a while.
     record = await asyncio.to_thread(_record, request, sample)
-    body = await request.services.previews.page(
+    body = await request.tools.previews.page(
         request.context, request.tenant, Audience.STAFF, collection, record
     )
     return Framed(body)

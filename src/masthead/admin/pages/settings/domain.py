@@ -51,7 +51,7 @@ async def check_domain(request: AdminRequest) -> Answer:
     if not wanted:
         return Redirect(DOMAIN)
     try:
-        outcome = await request.services.domains.check(request.caller, request.site_record)
+        outcome = await request.tools.domains.check(request.caller, request.site_record)
     except RateLimited as error:
         # The part of the page, not a page of its own: it may be shown in place of the last one.
         headers = tuple(retry_after(429, error))
@@ -71,7 +71,7 @@ async def remove_form(request: AdminRequest) -> Answer:
 async def remove_domain(request: AdminRequest) -> Answer:
     if not request.site_record["custom_domain"]:
         raise NotFound
-    await request.services.domains.remove(request.caller, request.site_record)
+    await request.tools.domains.remove(request.caller, request.site_record)
     return Redirect(DOMAIN, f"The site is at {_addresses(request)['subdomain']} only.")
 
 
@@ -84,7 +84,7 @@ async def address_check(request: AdminRequest) -> Answer:
     template = "settings/_address.html"
     values = {"domain": domain, "target": target, "refusal": ""}
     try:
-        is_here = await request.services.domains.points_at(request.tenant_id, domain, target)
+        is_here = await request.tools.domains.points_at(request.tenant_id, domain, target)
     except RateLimited as error:
         headers = tuple(retry_after(429, error))
         values |= {"refusal": str(error)}
@@ -117,7 +117,7 @@ def _page(
     values = {
         "custom_domain": record["custom_domain"],
         "wanted": wanted,
-        "proof": request.services.domains.record_of(request.tenant_id, wanted) if wanted else None,
+        "proof": request.tools.domains.record_of(request.tenant_id, wanted) if wanted else None,
         "outcome": outcome,
         "checked": f"{request.now:%H:%M:%S}",
         "fields": widgets(request.caller, _collection(request), _ASKS, record, typed, problems),

@@ -32,7 +32,7 @@ async def mail_page(request: AdminRequest) -> Answer:
         "to": request.account["email"],
         "asked": "test" in request.query,
         "mark": mark,
-        "trial": await request.services.test_mails.outcome(request.caller, mark),
+        "trial": await request.tools.test_mails.outcome(request.caller, mark),
         "failures": [
             Failure(each.recipient, each.why, request.when(each.at), each.gave_up)
             for each in failed
@@ -43,13 +43,13 @@ async def mail_page(request: AdminRequest) -> Answer:
 
 
 async def send_test(request: AdminRequest) -> Answer:
-    mark = await request.services.test_mails.send(request.caller, request.account["email"])
+    mark = await request.tools.test_mails.send(request.caller, request.account["email"])
     return Redirect(f"{MAIL}?test={mark}")
 
 
 async def test_state(request: AdminRequest, mark: str) -> Answer:
     """Asked for again until the mail is sent or has failed."""
-    trial = await request.services.test_mails.outcome(request.caller, mark)
+    trial = await request.tools.test_mails.outcome(request.caller, mark)
     if trial is None:
         raise NotFound
     if not request.is_fragment:

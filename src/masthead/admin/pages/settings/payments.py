@@ -87,9 +87,9 @@ async def save_payments(request: AdminRequest) -> Answer:
 
 
 async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Page:
-    events = await request.services.payments.latest(request.tenant_id, EVENTS)
-    report = await request.services.payment_reports.of(request.tenant_id)
-    refused = await request.services.payments.last_refusal(request.tenant_id)
+    events = await request.services.payment_inbox.latest(request.tenant_id, EVENTS)
+    report = await request.tools.payment_reports.of(request.tenant_id)
+    refused = await request.services.payment_inbox.last_refusal(request.tenant_id)
     is_wrong = bool(refused) and (not events or refused > events[0].received)
     typed = request.form if problems else None
     origin = site_url(request.services.settings, request.tenant.slug)

@@ -95,7 +95,7 @@ async def read_deliveries(
     request: AdminRequest, filters: DeliveryFilters, names: Mapping[str, str]
 ) -> DeliveryList | None:
     """None where the first page is meant: there is less than a page before the cursor."""
-    log, condition = request.services.webhooks.log, filters.condition(request.records.clock())
+    log, condition = request.services.deliveries.log, filters.condition(request.records.clock())
     # An event together with another filter is searched for, from new to old alone.
     is_searched = bool(filters.event and (filters.state or filters.webhook))
     before = None if is_searched else cursor_of(request.query.get("before", ""))

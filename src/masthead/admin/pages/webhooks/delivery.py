@@ -43,14 +43,14 @@ class Attempt:
 
 
 async def delivery_page(request: AdminRequest, delivery_id: str) -> Answer:
-    services = request.services.webhooks
+    services = request.services
     delivery = None
     if ids.is_id(delivery_id):
-        delivery = await services.log.get(request.tenant_id, delivery_id)
+        delivery = await services.deliveries.log.get(request.tenant_id, delivery_id)
     if delivery is None:
         raise NotFound
-    attempts = await services.log.attempts(request.tenant_id, delivery.id)
-    event = await services.events.get(request.tenant_id, delivery.event_id)
+    attempts = await services.deliveries.log.attempts(request.tenant_id, delivery.id)
+    event = await services.event_log.get(request.tenant_id, delivery.event_id)
     webhook = await _webhook(request, delivery.webhook_id)
     name = webhook["name"] if webhook else "a deleted webhook"
     badge, state = state_of(delivery)

@@ -46,7 +46,7 @@ async def webhooks_page(request: AdminRequest) -> Answer:
 
 async def _around(request: AdminRequest, records: list[Record]) -> dict[str, Any]:
     """What is on the page besides the list of deliveries."""
-    run = await request.services.webhooks.retries.running(request.tenant_id)
+    run = await request.services.retries.running(request.tenant_id)
     return {
         "address": ADDRESS,
         "rows": await rows_of(request, records),
@@ -64,4 +64,4 @@ async def _dead(request: AdminRequest, filters: DeliveryFilters) -> DeadCount:
     if not filters.may_be_dead:
         return DeadCount(0, is_exact=True)
     condition = filters.condition(request.records.clock())
-    return await request.services.webhooks.log.count_dead(request.tenant_id, condition)
+    return await request.services.deliveries.log.count_dead(request.tenant_id, condition)

@@ -58,7 +58,7 @@ async def retry_some(request: AdminRequest) -> Answer:
 async def retry_page(request: AdminRequest, run_id: str) -> Answer:
     run = None
     if ids.is_id(run_id):
-        run = await request.services.webhooks.retries.get(request.tenant_id, run_id)
+        run = await request.services.retries.get(request.tenant_id, run_id)
     if run is None:
         raise NotFound
     values = {"run": shown_run(run), "back": ADDRESS}
@@ -71,7 +71,7 @@ async def _retry_all(request: AdminRequest, filters: DeliveryFilters) -> Answer:
     if "confirmed" not in request.form or not ids.is_id(run_id):
         return await _question(request, filters)
     condition = filters.condition(request.records.clock())
-    await request.services.webhooks.retries.start(request.tenant_id, run_id, condition)
+    await request.services.retries.start(request.tenant_id, run_id, condition)
     return Redirect(f"{RETRIES}/{run_id}")
 
 
@@ -79,7 +79,7 @@ async def _question(request: AdminRequest, filters: DeliveryFilters) -> Page:
     condition = filters.condition(request.records.clock())
     values: dict[str, Any] = {
         "filters": filters,
-        "dead": await request.services.webhooks.log.count_dead(request.tenant_id, condition),
+        "dead": await request.services.deliveries.log.count_dead(request.tenant_id, condition),
         "run": ids.new_id(),
         "back": filters.url(),
     }
@@ -89,7 +89,7 @@ async def _question(request: AdminRequest, filters: DeliveryFilters) -> Page:
 async def _retry(request: AdminRequest, chosen: list[str]) -> int:
     which = DeliveryFilter(ids=chosen, state=DEAD)
     now = request.records.clock()
-    return await request.services.webhooks.log.retry(request.tenant_id, which, now)
+    return await request.services.deliveries.log.retry(request.tenant_id, which, now)
 
 
 def _sentence(retried: int, asked: int) -> str:

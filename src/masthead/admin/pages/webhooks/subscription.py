@@ -64,7 +64,7 @@ async def new_webhook(request: AdminRequest) -> Answer:
             )
         given["id"] = webhook_id
     try:
-        await check_url(request.services.webhooks.outbound, given)
+        await check_url(request.services.outbound, given)
         async with request.records.unit(request.caller) as unit:
             record, secret = await subscribe(unit, given)
     except Invalid as error:
@@ -116,9 +116,7 @@ async def test(request: AdminRequest, webhook_id: str) -> Answer:
     [record] = await request.records.find(
         webhook_subscriptions, {"id": webhook_id}, tenant_id=request.tenant_id
     )
-    tested = await fire_test(
-        request.records, request.services.webhooks.outbound, record, request.caller
-    )
+    tested = await fire_test(request.records, request.services.outbound, record, request.caller)
     return Redirect(f"{DELIVERIES}/{tested.delivery_id}")
 
 

@@ -4,24 +4,33 @@ connection or a file at import."""
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from masthead import clock
+from masthead.ai.budget import Budgets
 from masthead.ai.generation import Generator
 from masthead.ai.ledger import Ledger
+from masthead.ai.limits import AiLimits
 from masthead.ai.open_streams import OpenStreams
+from masthead.comments.discussion import Discussions
 from masthead.comments.emails import CommentEmails
+from masthead.comments.limits import CommentLimit
 from masthead.comments.mail_links import CommentMailLinks
 from masthead.config import served_secret
 from masthead.config.keyring import KeyRing
 from masthead.config.settings import Settings
+from masthead.events.log import EventLog
 from masthead.identity.accounts import Accounts
 from masthead.identity.directory import TenantDirectory
 from masthead.identity.key_authentication import ApiKeys
 from masthead.importers.jobs import ImportWork
 from masthead.installation import open_installation
+from masthead.limits.lookups import Lookups
+from masthead.limits.rate_limiter import RateLimiter
+from masthead.limits.read_limits import ReadLimit
 from masthead.limits.sign_in_throttle import LoginThrottle
 from masthead.limits.stores import LimitStore, open_limit_store
 from masthead.mail.outbox import Outbox
@@ -33,8 +42,13 @@ from masthead.outbound.client import OutboundClient
 from masthead.outbound.streams import OutboundStreams
 from masthead.password_reset.resets import PasswordResets
 from masthead.payments.checkout import Checkouts
+from masthead.payments.inbox import Inbox
 from masthead.payments.processor import Processor
+from masthead.privacy.limits import RequestLimit
 from masthead.privacy.service import Privacy, build_privacy
+from masthead.reader.accent_style import AccentStyles
+from masthead.reader.posted_comments import PostedComments
+from masthead.reader.themes import Themes
 from masthead.records.engine import Records
 from masthead.records.versions import TenantVersions
 from masthead.records.write.unit import Unit
@@ -46,7 +60,11 @@ from masthead.site_export.jobs import SiteExports
 from masthead.storage.database import Database
 from masthead.storage.migrate import migrate
 from masthead.storage.objects import ObjectStore
+from masthead.web.callers import Callers
 from masthead.web.error_log import ErrorLog
+from masthead.web.forms import FormTokens
+from masthead.web.health import build_revision
+from masthead.web.staff import StaffSignIn
 from masthead.web.v1.idempotency import Idempotency
 from masthead.webhooks.actions import check_url
 from masthead.webhooks.collection import webhook_subscriptions
@@ -55,9 +73,10 @@ from masthead.webhooks.queue import DeliveryQueue
 from masthead.webhooks.retries import Retries
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """The shared components of a process, for the faces, the worker and the commands."""
+@dataclass(slots=True, kw_only=True)
+class Services:
+    """The shared components of a process, for the faces, the worker and the commands. A room that
+    can't know this class says in a protocol what it needs of it."""
 
     settings: Settings
     database: Database
@@ -88,6 +107,25 @@ class Parts:
     imports: ImportWork
     site_exports: SiteExports
     checkouts: Checkouts
+    event_log: EventLog
+    callers: Callers
+    staff: StaffSignIn
+    form_tokens: FormTokens
+    limiter: RateLimiter
+    """Of API calls, which says how many there were today, too."""
+    read_limit: ReadLimit
+    near_lookups: Lookups
+    """Of posts near an address that leads nowhere."""
+    privacy_limit: RequestLimit
+    ai_limits: AiLimits
+    ai_budgets: Budgets
+    payment_inbox: Inbox
+    discussions: Discussions
+    posted_comments: PostedComments
+    themes: Themes
+    accents: AccentStyles
+    build: str
+    """The revision that runs."""
 
     async def close(self) -> None:
         await self.outbound.close()
@@ -100,7 +138,7 @@ class Parts:
         await self.database.close()
 
 
-async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
+async def build(settings: Settings, now: clock.Clock = clock.now) -> Services:
     """Opens what the settings name. The database must have the current schema already."""
     installation = await open_installation(settings, now)
     keyring, database, outbound = installation.keyring, installation.database, installation.outbound
@@ -123,7 +161,9 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
     accounts = Accounts(records, keyring, throttle, versions)
     streams = OutboundStreams(allow=settings.outbound_allow, ca_file=settings.outbound_ca_file)
     limit_store = open_limit_store(settings.redis_url, database, settings.data_dir, now)
-    return Parts(
+    generator = Generator(streams, Ledger(database, now), OpenStreams())
+    callers = Callers(accounts)
+    return Services(
         settings=settings,
         database=database,
         objects=objects,
@@ -139,7 +179,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
         idempotency=Idempotency(database, keyring, now),
         error_log=ErrorLog(database, now),
         outbound=outbound,
-        generator=Generator(streams, Ledger(database, now), OpenStreams()),
+        generator=generator,
         deliveries=deliveries,
         retries=Retries(database, deliveries, now),
         deliveries_queued=deliveries_queued,
@@ -152,6 +192,27 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Parts:
         imports=ImportWork(),
         site_exports=SiteExports(records, objects, mail, sites, settings),
         checkouts=Checkouts(Processor(streams, settings.payment_api_url), limit_store, now),
+        event_log=EventLog(database),
+        callers=callers,
+        staff=StaffSignIn(records=records, accounts=accounts, directory=directory, callers=callers),
+        form_tokens=FormTokens(keyring),
+        limiter=RateLimiter(limit_store, settings.rate_limits, now),
+        read_limit=ReadLimit(limit_store, now),
+        near_lookups=Lookups(per_second=5),
+        privacy_limit=RequestLimit(limit_store, now),
+        ai_limits=AiLimits(limit_store, now),
+        ai_budgets=Budgets(
+            limit_store,
+            generator.ledger,
+            longest_call_seconds=generator.timeouts.longest_call,
+            now=now,
+        ),
+        payment_inbox=Inbox(database),
+        discussions=Discussions(records, CommentLimit(limit_store, now)),
+        posted_comments=PostedComments(keyring, now),
+        themes=Themes(settings.themes_dir),
+        accents=AccentStyles(keyring),
+        build=build_revision(os.environ.get("SOURCE_REVISION", "")),
     )
 
 
