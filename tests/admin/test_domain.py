@@ -164,7 +164,7 @@ async def test_a_request_can_be_withdrawn_and_a_domain_given_up(place: Place) ->
     assert await place.at(WANTED) == 200
     assert f"Give up {WANTED}?" in (await place.owner.get(f"{DOMAIN}/remove")).text
     page = await place.owner.follow(await place.owner.post(f"{DOMAIN}/remove"))
-    assert "alone" in page
+    assert " only." in page
     assert await place.at(WANTED) == 404
     assert (await place.owner.post(f"{DOMAIN}/remove")).status_code == 404
 

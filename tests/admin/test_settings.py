@@ -464,7 +464,9 @@ class TestMail:
         mark = (await owner.post(f"{MAIL}/test")).headers["location"].partition("=")[2]
         outbox = office.world.parts.mail
         await outbox.fail(one.id, mark.partition("-")[0], "it is full", gave_up=False)
-        assert "it is full. Masthead will try again" in (await owner.get(f"{MAIL}?test={mark}")).text
+        assert (
+            "it is full. Masthead will try again" in (await owner.get(f"{MAIL}?test={mark}")).text
+        )
         other, _ = await staff(two, "owner")
         page = (await other.get(f"{MAIL}?test={mark}")).text
         assert (account.email in page, "it is full" in page) == (False, False)

@@ -62,6 +62,7 @@ NOUNS = {
     "gdpr_requests": "data protection request",
     "tenants": "site",
     "tag_changes": "change of the tag",
+    "newsletters": "newsletter",
 }
 """Of the collections that the log covers."""
 _PAGES = {
