@@ -286,6 +286,7 @@ SAMPLES = (
     Sample("page-html", "/admin/pages/{pages}?as=html"),
     Sample("page-delete", "/admin/pages/{pages}/delete"),
     Sample("page-preview", "/admin/pages/{pages}/preview"),
+    Sample("page-publish", "/admin/pages/{pages}/publish"),
     Sample("page-preview-page", "/admin/pages/{pages}/preview/page", is_page=False),
     Sample("page-revisions", "/admin/pages/{pages}/revisions"),
     Sample("page-revision", "/admin/pages/{pages}/revisions/{page_revisions}"),
@@ -302,10 +303,15 @@ SAMPLES = (
     Sample(
         "post-refused",
         "/admin/posts/{posts-html}",
-        act=fill(("#slug", "not a slug"), press="Update"),
+        act=fill(("#slug", "not a slug"), press="Update…"),
     ),
     Sample("post-delete", "/admin/posts/{posts}/delete"),
     Sample("post-preview", "/admin/posts/{posts}/preview?as=paid"),
+    Sample("post-publish", "/admin/posts/{posts-draft}/publish"),
+    Sample("post-publish-later", "/admin/posts/{posts-draft}/publish?what=schedule"),
+    Sample("post-published", "/admin/posts/{posts}/publish"),
+    Sample("post-email", "/admin/posts/{posts}/email?as=free&width=375&colours=dark"),
+    Sample("post-email-page", "/admin/posts/{posts}/email/page?as=paid", is_page=False),
     Sample("post-preview-page", "/admin/posts/{posts}/preview/page?as=guest", is_page=False),
     Sample("post-revisions", "/admin/posts/{posts-revised}/revisions"),
     Sample("post-revisions-empty", "/admin/posts/{posts-html}/revisions"),
@@ -865,6 +871,7 @@ async def _posts(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, s
     for number in range(22):
         await demo.post(title=f"Tide tables, week {number:02}", tags=["harbour"], authors=[author])
     await demo.published(title="Tomorrow's tides", published_at="2100-01-01T07:00:00Z")
+    draft = await demo.post(title=LONG, visibility="paid")
     html = await demo.published(
         title=LONG, visibility="members", tags=["harbour"], content_html="<p>Fog</p>" * 9
     )
@@ -894,6 +901,7 @@ async def _posts(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, s
         "posts": written["id"],
         "posts-html": html["id"],
         "posts-revised": revised["id"],
+        "posts-draft": draft["id"],
         "post_revisions": revision["id"],
     }
 

@@ -235,9 +235,14 @@ async def test_everything_works_without_script(admin: Admin) -> None:
     await page.goto(f"{admin.origin}/admin/posts?status=published")
     await page.get_by_role("link", name=title).click()
     await page.fill("#excerpt", "By hand")
-    await page.get_by_role("button", name="Update").click()
+    await page.get_by_role("button", name="Update…").click()
+    await page.get_by_role("button", name="Update", exact=True).click()
     await expect(page.locator(".toast")).to_have_text("The change is live.")
-    await page.get_by_role("button", name="Unpublish").first.click()
+    await page.get_by_role("button", name="Update…").click()
+    await page.get_by_label("Take it off the site").check()
+    # Without script the sentence follows with the first press.
+    await page.get_by_role("button", name="Show what happens").click()
+    await page.get_by_role("button", name="Unpublish").click()
     await expect(page.locator(".toast")).to_have_text("The post is a draft now.")
     await page.context.close()
 

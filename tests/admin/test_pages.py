@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 from tests.admin.editor.test_calls import document, script_of
-from tests.admin.test_post_form import filled
+from tests.admin.filled_form import filled
+from tests.admin.publishing import carry_out, choose
 from tests.admin.test_posts import HTMX, link_in, shown
 from tests.admin.visitor import Visitor, hidden_in, staff
 from tests.world import TenantWorld, World
@@ -45,11 +46,10 @@ class TestOnePage:
         page = await browser.follow(answer)
         assert "Saved." in page
         assert (await tenant.guest.get("/about-us")).status_code == 404
-        form = filled(page) | {"action": "publish"}
-        assert "The page is published." in await browser.follow(await browser.post(path, form))
+        answer = await carry_out(browser, path, filled(page))
+        assert "The page is published." in await browser.follow(answer)
         assert "<p>Fog and tides.</p>" in (await tenant.guest.get("/about-us")).text
-        form = filled((await browser.get(path)).text) | {"action": "unpublish"}
-        await browser.follow(await browser.post(path, form))
+        await choose(browser, path, what="unpublish")
         assert (await tenant.guest.get("/about-us")).status_code == 404
 
     async def test_a_published_page_changes_with_update_alone(
@@ -61,8 +61,7 @@ class TestOnePage:
         answer = await browser.post(path, form)
         assert "Changed, not live." in await browser.follow(answer)
         assert "<p>old</p>" in (await tenant.guest.get("/about")).text
-        form = filled((await browser.get(path)).text) | {"action": "publish"}
-        await browser.follow(await browser.post(path, form))
+        await choose(browser, path)
         assert "<p>new</p>" in (await tenant.guest.get("/about")).text
 
     async def test_two_people_in_conflict_see_both_texts(
@@ -97,18 +96,17 @@ class TestOnePage:
     async def test_it_has_no_time_of_its_own(self, tenant: TenantWorld, browser: Visitor) -> None:
         page = await new_page(tenant, title="About")
         path = f"/admin/pages/{page['id']}"
-        shown_page = (await browser.get(path)).text
-        assert "Publish later" not in shown_page
-        form = filled(shown_page) | {"action": "schedule", "publish_on": "2040-01-01T09:00"}
-        assert (await browser.post(path, form)).status_code == 400
+        assert "publish_on" not in (await browser.get(f"{path}/publish")).text
+        await choose(browser, path, what="schedule", publish_on="2040-01-01T09:00")
+        assert (await stored(tenant, page["id"]))[0]["status"] == "published"
 
     async def test_another_address_leads_to_it_from_the_old_one(
         self, app: World, tenant: TenantWorld, browser: Visitor
     ) -> None:
         page = await new_page(tenant, title="About", status="published")
         path = f"/admin/pages/{page['id']}"
-        form = filled((await browser.get(path)).text) | {"slug": "us", "action": "publish"}
-        await browser.follow(await browser.post(path, form))
+        form = filled((await browser.get(path)).text) | {"slug": "us"}
+        await carry_out(browser, path, form)
         await job_runner(app.parts).run_due()
         answer = await tenant.guest.get("/about")
         assert (answer.status_code, answer.headers["location"]) == (301, "/us")
@@ -179,10 +177,17 @@ class TestRoles:
         page = await new_page(tenant, title="About", status="published")
         assert "/admin/pages" not in (await browser.get("/admin")).text
         path = f"/admin/pages/{page['id']}"
-        for address in ("/admin/pages", "/admin/pages?q=a", "/admin/pages/new", path):
+        addresses = (
+            "/admin/pages",
+            "/admin/pages?q=a",
+            "/admin/pages/new",
+            path,
+            f"{path}/publish",
+        )
+        for address in addresses:
             assert (await browser.get(address)).status_code == 403
-        form = {"title": "x", "version": f"{page['version']}.0", "action": "publish"}
-        for address in ("/admin/pages/new", path, f"{path}/delete"):
+        form = {"title": "x", "version": f"{page['version']}.0", "what": "unpublish"}
+        for address in ("/admin/pages/new", path, f"{path}/publish", f"{path}/delete"):
             assert (await browser.post(address, form)).status_code == 403
         bulk = {f"select.{page['id']}": "on", "action": "delete", "confirmed": "1"}
         assert (await browser.post("/admin/pages/bulk", bulk)).status_code == 403
@@ -197,7 +202,7 @@ class TestRoles:
     async def test_an_editor_writes_pages(self, tenant: TenantWorld) -> None:
         browser, _ = await staff(tenant, "editor")
         assert "/admin/pages" in (await browser.get("/admin")).text
-        answer = await browser.post("/admin/pages/new", {"title": "About", "action": "publish"})
+        answer = await carry_out(browser, "/admin/pages/new", {"title": "About"})
         assert answer.status_code == 303
         assert (await tenant.guest.get("/about")).status_code == 200
 

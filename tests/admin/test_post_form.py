@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from html import unescape
 from typing import Any
 
 import pytest
+from tests.admin.filled_form import filled
+from tests.admin.publishing import carry_out, choose
 from tests.admin.visitor import Visitor, hidden_in, staff
 from tests.world import TenantWorld
 
@@ -31,23 +32,6 @@ async def stored(tenant: TenantWorld, post_id: str) -> Record:
     return post
 
 
-def filled(page: str) -> dict[str, str]:
-    """The fields of the form, as a browser sends them."""
-    form = hidden_in(page)
-    form |= {
-        name: unescape(value)
-        for name, value in re.findall(r'<input class="input" id="(\w+)"[^>]*value="([^"]*)"', page)
-    }
-    form |= {
-        name: unescape(text)
-        for name, text in re.findall(
-            r'<textarea[^>]* name="(\w+)"[^>]*>\n(.*?)</textarea>', page, re.S
-        )
-    }
-    form |= dict(re.findall(r'type="radio" name="(\w+)" value="(\w+)" checked', page))
-    return form | dict.fromkeys(re.findall(r'name="(authors\.\w+)" checked', page), "on")
-
-
 async def test_a_new_post_is_a_draft_until_it_is_published(
     tenant: TenantWorld, browser: Visitor
 ) -> None:
@@ -64,12 +48,10 @@ async def test_a_new_post_is_a_draft_until_it_is_published(
     post = await stored(tenant, post_id)
     assert (post["title"], post["slug"], post["status"]) == ("Fog signals", "fog-signals", "draft")
     assert post["tags"] == ["harbour", "fog"]
-    form = filled(page) | {"action": "publish"}
-    page = await browser.follow(await browser.post(f"/admin/posts/{post_id}", form))
+    page = await browser.follow(await carry_out(browser, f"/admin/posts/{post_id}", filled(page)))
     assert "The post is published." in page
     assert (await tenant.guest.get("/posts/fog-signals")).status_code == 200
-    form = filled(page) | {"action": "unpublish"}
-    await browser.follow(await browser.post(f"/admin/posts/{post_id}", form))
+    await choose(browser, f"/admin/posts/{post_id}", what="unpublish")
     assert (await stored(tenant, post_id))["status"] == "draft"
 
 
@@ -120,14 +102,16 @@ async def test_two_people_in_conflict_see_both_texts(tenant: TenantWorld, browse
     post = await tenant.post(title="Tides", content_html="<p>old</p>")
     form = filled((await browser.get(f"/admin/posts/{post['id']}")).text)
     await tenant.update("posts", post["id"], {"content_html": "<p>theirs</p>"})
-    mine = form | {"content_html": "<p>mine\n&amp;</p>", "action": "publish"}
+    mine = form | {"content_html": "<p>mine\n&amp;</p>", "action": "review"}
     answer = await browser.post(f"/admin/posts/{post['id']}", mine)
     assert answer.status_code == 409
     assert "&lt;p&gt;mine\n&amp;amp;&lt;/p&gt;" in answer.text
     assert "&lt;p&gt;theirs&lt;/p&gt;" in answer.text
     assert (await stored(tenant, post["id"]))["content_html"] == "<p>theirs</p>"
     kept = hidden_in(answer.text)
-    assert (await browser.post(f"/admin/posts/{post['id']}", kept)).status_code == 303
+    answer_to_mine = await browser.post(f"/admin/posts/{post['id']}", kept)
+    assert answer_to_mine.headers["location"] == f"/admin/posts/{post['id']}/publish"
+    await choose(browser, f"/admin/posts/{post['id']}")
     after = await stored(tenant, post["id"])
     assert (after["content_html"], after["status"]) == ("<p>mine\n&amp;</p>", "published")
     assert "Someone else or a program has saved this post" in answer.text
@@ -207,8 +191,7 @@ async def test_a_change_that_waits_is_shown_and_goes_live_with_the_form(
     mine = hidden_in(answer.text)
     assert (await browser.post(f"/admin/posts/{post['id']}", mine)).status_code == 303
     assert (await stored(tenant, post["id"]))["title"] == "Live"
-    form = filled((await browser.get(f"/admin/posts/{post['id']}")).text) | {"action": "publish"}
-    assert (await browser.post(f"/admin/posts/{post['id']}", form)).status_code == 303
+    assert (await choose(browser, f"/admin/posts/{post['id']}")).status_code == 303
     after = await stored(tenant, post["id"])
     assert (after["title"], after["excerpt"]) == ("Waiting", "And this")
 
@@ -238,17 +221,18 @@ async def test_a_draft_is_scheduled_in_the_sites_time_zone(
     form = filled((await browser.get(path)).text)
     year = tenant.world.clock().year + 1
     for wrong in ("", "soon", f"{year - 3}-01-07T09:30"):
-        typed = {"action": "schedule", "publish_on": wrong, "excerpt": "Typed"}
-        refused = await browser.post(path, form | typed)
+        refused = await carry_out(browser, path, form, what="schedule", publish_on=wrong)
         assert refused.status_code == 422
         assert 'id="publish_on-error"' in refused.text
-    form = filled(refused.text) | {"action": "schedule", "publish_on": f"{year}-01-07T09:30"}
-    page = await browser.follow(await browser.post(path, form))
-    assert "The post is scheduled." in page
+        assert "at the time that you choose" in refused.text
+        form = filled((await browser.get(path)).text)
+    answer = await choose(browser, path, what="schedule", publish_on=f"{year}-01-07T09:30")
+    assert "The post is scheduled." in await browser.follow(answer)
+    page = (await browser.get(f"{path}/publish")).text
     assert f'value="{year}-01-07T09:30"' in page
+    assert f"7 January {year} at 09:30 (Europe/Berlin)" in page
     assert (await stored(tenant, post["id"]))["scheduled_for"].startswith(f"{year}-01-07T08:30")
-    form = filled(page) | {"action": "unschedule"}
-    await browser.follow(await browser.post(path, form))
+    await choose(browser, path, what="unschedule")
     assert (await stored(tenant, post["id"]))["scheduled_for"] == ""
 
 
@@ -259,12 +243,12 @@ async def test_a_refused_update_of_a_published_post_is_sent_again(
     post = await tenant.published(title="Tides", content_html="<p>old</p>")
     path = f"/admin/posts/{post['id']}"
     form = filled((await browser.get(path)).text)
-    form |= {"slug": "taken", "content_html": "<p>new</p>", "action": "publish"}
-    refused = await browser.post(path, form)
+    form |= {"slug": "taken", "content_html": "<p>new</p>"}
+    refused = await carry_out(browser, path, form)
     assert refused.status_code == 422
     assert "This value is taken." in refused.text
-    again = filled(refused.text) | {"slug": "free", "action": "publish"}
-    assert "The change is live." in await browser.follow(await browser.post(path, again))
+    again = filled(refused.text) | {"slug": "free"}
+    assert "The change is live." in await browser.follow(await carry_out(browser, path, again))
     after = await stored(tenant, post["id"])
     assert (after["slug"], after["content_html"]) == ("free", "<p>new</p>")
 
@@ -280,31 +264,18 @@ async def test_the_html_of_the_form_goes_live_instead_of_the_copys_document(
     given = {"content_json": document, "excerpt": "Of the copy"}
     await save_text(records, caller, POSTS, post["id"], opened.version, given)
     form = filled((await browser.get(f"{path}?as=html")).text)
-    form |= {"content_html": "<p>form</p>", "action": "publish"}
-    await browser.follow(await browser.post(path, form))
+    await carry_out(browser, path, form | {"content_html": "<p>form</p>"})
     after = await stored(tenant, post["id"])
     assert (after["content_html"], after["excerpt"]) == ("<p>form</p>", "Of the copy")
     assert after["content_source"] == "html"
 
 
-async def test_a_refused_time_leaves_the_draft_as_it_was(
-    tenant: TenantWorld, browser: Visitor
-) -> None:
-    post = await tenant.post(title="Tides")
-    path = f"/admin/posts/{post['id']}"
-    form = filled((await browser.get(path)).text) | {"title": "Fog", "action": "schedule"}
-    refused = await browser.post(path, form | {"publish_on": "2001-01-01T09:00"})
-    assert refused.status_code == 422
-    assert (await stored(tenant, post["id"]))["title"] == "Tides"
-
-
 async def test_a_published_post_is_not_scheduled(tenant: TenantWorld, browser: Visitor) -> None:
     post = await tenant.published(title="Tides")
     path = f"/admin/posts/{post['id']}"
-    form = filled((await browser.get(path)).text) | {"title": "Fog", "action": "schedule"}
-    answer = await browser.post(path, form | {"publish_on": "2040-01-01T09:00"})
-    assert answer.status_code == 400
-    assert (await stored(tenant, post["id"]))["title"] == "Tides"
+    await choose(browser, path, what="schedule", publish_on="2040-01-01T09:00")
+    after = await stored(tenant, post["id"])
+    assert (after["status"], after["scheduled_for"]) == ("published", "")
 
 
 async def test_a_post_that_published_itself_meanwhile_says_so(
@@ -376,7 +347,7 @@ async def test_a_short_one_is_shown_again_with_the_reason(
 async def test_the_person_who_begins_a_post_is_its_author(tenant: TenantWorld, role: str) -> None:
     person, account = await staff(tenant, role, name="Ada Byron")
     form = filled((await person.get("/admin/posts/new")).text) | {"title": "Mine"}
-    answer = await person.post("/admin/posts/new", {**form, "action": "publish"})
+    answer = await carry_out(person, "/admin/posts/new", form)
     post = await stored(tenant, answer.headers["location"].rpartition("/")[2])
     assert post["authors"] == [account.id]
     page = await tenant.guest.get(f"/posts/{post['slug']}", headers={"accept": "text/html"})

@@ -81,6 +81,8 @@ class Framed:
     """A page of another face that the admin shows in a frame."""
 
     body: bytes
+    policy: str = ""
+    """Its own Content-Security-Policy, where it differs from that of our pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,8 +251,8 @@ async def _response(request: AdminRequest, answer: Answer) -> Response | Stream:
             cookies = (*cookies, flash_cookie(keyring, answer.sentence, is_https=is_https))
         return _moved(request, answer.url, cookies)
     if isinstance(answer, Framed):
-        framed = (b"content-security-policy", _policy(own_origin(scope), "'self'"))
-        return _page(scope, 200, answer.body, [framed])
+        policy = answer.policy.encode() or _policy(own_origin(scope), "'self'")
+        return _page(scope, 200, answer.body, [(b"content-security-policy", policy)])
     if isinstance(answer, Download):
         return Stream(partial(_send_file, scope, answer))
     if isinstance(answer, Stored):

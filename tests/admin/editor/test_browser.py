@@ -184,6 +184,7 @@ async def test_a_page_is_written_and_published_and_then_changed_by_update_alone(
     # The address that it gets, as long as none is chosen.
     await expect(page.get_by_label("Address")).to_have_attribute("placeholder", "about-us")
     assert "/admin/pages/" in page.url
+    await page.get_by_role("button", name="Publish…").click()
     await page.get_by_role("button", name="Publish", exact=True).click()
     await expect(page.get_by_text("The page is published.")).to_be_visible()
     reader = await desk.context.new_page()
@@ -195,6 +196,7 @@ async def test_a_page_is_written_and_published_and_then_changed_by_update_alone(
     await saved(page)
     await reader.reload()
     await expect(reader.get_by_text("And gulls.")).to_have_count(0)
+    await page.get_by_role("button", name="Update…").click()
     await page.get_by_role("button", name="Update", exact=True).click()
     await expect(page.get_by_text("The change is live.")).to_be_visible()
     await reader.reload()
@@ -286,7 +288,11 @@ async def test_ctrl_enter_publishes(desk: Desk) -> None:
     await page.get_by_label("Title", exact=True).fill("Low tide")
     await write(page, "By keys.")
     await page.keyboard.press("Control+Enter")
-    await expect(page.get_by_role("button", name="Update")).to_be_visible()
+    await expect(page.get_by_role("button", name="Publish", exact=True)).to_be_focused()
+    draft = page.url.removesuffix("/publish").rpartition("/")[2]
+    assert (await desk.stored(draft))["status"] == "draft"
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("button", name="Update…")).to_be_visible()
     found = await desk.stored(post_id(page))
     assert (found["status"], found["content_html"]) == ("published", "<p>By keys.</p>")
 
@@ -547,8 +553,9 @@ async def test_a_published_post_changes_on_the_site_only_with_update(desk: Desk)
     await page.get_by_label("Title", exact=True).fill("Live")
     await write(page, "First. ")
     # Not saved yet: it is, before the form goes.
-    await page.get_by_role("button", name="Publish").click()
-    await expect(page.get_by_role("button", name="Update")).to_be_visible()
+    await page.get_by_role("button", name="Publish…").click()
+    await page.get_by_role("button", name="Publish", exact=True).click()
+    await expect(page.get_by_role("button", name="Update…")).to_be_visible()
     live = await desk.stored(post_id(page))
     assert live["status"] == "published"
     assert "First." in live["content_html"]
@@ -559,7 +566,8 @@ async def test_a_published_post_changes_on_the_site_only_with_update(desk: Desk)
     await page.reload()
     await expect(page.locator("mh-editor[data-ready]")).to_be_attached()
     await expect(page.locator("#text")).to_contain_text("Second.")
-    await page.get_by_role("button", name="Update").click()
+    await page.get_by_role("button", name="Update…").click()
+    await page.get_by_role("button", name="Update", exact=True).click()
     await expect(page.locator(".toast")).to_be_visible()
     assert "Second." in (await desk.stored(post_id(page)))["content_html"]
 

@@ -47,6 +47,15 @@ async def press(page: Page, name: str) -> None:
     await ready(page)
 
 
+async def through_dialog(page: Page, opens: str, press_there: str, what: str = "") -> None:
+    """By the button that opens the dialog, and the one in it."""
+    async with page.expect_event("load"):
+        await page.get_by_role("button", name=opens, exact=True).click()
+    if what:
+        await page.get_by_label(what, exact=True).check()
+    await press(page, press_there)
+
+
 async def test_a_post_is_scheduled_published_and_taken_down_with_the_same_text(desk: Desk) -> None:
     page = await desk.open("/admin/posts/new")
     await page.get_by_label("Title", exact=True).fill("Low tide")
@@ -55,16 +64,20 @@ async def test_a_post_is_scheduled_published_and_taken_down_with_the_same_text(d
     # Everything from the first save on, without a reload.
     await expect(page.get_by_role("link", name="Delete this post…")).to_be_visible()
     await expect(page.locator('a[href$="/revisions"]')).to_be_visible()
-    await page.get_by_label("Publish later").fill("2100-01-01T08:00")
+    async with page.expect_event("load"):
+        await page.get_by_role("button", name="Publish…").click()
+    await page.get_by_label("At a time").check()
+    await page.get_by_label("Time", exact=True).fill("2100-01-01T08:00")
+    await expect(page.get_by_text("1 January 2100 at 08:00")).to_be_visible()
     await press(page, "Schedule")
     await expect(page.locator(".ed-bar .badge")).to_contain_text("1 Jan")
     assert (await desk.stored(post_id(page)))["scheduled_for"].startswith("2100-01-01")
-    await press(page, "Don’t publish then")
+    await through_dialog(page, "Publish…", "Don’t publish then", "Not by itself")
     await expect(page.locator(".ed-bar .badge")).to_have_text("Draft")
-    await press(page, "Publish")
+    await through_dialog(page, "Publish…", "Publish")
     reader = httpx.AsyncClient(base_url=desk.server.url)
     assert "The boats lie on the sand." in (await reader.get("/posts/low-tide")).text
-    await press(page, "Unpublish")
+    await through_dialog(page, "Update…", "Unpublish", "Take it off the site")
     assert (await reader.get("/posts/low-tide")).status_code == 404
     await reader.aclose()
     await page.reload()
@@ -209,16 +222,12 @@ async def test_a_post_is_written_linked_and_published_by_keys_alone(desk: Desk) 
     # given the page its address before, which is a navigation without a load.
     async with page.expect_event("load"):
         await page.keyboard.press("Control+Enter")
+    async with page.expect_event("load"):
+        await page.keyboard.press("Enter")
     await ready(page)
     await expect(page.locator("#text")).to_be_focused()
     await page.keyboard.type(", too")
     await expect(page.locator("#text")).to_have_text("See the almanac of tides, too")
-    # Published by the button, which keeps the focus; a button that is gone leaves it to this one.
-    for name, then in (("Update", "Update"), ("Unpublish", "Publish")):
-        async with page.expect_event("load"):
-            await page.get_by_role("button", name=name, exact=True).press("Enter")
-        await ready(page)
-        await expect(page.get_by_role("button", name=then, exact=True)).to_be_focused()
     await page.get_by_label("Title", exact=True).focus()
     await page.keyboard.press("Control+k")
     await expect(page.locator("#palette")).to_be_visible()
@@ -251,7 +260,7 @@ async def test_nothing_of_the_bars_is_cut_on_a_phone_or_a_desktop(desk: Desk) ->
     await page.keyboard.type("One")
     await expect(page.locator("#text li")).to_have_text("One")
     await saved(page)
-    await press(page, "Publish")
+    await through_dialog(page, "Publish…", "Publish")
     await write(page, "More")
     await saved(page)
     await expect(page.locator(".ed-bar .badge")).to_have_text("Changed, not live")
@@ -267,7 +276,7 @@ async def test_nothing_of_the_bars_is_cut_on_a_phone_or_a_desktop(desk: Desk) ->
     for width in widths:
         await page.set_viewport_size({"width": width, "height": 640})
         assert await line.evaluate(WHOLE), (width, await line.inner_text())
-    await page.get_by_role("button", name="Update", exact=True).click()
+    await page.get_by_role("button", name="Update…", exact=True).click()
     await expect(page.locator("[data-notice=stopped]")).to_be_in_viewport(ratio=1)
 
 
@@ -282,7 +291,7 @@ async def test_every_state_has_its_word_in_bar_title_and_list(desk: Desk) -> Non
     await expect(badge).to_have_text("Draft")
     await expect(line).to_have_text(re.compile(r"^Saved \d\d:\d\d$"))
     await expect(page).to_have_title(re.compile("^Low tide · Draft · "))
-    await press(page, "Publish")
+    await through_dialog(page, "Publish…", "Publish")
     await expect(badge).to_have_text("Published")
     await expect(page).to_have_title(re.compile("^Low tide · Published · "))
     await expect(page.get_by_role("button", name="Discard changes")).to_be_hidden()
@@ -312,11 +321,11 @@ async def test_publish_without_a_server_says_so(desk: Desk) -> None:
     # What is saved, and what is not.
     for typed, kept in (("", "The text is saved."), ("More.", "The text is kept on this device.")):
         await write(page, typed)
-        await page.get_by_role("button", name="Publish", exact=True).click()
+        await page.get_by_role("button", name="Publish…", exact=True).click()
         await expect(said).to_contain_text(f"Not published: The server can’t be reached. {kept}")
     await desk.context.set_offline(False)
     await saved(page)
-    await press(page, "Publish")
+    await through_dialog(page, "Publish…", "Publish")
     assert (await desk.stored(post_id(page)))["status"] == "published"
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 
-from masthead import clock, ids
+from masthead import ids
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import Ask, given_values, sent_values, sentence_of, widgets
 from masthead.admin.pages.people import staff_names
@@ -24,10 +23,7 @@ from masthead.editing.texts import (
     Opened,
     discard_copy,
     open_text,
-    put_live,
     save_text,
-    schedule,
-    take_down,
 )
 from masthead.errors import BadRequest, Conflict, Invalid, Problem
 from masthead.media.collection import media
@@ -44,8 +40,6 @@ MAX_FORM = 8 * 1024 * 1024
 million words. Longer texts come through the APIs."""
 MAX_ECHO = 1_000_000
 """Characters of a refused text that are shown again to be mended."""
-LATER = "publish_on"
-"""The field of the time at which a draft publishes itself."""
 NEW = "new"
 """The version of a text that is not stored yet."""
 
@@ -57,17 +51,13 @@ _TEXT = frozenset({"title", "content_html"})
 _SENTENCES = {
     "save": "Saved.",
     "preview": "",
-    "publish": "The {noun} is published.",
-    "unpublish": "The {noun} is a draft now.",
+    "review": "",
     "discard": "The changes are discarded.",
-    "schedule": "The {noun} is scheduled.",
-    "unschedule": "The {noun} is no longer scheduled.",
 }
+"""By what a button of the form does. `review` saves, and leads to the dialog that publishes."""
 
-_OF_PUBLISHED = {
-    "save": "Saved. The site shows it after Update.",
-    "publish": "The change is live.",
-}
+_OF_PUBLISHED = {"save": "Saved. The site shows it after Update."}
+_LEADS_TO = {"preview": "preview", "review": "publish"}
 
 
 async def asks_of(section: Section, request: AdminRequest, record: Record) -> tuple[Ask, ...]:
@@ -128,8 +118,6 @@ async def create(section: Section, request: AdminRequest) -> Answer:
     edited = _new(section, request, ids.new_id())
     given = await _given(section, request, edited.record)
     action = _action(section, request)
-    if action == "publish":
-        given["status"] = PUBLISHED
     try:
         record = await request.records.create(request.caller, section.texts, given)
     except Invalid as error:
@@ -172,8 +160,8 @@ def _after(
     section: Section, text_id: str, action: str, sentences: Mapping[str, str] | None = None
 ) -> Redirect:
     url = section.url(text_id)
-    if action == "preview":
-        return Redirect(f"{url}/preview")
+    if action in _LEADS_TO:
+        return Redirect(f"{url}/{_LEADS_TO[action]}")
     return Redirect(url, (sentences or {}).get(action) or _sentence(section, action))
 
 
@@ -184,35 +172,22 @@ async def _changed(
     version = request.form.get("version", "")
     text = (records, caller, opened.kind, text_id, version)
     has_seen_both = "replaces_newer" in request.form
+    if action == "review" and _is_the_same(opened, given):
+        return
     if action == "discard":
         await discard_copy(*text)
-    elif action == "publish":
-        await put_live(*text, given, replaces_newer=has_seen_both)
-    elif action == "unpublish":
-        await take_down(*text, given, replaces_newer=has_seen_both)
-    elif action in ("schedule", "unschedule"):
-        moment = _chosen_moment(request) if action == "schedule" else ""
-        await schedule(records, caller, text_id, version, moment, given)
     else:
         await save_text(*text, given, replaces_newer=has_seen_both)
 
 
+def _is_the_same(opened: Opened, given: Mapping[str, Any]) -> bool:
+    """Nothing was typed: a published text needs no working copy."""
+    shown = _with_shown_slug(opened.values)
+    return all(shown.get(name) == value for name, value in _meant(opened.values, given).items())
+
+
 def _sentence(section: Section, action: str) -> str:
     return _SENTENCES[action].format(noun=section.noun)
-
-
-def _chosen_moment(request: AdminRequest) -> str:
-    """Of the form, in the site's time zone."""
-    try:
-        chosen = datetime.fromisoformat(request.form.get(LATER, ""))
-        moment = chosen.replace(tzinfo=request.time_zone).astimezone(UTC)
-    except (ValueError, OverflowError) as error:
-        raise Invalid(
-            {LATER: Problem("validation_invalid_date", "Choose a day and a time.")}
-        ) from error
-    if moment <= request.now:
-        raise Invalid({LATER: Problem("validation_past", "Choose a time in the future.")})
-    return clock.to_text(moment)
 
 
 async def delete_form(section: Section, request: AdminRequest, text_id: str) -> Answer:
@@ -260,8 +235,7 @@ async def _given(section: Section, request: AdminRequest, record: Record) -> dic
 
 def _action(section: Section, request: AdminRequest) -> str:
     action = request.form.get("action", "save")
-    is_known = action in _SENTENCES
-    if not is_known or (action in ("schedule", "unschedule") and not section.has_schedule):
+    if action not in _SENTENCES:
         raise BadRequest(f"Choose what to do with the {section.noun}.")
     return action
 
@@ -305,7 +279,7 @@ async def _page(
         "is_outdated": edited.is_outdated,
         "fields": fields,
         "problems": {
-            name: (fields[name].label if name in fields else "Publish later", sentence_of(problem))
+            name: (fields[name].label if name in fields else name, sentence_of(problem))
             for name, problem in (problems or {}).items()
         },
         "action": f"{section.address}/new" if edited.is_new else own,
@@ -315,7 +289,6 @@ async def _page(
         "saved": "" if edited.is_new else request.when(record["updated"]),
         "site_path": f"{request.site_url}{section.site_prefix}{record['slug']}",
         "result": _result(section, request, record) if "seo_title" in fields else None,
-        "later": _later(request, record) if section.has_schedule else None,
         "asks_name": bool(beginners(section, request)) and not request.account["name"],
         "can_open": edited.can_open,
         "lacks": edited.lacks,
@@ -365,18 +338,6 @@ def _result(section: Section, request: AdminRequest, record: Record) -> dict[str
         "description": (record["seo_description"] or record["excerpt"] or summary)[:_DESCRIPTION],
         "summary": summary,
         "picture": small(record["featured_image"], _SHARED_PICTURE),
-    }
-
-
-def _later(request: AdminRequest, record: Record) -> dict[str, str]:
-    """What the panel says about the time at which a draft publishes itself."""
-    at = record["scheduled_for"]
-    typed = request.form.get(LATER, "")
-    return {
-        "name": LATER,
-        "value": typed or (f"{request.local(at):%Y-%m-%dT%H:%M}" if at else ""),
-        "when": request.when(at) if at else "",
-        "zone": str(request.time_zone),
     }
 
 

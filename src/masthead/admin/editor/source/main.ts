@@ -49,7 +49,7 @@ import { chooseFromLibrary, Uploads, choosePictures, uploadLocalPictures } from 
 import type { UploadTarget } from "./uploads.ts";
 
 /** Fields of the form that are no part of the text. */
-const NOT_SAVED = new Set(["form_token", "version", "action", "content_html", "publish_on"]);
+const NOT_SAVED = new Set(["form_token", "version", "action", "content_html"]);
 const COUNT_AFTER = 400;
 /** Characters up to which the text is stored with each key. */
 const LONG = 20_000;
@@ -58,11 +58,8 @@ const LINK_WAITS = 1_000;
 
 /** What has not happened, by the button that was pressed. */
 const DONE: Record<string, string> = {
-  publish: "Not published",
-  unpublish: "Not unpublished",
+  review: "Not published",
   preview: "No preview",
-  schedule: "Not scheduled",
-  unschedule: "Still scheduled",
   discard: "Not discarded",
 };
 
@@ -455,7 +452,7 @@ class TextEditor extends HTMLElement implements Page {
 
   /** As its button does. Not from a dialog, whose keys are its own. */
   private publish(event: KeyboardEvent): void {
-    const own = this.form.querySelector<HTMLButtonElement>("button[name=action][value=publish]");
+    const own = this.form.querySelector<HTMLButtonElement>("button[name=action][value=review]");
     if (own && !own.disabled && this.form.contains(event.target as Node)) this.form.requestSubmit(own);
   }
 

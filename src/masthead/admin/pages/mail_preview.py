@@ -1,0 +1,119 @@
+"""The email of a post as free and as paid members would get it, light and dark, in the widths of a
+phone and of a mail program's window."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import urlencode
+
+from masthead.admin.endpoint import Answer, Framed, Page
+from masthead.admin.request import AdminRequest
+from masthead.admin.sections import POSTS
+from masthead.caller import Audience
+from masthead.editing.texts import open_text
+from masthead.errors import NotFound
+from masthead.mailings.letter import GMAIL_BYTES, Letter, Recipient, draw_letter
+from masthead.mailings.newsletters import newsletters
+from masthead.posts.site import is_open
+from masthead.records.collection import Record
+from masthead.site.address import Site
+from masthead.site.collection import MAIN_NEWSLETTER
+
+_READERS: Final = {"free": Audience.FREE, "paid": Audience.PAID}
+_CHOICES: Final = {
+    "as": {"free": "Free member", "paid": "Paid member"},
+    "width": {"700": "700 px", "375": "375 px"},
+    "colours": {"light": "Light", "dark": "Dark"},
+}
+"""By the name in the address; the first is what is shown without one."""
+_NAMES: Final = {"as": "Read by", "width": "Width", "colours": "Colours"}
+_DARK: Final = "@media (prefers-color-scheme: dark)"
+_POLICY: Final = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' https: http:; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'self'; "
+    "sandbox allow-popups allow-popups-to-escape-sandbox"
+)
+"""An email has its styles in its elements. Nothing in it can run."""
+
+
+async def mail_preview(request: AdminRequest, post_id: str) -> Answer:
+    """The frame around the email, with the choices in its address."""
+    opened = await open_text(request.records, request.caller, POSTS.kind, post_id)
+    chosen = _chosen(request)
+    own = POSTS.url(post_id)
+    newsletter = await _newsletter(request)
+
+    def url(**other: str) -> str:
+        return urlencode({**chosen, "newsletter": newsletter["slug"], **other})
+
+    letter = await _letter(request, opened.values, newsletter, chosen)
+    values = {
+        "own": own,
+        "tabs_of": [
+            (
+                _NAMES[name],
+                [
+                    (label, f"{own}/email?{url(**{name: value})}", value == chosen[name], None)
+                    for value, label in options.items()
+                ],
+            )
+            for name, options in _CHOICES.items()
+        ],
+        "page": f"{own}/email/page?{url()}",
+        "width": chosen["width"],
+        "subject": letter.subject,
+        "newsletter": newsletter["name"],
+        "sees": _sees(opened.values, chosen["as"]),
+        "bytes": letter.html_bytes,
+        "most": GMAIL_BYTES,
+    }
+    return Page("texts/mail.html", f"Email of “{opened.values['title']}”", values)
+
+
+async def mail_page(request: AdminRequest, post_id: str) -> Answer:
+    """The email itself, for the frame."""
+    opened = await open_text(request.records, request.caller, POSTS.kind, post_id)
+    chosen = _chosen(request)
+    letter = await _letter(request, opened.values, await _newsletter(request), chosen)
+    recipient = Recipient(request.account["email"], "", f"{request.site_url}/member/account")
+    html = letter.for_recipient(recipient).html
+    # As the reader's program would choose, whatever this browser has chosen.
+    shown = "@media all" if chosen["colours"] == "dark" else "@media not all"
+    html = html.replace(_DARK, shown, 1).replace("<head>", '<head><base target="_blank">', 1)
+    return Framed(html.encode(), _POLICY)
+
+
+def _chosen(request: AdminRequest) -> dict[str, str]:
+    given = {name: request.query.get(name, "") for name in _CHOICES}
+    return {
+        name: given[name] if given[name] in options else next(iter(options))
+        for name, options in _CHOICES.items()
+    }
+
+
+async def _newsletter(request: AdminRequest) -> Record:
+    slug = request.query.get("newsletter") or MAIN_NEWSLETTER
+    found = await request.records.find(newsletters, {"slug": slug}, tenant_id=request.tenant_id)
+    if not found:
+        raise NotFound
+    return found[0]
+
+
+async def _letter(
+    request: AdminRequest, post: Record, newsletter: Record, chosen: dict[str, str]
+) -> Letter:
+    return await draw_letter(
+        request.records,
+        tenant_id=request.tenant_id,
+        site=Site(request.site_name, request.site_url),
+        newsletter=newsletter,
+        post=post,
+        audience=_READERS[chosen["as"]],
+    )
+
+
+def _sees(post: Record, reader: str) -> str:
+    label = _CHOICES["as"][reader]
+    if is_open(post, _READERS[reader]):
+        return f"A {label.lower()} gets all of it."
+    return f"A {label.lower()} gets the beginning, and the call to join in place of the rest."
