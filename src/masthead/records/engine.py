@@ -70,6 +70,7 @@ from masthead.storage.database import (
     Database,
     Row,
     RowsTooLarge,
+    SizedRows,
     scope_of,
 )
 
@@ -416,7 +417,7 @@ class Records:
         rows = await self._fetch(caller, prepared, values, context, wanted.max_bytes)
         to_record = prepared.rows.record
         records = await _shown(caller, collection, [to_record(row) for row in rows])
-        return records, prepared.weight(rows)
+        return records, rows.size if isinstance(rows, SizedRows) else 0
 
     async def _fetch(
         self,

@@ -7,7 +7,7 @@ package knows the differences between the databases.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, NewType, Protocol
@@ -155,8 +155,8 @@ class Database(Protocol):
     ) -> list[Row]:
         """Reads outside any transaction. `slow` announces a read that may take long.
 
-        Raises `RowsTooLarge` as soon as the counted columns exceed `max_bytes`, before the
-        remaining rows are in memory."""
+        With `max_bytes` they are `SizedRows`. Raises `RowsTooLarge` as soon as the counted columns
+        exceed it, before the remaining rows are in memory."""
         ...
 
     def transaction(self, scope: Scope) -> AbstractAsyncContextManager[Transaction]: ...
@@ -166,6 +166,17 @@ class Database(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+class SizedRows(list[Row]):
+    """Rows of a read whose counted columns were limited, with their size together. SQLite counts
+    characters, PostgreSQL bytes."""
+
+    __slots__ = ("size",)
+
+    def __init__(self, rows: Iterable[Row] = (), size: int = 0) -> None:
+        super().__init__(rows)
+        self.size = size
 
 
 class RowsTooLarge(Exception):

@@ -58,7 +58,7 @@ class Page:
     is_complete: bool = True
     """False for a search while some records still wait to be indexed."""
     weight: int = 0
-    """Characters of long texts, where `max_bytes` was given."""
+    """The size of long texts, where `max_bytes` was given."""
     is_costly: bool = False
     """A new statement was compiled, or long texts were scanned."""
 

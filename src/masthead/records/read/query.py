@@ -131,12 +131,6 @@ class Prepared:
     rows: RowDecoder
     is_slow: bool
     """May take long in one step of SQLite's (FTS5, LIKE), which a step limit can't interrupt."""
-    long: tuple[int, ...] = ()
-    """The positions of long texts, where `max_bytes` applies."""
-
-    def weight(self, rows: list[Row]) -> int:
-        """Characters of long texts."""
-        return sum(len(row[position] or "") for row in rows for position in self.long)
 
 
 @dataclass(frozen=True, slots=True)
@@ -465,7 +459,6 @@ class Queries:
             tuple(compiler.slots),
             answer_decoder(fields),
             shape.search or compiler.is_slow,
-            tuple(position for position, each in enumerate(fields) if each.name in long),
         )
 
 

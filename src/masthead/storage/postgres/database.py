@@ -30,6 +30,7 @@ from masthead.storage.database import (
     Row,
     RowsTooLarge,
     Scope,
+    SizedRows,
     Statement,
     Transaction,
     UniqueViolation,
@@ -131,9 +132,12 @@ class PostgresDatabase:
                 rows: list[Row] = await self.run(connection, work)
         finally:
             self._share.leave(scope)
-        if max_bytes is not None and statement.counted and rows and rows[-1][-1] > max_bytes:
+        if max_bytes is None or not statement.counted or not rows:
+            return rows
+        size = rows[-1][-1]
+        if size > max_bytes:
             raise RowsTooLarge
-        return rows
+        return SizedRows(rows, size)
 
     @asynccontextmanager
     async def transaction(self, scope: Scope) -> AsyncIterator[Transaction]:

@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from masthead.errors import StatementTimeout
-from masthead.storage.database import Row, RowsTooLarge, Scope, Statement
+from masthead.storage.database import Row, RowsTooLarge, Scope, SizedRows, Statement
 from masthead.storage.fair_share import FairShare
 from masthead.storage.sqlite.connection import BUSY, code_of, connect, translated
 
@@ -154,18 +154,19 @@ def _rows(cursor: sqlite3.Cursor, statement: Statement, max_bytes: int | None) -
     """Counts characters as bytes: a text that has more bytes takes no more memory for it."""
     if max_bytes is None or not statement.counted:
         return cursor.fetchall()
-    rows: list[Row] = []
-    left = max_bytes
+    rows = SizedRows()
+    size, counted = 0, statement.counted
     for row in cursor:
         rows.append(row)
-        for position in statement.counted:
-            left -= len(row[position] or "")
-        if left < 0:
+        for position in counted:
+            size += len(row[position] or "")
+        if size > max_bytes:
             # An open statement would pin its snapshot, and the error's traceback the rows.
             cursor.close()
             rows.clear()
             del row
             raise RowsTooLarge
+    rows.size = size
     return rows
 
 
