@@ -13,8 +13,6 @@ from tests.growth import MOST, growth
 from tests.rounds import rounds
 
 from masthead.comments.text import clean_text, count_links
-from masthead.editing.blocks import blocks_of
-from masthead.editing.difference import difference, words_compared
 from masthead.email_address import is_email, normal_email
 from masthead.errors import MastheadError
 from masthead.html.clean_texts import cleaned_or_plain_text, cleaned_text
@@ -32,7 +30,6 @@ from masthead.importers.source import SourcePost
 from masthead.importers.substack import markup as substack
 from masthead.importers.wordpress import paragraphs
 from masthead.importers.wordpress.blocks import segments
-from masthead.posts.markdown import convert
 from masthead.posts.site import before_paywall, lists_show, without_paywall
 from masthead.reader.content import _FeedWriter, _PageWriter
 from masthead.records.filter.parser import parse
@@ -41,8 +38,11 @@ from masthead.records.read.projection import Projection
 from masthead.records.read.sorting import parse_sort
 from masthead.records.safe_addresses import safe_link, safe_picture
 from masthead.records.search.terms import read_query, words_of
-from masthead.records.write.alt_texts import alts_in
 from masthead.records.write.slugs import slugify
+from masthead.texts.alt_texts import alts_in
+from masthead.texts.blocks import blocks_of
+from masthead.texts.difference import difference, words_compared
+from masthead.texts.markdown import convert
 from masthead.web.bodies import decode_json_object
 from masthead.web.forms import decode_form
 from masthead.web.query_string import parse_query_string

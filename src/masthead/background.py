@@ -8,7 +8,6 @@ from datetime import timedelta
 from functools import partial
 
 from masthead.commerce.jobs import mark_abandoned
-from masthead.editing import jobs as text_jobs
 from masthead.importers import jobs as import_jobs
 from masthead.importers.files.work_folder import delete_abandoned
 from masthead.importers.member_csv.expiry import delete_expired
@@ -20,10 +19,12 @@ from masthead.media import copies as media_copies
 from masthead.media import jobs as media_jobs
 from masthead.media import use_counts as media_use_counts
 from masthead.outbound.name_server import NameServer
+from masthead.pages.collection import pages
 from masthead.payments import jobs as payment_jobs
 from masthead.payments.reconcile import Reconciliation
 from masthead.posts import jobs as post_jobs
 from masthead.posts import tags
+from masthead.posts.collection import posts
 from masthead.privacy import jobs as privacy_jobs
 from masthead.records.audit_retention import AuditRetention
 from masthead.records.search.index import Indexer
@@ -33,6 +34,7 @@ from masthead.site import redirects
 from masthead.site.domain_proof import DomainProofs
 from masthead.site.domain_repeat import DomainChecks
 from masthead.site_export import jobs as site_export_jobs
+from masthead.texts import jobs as text_jobs
 from masthead.webhooks import jobs as webhook_jobs
 from masthead.webhooks.deliver import DeliveryWorker
 
@@ -45,7 +47,7 @@ def job_handlers(parts: Services) -> Mapping[str, Handler]:
         **media_use_counts.handlers(parts.records),
         **media_alt_texts.handlers(parts.records),
         **post_jobs.handlers(parts.records),
-        **text_jobs.handlers(parts.records),
+        **text_jobs.handlers(parts.records, (posts, pages)),
         **tags.handlers(parts.records),
         **redirects.handlers(parts.records),
         **mail_jobs.handlers(parts.mail, transport_of(settings), settings.mail_from),

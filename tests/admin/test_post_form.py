@@ -15,8 +15,9 @@ from tests.world import TenantWorld
 from masthead import clock
 from masthead.background import job_runner
 from masthead.caller import system
-from masthead.editing.texts import POSTS, open_text, save_text
+from masthead.posts.collection import POSTS
 from masthead.records.collection import Record
+from masthead.texts.editing import open_text, save_text
 
 
 @pytest.fixture

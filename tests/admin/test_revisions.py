@@ -8,8 +8,8 @@ from typing import Any
 from tests.admin.visitor import Visitor, hidden_in, staff
 from tests.world import TenantWorld, World
 
-from masthead.editing.difference import MAX_CHARACTERS
 from masthead.posts.collection import posts
+from masthead.texts.difference import MAX_CHARACTERS
 
 STATES = re.compile(r'href="(/admin/(?:posts|pages)/[^/"]+/revisions/[^"/?]+)"')
 

@@ -98,7 +98,8 @@ async def test_a_document_of_the_editor_a_page_and_the_site_use_files(
 async def test_a_change_that_is_not_on_the_site_yet_is_a_use_of_its_own_kind(
     tenant: TenantWorld, owner: Account
 ) -> None:
-    from masthead.editing.texts import POSTS, open_text, put_live, save_text
+    from masthead.posts.collection import POSTS
+    from masthead.texts.editing import open_text, put_live, save_text
 
     records = tenant.world.parts.records
     caller = system(tenant.id)

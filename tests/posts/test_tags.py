@@ -9,12 +9,13 @@ from tests.world import TenantWorld, World, records_of
 
 from masthead.background import job_runner
 from masthead.caller import Caller, Kind, service_of, system
-from masthead.editing.texts import POSTS, open_text, put_live, save_text
 from masthead.errors import Forbidden, Invalid, NotFound
 from masthead.posts import tags as changes
+from masthead.posts.collection import POSTS
 from masthead.posts.tags import change_tag, changes_under_way, tag_changes
 from masthead.records.collection import Record
 from masthead.records.read.page import ListRequest
+from masthead.texts.editing import open_text, put_live, save_text
 
 
 async def run_jobs(app: World) -> None:

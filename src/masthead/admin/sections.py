@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from masthead.admin.forms import Ask
-from masthead.editing.texts import PAGES as PAGE_TEXTS
-from masthead.editing.texts import POSTS as POST_TEXTS
-from masthead.editing.texts import TextKind
+from masthead.pages.collection import PAGES as PAGE_TEXTS
+from masthead.posts.collection import POSTS as POST_TEXTS
 from masthead.records.collection import Collection, Record
+from masthead.texts.kinds import TextKind
 
 READERS = {"public": "Everyone", "members": "Members", "paid": "Paid members"}
 

@@ -21,10 +21,10 @@ from masthead.members.collection import audience_of_member, blog_members
 from masthead.posts.collection import posts
 from masthead.posts.site import is_open
 from masthead.records.collection import Collection, Record
-from masthead.records.write.publication import PUBLISHED
 from masthead.records.write.unit import Unit
 from masthead.records.write.unit_events import WrittenEvent
 from masthead.site.address import Site, site_in
+from masthead.texts.publication import PUBLISHED
 
 QUOTED: Final = 1_000
 """Characters of a comment that a mail quotes."""

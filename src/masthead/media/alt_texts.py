@@ -9,7 +9,7 @@ from masthead.caller import system
 from masthead.jobs.runner import Handler, Job
 from masthead.media.collection import media
 from masthead.records.engine import Records
-from masthead.records.write.alt_texts import LEARN_ALTS_JOB, alts_in
+from masthead.texts.alt_texts import LEARN_ALTS_JOB, alts_in
 
 
 def handlers(records: Records) -> Mapping[str, Handler]:

@@ -6,13 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from masthead.pages.addresses import RESERVED
-from masthead.posts.content import (
-    CLEAN_FIELDS,
-    CONTENT_HTML,
-    CONTENT_SOURCE,
-    RENDERING,
-    update_content_source,
-)
 from masthead.records.collection import (
     FREE,
     Change,
@@ -32,17 +25,27 @@ from masthead.records.collection import (
 from masthead.records.fields.documents import Json
 from masthead.records.fields.text import Slug, Text
 from masthead.records.fields.translations import TRANSLATIONS
-from masthead.records.write.alt_texts import alt_jobs
-from masthead.records.write.publication import (
+from masthead.texts.alt_texts import alt_jobs
+from masthead.texts.content import (
+    CLEAN_FIELDS,
+    CONTENT_HTML,
+    CONTENT_SOURCE,
+    RENDERING,
+    STAMPED,
+    update_content_source,
+)
+from masthead.texts.kinds import TextKind
+from masthead.texts.publication import (
     PUBLISHED_AT,
     STATUS,
+    changes_more_than_a_draft,
     moves_of,
     stamp_publication,
     was_published,
 )
-from masthead.records.write.revisions import FIELDS as REVISION_FIELDS
-from masthead.records.write.revisions import revisions_of, snapshots_of, stamp_revision
-from masthead.records.write.working_copies import working_copies_of
+from masthead.texts.revisions import FIELDS as REVISION_FIELDS
+from masthead.texts.revisions import revisions_of, snapshots_of, stamp_revision
+from masthead.texts.working_copies import working_copies_of
 
 
 def before_save(save: Save) -> Mapping[str, Any]:
@@ -91,6 +94,8 @@ pages = Collection(
     "pages",
     (*EDITED_FIELDS, STATUS, PUBLISHED_AT, TRANSLATIONS, *REVISION_FIELDS, *CLEAN_FIELDS),
     audited="title",
+    audited_without=STAMPED,
+    is_audited=changes_more_than_a_draft,
     help="Standalone pages, such as About or a legal notice. The fields work as in `posts`.",
     editors=FREE,
     uses=Uses(("content_html",)),
@@ -122,6 +127,8 @@ page_working_copies = working_copies_of(
     stamp=update_content_source,
     names_files=("content_html",),
 )
+
+PAGES = TextKind(pages, page_working_copies, page_revisions, "page_id", EDITED)
 
 categories = Collection(
     "categories",

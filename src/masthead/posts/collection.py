@@ -7,13 +7,6 @@ from typing import Any
 
 from masthead.caller import Kind
 from masthead.errors import Forbidden
-from masthead.posts.content import (
-    CLEAN_FIELDS,
-    CONTENT_HTML,
-    CONTENT_SOURCE,
-    RENDERING,
-    update_content_source,
-)
 from masthead.posts.site import LISTINGS, READING_MINUTES, SITE, SUMMARY, summarized
 from masthead.records.collection import (
     FREE,
@@ -38,12 +31,23 @@ from masthead.records.fields.relation_list import RelationList
 from masthead.records.fields.text import Slug, Text, Url
 from masthead.records.fields.translations import TRANSLATIONS
 from masthead.records.fields.values import Select
-from masthead.records.write.alt_texts import alt_jobs
-from masthead.records.write.publication import (
+from masthead.records.write.unit import file_key
+from masthead.texts.alt_texts import alt_jobs
+from masthead.texts.content import (
+    CLEAN_FIELDS,
+    CONTENT_HTML,
+    CONTENT_SOURCE,
+    RENDERING,
+    STAMPED,
+    update_content_source,
+)
+from masthead.texts.kinds import TextKind
+from masthead.texts.publication import (
     PUBLISHED,
     PUBLISHED_AT,
     SCHEDULED_FOR,
     STATUS,
+    changes_more_than_a_draft,
     moves_of,
     stamp_publication,
     stamp_schedule,
@@ -52,10 +56,9 @@ from masthead.records.write.publication import (
     was_scheduled,
     was_unpublished,
 )
-from masthead.records.write.revisions import FIELDS as REVISION_FIELDS
-from masthead.records.write.revisions import revisions_of, snapshots_of, stamp_revision
-from masthead.records.write.unit import file_key
-from masthead.records.write.working_copies import working_copies_of
+from masthead.texts.revisions import FIELDS as REVISION_FIELDS
+from masthead.texts.revisions import revisions_of, snapshots_of, stamp_revision
+from masthead.texts.working_copies import working_copies_of
 
 # Without the last two conditions public drafts and scheduled posts would be readable too early.
 PUBLIC = (
@@ -200,6 +203,8 @@ posts = Collection(
         *CLEAN_FIELDS,
     ),
     audited="title",
+    audited_without=STAMPED,
+    is_audited=changes_more_than_a_draft,
     help="What a site publishes, including drafts.",
     rules=Rules(read=PUBLIC),
     site=SITE,
@@ -214,7 +219,7 @@ posts = Collection(
     snapshots=post_snapshots,
     moves=post_moves,
     counters=(
-        Counter(by=("status", "visibility"), late="published_at"),
+        Counter(by=("status", "visibility"), late="published_at", late_if=("status", PUBLISHED)),
         Counter(by=("status",), each="tags"),
     ),
     tallies=post_tallies,
@@ -249,3 +254,5 @@ post_working_copies = working_copies_of(
     stamp=update_content_source,
     names_files=("content_html", "featured_image"),
 )
+
+POSTS = TextKind(posts, post_working_copies, post_revisions, "post_id", EDITED)

@@ -13,7 +13,7 @@ from masthead.jobs.runner import Handler, Job
 from masthead.posts.collection import posts
 from masthead.records.engine import Records
 from masthead.records.read.page import ListRequest
-from masthead.records.write.publication import PUBLISHED, is_due
+from masthead.texts.publication import PUBLISHED, is_due
 
 LIST_JOB = "posts.list"
 PUBLISH_JOB = "posts.publish"

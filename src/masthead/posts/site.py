@@ -13,8 +13,8 @@ from masthead.records.fields.base import Access
 from masthead.records.fields.text import Text
 from masthead.records.fields.values import Number
 from masthead.records.read.plain_text import plain_text
-from masthead.records.write.publication import PUBLISHED
 from masthead.records.write.slugs import slugify
+from masthead.texts.publication import PUBLISHED
 
 SCHEDULED_LIST = "scheduled"
 DRAFT_TAG_LIST, DRAFT_AUTHOR_LIST = "draft tags", "draft authors"

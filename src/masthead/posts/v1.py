@@ -9,12 +9,12 @@ from typing import Any, Final
 from masthead import clock
 from masthead.errors import Invalid, Problem
 from masthead.posts.collection import posts
-from masthead.posts.content import CONTENT_MARKDOWN, replace_markdown
 from masthead.records.collection import Record
 from masthead.records.fields.values import read_moment
 from masthead.records.filter.conditions import equals, has_item, newer
 from masthead.records.read.page import Page
-from masthead.records.write.publication import PUBLISHED
+from masthead.texts.content import CONTENT_MARKDOWN, replace_markdown
+from masthead.texts.publication import PUBLISHED
 from masthead.web.v1.call import Call
 from masthead.web.v1.parameters import Parameter
 from masthead.web.v1.routes import delete, get, list_of, patch, post, put

@@ -12,7 +12,6 @@ from masthead.identity.accounts import new_credentials
 from masthead.ids import TenantId
 from masthead.media.upload import file_field, store_upload
 from masthead.members.email_change import new_address
-from masthead.posts.content import replace_markdown
 from masthead.record_api.addresses import complete_addresses, with_tenant
 from masthead.record_api.call import Call
 from masthead.record_api.chunked_answers import PRIVATE, check_size, encode_chunks, send_chunks
@@ -27,6 +26,7 @@ from masthead.records.fields.base import REQUIRED
 from masthead.records.fields.relation import missing_relation
 from masthead.records.read.page import ListRequest, Page
 from masthead.records.write.validation import Add, Remove
+from masthead.texts.content import replace_markdown
 from masthead.web.answers import Answer, Stream, json_answer
 from masthead.web.multipart import Upload, form_to_object, read_form
 

@@ -245,6 +245,9 @@ class Counter:
 
     by: tuple[str, ...]
     late: str = ""
+    late_if: tuple[str, str] = ("", "")
+    """A field and the value with which records are sure to have the date. Due ones are counted
+    only among these."""
     each: str = ""
     """A list field: a record counts once for each of its items, in combination with `by`."""
     name: str = field(init=False)
@@ -313,6 +316,10 @@ _FILE_ADDRESS = re.compile(rf"/(?:{MEDIA}|{collection_id(MEDIA, False)})/([a-z0-
 
 def _nothing_to_stamp(_: Save) -> Mapping[str, Any]:
     return {}
+
+
+def _always(_: Change) -> bool:
+    return True
 
 
 def _no_events(_: Change) -> Iterable[Event]:
@@ -389,6 +396,10 @@ class Collection:
     audited: str | None = None
     """The audit log names its records by this field; '' for records about readers, whom it must
     not name. None: it leaves their changes out."""
+    audited_without: frozenset[str] = frozenset()
+    """Fields that it does not name: they change along with others."""
+    is_audited: Callable[[Change], bool] = _always
+    """Leaves out some changes, of which other records tell."""
     audited_state: str = "status"
     """The field whose new value the audit log tells."""
     help: str = ""

@@ -22,12 +22,12 @@ from masthead.posts.collection import posts
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records
 from masthead.records.read.page import ListRequest
-from masthead.records.write.publication import PUBLISHED
 from masthead.records.write.unit import file_key
 from masthead.site.address import Sites
 from masthead.site.collection import site_settings
 from masthead.site_export.media_links import MediaLinks
 from masthead.storage.objects import ObjectStore, StoredObject
+from masthead.texts.publication import PUBLISHED
 
 TEXTS_PER_PAGE = 20
 """Posts or pages in memory at a time; each may hold megabytes."""

@@ -19,12 +19,12 @@ import msgspec
 
 from masthead import clock
 from masthead.records.collection import Record
-from masthead.records.write.publication import PUBLISHED
 from masthead.site_export.archive import Archive, in_thread
 from masthead.site_export.content import Blog, Content, scheduled_for
 from masthead.site_export.media_links import MediaLink, MediaLinks
 from masthead.site_export.tables import write_row, write_rows
 from masthead.site_export.tag_slugs import TagSlugs
+from masthead.texts.publication import PUBLISHED
 
 VERSION = "5.130.2"
 """Of Ghost, with these tables; 5.x and 6.x import them."""

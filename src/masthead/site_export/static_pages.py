@@ -23,10 +23,10 @@ from masthead.html.foreign_html import presanitized
 from masthead.html.srcset import safe_srcset
 from masthead.records.collection import Record
 from masthead.records.safe_addresses import LINK_SCHEMES, safe_link, safe_picture
-from masthead.records.write.publication import PUBLISHED
 from masthead.site_export.archive import Archive, file_stem, in_thread, is_plain
 from masthead.site_export.content import Blog, Content
 from masthead.site_export.media_links import MediaLink
+from masthead.texts.publication import PUBLISHED
 from masthead.web.template_source import Unindented
 
 _HERE = Path(__file__).parent / "templates"

@@ -19,12 +19,12 @@ from masthead import clock
 from masthead.media.collection import file_names
 from masthead.media.path import media_path
 from masthead.records.collection import Record
-from masthead.records.write.publication import PUBLISHED
 from masthead.records.write.slugs import slugify
 from masthead.site_export.archive import in_thread
 from masthead.site_export.content import Blog, Content, scheduled_for
 from masthead.site_export.media_links import MediaLink, MediaLinks
 from masthead.site_export.tag_slugs import TagSlugs
+from masthead.texts.publication import PUBLISHED
 
 NO_DATE = "0000-00-00 00:00:00"
 

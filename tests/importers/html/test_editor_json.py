@@ -16,7 +16,7 @@ from tests.rounds import rounds
 
 from masthead.html.markup import cleaned
 from masthead.importers.html.editor_json import to_document
-from masthead.posts.editor import render
+from masthead.texts.editor import render
 
 
 def converted(html: str) -> tuple[str, dict[str, Any] | None, str]:

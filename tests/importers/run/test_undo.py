@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.editing.test_texts import desk_of
 from tests.importers.run.exports import (
     WrittenExport,
     everything,
@@ -15,6 +14,7 @@ from tests.importers.run.exports import (
     without_network,
 )
 from tests.media.pictures import picture
+from tests.texts.test_editing import desk_of
 from tests.world import TenantWorld
 
 from masthead.caller import system

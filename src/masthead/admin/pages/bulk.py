@@ -11,8 +11,8 @@ from masthead.admin.request import AdminRequest
 from masthead.admin.selected import MOST, PER_UNIT, SELECT, matching, ticked
 from masthead.errors import BadRequest, Invalid, NotFound
 from masthead.records.collection import Collection
-from masthead.records.write.publication import DRAFT, PUBLISHED
 from masthead.records.write.unit import Unit
+from masthead.texts.publication import DRAFT, PUBLISHED
 
 DONE = {
     "publish": "published",

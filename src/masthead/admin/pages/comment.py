@@ -23,7 +23,7 @@ from masthead.posts.collection import posts
 from masthead.records.collection import Record
 from masthead.records.filter.conditions import all_of, equals
 from masthead.records.read.page import ListRequest
-from masthead.records.write.publication import PUBLISHED
+from masthead.texts.publication import PUBLISHED
 
 AROUND = 20
 """Comments of the thread that are shown before this one, and after it."""

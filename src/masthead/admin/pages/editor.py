@@ -21,12 +21,12 @@ from masthead.admin.pages.text import (
 from masthead.admin.pages.texts import status_of
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import Section
-from masthead.editing.texts import Opened, discard_copy, open_text, save_text, with_html
 from masthead.errors import BadRequest, Conflict, Invalid
 from masthead.importers.ghost.markdown import render_markdown
-from masthead.posts.content import JSON, converted_markdown
-from masthead.posts.opening import opened_document
 from masthead.records.collection import Record
+from masthead.texts.content import JSON, converted_markdown
+from masthead.texts.editing import Opened, discard_copy, open_text, save_text, with_html
+from masthead.texts.opening import opened_document
 
 MAX_SAVE = 4 * 1024 * 1024
 """Bytes: twice the longest document that is stored."""

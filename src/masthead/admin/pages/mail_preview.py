@@ -10,7 +10,6 @@ from masthead.admin.endpoint import Answer, Framed, Page
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import POSTS
 from masthead.caller import Audience
-from masthead.editing.texts import open_text
 from masthead.errors import NotFound
 from masthead.mailings.letter import GMAIL_BYTES, Letter, Recipient, draw_letter
 from masthead.mailings.newsletters import newsletters
@@ -18,6 +17,7 @@ from masthead.posts.site import is_open
 from masthead.records.collection import Record
 from masthead.site.address import Site
 from masthead.site.collection import MAIN_NEWSLETTER
+from masthead.texts.editing import open_text
 
 _READERS: Final = {"free": Audience.FREE, "paid": Audience.PAID}
 _CHOICES: Final = {

@@ -27,7 +27,7 @@ from masthead.posts.site import DRAFT_AUTHOR_LIST, DRAFT_TAG_LIST, SCHEDULED_LIS
 from masthead.records.collection import Record
 from masthead.records.filter.ast import Expression
 from masthead.records.filter.conditions import equals, has_item
-from masthead.records.write.publication import DRAFT
+from masthead.texts.publication import DRAFT
 
 TAG_OPTIONS = f"{POSTS.address}/tags"
 MAX_TAGS = 200

@@ -10,9 +10,9 @@ from masthead.admin.pages.texts import status_of
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import Section
 from masthead.caller import Audience
-from masthead.editing.texts import open_text
 from masthead.posts.site import before_paywall, is_open
 from masthead.records.collection import Record
+from masthead.texts.editing import open_text
 
 
 @dataclass(frozen=True, slots=True)

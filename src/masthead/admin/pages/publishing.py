@@ -15,9 +15,9 @@ from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import sentence_of
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import READERS, Section
-from masthead.editing.texts import Opened, open_text, put_live, schedule, take_down
 from masthead.errors import Conflict, Invalid, Problem
-from masthead.records.write.publication import PUBLISHED
+from masthead.texts.editing import Opened, open_text, put_live, schedule, take_down
+from masthead.texts.publication import PUBLISHED
 
 LATER: Final = "publish_on"
 """The field of the time at which a draft publishes itself."""
@@ -130,7 +130,7 @@ async def _act(request: AdminRequest, opened: Opened, choice: Choice) -> None:
         await take_down(*text, version, replaces_newer=seen_both)
     elif choice.what in (SCHEDULE, UNSCHEDULE):
         moment = _moment(request, choice) if choice.what == SCHEDULE else ""
-        await schedule(request.records, request.caller, opened.text["id"], version, moment, given)
+        await schedule(*text, version, moment, given)
 
 
 def _moment(request: AdminRequest, choice: Choice) -> str:

@@ -11,14 +11,14 @@ from masthead.admin.environment import clock_time
 from masthead.admin.pages.people import staff_names
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import Section
-from masthead.editing.difference import Piece, compared, words_compared
-from masthead.editing.texts import Opened, open_text, restore_revision
 from masthead.errors import Conflict, NotFound
 from masthead.records.collection import Record
 from masthead.records.filter.conditions import equals
 from masthead.records.read.page import ListRequest
-from masthead.records.write.publication import PUBLISHED
-from masthead.records.write.revisions import CHANGES, MAX_REVISIONS
+from masthead.texts.difference import Piece, compared, words_compared
+from masthead.texts.editing import Opened, open_text, restore_revision
+from masthead.texts.publication import PUBLISHED
+from masthead.texts.revisions import CHANGES, MAX_REVISIONS
 
 _BADGES = {
     "draft": ("draft", "Draft"),

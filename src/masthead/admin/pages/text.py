@@ -19,21 +19,21 @@ from masthead.admin.pages.texts import status_of
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import Section
 from masthead.caller import Kind
-from masthead.editing.texts import (
+from masthead.errors import BadRequest, Conflict, Invalid, Problem
+from masthead.media.collection import media
+from masthead.posts.site import lists_show
+from masthead.reader.pictures import small
+from masthead.records.collection import Record
+from masthead.records.write.slugs import slugify
+from masthead.texts.content import JSON
+from masthead.texts.editing import (
     Opened,
     discard_copy,
     open_text,
     save_text,
 )
-from masthead.errors import BadRequest, Conflict, Invalid, Problem
-from masthead.media.collection import media
-from masthead.posts.content import JSON
-from masthead.posts.opening import opened_document
-from masthead.posts.site import lists_show
-from masthead.reader.pictures import small
-from masthead.records.collection import Record
-from masthead.records.write.publication import PUBLISHED
-from masthead.records.write.slugs import slugify
+from masthead.texts.opening import opened_document
+from masthead.texts.publication import PUBLISHED
 
 MAX_FORM = 8 * 1024 * 1024
 """Bytes, in which some letters have three and those of other scripts six or nine: a book of half a

@@ -16,7 +16,7 @@ from masthead.records.collection import Record
 from masthead.records.filter.ast import Expression
 from masthead.records.filter.conditions import all_of, any_of, equals
 from masthead.records.read.page import ListRequest
-from masthead.records.write.publication import PUBLISHED
+from masthead.texts.publication import PUBLISHED
 
 STATUSES = {"draft": "Draft", "published": "Published"}
 ORDERS = {

@@ -1,6 +1,6 @@
 """Converts HTML to a document of the rich-text editor, where that loses nothing.
 
-The editor's own parser drops what its schema (`masthead.posts.editor`) can't represent. This one
+The editor's own parser drops what its schema (`masthead.texts.editor`) can't represent. This one
 returns None and the reason instead, so that opening and saving a post loses nothing. It works on
 tokens, because a DOM and the editor's parser take twenty times as long.
 """
@@ -30,7 +30,7 @@ from masthead.importers.images.urls import original_of
 
 MAX_DEPTH = 100
 MAX_NODES = 20_000
-"""Both as in `masthead.posts.editor`."""
+"""Both as in `masthead.texts.editor`."""
 
 
 def to_document(tokens: Sequence[Token], site_url: str = "") -> tuple[Json | None, str]:

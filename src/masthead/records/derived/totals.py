@@ -163,11 +163,12 @@ def _fit(collection: Collection, counter: Counter, conditions: _Conditions) -> T
         return None
     if not conditions.due <= {counter.late} or not conditions.dated <= {counter.late}:
         return None
-    # Only published records are sure to have a date, and only for those "due" can be counted.
-    # Any other combination is counted by rows.
+    # Only some records are sure to have a date, and only for those "due" can be counted. Any other
+    # combination is counted by rows.
     if conditions.dated and not conditions.due:
         return None
-    if conditions.due and conditions.fixed.get("status") != Fixed("published"):
+    name, value = counter.late_if
+    if conditions.due and conditions.fixed.get(name) != Fixed(value):
         return None
     choices = tuple(
         () if name in conditions.fixed else choices_of(collection, name) for name in counter.fields

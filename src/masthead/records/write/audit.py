@@ -12,7 +12,6 @@ from masthead.records.collection import Change, Collection, Index, Record
 from masthead.records.fields.base import Access
 from masthead.records.fields.documents import TextList
 from masthead.records.fields.text import Email, Text
-from masthead.records.write.publication import DRAFT
 
 CREATED, CHANGED, DELETED = "created", "changed", "deleted"
 SIGNED_IN, OPENED = "signed in", "opened"
@@ -24,9 +23,7 @@ PLANNED_DELETION, CANCELLED_DELETION = "planned a deletion", "cancelled a deleti
 RETRIED_JOB, DISCARDED_JOB = "ran a job again", "discarded a job"
 MAX_LABEL = 255
 _PEOPLE = frozenset({Kind.AUTHOR, Kind.EDITOR, Kind.OWNER, Kind.OPERATOR})
-_BY_ITSELF = frozenset(
-    {"updated", "version", "edited_by", "revised_at", "content_clean", "clean_rules"}
-)
+_BY_ITSELF = frozenset({"updated", "version"})
 """Changes along with everything else."""
 
 audit_log = Collection(
@@ -83,15 +80,14 @@ audit_log = Collection(
 
 def entry_of(caller: Caller, collection: Collection, change: Change) -> Record | None:
     """None where the log leaves the change out: it is the service's own or an API key's, of a
-    collection without an audit, or one more save of a draft, whose revisions tell of it."""
-    if collection.audited is None or not _is_person(caller):
+    collection without an audit, or one that the collection leaves out."""
+    if collection.audited is None or not _is_person(caller) or not collection.is_audited(change):
         return None
     old, new = change.old, change.new
     names: list[str] = []
     if old is not None and new is not None:
-        names = [name for name in new if name not in _BY_ITSELF and _differ(old[name], new[name])]
-        if _is_draft(old) and _is_draft(new) and "scheduled_for" not in names:
-            return None
+        unnamed = _BY_ITSELF | collection.audited_without
+        names = [name for name in new if name not in unnamed and _differ(old[name], new[name])]
     action = CREATED if old is None else DELETED if new is None else CHANGED
     record = change.record
     return {
@@ -134,10 +130,6 @@ def made_by(caller: Caller) -> Record:
 def _is_person(caller: Caller) -> bool:
     # Without an id it is the service on behalf of a tenant.
     return caller.kind in _PEOPLE and bool(caller.id)
-
-
-def _is_draft(record: Record) -> bool:
-    return record.get("status") == DRAFT
 
 
 def _by(caller: Caller) -> Record:

@@ -1,4 +1,4 @@
-// The document's nodes and marks: those that the server renders (posts/editor.py), and no others.
+// The document's nodes and marks: those that the server renders (texts/editor.py), and no others.
 
 import { Extension, Node, mergeAttributes } from "@tiptap/core";
 import type { AnyExtension } from "@tiptap/core";

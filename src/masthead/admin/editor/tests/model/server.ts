@@ -1,4 +1,4 @@
-// The server that the histories run against, as a model of editing/texts.py. http_server.ts is the
+// The server that the histories run against, as a model of texts/editing.py. http_server.ts is the
 // real one.
 
 import type { Answer, Snapshot } from "../../source/kept.ts";

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from masthead.posts.editor import MAX_DEPTH, node_name
 from masthead.records.safe_addresses import safe_link
+from masthead.texts.editor import MAX_DEPTH, node_name
 
 NODES = frozenset(
     {

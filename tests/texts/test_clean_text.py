@@ -7,9 +7,9 @@ from typing import Any
 import httpx
 import pytest
 import sqlalchemy as sa
-from tests.editing.test_texts import Desk, staff
 from tests.html.test_clean_texts import BOMBS
 from tests.privacy.requests import run_jobs
+from tests.texts.test_editing import Desk, staff
 from tests.v1.keys import key_client
 from tests.world import TenantWorld, World, records_of
 

@@ -25,7 +25,7 @@ from masthead.records.collection import (
 from masthead.records.fields.base import Access, Field
 from masthead.records.fields.text import Text
 from masthead.records.fields.values import Date
-from masthead.records.write.copied_fields import copied, pointer
+from masthead.texts.copied_fields import copied, pointer
 
 MAX_REVISIONS = 50
 CHANGES = "changes"

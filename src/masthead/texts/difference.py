@@ -14,8 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from masthead.editing.blocks import Block, blocks_of
 from masthead.limited_process import LimitedProcess, TookTooLong, Unavailable, limited
+from masthead.texts.blocks import Block, blocks_of
 
 SAME, ADDED, REMOVED, CHANGED, SKIPPED = "same", "added", "removed", "changed", "skipped"
 

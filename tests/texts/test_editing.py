@@ -8,8 +8,9 @@ import pytest
 from tests.world import Account, TenantWorld, World, records_of
 
 from masthead.caller import Caller, Kind
-from masthead.editing.texts import (
-    POSTS,
+from masthead.errors import BadRequest, Conflict, Forbidden, Invalid, NotFound
+from masthead.posts.collection import POSTS
+from masthead.texts.editing import (
     Opened,
     discard_copy,
     open_text,
@@ -18,7 +19,6 @@ from masthead.editing.texts import (
     save_text,
     take_down,
 )
-from masthead.errors import BadRequest, Conflict, Forbidden, Invalid, NotFound
 
 
 def document(text: str) -> dict[str, Any]:

@@ -19,8 +19,8 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 from masthead.errors import Invalid, Problem
-from masthead.posts.editor import render
-from masthead.posts.footnotes import NOTES, REFERENCE, Notes, reference_rule, take_notes
+from masthead.texts.editor import render
+from masthead.texts.footnotes import NOTES, REFERENCE, Notes, reference_rule, take_notes
 
 MAX_SECONDS: Final = 2.0
 """Of the processor, for one text: some texts of special characters take the parser very long."""

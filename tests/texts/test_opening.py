@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from masthead.posts.opening import opened_document
+from masthead.texts.opening import opened_document
 
 
 def document(*content: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.world import TenantWorld, records_of
 
 from masthead.errors import Invalid
-from masthead.posts.editor import MAX_DEPTH, MAX_HTML, MAX_NODES, render
+from masthead.texts.editor import MAX_DEPTH, MAX_HTML, MAX_NODES, render
 
 
 def doc(*content: Any) -> dict[str, Any]:

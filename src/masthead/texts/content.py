@@ -19,7 +19,7 @@ from masthead.records.fields.text import Text
 from masthead.records.fields.values import Number, Select
 
 if TYPE_CHECKING:
-    from masthead.posts.markdown import Converted
+    from masthead.texts.markdown import Converted
 
 HTML, JSON = "html", "json"
 MAX_HTML: Final = 5_000_000
@@ -37,6 +37,9 @@ CLEAN_FIELDS = (
     Number(name="clean_rules", read=Access.ENGINE, write=Access.ENGINE),
 )
 """What readers see of the text, empty where it is as it was sent; and the rules that made it."""
+
+STAMPED: Final = frozenset({"edited_by", "revised_at", "content_clean", "clean_rules"})
+"""What changes along with a text. The audit log does not name it."""
 
 CONTENT_MARKDOWN: Final = Text(
     name="content_markdown",
@@ -80,9 +83,9 @@ async def replace_markdown(given: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 async def converted_markdown(text: str, *, keeps_lines: bool = False) -> Converted:
-    """As `posts/markdown.py` has it. Raises Invalid."""
+    """As `texts/markdown.py` has it. Raises Invalid."""
     # Imported with the first text: the parser would slow down every start.
-    from masthead.posts.markdown import convert
+    from masthead.texts.markdown import convert
 
     if len(text) <= _CONVERTED_AT_ONCE:
         return convert(text, keeps_lines=keeps_lines)
@@ -116,7 +119,7 @@ def _rendered(save: Save) -> Mapping[str, str]:
 
 def html_of(content_json: Any) -> str | None:
     # Imported with the first document: the editor's schema and parser would slow down every start.
-    from masthead.posts.editor import render
+    from masthead.texts.editor import render
 
     return render(content_json)
 

@@ -15,31 +15,14 @@ from typing import Any
 from masthead.caller import Caller, Kind
 from masthead.errors import BadRequest, Conflict, NotFound
 from masthead.identity.tenants import superusers
-from masthead.pages.collection import EDITED as EDITED_IN_PAGES
-from masthead.pages.collection import page_revisions, page_working_copies, pages
-from masthead.posts.collection import EDITED as EDITED_IN_POSTS
-from masthead.posts.collection import post_revisions, post_working_copies, posts
-from masthead.posts.content import JSON, html_of
-from masthead.records.collection import Collection, PreparedTexts, Record
+from masthead.records.collection import PreparedTexts, Record
 from masthead.records.engine import Records
-from masthead.records.write.publication import DRAFT, PUBLISHED
-from masthead.records.write.revisions import CHANGES, next_revision, state_of
 from masthead.records.write.slugs import free_slug, slugify
 from masthead.records.write.unit import Unit
-
-
-@dataclass(frozen=True, slots=True)
-class TextKind:
-    texts: Collection
-    working_copies: Collection
-    revisions: Collection
-    pointer: str
-    """The field of copies and revisions that names the text."""
-    edited: tuple[str, ...]
-
-
-POSTS = TextKind(posts, post_working_copies, post_revisions, "post_id", EDITED_IN_POSTS)
-PAGES = TextKind(pages, page_working_copies, page_revisions, "page_id", EDITED_IN_PAGES)
+from masthead.texts.content import JSON, html_of
+from masthead.texts.kinds import TextKind
+from masthead.texts.publication import DRAFT, PUBLISHED, SCHEDULED_FOR
+from masthead.texts.revisions import CHANGES, next_revision, state_of
 
 MAX_SLUG = 255
 _FORMS_OF_TEXT = {"content_html", "content_json"}
@@ -289,15 +272,18 @@ async def discard_copy(
 async def schedule(
     records: Records,
     caller: Caller,
+    kind: TextKind,
     text_id: str,
     version: str,
     moment: str,
     given: Mapping[str, Any] | None = None,
 ) -> Opened:
     """A draft waits for the moment; '' takes it back. `given` are last changes."""
-    prepared = await _prepared(records, caller, POSTS, text_id, given or {})
+    if SCHEDULED_FOR.name not in kind.texts.by_name:
+        raise NotFound
+    prepared = await _prepared(records, caller, kind, text_id, given or {})
     async with records.unit(caller, prepared=prepared) as unit:
-        opened = await _locked(unit, POSTS, text_id, version)
+        opened = await _locked(unit, kind, text_id, version)
         if opened.text["status"] == PUBLISHED:
             raise BadRequest("The post is published already. Only a draft can be scheduled.")
         changes = {**await _with_slug(unit, opened, given or {}), "scheduled_for": moment}

@@ -8,8 +8,6 @@ from typing import Final
 from masthead.caller import Caller, system
 from masthead.html.clean_texts import RULES, clean_or_plain
 from masthead.jobs.runner import Handler, Job
-from masthead.pages.collection import pages
-from masthead.posts.collection import posts
 from masthead.records.collection import Collection, PreparedTexts
 from masthead.records.engine import Records
 from masthead.records.read.page import ListRequest
@@ -20,11 +18,11 @@ BATCH: Final = 20
 """Texts in memory at a time; each may hold megabytes."""
 
 
-def handlers(records: Records) -> Mapping[str, Handler]:
+def handlers(records: Records, collections: Sequence[Collection]) -> Mapping[str, Handler]:
     async def clean_again(job: Job) -> None:
         """`texts.clean`: after an upgrade to other rules. Goes on where it was ended."""
         caller = system(job.tenant_id)
-        for collection in (posts, pages):
+        for collection in collections:
             after = None
             while True:
                 wanted = ListRequest(

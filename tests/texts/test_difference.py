@@ -7,8 +7,8 @@ import random
 import pytest
 from tests.growth import MOST, growth
 
-from masthead.editing.blocks import blocks_of
-from masthead.editing.difference import (
+from masthead.texts.blocks import blocks_of
+from masthead.texts.difference import (
     MAX_BLOCKS,
     MAX_CHARACTERS,
     Difference,

@@ -13,8 +13,8 @@ from typing import Any
 from masthead.records.collection import FREE, Collection, Index, Rules, Save, Uses
 from masthead.records.fields.base import Access, Field
 from masthead.records.fields.values import Number
-from masthead.records.write.copied_fields import copied, pointer
-from masthead.records.write.revisions import EDITED_BY
+from masthead.texts.copied_fields import copied, pointer
+from masthead.texts.revisions import EDITED_BY
 
 Stamp = Callable[[Save], Mapping[str, Any]]
 

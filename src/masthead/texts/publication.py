@@ -85,6 +85,14 @@ def stays_published(change: Change) -> bool:
     )
 
 
+def changes_more_than_a_draft(change: Change) -> bool:
+    """One more save of a draft is not for the audit log: its revisions tell of it."""
+    old, new = change.old, change.new
+    if old is None or new is None or old["status"] != DRAFT or new["status"] != DRAFT:
+        return True
+    return bool(old.get("scheduled_for") != new.get("scheduled_for"))
+
+
 def moves_of(change: Change, prefix: str) -> Iterator[Move]:
     """A published text whose slug has changed stays reachable at its old address. `prefix` is what
     stands before the slug there."""

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from masthead.errors import Invalid
-from masthead.posts.editor import render
-from masthead.posts.markdown import convert
-from masthead.posts.opening import opened_document
+from masthead.texts.editor import render
+from masthead.texts.markdown import convert
+from masthead.texts.opening import opened_document
 
 TASKS = (
     '<ul data-type="taskList"><li data-type="taskItem" data-checked="{0}"><label>'

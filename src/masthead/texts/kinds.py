@@ -1,0 +1,17 @@
+"""A kind of text: the collection of the texts, and those of their working copies and revisions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from masthead.records.collection import Collection
+
+
+@dataclass(frozen=True, slots=True)
+class TextKind:
+    texts: Collection
+    working_copies: Collection
+    revisions: Collection
+    pointer: str
+    """The field of copies and revisions that names the text."""
+    edited: tuple[str, ...]
