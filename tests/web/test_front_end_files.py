@@ -44,6 +44,14 @@ def test_no_style_sheet_is_too_long() -> None:
     assert [each for each in sheets if len(each.read_text().splitlines()) > MOST_LINES] == []
 
 
+def test_no_script_is_too_long() -> None:
+    kinds = ("*.js", "*.ts", "*.mjs")
+    scripts = [each for kind in kinds for each in SOURCE.rglob(kind)]
+    own = [each for each in scripts if not {"node_modules", "vendor"} & {*each.parts}]
+    assert len(own) > 40
+    assert [each for each in own if len(each.read_text().splitlines()) > MOST_LINES] == []
+
+
 @pytest.mark.parametrize(
     ("folder", "sheet"), [(STATIC, "admin.css"), (STATIC, "editor.css"), (OUR_STATIC, "reader.css")]
 )

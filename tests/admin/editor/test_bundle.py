@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from tests.clients.node import run_node
 
 from masthead import admin
@@ -12,7 +13,7 @@ from masthead import admin
 ADMIN = Path(admin.__file__).parent
 SOURCE = ADMIN / "editor"
 VENDOR = ADMIN / "static" / "vendor"
-NAMES = ("editor.js", "unsent.js", "editor-licences.txt")
+NAMES = ("editor.js", "unsent.js", "media.js", "editor-licences.txt")
 
 
 async def test_the_source_builds_the_bundle_byte_for_byte(tmp_path: Path) -> None:
@@ -24,9 +25,10 @@ async def test_the_source_builds_the_bundle_byte_for_byte(tmp_path: Path) -> Non
         )
 
 
-async def test_the_types_of_the_source_hold() -> None:
+@pytest.mark.parametrize("project", ["tsconfig.json", "tsconfig.scripts.json"])
+async def test_the_types_of_the_scripts_hold(project: str) -> None:
     compiler = SOURCE / "node_modules" / "typescript" / "bin" / "tsc"
-    finished = await run_node(compiler, "-p", str(SOURCE))
+    finished = await run_node(compiler, "-p", str(SOURCE / project))
     assert finished.code == 0, finished.output
 
 

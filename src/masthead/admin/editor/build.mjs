@@ -1,4 +1,4 @@
-// Builds ../static/vendor/editor.js and unsent.js, the same bytes on every machine, and the licences of what is in them.
+// Builds editor.js, unsent.js and media.js in ../static/vendor, the same bytes on every machine, and the licences of what is in them.
 
 import { build } from "esbuild";
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ const out = process.argv[2] ?? join(here, "../static/vendor");
 
 const result = await build({
   absWorkingDir: here,
-  entryPoints: { editor: "source/main.ts", unsent: "source/unsent_page.ts" },
+  entryPoints: { editor: "source/main.ts", unsent: "source/unsent_page.ts", media: "source/library/main.ts" },
   bundle: true,
   minify: true,
   format: "esm",

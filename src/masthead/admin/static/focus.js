@@ -55,8 +55,9 @@ function tickAgain(names) {
   }
 }
 
-document.addEventListener("submit", ({ target: form, defaultPrevented }) => {
-  const here = document.activeElement;
+document.addEventListener("submit", ({ target, defaultPrevented }) => {
+  const form = /** @type {Control} */ (target);
+  const here = /** @type {Control} */ (document.activeElement);
   if (defaultPrevented || form.method !== "post" || !form.contains(here)) return;
   // The value of a field is nobody's business.
   const { name, value } = here.type === "submit" ? here : { name: "", value: "" };

@@ -16,13 +16,15 @@ document.addEventListener("submit", (event) => {
     event.preventDefault();
     return;
   }
-  const said = button.lastChild.textContent;
+  // Its words, not the icon before them nor what only screen readers get after them.
+  const words = [...button.childNodes].find((each) => each.nodeType === Node.TEXT_NODE && each.textContent.trim());
+  const said = words.textContent;
   button.setAttribute("aria-disabled", "true");
-  button.lastChild.textContent = button.dataset.busy;
+  words.textContent = button.dataset.busy;
   // A page that is shown again, by the way back, is ready again.
   addEventListener("pageshow", () => {
     button.removeAttribute("aria-disabled");
-    button.lastChild.textContent = said;
+    words.textContent = said;
   }, { once: true });
 });
 

@@ -37,7 +37,7 @@ customElements.define("mh-people", class extends HTMLElement {
     // Not when the focus comes: Tab would have to go through everyone.
     this.input.addEventListener("click", () => this.show(true));
     this.addEventListener("focusout", (event) => {
-      if (!this.contains(event.relatedTarget)) this.show(false);
+      if (!this.contains(/** @type {Control} */ (event.relatedTarget))) this.show(false);
     });
     for (const { box } of this.people) box.addEventListener("change", () => this.chosen());
   }

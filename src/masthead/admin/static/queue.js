@@ -5,12 +5,14 @@ let asked = 0;
 
 // By the keys that move. Tab alone moves nothing: what it has not reached yet must stay.
 document.addEventListener("row", (event) => {
-  const item = event.target.closest(".queue > li");
+  const target = /** @type {Control} */ (event.target);
+  const item = target.closest(".queue > li");
   if (item) choose(item);
 });
 document.addEventListener("click", (event) => {
-  const item = event.target.closest(".queue > li");
-  if (item && !event.target.closest("a, button")) choose(item);
+  const target = /** @type {Control} */ (event.target);
+  const item = target.closest(".queue > li");
+  if (item && !target.closest("a, button")) choose(item);
 });
 
 function choose(item) {

@@ -1,14 +1,16 @@
 // The rows that are selected in a list: how many, all of them at once, and the wash behind them.
 document.addEventListener("change", (event) => {
-  const form = event.target.closest("form.selection");
+  const target = /** @type {Control} */ (event.target);
+  const form = target.closest("form.selection");
   if (!form) return;
-  if (event.target.matches("[data-select-all]"))
-    for (const each of boxes(form)) each.checked = event.target.checked;
+  if (target.matches("[data-select-all]"))
+    for (const each of boxes(form)) each.checked = target.checked;
   show(form);
 });
 // After the reset itself.
 document.addEventListener("reset", (event) => {
-  if (event.target.matches("form.selection")) setTimeout(() => show(event.target));
+  const form = /** @type {Control} */ (event.target);
+  if (form.matches("form.selection")) setTimeout(() => show(form));
 });
 // A browser that goes back keeps the ticks of before.
 addEventListener("pageshow", () => document.querySelectorAll("form.selection").forEach(show));

@@ -79,7 +79,8 @@ customElements.define("mh-tags", class extends HTMLElement {
     for (const each of this.box.querySelectorAll(".chip")) each.remove();
     for (const tag of this.tags) {
       const remove = make("button", { type: "button", "aria-label": `Remove ${tag}` });
-      remove.append(this.querySelector("template").content.cloneNode(true));
+      const cross = /** @type {HTMLTemplateElement} */ (this.getElementsByTagName("template")[0]);
+      remove.append(cross.content.cloneNode(true));
       remove.addEventListener("click", () => this.without(tag));
       this.input.before(make("span", { class: "chip" }, tag, remove));
     }

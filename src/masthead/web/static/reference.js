@@ -12,7 +12,7 @@ function fold() {
 fold();
 narrow.addEventListener("change", fold);
 contents.addEventListener("click", (event) => {
-  if (narrow.matches && event.target.closest("a")) contents.open = false;
+  if (narrow.matches && /** @type {Control} */ (event.target).closest("a")) contents.open = false;
 });
 
 const filter = contents.querySelector(".filter");
@@ -24,11 +24,12 @@ filter.addEventListener("input", () => {
     link.parentElement.hidden = !text.includes(wanted);
   }
   for (const list of contents.querySelectorAll("h2 + ul")) {
-    list.previousElementSibling.hidden = !list.querySelector("li:not([hidden])");
+    const heading = /** @type {Control} */ (list.previousElementSibling);
+    heading.hidden = !list.querySelector("li:not([hidden])");
   }
 });
 document.addEventListener("keydown", (event) => {
-  const isTyping = event.target.matches("input, textarea");
+  const isTyping = /** @type {Control} */ (event.target).matches("input, textarea");
   if (event.key === "/" && !isTyping && !event.ctrlKey && !event.metaKey) {
     event.preventDefault();
     contents.open = true;

@@ -3,26 +3,23 @@
 // The answer streams into a decoration below the selection. The document changes only when the
 // author takes the answer, in one step that one undo takes back.
 
-import { Extension } from "@tiptap/core";
 import type { Editor } from "@tiptap/core";
 import { closeHistory } from "@tiptap/pm/history";
 import { DOMSerializer, Fragment, Slice } from "@tiptap/pm/model";
 import type { Node as DocumentNode } from "@tiptap/pm/model";
-import { Plugin, PluginKey, TextSelection } from "@tiptap/pm/state";
+import { TextSelection } from "@tiptap/pm/state";
 import type { Transaction } from "@tiptap/pm/state";
-import { Decoration, DecorationSet } from "@tiptap/pm/view";
+import { KEY } from "./ai_plugin.ts";
+import type { Asked } from "./ai_plugin.ts";
+import { selected } from "./ai_selection.ts";
+import type { Action, Selected } from "./ai_selection.ts";
 import { codeAnswer, formattedAnswer, plainAnswer } from "./ai_answer.ts";
 import type { Answer } from "./ai_answer.ts";
 import { button, element } from "./elements.ts";
 import { countWords } from "./documents.ts";
-import type { JsonNode } from "./documents.ts";
 import { generate } from "./event_stream.ts";
 import type { Provider } from "./event_stream.ts";
-import { toMarkdown } from "./markdown.ts";
-import type { Sent } from "./markdown.ts";
 import { openMenu } from "./menu.ts";
-
-export type Action = "rewrite" | "summarize" | "translate" | "generate";
 
 const TITLES: Record<Action, string> = {
   rewrite: "Rewrite",
@@ -35,53 +32,6 @@ const QUESTIONS: Partial<Record<Action, [string, string]>> = {
   generate: ["What shall be written?", "Three sentences about…"],
 };
 const MAX_SELECTION = 32_000;
-
-interface Asked {
-  from: number;
-  to: number;
-  panel: HTMLElement;
-  escape: () => void;
-}
-
-const KEY = new PluginKey<Asked | null>("ai");
-
-export const Ai = Extension.create({
-  name: "ai",
-  addProseMirrorPlugins: () => [
-    new Plugin<Asked | null>({
-      key: KEY,
-      state: {
-        init: () => null,
-        apply(transaction, asked) {
-          const given = transaction.getMeta(KEY) as Asked | null | undefined;
-          if (given !== undefined) return given;
-          if (!asked) return null;
-          const { mapping } = transaction;
-          return { ...asked, from: mapping.map(asked.from, 1), to: mapping.map(asked.to, -1) };
-        },
-      },
-      props: {
-        // The focus may be in the text as well as in the panel.
-        handleKeyDown: (view, event) => {
-          const asked = KEY.getState(view.state);
-          if (!asked || event.key !== "Escape") return false;
-          asked.escape();
-          return true;
-        },
-        decorations: (state) => {
-          const asked = KEY.getState(state);
-          if (!asked) return DecorationSet.empty;
-          const { from, to, panel } = asked;
-          const end = state.doc.resolve(Math.min(to, state.doc.content.size));
-          const below = end.depth ? end.after(1) : end.pos;
-          const shown = [Decoration.widget(below, panel, { side: -1, key: "ai", stopEvent: () => true })];
-          if (to > from) shown.push(Decoration.inline(from, to, { class: "selected" }));
-          return DecorationSet.create(state.doc, shown);
-        },
-      },
-    }),
-  ],
-});
 
 export interface Assistant extends Provider {
   /** The HTML of a Markdown text, or null where the server can't be asked. */
@@ -102,30 +52,6 @@ export function aiMenu(editor: Editor, provider: Assistant, opener: HTMLElement)
 
 export function askAi(editor: Editor, provider: Assistant, action: Action): void {
   new Panel(editor, provider, action, selected(editor, action)).open();
-}
-
-interface Selected {
-  from: number;
-  to: number;
-  sent: Sent;
-  /** Code has no formatting: neither what is sent nor what comes back is Markdown. */
-  isCode: boolean;
-  /** Within one paragraph: a short answer stays in it. */
-  isInline: boolean;
-}
-
-/** What stands in the text below a summary or new words stays: of it only the words are sent. */
-function selected(editor: Editor, action: Action): Selected {
-  const { doc, selection } = editor.state;
-  const { from, to, $from, $to } = selection;
-  const isInline = $from.sameParent($to) && $from.parent.isTextblock;
-  const isCode = isInline && Boolean($from.parent.type.spec.code);
-  const { content } = isInline ? $from.parent.cut($from.parentOffset, $to.parentOffset) : doc.slice(from, to);
-  const keepsFormatting = (action === "rewrite" || action === "translate") && !isCode;
-  const sent = keepsFormatting
-    ? toMarkdown((content.toJSON() ?? []) as JsonNode[])
-    : { markdown: doc.textBetween(from, to, "\n\n", "\n"), links: [], pictures: [], blocks: [] };
-  return { from, to, sent, isCode, isInline };
 }
 
 class Panel {

@@ -1,6 +1,6 @@
 // The tabs of one browser: which texts are open in it, and what was saved in another one.
 
-import type { TabMessage } from "./saving.ts";
+import type { TabMessage } from "./saving_edges.ts";
 
 const ANSWERED_WITHIN = 200;
 

@@ -4,7 +4,7 @@ import type { Machine, Theirs } from "../../source/autosave.ts";
 import type { Alive, Answer, Aside, Kept, Post, Snapshot, Store } from "../../source/kept.ts";
 import { textOf } from "../../source/kept.ts";
 import { Saving } from "../../source/saving.ts";
-import type { Page } from "../../source/saving.ts";
+import type { Page } from "../../source/saving_edges.ts";
 import { sendUnsent } from "../../source/unsent.ts";
 import type { Chance, Clock } from "./clock.ts";
 import type { Server } from "./server.ts";

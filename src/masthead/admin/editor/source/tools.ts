@@ -1,0 +1,101 @@
+// What the page offers beyond typing: pictures, the AI provider, Markdown. What has no address is not offered.
+
+import { Editor } from "@tiptap/core";
+import { aiMenu, askAi } from "./ai.ts";
+import type { Assistant } from "./ai.ts";
+import { Ai } from "./ai_plugin.ts";
+import type { Calls } from "./calls.ts";
+import { BLOCKS } from "./commands.ts";
+import type { Command } from "./commands.ts";
+import { belowTheText } from "./content.ts";
+import type { JsonNode } from "./documents.ts";
+import { cleanPaste, isPlainPaste } from "./paste.ts";
+import { pasted } from "./pasting.ts";
+import type { Convert } from "./pasting.ts";
+import { extensions } from "./schema.ts";
+import { Slash } from "./slash.ts";
+import { toolbars } from "./toolbars.ts";
+import { chooseFromLibrary, choosePictures, Uploads } from "./uploads.ts";
+import type { UploadTarget } from "./uploads.ts";
+
+export class Tools {
+  /** `calls` are there once something is asked for. */
+  constructor(
+    private readonly given: DOMStringMap,
+    private readonly calls: () => Calls,
+  ) {}
+
+  makeEditor(mount: HTMLElement, content: JsonNode | string): Editor {
+    const editor: Editor = new Editor({
+      element: { mount },
+      extensions: [
+        ...extensions("Write, or press / for more"),
+        Uploads.configure({ target: this.uploads() }),
+        ...(this.ai() ? [Ai] : []),
+        Slash.configure({ commands: this.slashCommands() }),
+      ],
+      content,
+      injectCSS: false,
+      editorProps: {
+        attributes: {
+          class: "prose",
+          id: "text",
+          role: "textbox",
+          "aria-label": "Text",
+          "aria-multiline": "true",
+          spellcheck: "true",
+        },
+        handleDOMEvents: { click: (view, event) => belowTheText(view, event) },
+        transformPastedHTML: cleanPaste,
+        handlePaste: (view, event) => !isPlainPaste(view) && pasted(editor, event, this.uploads(), this.convert()),
+      },
+    });
+    return editor;
+  }
+
+  bars(editor: Editor): ReturnType<typeof toolbars>["bars"] {
+    const uploads = this.uploads();
+    const provider = this.ai();
+    return toolbars(
+      editor,
+      uploads && (() => choosePictures(editor, uploads)),
+      provider && ((opener) => aiMenu(editor, provider, opener)),
+    ).bars;
+  }
+
+  private uploads(): UploadTarget | null {
+    const url = this.given.uploadUrl;
+    return url ? { url, headers: () => this.calls().headers() } : null;
+  }
+
+  private ai(): Assistant | null {
+    const { aiUrl: url, tenantId } = this.given;
+    const convert = this.convert({ exactly: true }) ?? (() => Promise.resolve(null));
+    return url ? { url, tenantId, convert } : null;
+  }
+
+  private convert(options: { exactly?: boolean } = {}): Convert | null {
+    const { markdownUrl } = this.given;
+    if (!markdownUrl) return null;
+    return async (text) => {
+      const { status, body } = await this.calls().post(markdownUrl, JSON.stringify({ text, ...options }));
+      return status === 200 && typeof body.html === "string" ? body.html : null;
+    };
+  }
+
+  private slashCommands(): Command[] {
+    const found = [...BLOCKS];
+    const uploads = this.uploads();
+    if (uploads) {
+      const run = (editor: Editor): void => choosePictures(editor, uploads);
+      found.push({ label: "Picture", icon: "image", words: "image photo upload", run });
+      found.push({ label: "Picture from the library", icon: "image", words: "image media", run: chooseFromLibrary });
+    }
+    const provider = this.ai();
+    if (provider) {
+      const run = (editor: Editor): void => askAi(editor, provider, "generate");
+      found.push({ label: "Write with AI…", icon: "sparkles", words: "generate ai", run });
+    }
+    return found;
+  }
+}
