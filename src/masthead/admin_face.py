@@ -20,7 +20,7 @@ from masthead.reader.endpoint import SitePages
 from masthead.reader.preview import Previews
 from masthead.services import Services
 from masthead.site.domain_proof import DomainProofs
-from masthead.site.test_mail import TestMails
+from masthead.site.mail_trial import TestMails
 from masthead.web.answers import Answer, Stream
 from masthead.web.assets import Assets, assets_routes
 from masthead.web.dispatch import Dispatch, Route

@@ -224,7 +224,8 @@ class Service:
         answered already."""
         assert self._admin is not None
         await self._admin.load()
-        await asyncio.to_thread(import_module, "jwt")
+        for name in ("jwt", "email_validator"):
+            await asyncio.to_thread(import_module, name)
 
     async def stop(self) -> None:
         """Finishes running jobs and deliveries, then closes everything."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
+from types import ModuleType
 from typing import Final
 
 import idna
@@ -12,12 +14,6 @@ MAX_OCTETS: Final = 254
 MAX_LOCAL: Final = 64
 """Characters before the `@`."""
 
-_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
-# Other characters are checked by their Unicode category.
-_ADDRESS = re.compile(
-    rf"([a-z0-9.!#$%&'*+/=?^_`{{|}}~\x80-\U0010ffff-]{{1,{MAX_LOCAL}}})"
-    rf"@(?:{_LABEL}\.)*{_LABEL}\Z"
-)
 # Invisible letters and marks: with them, two different addresses would look the same.
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\ufe00-\ufe0f\uffa0"
@@ -40,14 +36,38 @@ def normal_email(text: str) -> str:
 
 
 def is_email(address: str) -> bool:
-    """Whether a normalized text is an address that mail can be sent to."""
-    match = _ADDRESS.match(address)
-    # Mail programs, ours included, decode `=?utf-8?q?…?=`, which results in another address.
-    if match is None or len(address) > MAX_OCTETS or "=?" in address:
+    """Whether a normalized text is an address that mail can be sent to.
+
+    `email-validator` checks the syntax. Refused on top of it: what has capitals, a local part that
+    is too long or not legible, and what mail programs, ours included, decode into another address
+    (`=?utf-8?q?…?=`).
+    """
+    local, _, domain = address.rpartition("@")
+    octets = len(address.encode(errors="surrogatepass"))
+    if not 0 < len(local) <= MAX_LOCAL or octets > MAX_OCTETS or "=?" in address:
         return False
-    if address.isascii():
-        return True
-    return _is_legible(match[1]) and len(address.encode()) <= MAX_OCTETS
+    if not domain.isascii() or address != address.lower() or not _has_syntax(address):
+        return False
+    return address.isascii() or _is_legible(local)
+
+
+def _has_syntax(address: str) -> bool:
+    validator = _validator()
+    try:
+        validator.validate_email(address, check_deliverability=False, globally_deliverable=False)
+    except validator.EmailNotValidError:
+        return False
+    return True
+
+
+@cache
+def _validator() -> ModuleType:
+    # Imported where an address is checked: most commands check none.
+    import email_validator
+
+    # The names of a local network (`localhost`, `.local`) are fine: a service may stand in one.
+    email_validator.SPECIAL_USE_DOMAIN_NAMES.clear()
+    return email_validator
 
 
 def ascii_domain(domain: str) -> str:

@@ -44,7 +44,7 @@ from masthead.posts.tags import change_tag
 from masthead.privacy.links import EXPORT_LIFETIME
 from masthead.privacy.validation import PHRASE, RequestBody, Requester, parse_deletion
 from masthead.records.write.unit import file_key
-from masthead.site.test_mail import TestMails
+from masthead.site.mail_trial import TestMails
 from masthead.site_export.collection import (
     EXPIRED,
     FAILED,

@@ -18,8 +18,8 @@ from masthead.mail.rendering import FOLDER
 from masthead.members.unsubscribe import Unsubscribe
 from masthead.password_reset.invitations import Invitations
 from masthead.payments.memberships import WELCOME
+from masthead.site.mail_trial import TestMails
 from masthead.site.suspension import lift, suspend
-from masthead.site.test_mail import TestMails
 from masthead.site_export.formats import Format
 from masthead.webhooks.actions import subscribe
 from masthead.webhooks.collection import webhook_subscriptions

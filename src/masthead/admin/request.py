@@ -40,8 +40,8 @@ from masthead.records.engine import Records
 from masthead.site.address import site_url
 from masthead.site.collection import site_settings
 from masthead.site.domain_proof import DomainProofs
+from masthead.site.mail_trial import TestMails
 from masthead.site.record_view import SettingsRecord, as_settings
-from masthead.site.test_mail import TestMails
 from masthead.site_export.jobs import SiteExports
 from masthead.web.answers import header
 from masthead.web.cookies import own_cookie
