@@ -57,7 +57,7 @@ class Checks:
     async def admit(self, request: Request, policy: Policy) -> None:
         """Who it is, whether the site is open to them, what they may call and how often; then where
         a change comes from, and its form."""
-        if policy.who is Who.KEY:
+        if policy.needs_key:
             await self._admit_key(request, policy)
         elif policy.is_for_staff:
             await self._admit_staff(request, policy)

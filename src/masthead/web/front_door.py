@@ -23,7 +23,7 @@ from masthead.web.answers import Answer, Stream, header_lines
 from masthead.web.bodies import ClientDisconnected
 from masthead.web.checks import Checks
 from masthead.web.cors import allow_origin
-from masthead.web.dispatch import ANY_METHOD, Dispatch, LazyRoute, Route
+from masthead.web.dispatch import ANY_METHOD, Dispatch, LazyRoute
 from masthead.web.error_log import ErrorLog
 from masthead.web.errors import ErrorResponders, InternalError, MethodNotAllowed
 from masthead.web.in_flight import InFlight
@@ -113,24 +113,20 @@ async def respond(routes: Dispatch, checks: Checks, request: Request) -> Answer 
     route = routes.find(request)
     while isinstance(route, LazyRoute):
         route = (await route.face.load()).routes.find(request)
-    if route.error_answer is None:
-        return await _handle(route, checks, request)
-    try:
-        return await _handle(route, checks, request)
-    except MastheadError as error:
-        return await route.error_answer(request, error)
-
-
-async def _handle(route: Route, checks: Checks, request: Request) -> Answer | Stream:
     action = route.actions.get(request.scope["method"]) or route.actions.get(ANY_METHOD)
-    if action is None:
-        await checks.admit(request, route.any_method)
-        raise MethodNotAllowed(tuple(route.actions))
     try:
+        if action is None:
+            await checks.admit(request, route.any_method)
+            raise MethodNotAllowed(tuple(route.actions))
         await checks.admit(request, action.policy)
         return await action.handler(request)
+    except MastheadError as error:
+        if route.error_answer is None:
+            raise
+        return await route.error_answer(request, error)
     finally:
-        await request.close()
+        if request.holds_resources:
+            await request.resources.aclose()
 
 
 async def send_answer(sending: Sending, answer: Answer | Stream) -> None:

@@ -128,19 +128,21 @@ class Policy:
     is_repeatable: bool = False
     """A repeated `Idempotency-Key` gets the first answer again."""
     # Read by every request, so they are not worked out for each.
+    needs_key: bool = field(init=False)
     is_for_staff: bool = field(init=False)
     checks_origin: bool = field(init=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "needs_key", self.who is Who.KEY)
         object.__setattr__(self, "is_for_staff", self.who in STAFF)
         object.__setattr__(self, "checks_origin", self.origin in _CHECKED)
 
     def check(self, method: str) -> None:
         """Raises ValueError for a policy that contradicts itself, or if a request that changes
         something could be sent by a page of another site in a browser that is signed in here."""
-        if (self.who is Who.KEY) is not bool(self.scope):
+        if self.needs_key is not bool(self.scope):
             raise ValueError("A key needs a scope, and only a key has one.")
-        if (self.who is Who.KEY) is not (self.limit is Limit.CALLS):
+        if self.needs_key is not (self.limit is Limit.CALLS):
             raise ValueError("Calls are counted by key.")
         if self.is_for_staff and self.cache is not Cache.NOBODY:
             raise ValueError("A page for staff is not cached.")

@@ -129,9 +129,9 @@ class Request:
             self._resources = AsyncExitStack()
         return self._resources
 
-    async def close(self) -> None:
-        if self._resources is not None:
-            await self._resources.aclose()
+    @property
+    def holds_resources(self) -> bool:
+        return self._resources is not None
 
 
 def request_of(scope: Scope) -> Request:
