@@ -285,6 +285,14 @@ SAMPLES = (
     Sample("page", "/admin/pages/{pages}"),
     Sample("page-html", "/admin/pages/{pages}?as=html"),
     Sample("page-delete", "/admin/pages/{pages}/delete"),
+    Sample("newsletters", "/admin/settings/newsletters"),
+    Sample("newsletter", "/admin/settings/newsletters/{newsletters}"),
+    Sample("newsletter-delete", "/admin/settings/newsletters/{newsletters}/delete"),
+    Sample(
+        "newsletter-refused",
+        "/admin/settings/newsletters/new",
+        act=fill(("#reply_to", "nobody"), press="Create"),
+    ),
     Sample("page-preview", "/admin/pages/{pages}/preview"),
     Sample("page-publish", "/admin/pages/{pages}/publish"),
     Sample("page-preview-page", "/admin/pages/{pages}/preview/page", is_page=False),
@@ -896,8 +904,11 @@ async def _posts(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, s
             "saved_by": author,
         },
     )
+    long_reads = {"name": LONG, "description": "Long reads, each Sunday.", "sender_name": "Nell"}
+    newsletter = await demo.create("newsletters", long_reads)
     return {
         "comments": waiting["id"],
+        "newsletters": newsletter["id"],
         "posts": written["id"],
         "posts-html": html["id"],
         "posts-revised": revised["id"],

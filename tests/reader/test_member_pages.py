@@ -511,6 +511,23 @@ async def test_a_member_turns_mails_about_comments_off_and_on(site: TenantWorld)
     assert "comment-mails" not in (await reader.open("/member/account")).text
 
 
+async def test_a_member_chooses_among_several_newsletters(site: TenantWorld) -> None:
+    reader, member = await signed_in(site, newsletter=True)
+    assert "/member/account/newsletters" not in (await reader.open("/member/account")).text
+    await site.create("newsletters", {"name": "Sunday", "description": "Long reads"})
+    for slug, is_on, off in (
+        ("sunday", "false", ["sunday"]),
+        ("nothing", "false", ["sunday"]),
+        ("main", "false", ["sunday", "main"]),
+        ("sunday", "true", ["main"]),
+    ):
+        assert "Long reads" in (await reader.open("/member/account")).text
+        await reader.send("/member/account/newsletters", newsletter=slug, on=is_on)
+        found = await member_at(site, member.email)
+        assert found is not None
+        assert found["newsletters_off"] == off
+
+
 async def test_a_member_changes_name_and_newsletter(site: TenantWorld) -> None:
     reader, member = await signed_in(site)
     await reader.open("/member/account")

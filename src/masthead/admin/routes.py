@@ -46,7 +46,18 @@ from masthead.admin.pages.imports import upload as import_upload
 from masthead.admin.pages.imports.runs import imports_page
 from masthead.admin.pages.imports.samples import sample_page
 from masthead.admin.pages.palette import palette
-from masthead.admin.pages.settings import ai, domain, keys, mail, payments, pictures, privacy, site
+from masthead.admin.pages.settings import (
+    ai,
+    domain,
+    keys,
+    mail,
+    newsletters,
+    payments,
+    pictures,
+    privacy,
+    site,
+)
+from masthead.admin.pages.settings.subnav import NEWSLETTERS
 from masthead.admin.pages.texts import TextFilters
 from masthead.admin.pages.webhooks import retry, subscription
 from masthead.admin.pages.webhooks.delivery import delivery_page
@@ -150,6 +161,7 @@ def admin_routes(pages: AdminPages) -> list[Route]:
             at("which", post=pictures.save_picture, who=owners, files=1),
         ),
         Route("/admin/settings/ai", at(get=ai.ai_page, post=ai.save_ai, who=owners)),
+        *_newsletters(pages),
         Route("/admin/settings/mail", at(get=mail.mail_page, who=owners)),
         Route("/admin/settings/mail/test", at(post=mail.send_test, who=owners)),
         Route("/admin/settings/mail/test/{mark}", at("mark", get=mail.test_state, who=owners)),
@@ -211,6 +223,22 @@ def _exports(pages: AdminPages) -> list[Route]:
         Route(exports.ADDRESS, at(get=exports.exports_page, post=exports.begin)),
         Route(f"{one}/download", at("id", get=exports.download)),
         Route(f"{one}/remove", at("id", post=exports.remove)),
+    ]
+
+
+def _newsletters(pages: AdminPages) -> list[Route]:
+    at, one = partial(pages.at, who=Who.OWNER), f"{NEWSLETTERS}/{{id}}"
+    return [
+        Route(NEWSLETTERS, at(get=newsletters.newsletters_page)),
+        Route(
+            f"{NEWSLETTERS}/new",
+            at(get=newsletters.new_newsletter_form, post=newsletters.new_newsletter),
+        ),
+        Route(one, at("id", get=newsletters.newsletter_form, post=newsletters.save_newsletter)),
+        Route(
+            f"{one}/delete",
+            at("id", get=newsletters.delete_form, post=newsletters.delete_newsletter),
+        ),
     ]
 
 

@@ -449,6 +449,16 @@ class SignIn:
 
 
 @dataclass(frozen=True, slots=True)
+class Newsletter:
+    """One that a member gets or does not get."""
+
+    slug: str
+    name: str
+    description: str
+    is_on: bool
+
+
+@dataclass(frozen=True, slots=True)
 class AccountPage:
     """Template `account.html`."""
 
@@ -458,6 +468,8 @@ class AccountPage:
     has_password: bool
     tier: OwnTier
     sign_ins: tuple[SignIn, ...]
+    newsletters: tuple[Newsletter, ...] = ()
+    """To choose from, where the site has several and the member gets any."""
     comment_mails: bool = True
     """Gets a mail when a comment was answered."""
     notice: str = ""

@@ -15,6 +15,7 @@ from urllib.parse import quote
 from masthead.errors import Invalid, Problem
 from masthead.identity.accounts import new_credentials
 from masthead.mail.wording import being_sent, where_stored
+from masthead.mailings.newsletters import newsletters
 from masthead.members.collection import blog_members
 from masthead.members.email_change import new_address
 from masthead.members.record_view import MemberRecord
@@ -41,9 +42,15 @@ from masthead.reader.views import (
     Head,
     Link,
     MessagePage,
+    Newsletter,
     SignIn,
 )
+from masthead.records.collection import Record
 from masthead.records.fields.base import REQUIRED
+from masthead.records.read.page import ListRequest
+
+MAX_NEWSLETTERS = 50
+"""That a member can choose from."""
 
 DONE = {
     "joined": "Welcome. You are a member now, and signed in.",
@@ -101,6 +108,19 @@ class Account:
         self, request: SiteRequest, member: MemberRecord, form: Form
     ) -> Redirect:
         await self._update(request, member, {"newsletter": form.get("newsletter") == "true"})
+        return _done("newsletter")
+
+    @for_member
+    async def choose_newsletter(
+        self, request: SiteRequest, member: MemberRecord, form: Form
+    ) -> Redirect:
+        """Turns one of several on or off; an unknown one changes nothing."""
+        slug, is_on = form.get("newsletter", ""), form.get("on") == "true"
+        known = {each["slug"] for each in await newsletters_of(request)}
+        if slug in known:
+            # Slugs of newsletters that are gone make room for others.
+            off = [each for each in member["newsletters_off"] if each in known and each != slug]
+            await self._update(request, member, {"newsletters_off": off if is_on else [*off, slug]})
         return _done("newsletter")
 
     @for_member
@@ -259,6 +279,7 @@ class Account:
             name=member["name"],
             email=member["email"],
             newsletter=member["newsletter"],
+            newsletters=await _choices(request, member) if member["newsletter"] else (),
             comment_mails=not member["comment_mails_off"],
             has_password=bool(member["password_hash"]),
             tier=await own_tier(request, member),
@@ -322,3 +343,19 @@ def _notice(request: SiteRequest) -> str:
 def _stored(request: SiteRequest) -> tuple[str, ...]:
     stored = where_stored(request.services.settings)
     return (stored,) if stored else ()
+
+
+async def newsletters_of(request: SiteRequest) -> list[Record]:
+    """The oldest first."""
+    wanted = ListRequest(per_page=MAX_NEWSLETTERS, sort="created", skip_total=True)
+    return (await request.records.page(request.caller, newsletters, wanted)).items
+
+
+async def _choices(request: SiteRequest, member: MemberRecord) -> tuple[Newsletter, ...]:
+    found = await newsletters_of(request)
+    off = member["newsletters_off"]
+    choices = tuple(
+        Newsletter(each["slug"], each["name"], each["description"], each["slug"] not in off)
+        for each in found
+    )
+    return choices if len(choices) > 1 else ()

@@ -40,6 +40,7 @@ def member_page_routes(pages: SitePages, services: MemberServices) -> list[Route
         mine(f"{ACCOUNT}/name", account.set_name),
         mine(f"{ACCOUNT}/email", account.set_email),
         mine(f"{ACCOUNT}/newsletter", account.set_newsletter),
+        mine(f"{ACCOUNT}/newsletters", account.choose_newsletter),
         mine(f"{ACCOUNT}/comment-mails", account.set_comment_mails),
         mine(f"{ACCOUNT}/password", account.set_password),
         mine(f"{ACCOUNT}/sign-ins", account.end_sign_in),

@@ -17,6 +17,7 @@ KEYS = f"{SETTINGS}/keys"
 PAYMENTS = f"{SETTINGS}/payments"
 AI = f"{SETTINGS}/ai"
 MAIL = f"{SETTINGS}/mail"
+NEWSLETTERS = f"{SETTINGS}/newsletters"
 PRIVACY = f"{SETTINGS}/privacy"
 
 SECTIONS = (
@@ -25,6 +26,7 @@ SECTIONS = (
     ("Keys", KEYS),
     ("Payments", PAYMENTS),
     ("AI", AI),
+    ("Newsletters", NEWSLETTERS),
     ("Email", MAIL),
     ("Data protection", PRIVACY),
 )

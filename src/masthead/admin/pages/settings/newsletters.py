@@ -1,0 +1,106 @@
+"""The newsletters of a site: what readers can subscribe to, and whom emails come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from masthead.admin.endpoint import Answer, Page, Redirect
+from masthead.admin.forms import Ask, given_values, widgets
+from masthead.admin.pages.settings.subnav import NEWSLETTERS, in_settings, said
+from masthead.admin.request import AdminRequest
+from masthead.errors import Invalid, Problem
+from masthead.mailings.newsletters import newsletters
+from masthead.records.collection import Record
+from masthead.records.read.page import ListRequest
+from masthead.site.collection import MAIN_NEWSLETTER
+
+MOST: Final = 100
+"""Newsletters in the list."""
+ASKS: Final = (
+    Ask("name", "Name", "Readers see it in each email and where they choose."),
+    Ask("description", "What it is about", "Readers see it where they choose.", rows=3),
+    Ask("sender_name", "Sender’s name", "Empty: the name of the site."),
+    Ask("reply_to", "Replies go to", "Empty: to the sender’s address."),
+    Ask("is_default", "For new members", "People who join with the newsletter get it at once."),
+)
+
+
+async def newsletters_page(request: AdminRequest) -> Answer:
+    wanted = ListRequest(per_page=MOST, sort="created", skip_total=True)
+    found = await request.records.page(request.caller, newsletters, wanted)
+    rows = [
+        {
+            "url": f"{NEWSLETTERS}/{each['id']}",
+            "name": each["name"],
+            "description": each["description"],
+            "sender": each["sender_name"] or request.site_name,
+            "is_default": each["is_default"],
+        }
+        for each in found.items
+    ]
+    return in_settings(
+        request, "newsletters.html", "Newsletters", {"rows": rows, "address": NEWSLETTERS}
+    )
+
+
+async def new_newsletter_form(request: AdminRequest) -> Answer:
+    request.records.check_may_create(request.caller, newsletters)
+    return _page(request, _empty())
+
+
+async def new_newsletter(request: AdminRequest) -> Answer:
+    given = given_values(request.caller, newsletters, ASKS, request.form)
+    try:
+        made = await request.records.create(request.caller, newsletters, given)
+    except Invalid as error:
+        return _page(request, _empty(), error.problems)
+    return Redirect(NEWSLETTERS, f"{made['name']} is ready.")
+
+
+async def newsletter_form(request: AdminRequest, record_id: str) -> Answer:
+    return _page(request, await request.records.get(request.caller, newsletters, record_id))
+
+
+async def save_newsletter(request: AdminRequest, record_id: str) -> Answer:
+    record = await request.records.get(request.caller, newsletters, record_id)
+    given = given_values(request.caller, newsletters, ASKS, request.form)
+    try:
+        saved = await request.records.update(request.caller, newsletters, record_id, given)
+    except Invalid as error:
+        return _page(request, record, error.problems)
+    return Redirect(NEWSLETTERS, f"{saved['name']} is saved.")
+
+
+async def delete_form(request: AdminRequest, record_id: str) -> Answer:
+    record = await request.records.get(request.caller, newsletters, record_id)
+    values = {"name": record["name"], "address": f"{NEWSLETTERS}/{record_id}", "back": NEWSLETTERS}
+    return in_settings(request, "delete-newsletter.html", f"Delete “{record['name']}”?", values)
+
+
+async def delete_newsletter(request: AdminRequest, record_id: str) -> Answer:
+    gone = await request.records.delete(request.caller, newsletters, record_id)
+    return Redirect(NEWSLETTERS, f"{gone['name']} is deleted.")
+
+
+def _empty() -> Record:
+    return {each.name: each.default_value() for each in newsletters.fields}
+
+
+def _page(
+    request: AdminRequest, record: Record, problems: Mapping[str, Problem] | None = None
+) -> Page:
+    typed = request.form if problems else None
+    is_new = "id" not in record
+    title = "New newsletter" if is_new else str(record["name"])
+    values = {
+        "title": title,
+        "fields": widgets(request.caller, newsletters, ASKS, record, typed, problems),
+        "problems": said(problems, ASKS),
+        "action": f"{NEWSLETTERS}/{'new' if is_new else record['id']}",
+        "is_new": is_new,
+        "can_delete": not is_new and record["slug"] != MAIN_NEWSLETTER,
+        "back": NEWSLETTERS,
+    }
+    status = 422 if problems else 200
+    return in_settings(request, "newsletter.html", title, values, status)
