@@ -11,10 +11,12 @@ import sqlalchemy as sa
 from tests.world import Account, TenantWorld, World, records_of
 
 from masthead.caller import system
+from masthead.records.access import access_of
 from masthead.records.derived.list_items import listed_values
 from masthead.records.filter.parser import parse_cached
+from masthead.records.read.context import Context
 from masthead.records.read.page import ListRequest
-from masthead.records.read.query import Context, Shape, access_of
+from masthead.records.read.query import Shape
 from masthead.records.read.sorting import parse_sort
 from masthead.records.write.slugs import slugify
 from masthead.storage.database import Statement, scope_of

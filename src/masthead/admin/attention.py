@@ -13,11 +13,11 @@ from masthead.comments.collection import PENDING as WAITING
 from masthead.comments.collection import comments
 from masthead.importers.collection import FAILED, PREVIEW, import_runs
 from masthead.payments.reconcile import Report
+from masthead.records.access import access_of
 from masthead.records.collection import Collection, Record
 from masthead.records.filter.ast import Expression
 from masthead.records.filter.conditions import all_of, equals, newer
 from masthead.records.read.page import ListRequest
-from masthead.records.read.query import access_of
 from masthead.site.domain_repeat import GRACE
 from masthead.webhooks.actions import MAX_PER_TENANT
 from masthead.webhooks.collection import DEAD, webhook_deliveries, webhook_subscriptions

@@ -11,6 +11,7 @@ import msgspec
 
 from masthead.caller import Caller
 from masthead.errors import Problem
+from masthead.records.access import access_of
 from masthead.records.collection import Collection, Record
 from masthead.records.fields.base import Field
 from masthead.records.fields.documents import TextList
@@ -18,7 +19,6 @@ from masthead.records.fields.relation_list import RelationList
 from masthead.records.fields.secrets import Secret
 from masthead.records.fields.text import Email, Text, Url
 from masthead.records.fields.values import Flag, Number, Select
-from masthead.records.read.query import access_of
 from masthead.site.appearance import MAX_LINKS, Links
 from masthead.site.custom_domain import CustomDomain
 

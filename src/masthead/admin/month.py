@@ -13,8 +13,8 @@ from masthead.identity.api_keys import api_keys
 from masthead.identity.call_counts import API_CALLS
 from masthead.members.collection import MEMBERS_JOINED, MEMBERS_LEFT, blog_members
 from masthead.posts.collection import POSTS_PUBLISHED, posts
+from masthead.records.access import access_of
 from masthead.records.collection import Collection
-from masthead.records.read.query import access_of
 from masthead.webhooks.collection import (
     DELIVERIES_DELIVERED,
     DELIVERIES_DIED,

@@ -11,9 +11,9 @@ from masthead.admin.request import AdminRequest, Count
 from masthead.comments.collection import PENDING, comments
 from masthead.commerce.collection import gift_cards, orders, products
 from masthead.payments.collection import tiers
+from masthead.records.access import access_of
 from masthead.records.fields.base import Access
 from masthead.records.filter.conditions import equals
-from masthead.records.read.query import access_of
 from masthead.webhooks.delivery_log import DeliveryFilter
 
 

@@ -13,7 +13,6 @@ from masthead.records.collection import Collection
 from masthead.records.fields.base import Access
 from masthead.records.filter.ast import Comparison, Identifier, Literal, Operand, conjuncts
 from masthead.records.filter.parser import parse
-from masthead.records.read.query import access_of
 from masthead.storage.database import EVERY_TENANT, Scope, scope_of
 
 NAME_A_TENANT = "Say which tenant: use its host name or the x-tenant-id header."
@@ -26,6 +25,23 @@ class Action(StrEnum):
     CREATE = "create"
     UPDATE = "update"
     DELETE = "delete"
+
+
+_ACCESS = {
+    Kind.GUEST: Access.PUBLIC,
+    Kind.MEMBER: Access.MEMBER,
+    Kind.SITE: Access.SITE,
+    Kind.AUTHOR: Access.AUTHOR,
+    Kind.EDITOR: Access.EDITOR,
+    Kind.OWNER: Access.ADMIN,
+    Kind.KEY: Access.ADMIN,
+    Kind.OPERATOR: Access.PLATFORM,
+    Kind.SYSTEM: Access.PLATFORM,
+}
+
+
+def access_of(caller: Caller) -> Access:
+    return _ACCESS[caller.kind]
 
 
 def allow(caller: Caller, collection: Collection, action: Action) -> str:

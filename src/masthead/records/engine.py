@@ -18,6 +18,7 @@ from masthead.ids import TenantId
 from masthead.records.access import (
     NAME_A_TENANT,
     Action,
+    access_of,
     allow,
     allow_reading,
     allow_record,
@@ -38,7 +39,9 @@ from masthead.records.derived.daily_counts import DailyCounts
 from masthead.records.derived.rows import DerivedRows
 from masthead.records.fields.base import Access
 from masthead.records.filter.parser import ParsedFilter, parse_given
+from masthead.records.read.context import Context
 from masthead.records.read.counts import Counts
+from masthead.records.read.decoding import engine_decoder
 from masthead.records.read.expand import Expansion, expand_records, with_relations
 from masthead.records.read.page import (
     MAX_OFFSET,
@@ -47,14 +50,7 @@ from masthead.records.read.page import (
     page_values,
     search_values,
 )
-from masthead.records.read.query import (
-    Context,
-    Prepared,
-    Queries,
-    Shape,
-    access_of,
-    engine_decoder,
-)
+from masthead.records.read.query import Prepared, Queries, Shape
 from masthead.records.read.sorting import parse_sort
 from masthead.records.rotation import Rotated, Rotation
 from masthead.records.search.index import SearchIndex

@@ -42,10 +42,10 @@ from masthead.members.collection import (
 from masthead.members.record_view import MemberRecord, as_member
 from masthead.posts.collection import posts
 from masthead.reader.prices import price_text
+from masthead.records.access import access_of
 from masthead.records.collection import Collection, Record
 from masthead.records.filter.conditions import equals
 from masthead.records.read.page import ListRequest
-from masthead.records.read.query import access_of
 
 ASKS = (
     Ask("name", "Name"),

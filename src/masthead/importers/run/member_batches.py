@@ -16,10 +16,10 @@ from masthead.importers.run.drafts import fingerprint, key_of_member
 from masthead.importers.run.previous_imports import CurrentMember, Item
 from masthead.importers.source import SourceMember
 from masthead.members.collection import blog_members
+from masthead.records.access import access_of
 from masthead.records.accounts import credentials
 from masthead.records.fields.documents import TextList
 from masthead.records.fields.text import Text
-from masthead.records.read.query import access_of
 from masthead.records.write.unit import Unit
 from masthead.records.write.validation import check_new
 

@@ -33,9 +33,9 @@ from masthead.importers.run.drafts import Draft, Prints, key_of_post
 from masthead.importers.run.new_redirects import NewRedirects, Redirect, RedirectKind
 from masthead.importers.run.previous_imports import CurrentRecord, Item
 from masthead.importers.source import Skipped, SourcePost
+from masthead.records.access import access_of
 from masthead.records.collection import PreparedTexts, Record
 from masthead.records.fields.text import Slug
-from masthead.records.read.query import access_of
 from masthead.records.write.slugs import free_slug
 from masthead.records.write.unit import Unit
 from masthead.records.write.validation import NewRecord, check_new

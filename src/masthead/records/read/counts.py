@@ -9,12 +9,13 @@ from typing import Any
 
 from masthead.caller import Caller
 from masthead.clock import Clock
-from masthead.records.access import allow_reading, scope_of_caller
+from masthead.records.access import access_of, allow_reading, scope_of_caller
 from masthead.records.collection import BUCKET_SEPARATOR, Collection
 from masthead.records.derived.daily_counts import ByDay, DailyCounts
 from masthead.records.filter.ast import Expression
 from masthead.records.filter.parser import ParsedFilter, parse_given
-from masthead.records.read.query import Context, PreparedTotal, Queries, Shape, access_of
+from masthead.records.read.context import Context
+from masthead.records.read.query import PreparedTotal, Queries, Shape
 from masthead.storage.database import EVERY_TENANT, Database
 
 _HIGHEST_CHARACTER = "\U0010ffff"

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from masthead.errors import BadRequest
+from masthead.records.access import access_of
 from masthead.records.collection import TENANT_ID, Collection, Pointer, Record
 from masthead.records.fields.relation import Relation
 from masthead.records.fields.relation_list import RelationList
-from masthead.records.read.query import access_of
 
 if TYPE_CHECKING:
     from masthead.caller import Caller

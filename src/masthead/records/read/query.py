@@ -5,18 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from functools import partial
 from math import prod
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy.sql import ColumnElement
 from sqlalchemy.sql.selectable import FromClause
 
-from masthead import clock
-from masthead.caller import Caller, Kind
-from masthead.records.collection import TENANT_ID, Collection, Record, Registry, collection_id
+from masthead.records.collection import TENANT_ID, Collection, Registry
 from masthead.records.derived.list_items import (
     has_any_item,
     is_item_lookup,
@@ -26,17 +22,26 @@ from masthead.records.derived.list_items import (
     next_position,
 )
 from masthead.records.derived.totals import TotalPlan, choices_of, plan_total
-from masthead.records.fields.base import Access, Decoder, Field
+from masthead.records.fields.base import Access, Field
 from masthead.records.fields.relation_list import RelationList
 from masthead.records.filter.ast import Expression, comparisons, conjuncts
 from masthead.records.filter.parser import ParsedFilter, parse
+from masthead.records.read.context import Context
+from masthead.records.read.decoding import RowDecoder, answer_decoder
 from masthead.records.read.joins import TableRef, shown_columns
 from masthead.records.read.operands import Slot
+from masthead.records.read.ordering import (
+    OrderColumns,
+    comes_after,
+    order_by,
+    paged,
+    position_after,
+)
 from masthead.records.read.sorting import SortKey
 from masthead.records.read.where import WhereCompiler
 from masthead.records.tables import record_counts
 from masthead.storage import dialects, full_text
-from masthead.storage.database import Database, Row, Statement
+from masthead.storage.database import Database, Statement
 
 MAX_PREPARED = 2_000
 MAX_INLINE_COMPARISONS = 4
@@ -44,22 +49,6 @@ MAX_INLINE_COMPARISONS = 4
 
 T = TypeVar("T")
 P = TypeVar("P", "Prepared", "PreparedTotal")
-
-_ACCESS = {
-    Kind.GUEST: Access.PUBLIC,
-    Kind.MEMBER: Access.MEMBER,
-    Kind.SITE: Access.SITE,
-    Kind.AUTHOR: Access.AUTHOR,
-    Kind.EDITOR: Access.EDITOR,
-    Kind.OWNER: Access.ADMIN,
-    Kind.KEY: Access.ADMIN,
-    Kind.OPERATOR: Access.PLATFORM,
-    Kind.SYSTEM: Access.PLATFORM,
-}
-
-
-def access_of(caller: Caller) -> Access:
-    return _ACCESS[caller.kind]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,41 +78,6 @@ class Shape:
         return self.rendered or self.access <= Access.SITE
 
 
-class RowDecoder:
-    """Turns rows into records."""
-
-    __slots__ = ("_fixups", "names")
-
-    def __init__(self, decoders: Mapping[str, Decoder | None]) -> None:
-        self.names = tuple(decoders)
-        self._fixups = tuple(
-            (name, decode) for name, decode in decoders.items() if decode is not None
-        )
-
-    def record(self, row: Row) -> Record:
-        record = dict(zip(self.names, row, strict=False))
-        for name, decode in self._fixups:
-            record[name] = decode(record[name])
-        return record
-
-
-def answer_decoder(fields: tuple[Field, ...]) -> RowDecoder:
-    """For answers: JSON stays text and is copied into the answer unparsed."""
-    return RowDecoder({each.name: type(each).present for each in fields})
-
-
-def engine_decoder(collection: Collection) -> RowDecoder:
-    """For the engine and its hooks: all fields, as plain Python values."""
-    rows = _engine_decoders.get(collection.name)
-    if rows is None:
-        rows = RowDecoder({each.name: type(each).decode for each in collection.all_fields})
-        _engine_decoders[collection.name] = rows
-    return rows
-
-
-_engine_decoders: dict[str, RowDecoder] = {}
-
-
 @dataclass(frozen=True, slots=True)
 class Prepared:
     statement: Statement
@@ -139,47 +93,6 @@ class PreparedTotal:
     slots: tuple[Slot, ...]
     plan: TotalPlan | None
     is_slow: bool = False
-
-
-class Context:
-    """The parameters of a read besides the filter's: the caller, the time, the search terms."""
-
-    __slots__ = ("_caller", "_now", "_search", "is_costly")
-
-    def __init__(
-        self, caller: Caller, now: datetime, search: Mapping[str, Any] | None = None
-    ) -> None:
-        self._caller = caller
-        self._now = now
-        self._search = search
-        self.is_costly = False
-        """Whether a statement was compiled or long texts were scanned."""
-
-    def fill(self, names: tuple[str, ...], values: dict[str, Any]) -> None:
-        if self._search:
-            values.update(self._search)
-        for name in names:
-            if name.startswith("macro_"):
-                values[name] = macro_value(name[6:], self._now)
-            elif name.startswith("auth_"):
-                values[name] = self._auth(name[5:])
-
-    def _auth(self, name: str) -> str:
-        caller = self._caller
-        if caller.kind is Kind.GUEST:
-            # A guest has no tenant of its own, and may not learn the id of the host's.
-            return ""
-        match name:
-            case "id":
-                return caller.id
-            case "email":
-                return caller.email
-            case "tenant_id":
-                return caller.tenant_id or ""
-            case "collectionName":
-                return caller.collection
-            case _:
-                return collection_id(caller.collection, True) if caller.collection else ""
 
 
 class Queries:
@@ -291,7 +204,7 @@ class Queries:
         compiler, ref, query = self._select(shape)
         if shape.search:
             query = self._filtered(query, compiler, ref, wanted)
-            return self._finish(_paged(self._found(query, ref, shape.after)), compiler, shape)
+            return self._finish(paged(self._found(query, ref, shape.after)), compiler, shape)
         columns = OrderColumns(ref.table.c.created, ref.table.c.id)
         item = _item_of(ref.collection, wanted) if shape.has_tenant else None
         if shape.listing or item is not None:
@@ -305,9 +218,9 @@ class Queries:
             columns = OrderColumns(items.c.created, items.c.record_id)
         query = self._filtered(query, compiler, ref, wanted)
         if shape.after:
-            query = query.where(_comes_after(columns, ref.table, shape.sort))
-        query = query.order_by(*self._order(shape.sort, compiler, ref, columns))
-        return self._finish(_paged(query), compiler, shape)
+            query = query.where(comes_after(columns, ref.table, shape.sort))
+        query = query.order_by(*order_by(shape.sort, compiler, ref, columns))
+        return self._finish(paged(query), compiler, shape)
 
     def _filtered(
         self,
@@ -323,7 +236,7 @@ class Queries:
         found = full_text.found(self._database)
         query = query.select_from(_with_records(found.rows, ref.table)).where(found.test)
         if after:
-            query = query.where(found.position < _position_after())
+            query = query.where(found.position < position_after())
         return query.order_by(found.position.desc())
 
     def _compile_one(self, shape: Shape) -> Prepared:
@@ -368,8 +281,10 @@ class Queries:
         query = query.with_only_columns(sa.func.count(), maintain_column_froms=True)
         if shape.search:
             query = self._count_found(query, ref, is_bare=is_bare)
-        is_slow = shape.search or compiler.is_slow
-        return PreparedTotal(self._database.compile(query), tuple(compiler.slots), None, is_slow)
+        is_slow = shape.search or compiler.comparisons.is_slow
+        return PreparedTotal(
+            self._database.compile(query), tuple(compiler.comparisons.slots), None, is_slow
+        )
 
     def _count_found(
         self, query: sa.Select[Any], ref: TableRef, *, is_bare: bool
@@ -431,65 +346,15 @@ class Queries:
             readable = (*readable, made_by)
         return readable
 
-    def _order(
-        self,
-        sort: tuple[SortKey, ...],
-        compiler: WhereCompiler,
-        ref: TableRef,
-        columns: OrderColumns,
-    ) -> list[Any]:
-        order: list[Any] = []
-        for key in sort or (SortKey(("created",), descending=True),):
-            if key.random:
-                order.append(dialects.random_order())
-                continue
-            if key.path in (("@rowid",), ("created",)):
-                order.append(columns.created.desc() if key.descending else columns.created.asc())
-                continue
-            order.append(compiler.sort_key(key.path, ref, descending=key.descending))
-        # Ties by id, in the direction of the first key, so that one index serves both.
-        order.append(columns.id.desc() if not sort or sort[0].descending else columns.id.asc())
-        return order
-
     def _finish(self, query: Any, compiler: WhereCompiler, shape: Shape) -> Prepared:
         fields = self.fields(shape)
         long = [each.name for each in fields if each.is_long] if shape.sized else []
         return Prepared(
             self._database.compile(query, long),
-            tuple(compiler.slots),
+            tuple(compiler.comparisons.slots),
             answer_decoder(fields),
-            shape.search or compiler.is_slow,
+            shape.search or compiler.comparisons.is_slow,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class OrderColumns:
-    """The columns of the default order, in the record's own table or in that of its list items."""
-
-    created: ColumnElement[Any]
-    id: ColumnElement[Any]
-
-
-def _comes_after(
-    columns: OrderColumns, table: FromClause, sort: tuple[SortKey, ...]
-) -> ColumnElement[bool]:
-    """In the default order, or in the order of one field of text or of dates."""
-    if len(sort) > 1 or any(len(key.path) != 1 for key in sort):
-        raise ValueError("a cursor needs the order of one field")
-    by_position = not sort or sort[0].path == ("created",)
-    value = columns.created if by_position else table.c[sort[0].path[0]]
-    position = sa.tuple_(
-        sa.bindparam("after_created", required=True, type_=dialects.Text()),
-        sa.bindparam("after_id", required=True, type_=dialects.Text()),
-    )
-    row = sa.tuple_(value, columns.id)
-    return row > position if sort and not sort[0].descending else row < position
-
-
-def _paged(query: Any) -> Any:
-    return query.limit(sa.bindparam("limit", required=True, type_=dialects.Integer())).offset(
-        sa.bindparam("offset", required=True, type_=dialects.Integer())
-    )
 
 
 def _item_of(collection: Collection, wanted: ParsedFilter | None) -> Expression | None:
@@ -505,58 +370,8 @@ def _with_records(documents: FromClause, table: FromClause) -> FromClause:
     )
 
 
-def _position_after() -> ColumnElement[int]:
-    """The position of the cursor's record; computed, should the record be deleted by now."""
-    computed = sa.bindparam("key_position", required=True, type_=dialects.Integer())
-    known = full_text.position_of_record().scalar_subquery()
-    return sa.func.coalesce(known, sa.cast(computed, dialects.Integer()))
-
-
-def macro_value(name: str, now: datetime) -> Any:
-    """The value of a macro such as `@now` or `@month`, in UTC."""
-    if name == "now":
-        return clock.to_text(now)
-    if name in _PARTS:
-        return float(_PARTS[name](now))
-    return clock.to_text(_MOMENTS[name](now))
-
-
 def _completed(make: Callable[[], P]) -> P:
     """With its statement compiled, which would otherwise happen at its first use."""
     prepared = make()
     _ = prepared.statement.text
     return prepared
-
-
-def _day_start(now: datetime) -> datetime:
-    return now.replace(hour=0, minute=0, second=0, microsecond=0)
-
-
-def _day_end(now: datetime) -> datetime:
-    return now.replace(hour=23, minute=59, second=59, microsecond=999_000)
-
-
-def _month_end(now: datetime) -> datetime:
-    return _day_end((now.replace(day=28) + timedelta(days=4)).replace(day=1) - timedelta(days=1))
-
-
-_PARTS: dict[str, Callable[[datetime], int]] = {
-    "second": lambda now: now.second,
-    "minute": lambda now: now.minute,
-    "hour": lambda now: now.hour,
-    "weekday": lambda now: now.isoweekday() % 7,
-    "day": lambda now: now.day,
-    "month": lambda now: now.month,
-    "year": lambda now: now.year,
-}
-
-_MOMENTS: dict[str, Callable[[datetime], datetime]] = {
-    "yesterday": lambda now: now - timedelta(days=1),
-    "tomorrow": lambda now: now + timedelta(days=1),
-    "todayStart": _day_start,
-    "todayEnd": _day_end,
-    "monthStart": lambda now: _day_start(now.replace(day=1)),
-    "monthEnd": _month_end,
-    "yearStart": lambda now: _day_start(now.replace(month=1, day=1)),
-    "yearEnd": lambda now: _day_end(now.replace(month=12, day=31)),
-}

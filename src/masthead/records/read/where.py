@@ -35,6 +35,7 @@ from masthead.records.filter.ast import (
 )
 from masthead.records.filter.ast import Operand as Node
 from masthead.records.filter.parser import parse
+from masthead.records.read.comparisons import CAST_TO_TEXT, Comparisons
 from masthead.records.read.joins import (
     Group,
     Joins,
@@ -44,16 +45,7 @@ from masthead.records.read.joins import (
     shown_columns,
 )
 from masthead.records.read.operands import (
-    Coerce,
     Operand,
-    Slot,
-    as_contained,
-    as_flag,
-    as_moment,
-    as_number,
-    as_path,
-    as_pattern,
-    as_text,
     is_document,
     is_long,
     is_nullable,
@@ -61,7 +53,6 @@ from masthead.records.read.operands import (
 from masthead.storage import dialects
 
 AUTH_NAMES = ("id", "email", "collectionName", "collectionId", "tenant_id")
-_CAST_TO_TEXT = ("number", "json", "list")
 NUMBER_MACROS = frozenset({"second", "minute", "hour", "weekday", "day", "month", "year"})
 
 
@@ -72,11 +63,9 @@ class WhereCompiler:
         self.registry = registry
         self.tables = tables
         self.access = access
-        self.slots: list[Slot] = []
+        self.comparisons = Comparisons()
         self.driving: tuple[Expression, FromClause] | None = None
         """The condition that the driving table of list items serves, and that table."""
-        self.is_slow = False
-        """The statement scans long texts or documents."""
         self._position = 0
         self._constant = False
         self._joins = Joins()
@@ -104,7 +93,7 @@ class WhereCompiler:
         self, path: tuple[str, ...], ref: TableRef, *, descending: bool
     ) -> ColumnElement[Any]:
         operand = self._path(path, ref)
-        self.is_slow |= operand.is_long
+        self.comparisons.is_slow |= operand.is_long
         if operand.is_many or operand.sql is None:
             raise BadRequest(f"Can't sort by {_shown(path)}: it has many values.")
         key = operand.sql.desc() if descending else operand.sql.asc()
@@ -153,7 +142,7 @@ class WhereCompiler:
     def _item(self, node: Comparison, ref: TableRef) -> ColumnElement[bool]:
         assert isinstance(node.left, Identifier)
         field = self._field(ref, node.left.path[0], node.left.path).name
-        value = self._text(self._operand(node.right, ref))
+        value = self.comparisons.text(self._operand(node.right, ref))
         if self.driving and self.driving[0] is node:
             return item_rows(self.driving[1], ref.collection, field, value)
         return has_item(ref.collection, ref.table, field, value)
@@ -182,6 +171,9 @@ class WhereCompiler:
                 right.sql, lambda element: self._test(left, op, Operand(element, "text"))
             )
         return self._test(left, op, right)
+
+    def _test(self, left: Operand, op: str, right: Operand) -> ColumnElement[bool]:
+        return self.comparisons.test(left, op, right, constant=self._constant)
 
     def _operand(self, node: Node, ref: TableRef) -> Operand:
         if isinstance(node, Literal):
@@ -220,7 +212,7 @@ class WhereCompiler:
         field = self._field(ref, path[-1], path)
         shown = shown_columns(ref.collection, ref.table, self.access <= Access.SITE)
         column = shown.get(field.name, ref.table.c[field.name])
-        self.is_slow |= is_document(field)
+        self.comparisons.is_slow |= is_document(field)
         operand = Operand(column, field.kind, is_nullable(field), is_long=is_long(field))
         return _at_end(operand, origin, ref, walk)
 
@@ -314,114 +306,8 @@ class WhereCompiler:
             raise _unknown(path) from None
         sql = dialects.json_path_text(ref.table.c[field.name], sa.literal(inside))
         # The database parses the whole document.
-        self.is_slow |= is_document(field)
+        self.comparisons.is_slow |= is_document(field)
         return _at_end(Operand(sql, "text", nullable=True), origin, ref, walk)
-
-    def _test(self, left: Operand, op: str, right: Operand) -> ColumnElement[bool]:
-        if op in ("~", "!~"):
-            contains = self._contains(left, right)
-            return sa.not_(contains) if op == "!~" else contains
-        if {left.kind, right.kind} == {"flag"} or "flag" in (left.kind, right.kind):
-            return self._flag_test(left, op, right)
-        if "number" in (left.kind, right.kind) and _both_may_be_numbers(left, right):
-            return self._number_test(left, op, right)
-        return self._text_test(left, op, right)
-
-    def _contains(self, left: Operand, right: Operand) -> ColumnElement[bool]:
-        self.is_slow |= left.is_long or right.is_long
-        text = self._text(left)
-        if not left.is_long:
-            return dialects.contains_text(text, self._pattern(right))
-        if right.is_long or right.has_wildcard:
-            return dialects.long_text_like(text, self._pattern(right))
-        if right.is_literal:
-            return dialects.long_text_contains(
-                text, self._parameter(right, as_contained, sa.Text())
-            )
-        return dialects.long_text_contains(text, self._text(right))
-
-    def _number_test(self, left: Operand, op: str, right: Operand) -> ColumnElement[bool]:
-        a, b = self._number(left), self._number(right)
-        # `width = null` finds records without a width. A text that is no number equals nothing.
-        if op == "=" and (left.is_blank or right.is_blank):
-            return a.is_not_distinct_from(b)
-        return _compare(a, op, b)
-
-    def _text_test(self, left: Operand, op: str, right: Operand) -> ColumnElement[bool]:
-        read = as_text
-        if "date" in (left.kind, right.kind):
-            read = as_moment
-        elif "address" in (left.kind, right.kind):
-            read = as_path
-        if self._constant and op not in ("=", "~"):
-            # A rule's ranges and inequalities (is it due, has it a date) hold for nearly every
-            # record. An index on such a column would displace the one that the list needs.
-            left, right = _without_index(left), _without_index(right)
-        # An empty value can't match here, so the bare column will do, which an index can serve.
-        plain = op == "=" and not (left.is_blank or right.is_blank)
-        plain = plain and (left.is_literal or right.is_literal)
-        if op in ("=", "!=") and not plain:
-            left, right = _empty_where_missing(left), _empty_where_missing(right)
-        return _compare(self._text(left, read, plain), op, self._text(right, read, plain))
-
-    def _flag_test(self, left: Operand, op: str, right: Operand) -> ColumnElement[bool]:
-        if op not in ("=", "!="):
-            return _compare(self._number(left), op, self._number(right))
-        a, b = self._flag(left), self._flag(right)
-        return a.is_distinct_from(b) if op == "!=" else a.is_not_distinct_from(b)
-
-    def _text(
-        self, operand: Operand, read: Coerce = as_text, plain: bool = False
-    ) -> ColumnElement[Any]:
-        if operand.is_literal:
-            return self._parameter(operand, read, sa.Text())
-        assert operand.sql is not None
-        sql = operand.sql
-        if operand.kind == "flag":
-            return sa.case((sql.is_(sa.true()), "true"), else_="false")
-        if operand.kind in _CAST_TO_TEXT:
-            sql = sa.cast(sql, sa.Text())
-        return sa.func.coalesce(sql, "") if operand.nullable and not plain else sql
-
-    def _number(self, operand: Operand) -> ColumnElement[Any]:
-        if operand.is_literal:
-            return self._parameter(operand, as_number, dialects.Real())
-        assert operand.sql is not None
-        if operand.kind == "number":
-            return operand.sql
-        # False comes before true; what is neither flag nor number is false.
-        one, zero = (sa.cast(sa.literal(each), dialects.Real()) for each in (1.0, 0.0))
-        return sa.case((self._flag(operand), one), else_=zero)
-
-    def _flag(self, operand: Operand) -> ColumnElement[Any]:
-        if not operand.is_literal:
-            assert operand.sql is not None
-            if operand.kind == "flag":
-                return operand.sql
-            return sa.case((self._text(operand).in_(["true", "1"]), sa.true()), else_=sa.false())
-        if operand.literal in (None, ""):
-            return sa.false()
-        if isinstance(operand.literal, bool):
-            return sa.true() if operand.literal else sa.false()
-        return self._parameter(operand, as_flag, dialects.Flag())
-
-    def _pattern(self, operand: Operand) -> ColumnElement[Any]:
-        if operand.is_literal:
-            return self._parameter(operand, as_pattern, sa.Text())
-        text = self._text(operand)
-        for special in ("\\", "%", "_"):
-            # Only a literal may hold wildcards, not a stored value.
-            text = sa.func.replace(text, special, "\\" + special)
-        return sa.literal("%").concat(text).concat("%")
-
-    def _parameter(self, operand: Operand, coerce: Coerce, type_: Any) -> ColumnElement[Any]:
-        """A literal: a constant in a rule, a slot in a client's filter."""
-        if operand.position < 0:
-            return sa.cast(sa.literal(coerce(operand.literal), type_), type_)
-        name = f"literal_{len(self.slots)}"
-        self.slots.append(Slot(name, operand.position, coerce))
-        # The cast tells PostgreSQL what the parameter is when both sides are parameters.
-        return sa.cast(sa.bindparam(name, required=True, type_=type_), type_)
 
 
 class _JoinPath:
@@ -441,7 +327,7 @@ def _at_end(operand: Operand, origin: TableRef, ref: TableRef, walk: _JoinPath) 
         return operand
     assert operand.sql is not None
     sql: ColumnElement[Any] = operand.sql
-    nullable = operand.nullable and operand.kind in _CAST_TO_TEXT
+    nullable = operand.nullable and operand.kind in CAST_TO_TEXT
     if operand.nullable and not nullable:
         # NULL is the empty value if the record exists.
         sql = sa.func.coalesce(sql, "")
@@ -451,42 +337,6 @@ def _at_end(operand: Operand, origin: TableRef, ref: TableRef, walk: _JoinPath) 
         value = sa.select(sql).select_from(*walk.rows).where(*walk.conditions)
         sql = value.correlate(origin.table).scalar_subquery()
     return replace(operand, sql=sql, nullable=nullable, may_be_missing=True, is_many=walk.is_many)
-
-
-def _empty_where_missing(operand: Operand) -> Operand:
-    return replace(operand, nullable=True) if operand.may_be_missing else operand
-
-
-def _without_index(operand: Operand) -> Operand:
-    if operand.sql is None:
-        return operand
-    return replace(operand, sql=dialects.without_index(operand.sql))
-
-
-def _compare(left: ColumnElement[Any], op: str, right: ColumnElement[Any]) -> ColumnElement[bool]:
-    result: ColumnElement[bool]
-    match op:
-        case "=":
-            result = left == right
-        case "!=":
-            result = left.is_distinct_from(right)
-        case ">":
-            result = left > right
-        case ">=":
-            result = left >= right
-        case "<":
-            result = left < right
-        case _:
-            result = left <= right
-    return result
-
-
-def _both_may_be_numbers(left: Operand, right: Operand) -> bool:
-    """A number column compares with any literal as a number; a text column compares as text."""
-    columns = [each for each in (left, right) if not each.is_literal]
-    return all(each.kind == "number" for each in columns) and not (
-        not columns and left.kind != right.kind
-    )
 
 
 def _macro(name: str) -> Operand:

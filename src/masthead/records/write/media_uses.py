@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from masthead.records.collection import MEDIA, Record
 from masthead.records.derived.uses import UseCounts
-from masthead.records.read.query import engine_decoder
+from masthead.records.read.decoding import engine_decoder
 from masthead.records.write.context import WriteContext
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from masthead.errors import BadRequest, Invalid
 from masthead.records.collection import Collection, Pointer, Record
 from masthead.records.fields.relation import OnDelete, Relation, missing_relation
 from masthead.records.fields.relation_list import RelationList
-from masthead.records.read.query import engine_decoder
+from masthead.records.read.decoding import engine_decoder
 from masthead.records.write.context import WriteContext
 
 if TYPE_CHECKING:

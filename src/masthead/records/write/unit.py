@@ -17,7 +17,7 @@ from masthead.caller import Caller, system
 from masthead.errors import Conflict, Forbidden, NotFound
 from masthead.ids import TenantId
 from masthead.jobs.tables import new_job
-from masthead.records.access import Action, allow, name_of, refuse_guest
+from masthead.records.access import Action, access_of, allow, name_of, refuse_guest
 from masthead.records.collection import (
     MEDIA,
     NOTHING_PREPARED,
@@ -36,7 +36,9 @@ from masthead.records.collection import (
 )
 from masthead.records.derived.uses import UseCounts
 from masthead.records.fields.text import Slug
-from masthead.records.read.query import Context, Shape, access_of, engine_decoder
+from masthead.records.read.context import Context
+from masthead.records.read.decoding import engine_decoder
+from masthead.records.read.query import Shape
 from masthead.records.write.audit import audit_log, entry_of, event_of, made_by
 from masthead.records.write.context import UNKNOWN, CachedTenant, WriteContext, site_of
 from masthead.records.write.media_uses import items_used

@@ -9,13 +9,12 @@ from typing import Any, NamedTuple
 from masthead import ids
 from masthead.caller import Caller
 from masthead.errors import Forbidden, Invalid, Problem
-from masthead.records.access import Action, allow
+from masthead.records.access import Action, access_of, allow
 from masthead.records.collection import Collection, Record
 from masthead.records.fields.base import REQUIRED, Access, Field, FieldError
 from masthead.records.fields.documents import TextList
 from masthead.records.fields.text import Slug
 from masthead.records.fields.values import Number
-from masthead.records.read.query import access_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,181 @@
+"""Two operands of a filter and the sign between them as SQL, by what they hold: text, dates,
+numbers, flags. Literals become parameters."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.sql import ColumnElement
+
+from masthead.records.read.operands import (
+    Coerce,
+    Operand,
+    Slot,
+    as_contained,
+    as_flag,
+    as_moment,
+    as_number,
+    as_path,
+    as_pattern,
+    as_text,
+)
+from masthead.storage import dialects
+
+CAST_TO_TEXT = ("number", "json", "list")
+
+
+class Comparisons:
+    """Those of one statement. Collects their parameters."""
+
+    def __init__(self) -> None:
+        self.slots: list[Slot] = []
+        self.is_slow = False
+        """The statement scans long texts or documents."""
+
+    def test(
+        self, left: Operand, op: str, right: Operand, *, constant: bool = False
+    ) -> ColumnElement[bool]:
+        if op in ("~", "!~"):
+            contains = self._contains(left, right)
+            return sa.not_(contains) if op == "!~" else contains
+        if {left.kind, right.kind} == {"flag"} or "flag" in (left.kind, right.kind):
+            return self._flag_test(left, op, right)
+        if "number" in (left.kind, right.kind) and _both_may_be_numbers(left, right):
+            return self._number_test(left, op, right)
+        return self._text_test(left, op, right, constant=constant)
+
+    def _contains(self, left: Operand, right: Operand) -> ColumnElement[bool]:
+        self.is_slow |= left.is_long or right.is_long
+        text = self.text(left)
+        if not left.is_long:
+            return dialects.contains_text(text, self._pattern(right))
+        if right.is_long or right.has_wildcard:
+            return dialects.long_text_like(text, self._pattern(right))
+        if right.is_literal:
+            return dialects.long_text_contains(
+                text, self._parameter(right, as_contained, sa.Text())
+            )
+        return dialects.long_text_contains(text, self.text(right))
+
+    def _number_test(self, left: Operand, op: str, right: Operand) -> ColumnElement[bool]:
+        a, b = self._number(left), self._number(right)
+        # `width = null` finds records without a width. A text that is no number equals nothing.
+        if op == "=" and (left.is_blank or right.is_blank):
+            return a.is_not_distinct_from(b)
+        return _compare(a, op, b)
+
+    def _text_test(
+        self, left: Operand, op: str, right: Operand, *, constant: bool
+    ) -> ColumnElement[bool]:
+        read = as_text
+        if "date" in (left.kind, right.kind):
+            read = as_moment
+        elif "address" in (left.kind, right.kind):
+            read = as_path
+        if constant and op not in ("=", "~"):
+            # A rule's ranges and inequalities (is it due, has it a date) hold for nearly every
+            # record. An index on such a column would displace the one that the list needs.
+            left, right = _without_index(left), _without_index(right)
+        # An empty value can't match here, so the bare column will do, which an index can serve.
+        plain = op == "=" and not (left.is_blank or right.is_blank)
+        plain = plain and (left.is_literal or right.is_literal)
+        if op in ("=", "!=") and not plain:
+            left, right = _empty_where_missing(left), _empty_where_missing(right)
+        return _compare(self.text(left, read, plain), op, self.text(right, read, plain))
+
+    def _flag_test(self, left: Operand, op: str, right: Operand) -> ColumnElement[bool]:
+        if op not in ("=", "!="):
+            return _compare(self._number(left), op, self._number(right))
+        a, b = self._flag(left), self._flag(right)
+        return a.is_distinct_from(b) if op == "!=" else a.is_not_distinct_from(b)
+
+    def text(
+        self, operand: Operand, read: Coerce = as_text, plain: bool = False
+    ) -> ColumnElement[Any]:
+        if operand.is_literal:
+            return self._parameter(operand, read, sa.Text())
+        assert operand.sql is not None
+        sql = operand.sql
+        if operand.kind == "flag":
+            return sa.case((sql.is_(sa.true()), "true"), else_="false")
+        if operand.kind in CAST_TO_TEXT:
+            sql = sa.cast(sql, sa.Text())
+        return sa.func.coalesce(sql, "") if operand.nullable and not plain else sql
+
+    def _number(self, operand: Operand) -> ColumnElement[Any]:
+        if operand.is_literal:
+            return self._parameter(operand, as_number, dialects.Real())
+        assert operand.sql is not None
+        if operand.kind == "number":
+            return operand.sql
+        # False comes before true; what is neither flag nor number is false.
+        one, zero = (sa.cast(sa.literal(each), dialects.Real()) for each in (1.0, 0.0))
+        return sa.case((self._flag(operand), one), else_=zero)
+
+    def _flag(self, operand: Operand) -> ColumnElement[Any]:
+        if not operand.is_literal:
+            assert operand.sql is not None
+            if operand.kind == "flag":
+                return operand.sql
+            return sa.case((self.text(operand).in_(["true", "1"]), sa.true()), else_=sa.false())
+        if operand.literal in (None, ""):
+            return sa.false()
+        if isinstance(operand.literal, bool):
+            return sa.true() if operand.literal else sa.false()
+        return self._parameter(operand, as_flag, dialects.Flag())
+
+    def _pattern(self, operand: Operand) -> ColumnElement[Any]:
+        if operand.is_literal:
+            return self._parameter(operand, as_pattern, sa.Text())
+        text = self.text(operand)
+        for special in ("\\", "%", "_"):
+            # Only a literal may hold wildcards, not a stored value.
+            text = sa.func.replace(text, special, "\\" + special)
+        return sa.literal("%").concat(text).concat("%")
+
+    def _parameter(self, operand: Operand, coerce: Coerce, type_: Any) -> ColumnElement[Any]:
+        """A literal: a constant in a rule, a slot in a client's filter."""
+        if operand.position < 0:
+            return sa.cast(sa.literal(coerce(operand.literal), type_), type_)
+        name = f"literal_{len(self.slots)}"
+        self.slots.append(Slot(name, operand.position, coerce))
+        # The cast tells PostgreSQL what the parameter is when both sides are parameters.
+        return sa.cast(sa.bindparam(name, required=True, type_=type_), type_)
+
+
+def _empty_where_missing(operand: Operand) -> Operand:
+    return replace(operand, nullable=True) if operand.may_be_missing else operand
+
+
+def _without_index(operand: Operand) -> Operand:
+    if operand.sql is None:
+        return operand
+    return replace(operand, sql=dialects.without_index(operand.sql))
+
+
+def _compare(left: ColumnElement[Any], op: str, right: ColumnElement[Any]) -> ColumnElement[bool]:
+    result: ColumnElement[bool]
+    match op:
+        case "=":
+            result = left == right
+        case "!=":
+            result = left.is_distinct_from(right)
+        case ">":
+            result = left > right
+        case ">=":
+            result = left >= right
+        case "<":
+            result = left < right
+        case _:
+            result = left <= right
+    return result
+
+
+def _both_may_be_numbers(left: Operand, right: Operand) -> bool:
+    """A number column compares with any literal as a number; a text column compares as text."""
+    columns = [each for each in (left, right) if not each.is_literal]
+    return all(each.kind == "number" for each in columns) and not (
+        not columns and left.kind != right.kind
+    )
