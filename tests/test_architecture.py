@@ -90,6 +90,15 @@ MAY_SPEAK_SQL = (
     "members/mailed_links.py",
     "members/email_change.py",
     "members/tables.py",
+    # The recipients of mailings, and who among the members they are.
+    "mailings/actions.py",
+    "mailings/audience.py",
+    "mailings/progress.py",
+    "mailings/queue.py",
+    "mailings/services.py",
+    "mailings/starting.py",
+    "mailings/stopping.py",
+    "mailings/tables.py",
     # What was imported from where.
     "importers/tables.py",
     "importers/run/previous_imports.py",
@@ -114,8 +123,11 @@ MAY_READ_ENVIRONMENT = (
 )
 # A setting's form, which is read before there is a database.
 MAY_KNOW_THE_ENGINE = ("storage/", "config/")
-# Only handed through, to the endpoints of media.
-MAY_LOOK_UP = {("web/v1/call.py", "media/images")}
+# Only handed through, to the endpoints of media and of mailings.
+MAY_LOOK_UP = {
+    ("web/v1/call.py", "media/images"),
+    ("web/v1/call.py", "mailings/services"),
+}
 
 
 def name_of(path: Path) -> str:

@@ -19,6 +19,7 @@ from masthead.comments.http import comment_mail_routes
 from masthead.comments.v1 import routes as comment_table
 from masthead.config.settings import Settings
 from masthead.errors import MastheadError
+from masthead.mailings.v1 import routes as mailing_table
 from masthead.media.http import media_routes
 from masthead.media.v1 import routes as media_table
 from masthead.members.http import member_routes
@@ -169,6 +170,7 @@ V1_TABLE = (
     *media_table,
     *comment_table,
     *member_table,
+    *mailing_table,
     *site_table,
     *webhook_table,
 )

@@ -14,10 +14,16 @@ from masthead.importers.member_csv.expiry import delete_expired
 from masthead.jobs.runner import Chore, Handler, JobRunner
 from masthead.mail import jobs as mail_jobs
 from masthead.mail.transport import transport_of
+from masthead.mailings.forms import FormCache
+from masthead.mailings.progress import MailingProgress
+from masthead.mailings.queue import RecipientQueue
+from masthead.mailings.stopping import StoppedAddresses
+from masthead.mailings.worker import MailingWorker
 from masthead.media import alt_texts as media_alt_texts
 from masthead.media import copies as media_copies
 from masthead.media import jobs as media_jobs
 from masthead.media import use_counts as media_use_counts
+from masthead.members.unsubscribe import Unsubscribe
 from masthead.outbound.name_server import NameServer
 from masthead.pages.collection import pages
 from masthead.payments import jobs as payment_jobs
@@ -51,6 +57,7 @@ def job_handlers(parts: Services) -> Mapping[str, Handler]:
         **tags.handlers(parts.records),
         **redirects.handlers(parts.records),
         **mail_jobs.handlers(parts.mail, transport_of(settings), settings.mail_from),
+        **StoppedAddresses(parts.records).handlers(),
         **parts.resets.handlers(),
         **parts.links.handlers(),
         **parts.privacy.work.handlers(),
@@ -131,6 +138,23 @@ def delivery_worker(parts: Services) -> DeliveryWorker:
     )
 
 
+def mailing_worker(parts: Services) -> MailingWorker:
+    settings, records = parts.settings, parts.records
+    unsubscribing = Unsubscribe(records, parts.keyring)
+    forms = FormCache(records, parts.sites, unsubscribing, settings)
+    starting = parts.mailings.starting
+    return MailingWorker(
+        RecipientQueue(parts.database, tables, records.clock),
+        forms,
+        MailingProgress(records, starting, forms, parts.mail, settings),
+        transport_of(settings),
+        records.clock,
+        connections=settings.mail_connections,
+        per_second=settings.mails_per_second,
+        per_domain=settings.mails_per_domain,
+    )
+
+
 class Background:
     """All background tasks, in a server process or in one of its own."""
 
@@ -140,12 +164,16 @@ class Background:
         self._jobs = job_runner(parts)
         self._deliveries = delivery_worker(parts)
         self._retention = parts.deliveries.retention
+        self._mailings = mailing_worker(parts)
         self._indexer = Indexer(parts.records.search_index)
 
     async def run_forever(self) -> None:
         await asyncio.to_thread(delete_abandoned)
         await asyncio.gather(
-            self._jobs.run_forever(), self._deliveries.run_forever(), self._indexer.run_forever()
+            self._jobs.run_forever(),
+            self._deliveries.run_forever(),
+            self._mailings.run_forever(),
+            self._indexer.run_forever(),
         )
 
     def stop(self) -> None:
@@ -155,4 +183,5 @@ class Background:
         self._jobs.stop()
         self._retention.stop()
         self._deliveries.stop()
+        self._mailings.stop()
         self._indexer.stop()

@@ -94,6 +94,18 @@ class Conflict(MastheadError):
     message = "The record has changed since you read it. Read it again and repeat the change."
 
 
+class WrongState(MastheadError):
+    """The record is in a state in which this can't be done."""
+
+    message = "This can't be done with the record as it is now."
+
+
+class PlanTooSmall(MastheadError):
+    """More than the plan of the site includes."""
+
+    message = "The plan of the site does not include this. The operator sets the plan."
+
+
 class RateLimited(MastheadError):
     message = "Too many requests. Wait and try again."
 

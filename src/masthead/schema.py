@@ -15,7 +15,9 @@ from masthead.importers.tables import import_items
 from masthead.jobs.tables import jobs
 from masthead.limits.tables import login_attempts, rate_limit_counters
 from masthead.mail.tables import mails
+from masthead.mailings.collection import mailings
 from masthead.mailings.newsletters import newsletters
+from masthead.mailings.tables import mailing_recipients
 from masthead.media.collection import media
 from masthead.members.collection import blog_members, member_history, member_mails
 from masthead.members.tables import email_changes, member_links
@@ -69,6 +71,7 @@ registry = Registry(
         posts,
         post_revisions,
         post_working_copies,
+        mailings,
         tag_changes,
         pages,
         page_revisions,
@@ -121,6 +124,7 @@ bookkeeping = (
     payment_reports,
     ai_usage,
     mails,
+    mailing_recipients,
     email_changes,
     member_links,
     import_items,

@@ -34,6 +34,7 @@ from masthead.limits.read_limits import ReadLimit
 from masthead.limits.sign_in_throttle import LoginThrottle
 from masthead.limits.stores import LimitStore, open_limit_store
 from masthead.mail.outbox import Outbox
+from masthead.mailings.services import MailingServices, mailing_services
 from masthead.media.images import ImagePool
 from masthead.members.email_change import EmailChanges
 from masthead.members.mail_log import MemberMails
@@ -100,6 +101,7 @@ class Services:
     """Set by this process's own changes, so that its worker need not wait for the next poll."""
     sites: Sites
     mail: Outbox
+    mailings: MailingServices
     email_changes: EmailChanges
     links: MailedLinks
     resets: PasswordResets
@@ -185,6 +187,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Services:
         deliveries_queued=deliveries_queued,
         sites=sites,
         mail=mail,
+        mailings=mailing_services(records, tables, mail, sites),
         email_changes=EmailChanges(records, mail, sites),
         links=MailedLinks(records, accounts, throttle, mail, sites),
         resets=PasswordResets(records, accounts, throttle, mail, sites, settings),

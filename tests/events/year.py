@@ -17,6 +17,7 @@ async def live_a_year(tenant: TenantWorld) -> None:
     await _posts(tenant, owner)
     await _comments(tenant, owner)
     await _members(tenant, owner)
+    await _mailings(tenant, owner)
     await _shop(tenant)
     await tenant.create("pages", {"title": "About", "status": "published"})
     page = await tenant.create("pages", {"title": "Imprint"})
@@ -75,6 +76,20 @@ async def _members(tenant: TenantWorld, owner: Account) -> None:
     await delete(owner, "blog_members", reader["id"])
     active = await tenant.create("blog_members", {"email": "ann@example.com", "newsletter": True})
     await delete(owner, "blog_members", active["id"])
+
+
+async def _mailings(tenant: TenantWorld, owner: Account) -> None:
+    """One of a post, and one whose post was deleted meanwhile."""
+    await tenant.create("blog_members", {"email": "mailed@example.com", "newsletter": True})
+    services = tenant.world.parts.mailings
+    for is_deleted in (False, True):
+        post = await tenant.published(title="A letter")
+        async with tenant.world.parts.records.unit(system(tenant.id)) as unit:
+            mailing = await services.starting.create(unit, {"post_id": post["id"]})
+        if is_deleted:
+            await delete(owner, "posts", post["id"])
+        async with tenant.world.parts.records.unit(system(tenant.id)) as unit:
+            await services.actions.cancel(unit, mailing["id"])
 
 
 async def _shop(tenant: TenantWorld) -> None:

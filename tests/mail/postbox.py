@@ -35,6 +35,11 @@ class Postbox:
     second_thoughts: deque[str] = field(default_factory=deque)
     """The replies to the next emails."""
 
+    unknown: set[str] = field(default_factory=set)
+    """Addresses without a mailbox."""
+    silent: set[str] = field(default_factory=set)
+    """After taking an email to one of these addresses, the connection ends without an answer."""
+
     async def __aenter__(self) -> Postbox:
         await self.open()
         return self
@@ -80,6 +85,8 @@ class Postbox:
     ) -> str:
         if self.refusals:
             return self.refusals.popleft()
+        if address in self.unknown:
+            return "550 5.1.1 no such user here"
         envelope.rcpt_tos.append(address)
         return "250 OK"
 
@@ -93,6 +100,8 @@ class Postbox:
         self.envelopes.append(envelope)
         assert server.transport is not None
         self.was_secure.append(server.transport.get_extra_info("ssl_object") is not None)
+        if self.silent.intersection(envelope.rcpt_tos):
+            server.transport.abort()
         return "250 OK"
 
 

@@ -12,7 +12,7 @@ from tests.privacy.requests import DELETE, EXPORT, deletion, member_deletion, ou
 from tests.world import Account, TenantWorld, records_of
 
 from masthead.caller import system
-from masthead.mail.account_emails import domain_unproven
+from masthead.mail.account_emails import domain_unproven, mailing_paused
 from masthead.mail.message import Mail
 from masthead.mail.rendering import FOLDER
 from masthead.members.unsubscribe import Unsubscribe
@@ -42,6 +42,7 @@ SUBJECTS = {
     "reset_password": "Choose a new password for ",
     "site_suspended": "tenant was suspended",
     "test_mail": "A test email of ",
+    "mailing_paused": "A newsletter of ",
     "domain_unproven": "The domain of ",
     "webhook_disabled": "A webhook of ",
     "welcome_paid": "You are a paid member of ",
@@ -87,6 +88,7 @@ async def every_mail(office: Office, tenant: TenantWorld) -> list[EmailMessage]:
     await disable_webhook(tenant)
     await suspend_for_a_moment(tenant)
     await lose_the_domain(tenant)
+    await bounce_too_often(tenant)
     await pay(tenant, bob)
     await discuss(tenant, ana)
     await owner.api.post(EXPORT, json={"type": "tenant"})
@@ -122,6 +124,21 @@ async def lose_the_domain(tenant: TenantWorld) -> None:
             record_name="_masthead.blog.example.com",
             record_value="masthead-site=0123",
             ends="1 December 2026",
+        )
+        await parts.mail.queue(unit, mail)
+
+
+async def bounce_too_often(tenant: TenantWorld) -> None:
+    parts = tenant.world.parts
+    async with parts.records.unit(system(tenant.id)) as unit:
+        mail = mailing_paused(
+            site_name="tenant",
+            site_url=f"http://{tenant.host}",
+            to="gus@example.com",
+            mailing_subject="Tides",
+            bounced=9,
+            tried=60,
+            recipients=500,
         )
         await parts.mail.queue(unit, mail)
 

@@ -281,3 +281,34 @@ async def test_links_outlive_a_rotation_of_the_secret(app: World) -> None:
     assert Unsubscribe(records, new).is_genuine(tenant_id, "a@example.com", token)
     gone = KeyRing(["n" * 32])
     assert not Unsubscribe(records, gone).is_genuine(tenant_id, "a@example.com", token)
+
+
+class TestOneNewsletter:
+    async def test_only_this_one_comes_first(self, tenant: TenantWorld, reader: Account) -> None:
+        await tenant.create("newsletters", {"name": "Sunday <Letter>", "slug": "sunday"})
+        link = link_of(tenant, reader.email)
+        page = await tenant.guest.get(f"{link}&newsletter=sunday", headers=HTML)
+        assert "Unsubscribe from Sunday &lt;Letter&gt;</button>" in page.text
+        assert "Unsubscribe from all newsletters" in page.text
+        done = await tenant.guest.post(f"{link}&newsletter=sunday", headers=HTML)
+        assert "You are unsubscribed" in done.text
+        records = tenant.world.parts.records
+        (member,) = await records.find(
+            tenant.world.collection("blog_members"), {"id": reader.id}, tenant_id=tenant.id
+        )
+        assert (member["newsletter"], member["newsletters_off"]) == (True, ["sunday"])
+        await tenant.guest.post(link, headers=HTML)
+        assert not await is_subscribed(tenant, reader)
+
+    @pytest.mark.parametrize("slug", ["main", "unknown", "", "x" * 500])
+    async def test_with_one_newsletter_or_an_unknown_one_it_means_all(
+        self, tenant: TenantWorld, reader: Account, slug: str
+    ) -> None:
+        link = f"{link_of(tenant, reader.email)}&newsletter={slug}"
+        assert (await tenant.guest.post(link)).status_code == 200
+        assert not await is_subscribed(tenant, reader)
+
+    async def test_the_token_is_checked(self, tenant: TenantWorld, reader: Account) -> None:
+        await tenant.create("newsletters", {"name": "Sunday", "slug": "sunday"})
+        link = link_of(tenant, reader.email)[:-1] + "!"
+        assert (await tenant.guest.post(f"{link}&newsletter=sunday")).status_code == 400

@@ -22,6 +22,8 @@ BODIES: dict[str, dict[str, Any]] = {
     "PostUpdate": {"title": "A title"},
     "CommentCreate": {"post_id": NO_SUCH_ID, "author_name": "Ann", "body": "Well said."},
     "CommentModeration": {"status": "spam"},
+    "MailingCreate": {"post_id": NO_SUCH_ID},
+    "MailingTest": {"post_id": NO_SUCH_ID, "to": "ann@example.com"},
     "MemberUpdate": {"tier": "paid"},
     "SiteSettingsUpdate": {"site_name": "Another name"},
     "WebhookSubscriptionCreate": {
@@ -124,6 +126,7 @@ COLLECTIONS = {
     "members": ("blog_members", {"email": "theirs@example.com"}),
     "media": ("media", None),
     "webhooks": ("webhook_subscriptions", None),
+    "mailings": ("mailings", None),
 }
 
 
@@ -143,7 +146,10 @@ async def test_a_record_of_another_tenant_is_not_there(
 @every_change
 async def test_a_read_only_tenant_takes_no_changes(tenant: TenantWorld, route: Route) -> None:
     record_id = NO_SUCH_ID
-    if route.has_id or route.path == "/comments":
+    if route.path == "/mailings/test":
+        await tenant.owner(email=BODIES["MailingTest"]["to"])
+        record_id = (await tenant.published())["id"]
+    elif route.has_id or route.path == "/comments":
         record_id = await existing(tenant, route)
     api = await key_client(tenant)
     await tenant.settings(read_only_mode=True)
@@ -153,7 +159,7 @@ async def test_a_read_only_tenant_takes_no_changes(tenant: TenantWorld, route: R
         options["files"] = {"file": ("a.txt", b"hello", "text/plain")}
     elif route.body is not None:
         options["json"] = BODIES[route.body.name] | (
-            {"post_id": record_id} if route.path == "/comments" else {}
+            {"post_id": record_id} if route.path in ("/comments", "/mailings/test") else {}
         )
     answer = await api.request(route.method, path, **options)
     if route.calls_out:
@@ -175,6 +181,11 @@ async def existing(tenant: TenantWorld, route: Route) -> str:
             return post["id"]
         case "members":
             return (await tenant.create("blog_members", {"email": "a@example.com"}))["id"]
+        case "mailings":
+            await tenant.create("blog_members", {"email": "a@example.com", "newsletter": True})
+            api = await key_client(tenant)
+            made = await api.post(f"{PREFIX}/mailings", json={"post_id": post["id"]})
+            return made.json()["data"]["id"]
         case "webhooks":
             api = await key_client(tenant)
             made = await api.post(f"{PREFIX}/webhooks", json=BODIES["WebhookSubscriptionCreate"])

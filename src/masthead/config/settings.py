@@ -32,6 +32,7 @@ from masthead.config.values import (
     parse_base_url,
     parse_choice,
     parse_contact,
+    parse_count,
     parse_database_url,
     parse_domain,
     parse_existing_file,
@@ -39,6 +40,7 @@ from masthead.config.values import (
     parse_name_server,
     parse_networks,
     parse_path,
+    parse_rate,
     parse_redis_url,
     parse_retry_policy,
     parse_secret,
@@ -175,6 +177,22 @@ class Settings:
         "Sender of every email.",
         default_from=lambda known: parse_address(f"Masthead <no-reply@{known['base_domain']}>"),
         default_doc="`Masthead <no-reply@BASE_DOMAIN>`",
+    )
+    mail_connections: int = _setting(
+        parse_count,
+        "Connections to the mail server on which a process sends newsletters at once.",
+        default="8",
+    )
+    mails_per_second: float | None = _setting(
+        parse_rate,
+        "The most newsletter emails a second that a process hands to the mail server.",
+        default_doc="none: as fast as the server takes them",
+    )
+    mails_per_domain: float | None = _setting(
+        parse_rate,
+        "The most newsletter emails a second that a process sends to the addresses of one domain. "
+        "A domain that refuses several for now gets none for a while, whatever this says.",
+        default_doc="none",
     )
     ai_provider: AiProvider | None = _setting(
         parse_choice(AiProvider),

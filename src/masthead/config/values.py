@@ -179,6 +179,22 @@ def parse_size(text: str) -> int:
     return size
 
 
+def parse_count(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 100:
+        raise ValueError("must be a number from 1 to 100")
+    return int(text)
+
+
+def parse_rate(text: str) -> float:
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = 0.0
+    if not 0.01 <= rate <= 100_000:
+        raise ValueError("must be a number above 0, such as 50 or 0.5")
+    return rate
+
+
 def parse_networks(text: str) -> tuple[Network, ...]:
     names = [name.strip() for name in text.split(",")] if text else []
     try:

@@ -16,6 +16,7 @@ class Category(StrEnum):
     CONTENT = "Content"
     COMMENTS = "Comments"
     MEMBERS = "Members"
+    MAILINGS = "Mailings"
     MEDIA = "Media"
     COMMERCE = "Commerce"
     SYSTEM = "System"
@@ -124,6 +125,16 @@ _MEMBER = (
     Fact("tier", "What the member may read.", "free"),
     Fact("status", "The status of the member.", "active"),
     Fact("newsletter", "Whether the newsletter is on.", True),
+    _TENANT,
+)
+_MAILING = (
+    Fact("mailing_id", "The mailing's id.", "m1l3i5n7g9s2t4u", shows="id"),
+    Fact("post_id", "The post; null if it was deleted.", "k3v9q0x7m2c8b1d", nullable=True),
+    Fact("subject", "The subject of the emails.", "The lighthouse keeps its own hours"),
+    Fact("status", "How it ended: `sent`, `failed` or `cancelled`.", "sent"),
+    Fact("recipients", "To how many it was to go.", 1840),
+    Fact("sent", "Emails that the mail server took.", 1836),
+    Fact("failed", "Recipients whom the mail server refused.", 3),
     _TENANT,
 )
 _MEDIA = (
@@ -318,6 +329,15 @@ CATALOG: tuple[EventKind, ...] = (
         _UPDATE,
         {"tier": "paid"},
         {"tier": "free"},
+    ),
+    EventKind(
+        "mailing.sent",
+        Category.MAILINGS,
+        "a mailing ends: every recipient is accounted for, or it is cancelled",
+        "mailings",
+        _MAILING,
+        _UPDATE,
+        example_previous={"status": "sending", "finished_at": ""},
     ),
     EventKind(
         "media.uploaded",

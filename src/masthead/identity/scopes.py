@@ -14,6 +14,8 @@ SCOPES: dict[str, str] = {
     "comments:moderate": "approve and reject comments",
     "members:read": "list members, anonymized",
     "members:write": "update a member's tier and status",
+    "mailings:read": "list and view mailings",
+    "mailings:write": "send posts as emails; pause, resume and cancel mailings",
     "site-settings:read": "read the site settings, secrets left out",
     "settings:write": "update the site settings that are not secret",
     "webhooks:read": "list webhook subscriptions and poll the events",

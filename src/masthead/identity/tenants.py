@@ -136,6 +136,13 @@ tenants = Collection(
             )
             for name in ("per_minute", "per_hour", "per_day")
         ),
+        Number(
+            name="mails_per_month",
+            nullable=True,
+            min=0,
+            write=Access.PLATFORM,
+            help="Recipients of newsletters in a month. Empty: the plan's limit.",
+        ),
         Select(
             name="status",
             values=tuple(TenantStatus),

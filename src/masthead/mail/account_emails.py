@@ -137,6 +137,28 @@ def domain_unproven(
     return Mail("domain_unproven", to, f"The domain of {site_name}: {state}", values)
 
 
+def mailing_paused(
+    *,
+    site_name: str,
+    site_url: str,
+    to: str,
+    mailing_subject: str,
+    bounced: int,
+    tried: int,
+    recipients: int,
+) -> Mail:
+    """To the owner of the site."""
+    values = {
+        "site_name": site_name,
+        "site_url": site_url,
+        "mailing_subject": mailing_subject,
+        "bounced": bounced,
+        "tried": tried,
+        "recipients": recipients,
+    }
+    return Mail("mailing_paused", to, f"A newsletter of {site_name} was paused", values)
+
+
 def test_mail(*, site_name: str, site_url: str, to: str) -> Mail:
     """To an owner who wants to know whether mails arrive."""
     return Mail(

@@ -109,29 +109,33 @@ class Outbox:
 
         Raises ValueError for an invalid address, so that it does not fail at every attempt.
         """
-        mail_id, values = self._row(unit.tenant_id, mail)
+        return await self.queue_rendered(unit, render(mail), mail.template)
+
+    async def queue_rendered(self, unit: Unit, rendered: RenderedMail, called: str) -> str:
+        """The same for an email without a template; `called` is its name in the log."""
+        mail_id, values = self._row(unit.tenant_id, rendered)
         await unit.execute(self._insert, values)
         await unit.enqueue(SEND, {"mail_id": mail_id})
         if self.log:
-            await self.log.queued(unit, mail_id, values["recipient"], mail.template)
+            await self.log.queued(unit, mail_id, values["recipient"], called)
         return mail_id
 
     async def queue_for_platform(self, tx: Transaction, mail: Mail) -> None:
         """Like `queue`, for the receipt in the transaction that deletes the tenant: the email
         belongs to the platform, and no unit spans both."""
-        mail_id, values = self._row(_PLATFORM, mail)
+        mail_id, values = self._row(_PLATFORM, render(mail))
         await tx.execute(self._insert, self._insert.bind(values))
         job = new_job(_PLATFORM, SEND, {"mail_id": mail_id}, values["created"])
         await tx.execute(self._enqueue, self._enqueue.bind(job))
 
-    def _row(self, tenant_id: TenantId, mail: Mail) -> tuple[str, dict[str, Any]]:
-        rendered, mail_id, now = render(mail), ids.new_id(), self._clock()
+    def _row(self, tenant_id: TenantId, rendered: RenderedMail) -> tuple[str, dict[str, Any]]:
+        mail_id, now = ids.new_id(), self._clock()
         compose(rendered, mail_id=mail_id, written=now, sender=self._sender)
         content = msgspec.json.encode(rendered).decode()
         return mail_id, {
             "tenant_id": tenant_id,
             "id": mail_id,
-            "recipient": normal_email(mail.to),
+            "recipient": normal_email(rendered.to),
             "content": self._keyring.encrypt(
                 _PURPOSE, content, _encryption_context(tenant_id, mail_id)
             ),

@@ -15,7 +15,7 @@ _PERMANENT = range(500, 600)
 # Enhanced codes (RFC 3463, RFC 6531). A plain 550 may also mean that we may not send.
 _UNKNOWN = ("5.1.",)
 _ASCII_ONLY = ("5.6.7", "5.6.9")
-_UTF8_OPTIONS = ("SMTPUTF8", "BODY=8BITMIME")
+UTF8_OPTIONS = ("SMTPUTF8", "BODY=8BITMIME")
 
 
 class Undeliverable(Exception):
@@ -47,13 +47,13 @@ class SmtpTransport:
         self._timeout_seconds = timeout_seconds
 
     async def send(self, mail_id: str, mail: ComposedMail) -> None:
-        async with self._client() as client:
+        async with self.client() as client:
             try:
                 await client.sendmail(
                     mail.sender,
                     [mail.recipient],
                     mail.content,
-                    mail_options=_UTF8_OPTIONS if mail.is_utf8 else (),
+                    mail_options=UTF8_OPTIONS if mail.is_utf8 else (),
                 )
             except aiosmtplib.SMTPException as error:
                 permanent = _permanent_error(error)
@@ -63,10 +63,11 @@ class SmtpTransport:
 
     async def check(self) -> None:
         """Connects and signs in without sending an email."""
-        async with self._client() as client:
+        async with self.client() as client:
             await client.noop()
 
-    def _client(self) -> aiosmtplib.SMTP:
+    def client(self) -> aiosmtplib.SMTP:
+        """Not connected yet."""
         server = self._server
         return aiosmtplib.SMTP(
             hostname=server.host,

@@ -6,6 +6,7 @@ Mail scanners open every link, so a GET only shows a button; the POST acts.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from typing import Protocol
 from urllib.parse import parse_qs
@@ -92,6 +93,12 @@ def _unsubscribe_page(unsubscribing: Unsubscribe) -> MakeLinkPage:
         email = query.get("email", "").replace(" ", "+")
         if not unsubscribing.is_genuine(tenant_id, email, query.get("token", "")):
             raise BadRequest(BAD_LINK)
+        newsletter = await unsubscribing.newsletter(tenant_id, query.get("newsletter", ""))
+        if is_post:
+            await unsubscribing.unsubscribe(tenant_id, email, newsletter)
+        if newsletter is not None:
+            rest = unsubscribing.url("", tenant_id, email)
+            return _one_newsletter_page(site, email, newsletter["name"], rest, is_post)
         if not is_post:
             return link_page(
                 site,
@@ -100,7 +107,6 @@ def _unsubscribe_page(unsubscribing: Unsubscribe) -> MakeLinkPage:
                 f"{email} will get no more newsletters from {site.name}.",
                 button="Unsubscribe",
             )
-        await unsubscribing.unsubscribe(tenant_id, email)
         return link_page(
             site,
             "unsubscribed",
@@ -110,6 +116,18 @@ def _unsubscribe_page(unsubscribing: Unsubscribe) -> MakeLinkPage:
         )
 
     return make
+
+
+def _one_newsletter_page(site: Site, email: str, name: str, rest: str, is_done: bool) -> Page:
+    """Only the newsletter of the email first, then all others."""
+    link = ("Unsubscribe from all newsletters of this site", rest)
+    if not is_done:
+        text = f"{email} will no longer get the newsletter {name} from {site.name}."
+        page = link_page(site, "ready", "Unsubscribe?", text, button=f"Unsubscribe from {name}")
+    else:
+        text = f"{email} no longer gets the newsletter {name} from {site.name}."
+        page = link_page(site, "unsubscribed", "You are unsubscribed", text)
+    return replace(page, link=link)
 
 
 def _confirm_page(changes: EmailChanges) -> MakeLinkPage:

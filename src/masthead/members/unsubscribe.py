@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import hmac
+from collections.abc import Callable
+from typing import Any
 from urllib.parse import quote
 
 from masthead.caller import system
 from masthead.config.keyring import KeyRing
 from masthead.email_address import normal_email
-from masthead.errors import NotFound
 from masthead.ids import TenantId
-from masthead.members.collection import blog_members
+from masthead.mailings.newsletters import MAX_SLUG, newsletters
+from masthead.members.collection import MAX_OFF, blog_members
+from masthead.records.collection import Record
 from masthead.records.engine import Records
 
 PATH = "/member/unsubscribe"
@@ -29,9 +31,18 @@ class Unsubscribe:
 
     def url(self, site_url: str, tenant_id: TenantId, email: str) -> str:
         """For an email to this reader; `site_url` is the tenant's own."""
-        email = normal_email(email)
-        token = unsubscribe_token(self._keyring.derive(_purpose(tenant_id)), email)
-        return f"{site_url}{PATH}?email={quote(email, safe='')}&token={token}"
+        return self.urls(site_url, tenant_id)(email)
+
+    def urls(self, site_url: str, tenant_id: TenantId) -> Callable[[str], str]:
+        """The links of many readers, by address."""
+        key = self._keyring.derive(_purpose(tenant_id))
+
+        def url(email: str) -> str:
+            email = normal_email(email)
+            token = unsubscribe_token(key, email)
+            return f"{site_url}{PATH}?email={quote(email, safe='')}&token={token}"
+
+        return url
 
     def is_genuine(self, tenant_id: TenantId, email: str, token: str) -> bool:
         """In constant time, and with every root secret: old emails outlive a rotation."""
@@ -43,19 +54,28 @@ class Unsubscribe:
         ]
         return any(matches)
 
-    async def unsubscribe(self, tenant_id: TenantId, email: str) -> None:
-        """Does nothing for an address that is not subscribed.
+    async def newsletter(self, tenant_id: TenantId, slug: str) -> Record | None:
+        """The one of the link, if the site has others as well."""
+        if not slug or len(slug) > MAX_SLUG:
+            return None
+        found = await self._records.find(newsletters, {"slug": slug}, tenant_id=tenant_id)
+        several = await self._records.find(newsletters, {}, tenant_id=tenant_id, limit=2)
+        return found[0] if found and len(several) > 1 else None
+
+    async def unsubscribe(
+        self, tenant_id: TenantId, email: str, newsletter: Record | None = None
+    ) -> None:
+        """From all newsletters, or from one. Does nothing for an address that is not subscribed.
 
         Runs as the service itself, so that it also works while a site is read-only.
         """
-        found = await self._records.find(
-            blog_members, {"email": normal_email(email)}, tenant_id=tenant_id
-        )
-        if found:
-            with contextlib.suppress(NotFound):
-                await self._records.update(
-                    system(tenant_id), blog_members, found[0]["id"], {"newsletter": False}
-                )
+        async with self._records.unit(system(tenant_id)) as unit:
+            for member in await unit.find(blog_members, {"email": normal_email(email)}, limit=1):
+                changes: dict[str, Any] = {"newsletter": False}
+                if newsletter is not None:
+                    off = dict.fromkeys([*member["newsletters_off"], newsletter["slug"]])
+                    changes = {"newsletters_off": list(off)[-MAX_OFF:]}
+                await unit.update(blog_members, member["id"], changes)
 
 
 def _purpose(tenant_id: TenantId) -> str:

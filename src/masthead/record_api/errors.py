@@ -21,6 +21,8 @@ TABLE: tuple[tuple[type[MastheadError], int, str], ...] = (
     # PocketBase has no 405.
     (MethodNotAllowed, 404, "not_found"),
     (errors.BodyStalled, 408, "validation_invalid_data"),
+    (errors.PlanTooSmall, 403, "forbidden"),
+    (errors.WrongState, 409, "wrong_state"),
     (errors.Conflict, 412, "conflict"),
     (errors.HeadTooLarge, 431, "validation_invalid_data"),
     (errors.TooLarge, 413, "validation_invalid_data"),

@@ -95,6 +95,12 @@ async def list_tenants(invocation: Invocation) -> Shown:
 @limit_option("--per-minute")
 @limit_option("--per-hour")
 @limit_option("--per-day")
+@click.option(
+    "--mails-per-month",
+    metavar="N",
+    type=click.IntRange(0),
+    help="Recipients of newsletters; for any plan.",
+)
 async def set_plan(
     invocation: Invocation,
     slug: str,
@@ -102,8 +108,9 @@ async def set_plan(
     per_minute: int | None,
     per_hour: int | None,
     per_day: int | None,
+    mails_per_month: int | None,
 ) -> Shown:
-    """Changes a tenant's plan and its own rate limits. A limit that is not given is removed."""
+    """Changes a tenant's plan and its own limits. A limit that is not given is removed."""
     limits = dict(zip(LIMITS, (per_minute, per_hour, per_day), strict=True))
     if plan != Plan.ENTERPRISE and any(limit is not None for limit in limits.values()):
         raise click.BadParameter("own rate limits are for the enterprise plan only")
@@ -111,13 +118,16 @@ async def set_plan(
         tenant = await tenant_named(parts.records, slug)
         caller = system(TenantId(tenant["id"]))
         changed = await parts.records.update(
-            caller, tenants, tenant["id"], {"plan": plan, **limits}
+            caller,
+            tenants,
+            tenant["id"],
+            {"plan": plan, **limits, "mails_per_month": mails_per_month},
         )
     return Shown(_shown(changed), f"Tenant {slug} is on plan {plan}.")
 
 
 def _shown(tenant: Record) -> dict[str, Any]:
-    names = ("id", "slug", "name", "plan", "owner_id", *LIMITS, "created")
+    names = ("id", "slug", "name", "plan", "owner_id", *LIMITS, "mails_per_month", "created")
     return {name: tenant[name] for name in names}
 
 

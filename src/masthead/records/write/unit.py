@@ -120,7 +120,7 @@ class Unit:
         """The site can't be changed by this caller."""
         return self.tenant.site.read_only and not self._caller.is_platform
 
-    def _refuse_if_read_only(self) -> None:
+    def refuse_if_read_only(self) -> None:
         """Called after validation, whose errors come first."""
         if self.is_read_only:
             raise Forbidden("This site is read-only. Nothing can be changed until that is lifted.")
@@ -164,7 +164,7 @@ class Unit:
             record[new_slug.name] = slugify(record[new_slug.source], new_slug.max)
         if not targets_exist:
             await check_relations(self, self._context, collection, record)
-        self._refuse_if_read_only()
+        self.refuse_if_read_only()
         record.update(self._stamps(collection, None, record, new.named))
         if collection.rendering is not None:
             record.update(await self._rendered(collection.rendering, None, record))
@@ -226,7 +226,7 @@ class Unit:
         if expected_version is not None and old["version"] != expected_version:
             raise Conflict
         changes = {**check_changes(collection, given, self._access, old), **(stamped or {})}
-        self._refuse_if_read_only()
+        self.refuse_if_read_only()
         record: Record = {**old, **changes}
         named = frozenset(changes)
         if (slug := _missing_slug(collection, record)) is not None:
@@ -272,7 +272,7 @@ class Unit:
         old = await self._visible(collection, record_id, Action.DELETE)
         if expected_version is not None and old["version"] != expected_version:
             raise Conflict
-        self._refuse_if_read_only()
+        self.refuse_if_read_only()
         await check_required_value(self, collection, old, None)
         await self._delete(collection, old, taken_back=taken_back)
         self._audit(entry_of(self._caller, collection, Change(old, None)))
@@ -355,9 +355,12 @@ class Unit:
         """Reads a capability's own tables in this change's transaction."""
         return await self._tx.fetch(statement, statement.bind(values))
 
-    async def execute(self, statement: Statement, values: Mapping[str, Any]) -> int:
-        """Writes a capability's own tables in this change's transaction."""
-        return await self._tx.execute(statement, statement.bind(values))
+    async def execute(
+        self, statement: Statement, values: Mapping[str, Any], *, slow: bool = False
+    ) -> int:
+        """Writes a capability's own tables in this change's transaction. `slow`: its cost grows
+        with the site."""
+        return await self._tx.execute(statement, statement.bind(values), slow=slow)
 
     async def mark_identity(self) -> None:
         """Invalidates what is cached of the tenant's accounts, sessions, keys and settings."""

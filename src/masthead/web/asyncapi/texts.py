@@ -34,6 +34,7 @@ tags: dict[Category, str] = {
     Category.CONTENT: "Posts and pages.",
     Category.COMMENTS: "Readers' comments on posts.",
     Category.MEMBERS: "The site's members. Addresses come in full.",
+    Category.MAILINGS: "Posts that are sent as emails. An addition of this service.",
     Category.MEDIA: "Uploaded pictures and files.",
     Category.COMMERCE: "Products, orders, carts and gift cards.",
     Category.SYSTEM: "The service itself.",

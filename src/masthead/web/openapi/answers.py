@@ -47,6 +47,7 @@ _MEANINGS = {
     401: ("Unauthorized", "The key is missing, wrong, expired, revoked, or another site's."),
     403: ("Forbidden", "The key, the plan or the site does not allow it."),
     404: ("NotFound", "There is no such record in this site."),
+    409: ("Conflict", "The state of the record does not allow it; the message says why."),
     412: ("PreconditionFailed", "The record has changed since the version in `If-Match`."),
     413: ("TooLarge", "The body is larger than the service accepts."),
     422: ("Invalid", "A field or a parameter breaks a rule; `details` says which and how."),
@@ -193,6 +194,7 @@ def _error_statuses(route: Route) -> list[int]:
     is_the_only_one = route.shape in (Shape.RECORD, Shape.DATA) and route.method != "POST"
     applies = {
         404: route.has_id or is_the_only_one,
+        409: route.may_conflict,
         412: route.method in ("PATCH", "PUT", "DELETE"),
         413: takes_body,
         422: takes_body or bool(route.parameters) or route.method == "POST",

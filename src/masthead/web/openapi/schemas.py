@@ -130,7 +130,8 @@ def body_schema(body: Body) -> Schema:
     properties |= {name: texts.flags[name] for name in body.flags}
     schema = {"type": "object", "properties": properties, "examples": [body_example(body)]}
     if body.required and not body.partial:
-        schema["required"] = [name for name in body.fields if name in body.required]
+        names = (*body.fields, *(each.name for each in body.inputs))
+        schema["required"] = [name for name in names if name in body.required]
     # Unknown fields are ignored, so that newer clients work with older services.
     schema["additionalProperties"] = not body.rejects_unknown
     return _with_description(schema, body.help)

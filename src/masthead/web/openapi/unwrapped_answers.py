@@ -69,6 +69,22 @@ _EVENTS: Schema = {
     },
 }
 
+_TEST_LETTER: Schema = {
+    "type": "object",
+    "required": ["data"],
+    "properties": {
+        "data": {
+            "type": "object",
+            "required": ["post_id", "to", "subject"],
+            "properties": {
+                "post_id": {"type": "string"},
+                "to": {"type": "string", "format": "email"},
+                "subject": {"description": "Begins with `[Test]`.", "type": "string"},
+            },
+        }
+    },
+}
+
 _FIXED: dict[tuple[str, str], tuple[str, Schema, Any]] = {
     ("POST", "/webhooks/{id}/rotate-secret"): (
         "WebhookSecret",
@@ -86,6 +102,17 @@ _FIXED: dict[tuple[str, str], tuple[str, Schema, Any]] = {
             "duration_ms": 84,
             "error": None,
             "delivered_at": "2026-11-14T09:30:00.123Z",
+        },
+    ),
+    ("POST", "/mailings/test"): (
+        "MailingTestAccepted",
+        _TEST_LETTER,
+        {
+            "data": {
+                "post_id": "k3v9q0x7m2c8b1d",
+                "to": "ada@example.com",
+                "subject": "[Test] The lighthouse keeps its own hours",
+            }
         },
     ),
     ("GET", "/webhooks/events"): (

@@ -12,6 +12,7 @@ from masthead.config.settings import Settings
 from masthead.errors import NotFound
 from masthead.events.log import EventLog
 from masthead.identity.directory import Tenant
+from masthead.mailings.services import MailingServices
 from masthead.media.images import ImagePool
 from masthead.outbound.client import OutboundClient
 from masthead.records.collection import Collection, Record
@@ -42,6 +43,8 @@ class V1Services(Protocol):
     def outbound(self) -> OutboundClient: ...
     @property
     def event_log(self) -> EventLog: ...
+    @property
+    def mailings(self) -> MailingServices: ...
 
 
 @dataclass(slots=True)

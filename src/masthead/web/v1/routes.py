@@ -53,6 +53,8 @@ class Route:
     is_cacheable: bool = False
     is_secret: bool = False
     """The answer shows a secret once; for a repeated call it is stored encrypted."""
+    may_conflict: bool = False
+    """Refused in some states of a record."""
     calls_out: bool = False
     """Makes network calls, so it never runs inside a transaction."""
     summary: str = ""

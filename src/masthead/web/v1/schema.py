@@ -65,7 +65,7 @@ class Body:
     """Boolean values that are not fields but request an action."""
     inputs: tuple[Field, ...] = ()
     """Values that are not fields of the collection; `translate` makes fields of them, before
-    anything is checked."""
+    anything is checked. Without it they are checked as they are."""
     translate: Translation | None = None
     check: Callable[[Mapping[str, Any], datetime], None] | None = None
     """Raises Invalid for what must not be misunderstood, given the whole body and the time."""
@@ -121,7 +121,8 @@ class Body:
 
     @cached_property
     def _checks(self) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
-        fields = (self.collection.by_name[name] for name in self.fields)
+        declared = [self.collection.by_name[name] for name in self.fields]
+        fields = declared if self.translate else [*declared, *self.inputs]
         # A required field may have an empty value that is no empty text, such as a list.
         return tuple((each.name, each.check if each.required else each.parse) for each in fields)
 

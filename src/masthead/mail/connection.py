@@ -1,0 +1,189 @@
+"""A connection to the mail server that sends many emails, and says of each how far it came."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Protocol
+
+import aiosmtplib
+
+from masthead.mail.files import MailFolder
+from masthead.mail.message import ComposedMail
+from masthead.mail.smtp import UTF8_OPTIONS, SmtpTransport, reason_of
+from masthead.mail.transport import Transport
+
+HAND_OVER_SECONDS: Final = 60.0
+"""The most that one email may take, from the connection to the server's answer."""
+MAILS_PER_CONNECTION: Final = 500
+"""Servers end connections that are used for very long."""
+MAX_REPLY: Final = 300
+_CLOSING: Final = 421
+_PERMANENT: Final = range(500, 600)
+_NO_MAILBOX: Final = re.compile(r"\s*5\.1\.\d")
+
+
+class Fate(StrEnum):
+    TAKEN = "taken"
+    LATER = "later"
+    """Refused for now. The email did not leave."""
+    REFUSED = "refused"
+    """For good."""
+    UNKNOWN = "unknown"
+    """The text was sent, and the answer is lost."""
+    NO_SERVER = "no server"
+    """There is no connection, which has nothing to do with the recipient."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    fate: Fate
+    reply: str = ""
+    is_no_mailbox: bool = False
+
+
+TAKEN: Final = Answer(Fate.TAKEN)
+
+
+class Connection(Protocol):
+    async def hand_over(self, mail_id: str, mail: ComposedMail) -> Answer: ...
+
+    async def close(self) -> None: ...
+
+
+def connection_to(transport: Transport) -> Connection:
+    if isinstance(transport, SmtpTransport):
+        return SmtpConnection(transport)
+    assert isinstance(transport, MailFolder)
+    return FolderConnection(transport)
+
+
+class FolderConnection:
+    """Without a mail server an email is a file."""
+
+    def __init__(self, folder: MailFolder) -> None:
+        self._folder = folder
+
+    async def hand_over(self, mail_id: str, mail: ComposedMail) -> Answer:
+        try:
+            await self._folder.send(mail_id, mail)
+        except OSError as error:
+            return Answer(Fate.NO_SERVER, error.strerror or "the file could not be written")
+        return TAKEN
+
+    async def close(self) -> None:
+        return
+
+
+class _NoConnection(Exception):
+    """The message says why."""
+
+
+class SmtpConnection:
+    """Connects with the first email, and again whenever the server has closed the connection."""
+
+    def __init__(
+        self, transport: SmtpTransport, *, timeout_seconds: float = HAND_OVER_SECONDS
+    ) -> None:
+        self._transport = transport
+        self._timeout_seconds = timeout_seconds
+        self._client: aiosmtplib.SMTP | None = None
+        self._sent = 0
+        self._text_is_sent = False
+
+    async def hand_over(self, mail_id: str, mail: ComposedMail) -> Answer:
+        self._text_is_sent = False
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                return await self._hand_over(mail)
+        except TimeoutError:
+            self._drop()
+            fate = Fate.UNKNOWN if self._text_is_sent else Fate.NO_SERVER
+            return Answer(fate, "the mail server did not answer in time")
+
+    async def close(self) -> None:
+        client, self._client = self._client, None
+        if client is None:
+            return
+        with contextlib.suppress(aiosmtplib.SMTPException, OSError, TimeoutError):
+            async with asyncio.timeout(2):
+                await client.quit()
+        client.close()
+
+    async def _hand_over(self, mail: ComposedMail) -> Answer:
+        if self._sent >= MAILS_PER_CONNECTION:
+            await self.close()
+        is_fresh = self._client is None
+        try:
+            client = self._client or await self._connected()
+            await self._envelope(client, mail)
+        except aiosmtplib.SMTPNotSupported:
+            return Answer(Fate.REFUSED, "the mail server accepts only ASCII addresses")
+        except _NoConnection as error:
+            return Answer(Fate.NO_SERVER, str(error))
+        except aiosmtplib.SMTPResponseException as error:
+            return await self._refusal(error)
+        except (aiosmtplib.SMTPException, OSError) as error:
+            self._drop()
+            if is_fresh:
+                return Answer(Fate.NO_SERVER, reason_of(error))
+            # The server has closed an idle connection.
+            return await self._hand_over(mail)
+        return await self._text(client, mail)
+
+    async def _connected(self) -> aiosmtplib.SMTP:
+        client = self._transport.client()
+        try:
+            await client.connect()
+        except (aiosmtplib.SMTPException, OSError) as error:
+            # A refusal of the connection or of the sign-in is no refusal of a recipient.
+            client.close()
+            raise _NoConnection(reason_of(error)) from error
+        except BaseException:
+            client.close()
+            raise
+        self._client, self._sent = client, 0
+        return client
+
+    async def _envelope(self, client: aiosmtplib.SMTP, mail: ComposedMail) -> None:
+        options = UTF8_OPTIONS if mail.is_utf8 else ()
+        if mail.is_utf8 and not client.supports_extension("SMTPUTF8"):
+            raise aiosmtplib.SMTPNotSupported("SMTPUTF8")
+        encoding = "utf-8" if mail.is_utf8 else "ascii"
+        await client.mail(mail.sender, options=options, encoding=encoding)
+        await client.rcpt(mail.recipient, encoding=encoding)
+
+    async def _text(self, client: aiosmtplib.SMTP, mail: ComposedMail) -> Answer:
+        self._text_is_sent = True
+        try:
+            await client.data(mail.content)
+        except aiosmtplib.SMTPResponseException as error:
+            return await self._refusal(error)
+        except (aiosmtplib.SMTPException, OSError) as error:
+            self._drop()
+            return Answer(Fate.UNKNOWN, reason_of(error))
+        self._sent += 1
+        return TAKEN
+
+    async def _refusal(self, error: aiosmtplib.SMTPResponseException) -> Answer:
+        try:
+            # Afterwards the server waits for the next email.
+            if self._client is not None:
+                await self._client.rset()
+        except (aiosmtplib.SMTPException, OSError):
+            self._drop()
+        if error.code == _CLOSING:
+            self._drop()
+            return Answer(Fate.NO_SERVER, "the mail server closed the connection")
+        is_final = error.code in _PERMANENT
+        reply = f"{error.code} {error.message}"[:MAX_REPLY]
+        is_no_mailbox = is_final and _NO_MAILBOX.match(str(error.message)) is not None
+        return Answer(Fate.REFUSED if is_final else Fate.LATER, reply, is_no_mailbox)
+
+    def _drop(self) -> None:
+        if self._client is not None:
+            self._client.close()
+        self._client = None

@@ -1,0 +1,158 @@
+"""What staff does with a mailing: pause, resume, cancel, mail the uncertain again, try it out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import sqlalchemy as sa
+
+from masthead.caller import Audience
+from masthead.errors import Invalid, NotFound, Problem, WrongState
+from masthead.identity.tenants import superusers
+from masthead.ids import TenantId
+from masthead.mail.message import RenderedMail
+from masthead.mail.outbox import Outbox
+from masthead.mailings.collection import CANCELLED, ENDED, PAUSED, SCHEDULED, SENDING, mailings
+from masthead.mailings.letter import Recipient, draw_letter
+from masthead.mailings.newsletters import newsletters
+from masthead.mailings.starting import NO_POST
+from masthead.mailings.tables import State, mailing_recipients
+from masthead.posts.collection import posts
+from masthead.records.collection import Record
+from masthead.records.engine import Records
+from masthead.records.write.unit import Unit
+from masthead.site.address import Sites
+from masthead.site.collection import MAIN_NEWSLETTER
+from masthead.storage.database import Database
+
+NO_STAFF = Problem("validation_not_staff", "Must be the email address of someone of the staff.")
+HAS_ENDED = "The mailing has ended: it is {status}."
+NONE_UNCERTAIN = "No recipient of the mailing is uncertain."
+MAX_SUBJECT = 255
+
+
+class MailingActions:
+    """Each runs in the caller's unit and returns the mailing as it is afterwards."""
+
+    def __init__(self, database: Database) -> None:
+        r = mailing_recipients.c
+        self._reopen = database.compile(
+            sa.update(mailing_recipients)
+            .where(
+                r.tenant_id == sa.bindparam("tenant"),
+                r.mailing_id == sa.bindparam("mailing"),
+                r.state == State.UNCERTAIN.value,
+            )
+            .values(
+                state=State.PENDING.value,
+                due_at=sa.bindparam("now"),
+                attempts=0,
+                reply="",
+                ended_at="",
+            )
+        )
+
+    async def pause(self, unit: Unit, mailing_id: str) -> Record:
+        """No further email leaves after the commit."""
+        mailing = await _open_mailing(unit, mailing_id)
+        return await _set(unit, mailing, status=PAUSED)
+
+    async def resume(self, unit: Unit, mailing_id: str) -> Record:
+        mailing = await _open_mailing(unit, mailing_id)
+        if mailing["status"] != PAUSED:
+            return mailing
+        status = SENDING if mailing["started_at"] else SCHEDULED
+        # The breaker begins anew: staff knows of the bounces so far.
+        tried = mailing["sent"] + mailing["failed"]
+        return await _set(
+            unit,
+            mailing,
+            status=status,
+            reason="",
+            tried_before=tried,
+            bounced_before=mailing["bounced"],
+        )
+
+    async def cancel(self, unit: Unit, mailing_id: str) -> Record:
+        mailing = await _open_mailing(unit, mailing_id)
+        return await _set(unit, mailing, status=CANCELLED, finished_at=unit.now)
+
+    async def resend_uncertain(self, unit: Unit, mailing_id: str) -> Record:
+        """On purpose only: some of them may have got the email already."""
+        mailing = await _mailing(unit, mailing_id)
+        if mailing["status"] == CANCELLED:
+            raise WrongState(HAS_ENDED.format(status=CANCELLED))
+        unit.refuse_if_read_only()
+        key = {"tenant": unit.tenant_id, "mailing": mailing_id, "now": unit.now}
+        number = await unit.execute(self._reopen, key, slow=True)
+        if not number:
+            raise WrongState(NONE_UNCERTAIN)
+        status = SENDING if mailing["status"] in ENDED else mailing["status"]
+        left = max(mailing["uncertain"] - number, 0)
+        return await _set(unit, mailing, status=status, uncertain=left, finished_at="")
+
+
+async def _set(unit: Unit, mailing: Record, **values: Any) -> Record:
+    return await unit.update(mailings, mailing["id"], {}, stamped=values)
+
+
+async def _mailing(unit: Unit, mailing_id: str) -> Record:
+    found = await unit.find(mailings, {"id": mailing_id}, limit=1)
+    if not found:
+        raise NotFound("There is no such mailing.")
+    return found[0]
+
+
+async def _open_mailing(unit: Unit, mailing_id: str) -> Record:
+    mailing = await _mailing(unit, mailing_id)
+    unit.refuse_if_read_only()
+    if mailing["status"] in ENDED:
+        raise WrongState(HAS_ENDED.format(status=mailing["status"]))
+    return mailing
+
+
+@dataclass(frozen=True, slots=True)
+class TestLetters:
+    """One copy of a post's email to someone of the staff. Drafts are allowed."""
+
+    __test__ = False  # no class of tests, whatever its name
+
+    records: Records
+    outbox: Outbox
+    sites: Sites
+
+    async def draw(self, tenant_id: TenantId, post_id: str, to: str) -> RenderedMail:
+        """Takes a while. Raises Invalid."""
+        find = partial(self.records.find, tenant_id=tenant_id)
+        posts_found = await find(posts, {"id": post_id})
+        problems = {} if posts_found else {"post_id": NO_POST}
+        if not await find(superusers, {"email": to}):
+            problems["to"] = NO_STAFF
+        if problems:
+            raise Invalid(problems)
+        [newsletter] = await find(newsletters, {"slug": MAIN_NEWSLETTER})
+        site, post = await self.sites.of(tenant_id), posts_found[0]
+        letter = await draw_letter(
+            self.records,
+            tenant_id=tenant_id,
+            site=site,
+            newsletter=newsletter,
+            post=post,
+            audience=Audience.PAID,
+            subject=f"[Test] {post['title']}"[:MAX_SUBJECT],
+        )
+        # Nothing to unsubscribe from: staff asked for this one.
+        own = letter.for_recipient(Recipient(to, "", site.url))
+        return RenderedMail(
+            to=to,
+            subject=own.subject,
+            text=own.text,
+            html=own.html,
+            reply_to=newsletter["reply_to"],
+        )
+
+    async def queue(self, unit: Unit, rendered: RenderedMail) -> None:
+        unit.refuse_if_read_only()
+        await self.outbox.queue_rendered(unit, rendered, "newsletter_test")

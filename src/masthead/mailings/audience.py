@@ -1,0 +1,39 @@
+"""Who gets a mailing, as a condition on the table of members."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from masthead.mailings.collection import EVERYONE, FREE, PAID
+from masthead.members.collection import MAIL_OK
+from masthead.records.collection import Record
+from masthead.storage import dialects
+
+
+def is_reader(members: Any, slug: Any) -> sa.ColumnElement[bool]:
+    """Still wants the newsletter, and emails reach the address. `members` are the table's
+    columns."""
+    is_off = dialects.json_any(members.newsletters_off, lambda item: item == slug)
+    return sa.and_(
+        dialects.without_index(members.newsletter) == sa.true(),
+        members.status != "cancelled",
+        members.mail_state == MAIL_OK,
+        sa.not_(is_off),
+    )
+
+
+def is_in_audience(members: Any, mailing: Record) -> sa.ColumnElement[bool]:
+    """Was chosen when the mailing was made."""
+    conditions: list[Any] = []
+    if mailing["audience"] != EVERYONE:
+        tier = {FREE: "free", PAID: "paid"}[mailing["audience"]]
+        # Members are read in the order of their ids, not by an index on a part of them.
+        conditions.append(dialects.without_index(members.tier) == tier)
+    if mailing["labels"]:
+        wanted: Any = sa.bindparam("labels", required=True)
+        conditions.append(
+            dialects.json_any(members.labels, lambda item: dialects.any_of(item, wanted))
+        )
+    return sa.and_(sa.true(), *conditions)

@@ -1,0 +1,145 @@
+"""The mailings collection: one post, sent to the readers of one newsletter, once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from masthead.records.collection import Change, Collection, Counter, Event, Index, Record, Rules
+from masthead.records.fields.base import Access
+from masthead.records.fields.documents import TextList
+from masthead.records.fields.relation import Relation
+from masthead.records.fields.text import Text
+from masthead.records.fields.values import Date, Number, Select
+
+SCHEDULED, SENDING, PAUSED = "scheduled", "sending", "paused"
+SENT, CANCELLED, FAILED = "sent", "cancelled", "failed"
+ENDED: Final = frozenset({SENT, CANCELLED, FAILED})
+EVERYONE, FREE, PAID = "all", "free", "paid"
+COUNTS: Final = ("sent", "failed", "uncertain", "bounced", "complained", "unsubscribed")
+
+# No control characters, which would end a header's line, and something to read.
+_ONE_LINE: Final = re.compile(r"(?=.*\S)[^\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+
+_HELP: Final = {
+    "sent": "Emails that the mail server took.",
+    "failed": "Recipients whom the mail server refused for good, or for more than a day.",
+    "uncertain": "Recipients whose email may have left or not: the connection or the process ended "
+    "before the mail server's answer was stored. They get it again only on request.",
+    "bounced": "Emails that came back, or were refused, because there is no such mailbox.",
+    "complained": "Recipients who called the email spam.",
+    "unsubscribed": "Recipients who unsubscribed, cancelled or were deleted before their email "
+    "left. They got none.",
+}
+
+
+def mailing_events(change: Change) -> Iterator[Event]:
+    old, new = change.old, change.new
+    if old is None or new is None or new["status"] not in ENDED or old["status"] == new["status"]:
+        return
+    yield Event("mailing.sent", _payload(new))
+
+
+def _payload(mailing: Record) -> dict[str, Any]:
+    return {
+        "mailing_id": mailing["id"],
+        "post_id": mailing["post_id"] or None,
+        "subject": mailing["subject"],
+        "status": mailing["status"],
+        "recipients": mailing["recipients"],
+        "sent": mailing["sent"],
+        "failed": mailing["failed"],
+        "tenant_id": mailing["tenant_id"],
+    }
+
+
+def _number(name: str, help_text: str, *, nullable: bool = False) -> Number:
+    return Number(
+        name=name, nullable=nullable, read=Access.EDITOR, write=Access.ENGINE, help=help_text
+    )
+
+
+mailings = Collection(
+    "mailings",
+    (
+        Relation(
+            name="post_id",
+            to="posts",
+            read=Access.EDITOR,
+            write=Access.ENGINE,
+            help="The post that is sent. Empty after the post was deleted.",
+        ),
+        Text(
+            name="newsletter",
+            max=63,
+            read=Access.EDITOR,
+            write=Access.ENGINE,
+            help="The newsletter's slug.",
+        ),
+        Text(
+            name="subject",
+            min=1,
+            max=255,
+            pattern=_ONE_LINE,
+            allowed="May not be blank or hold line breaks or other control characters.",
+            read=Access.EDITOR,
+            write=Access.ENGINE,
+        ),
+        Select(
+            name="audience",
+            values=(EVERYONE, FREE, PAID),
+            default=EVERYONE,
+            read=Access.EDITOR,
+            write=Access.ENGINE,
+            help="Only members of this tier.",
+        ),
+        TextList(
+            name="labels",
+            max_items=20,
+            max_length=50,
+            read=Access.EDITOR,
+            write=Access.ENGINE,
+            help="Only members with one of these labels. Empty: with any labels or none.",
+        ),
+        Select(
+            name="status",
+            values=(SCHEDULED, SENDING, PAUSED, SENT, CANCELLED, FAILED),
+            default=SENDING,
+            read=Access.EDITOR,
+            write=Access.ENGINE,
+            help="`sent`: every recipient is accounted for. `failed`: the mail server took none.",
+        ),
+        Text(
+            name="reason",
+            max=500,
+            read=Access.EDITOR,
+            write=Access.ENGINE,
+            help="Why the service itself paused or ended it.",
+        ),
+        _number("recipients", "To whom it goes, fixed when it starts; 0 before."),
+        *(_number(name, _HELP[name]) for name in COUNTS),
+        _number("opens", "Null while the site does not count them.", nullable=True),
+        _number("clicks", "Null while the site does not count them.", nullable=True),
+        Date(name="scheduled_for", read=Access.EDITOR, write=Access.ENGINE),
+        Date(name="started_at", read=Access.EDITOR, write=Access.ENGINE),
+        Date(name="finished_at", read=Access.EDITOR, write=Access.ENGINE),
+        # What was tried and had bounced when staff resumed it after the breaker's pause.
+        Number(name="tried_before", read=Access.ENGINE, write=Access.ENGINE),
+        Number(name="bounced_before", read=Access.ENGINE, write=Access.ENGINE),
+    ),
+    audited="subject",
+    help="Posts that were sent, are being sent or will be sent as emails.",
+    editors=Rules(read=""),
+    made_by="POST /api/v1/mailings",
+    # The month's quota is counted from them.
+    owner_may_delete=False,
+    events=mailing_events,
+    counters=(Counter(by=("status",)),),
+    indexes=(
+        Index(("post_id", "newsletter"), unique=True, skip_empty="post_id"),
+        Index(("status", "scheduled_for"), across_tenants=True),
+        Index(("status", "created", "id")),
+        Index(("started_at",), skip_empty="started_at"),
+    ),
+)

@@ -1,0 +1,99 @@
+"""The messages of the mailings that are being sent: each is drawn once by every worker, for each of
+its audiences."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote
+
+from masthead.caller import Audience
+from masthead.config.settings import Settings
+from masthead.mail.message import ComposedMail
+from masthead.mailings.collection import mailings
+from masthead.mailings.letter import Letter, Recipient, draw_letter
+from masthead.mailings.message import MessageForm, Sender, message_id
+from masthead.mailings.newsletters import newsletters
+from masthead.mailings.queue import Claimed, MailingKey
+from masthead.members.unsubscribe import Unsubscribe
+from masthead.posts.collection import posts
+from masthead.records.collection import Record
+from masthead.records.engine import Records
+from masthead.site.address import Site, Sites
+
+MAX_FORMS: Final = 16
+"""Mailings whose messages are kept in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forms:
+    free: MessageForm
+    paid: MessageForm
+    slug: str
+    url_of: Callable[[str], str]
+
+    def compose(self, claimed: Claimed) -> tuple[str, ComposedMail]:
+        """The email of one recipient, with its id. Raises ValueError."""
+        one_click = self.url_of(claimed.email)
+        link = f"{one_click}&newsletter={quote(self.slug, safe='')}"
+        mail_id = message_id(claimed.key.tenant_id, claimed.key.mailing_id, claimed.member_id)
+        recipient = Recipient(claimed.email, claimed.name, link)
+        form = self.paid if claimed.is_paid else self.free
+        return mail_id, form.compose(recipient, mail_id, one_click)
+
+
+class FormCache:
+    def __init__(
+        self, records: Records, sites: Sites, unsubscribing: Unsubscribe, settings: Settings
+    ) -> None:
+        self._records = records
+        self._sites = sites
+        self._unsubscribing = unsubscribing
+        self._settings = settings
+        self._forms: OrderedDict[MailingKey, Forms] = OrderedDict()
+
+    async def get(self, key: MailingKey) -> Forms | None:
+        """None if the post or the newsletter was deleted."""
+        forms = self._forms.get(key) or await self._make(key)
+        if forms is not None:
+            self._forms[key] = forms
+            self._forms.move_to_end(key)
+            if len(self._forms) > MAX_FORMS:
+                self._forms.popitem(last=False)
+        return forms
+
+    def forget(self, key: MailingKey) -> None:
+        self._forms.pop(key, None)
+
+    async def _make(self, key: MailingKey) -> Forms | None:
+        tenant_id, find = key.tenant_id, self._records.find
+        for mailing in await find(mailings, {"id": key.mailing_id}, tenant_id=tenant_id):
+            slug = mailing["newsletter"]
+            found = await find(posts, {"id": mailing["post_id"]}, tenant_id=tenant_id)
+            listed = await find(newsletters, {"slug": slug}, tenant_id=tenant_id)
+            if not found or not listed:
+                return None
+            site = await self._sites.of(tenant_id)
+            free, paid = [
+                await self._form(mailing, found[0], listed[0], site, audience)
+                for audience in (Audience.FREE, Audience.PAID)
+            ]
+            return Forms(free, paid, slug, self._unsubscribing.urls(site.url, tenant_id))
+        return None
+
+    async def _form(
+        self, mailing: Record, post: Record, newsletter: Record, site: Site, audience: Audience
+    ) -> MessageForm:
+        letter: Letter = await draw_letter(
+            self._records,
+            tenant_id=mailing["tenant_id"],
+            site=site,
+            newsletter=newsletter,
+            post=post,
+            audience=audience,
+            subject=mailing["subject"],
+        )
+        sender = Sender.of(self._settings.mail_from, site, newsletter)
+        return MessageForm(letter, sender, boundary=mailing["id"], written=self._records.clock())

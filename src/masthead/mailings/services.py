@@ -1,0 +1,31 @@
+"""The parts of mailings that the faces and the worker share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from masthead.mail.outbox import Outbox
+from masthead.mailings.actions import MailingActions, TestLetters
+from masthead.mailings.starting import Starting
+from masthead.records.engine import Records
+from masthead.site.address import Sites
+
+
+@dataclass(frozen=True, slots=True)
+class MailingServices:
+    starting: Starting
+    actions: MailingActions
+    test_letters: TestLetters
+
+
+def mailing_services(
+    records: Records, tables: Mapping[str, sa.Table], outbox: Outbox, sites: Sites
+) -> MailingServices:
+    return MailingServices(
+        Starting(records.database, tables),
+        MailingActions(records.database),
+        TestLetters(records, outbox, sites),
+    )

@@ -1,0 +1,245 @@
+"""Makes a mailing and starts it: its recipients are fixed in the transaction that starts it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from masthead import clock
+from masthead.errors import Invalid, PlanTooSmall, Problem, WrongState
+from masthead.identity.plans import Plan
+from masthead.identity.tenants import tenants
+from masthead.mailings.audience import is_in_audience, is_reader
+from masthead.mailings.collection import (
+    EVERYONE,
+    FAILED,
+    SCHEDULED,
+    SENDING,
+    mailings,
+)
+from masthead.mailings.newsletters import newsletters
+from masthead.mailings.tables import State, mailing_recipients
+from masthead.members.collection import blog_members
+from masthead.posts.collection import posts
+from masthead.records.collection import Record
+from masthead.records.tables import not_empty
+from masthead.records.write.unit import Unit
+from masthead.site.collection import MAIN_NEWSLETTER
+from masthead.storage.database import Database
+from masthead.texts.publication import PUBLISHED
+
+BATCH: Final = 5_000
+"""Recipients written by one statement."""
+
+MAILS_PER_MONTH: Final[Mapping[Plan, int | None]] = {
+    Plan.FREE: 500,
+    Plan.PRO: 50_000,
+    Plan.BUSINESS: 500_000,
+    Plan.AGENCY: None,
+    Plan.ENTERPRISE: None,
+}
+"""Recipients in a month (UTC); None is no limit."""
+
+NO_POST = Problem("validation_missing_rel_records", "Must be the id of a post of this site.")
+NO_NEWSLETTER = Problem("validation_unknown_newsletter", "The site has no newsletter of this slug.")
+NO_READERS = Problem(
+    "validation_no_recipients", "Nobody would get it: choose another audience or other labels."
+)
+PAST = Problem("validation_past_date", "Must be in the future. Leave it out to send now.")
+DRAFT = (
+    "The post is a draft. Publish it first, or send `scheduled_for`: then it goes out at that "
+    "time, or when it is published after it."
+)
+
+
+NOTHING_TO_SEND = "The post or the newsletter was deleted."
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    limit: int | None
+    used: int
+
+    def check(self, recipients: int) -> None:
+        if self.limit is None or self.used + recipients <= self.limit:
+            return
+        left = max(self.limit - self.used, 0)
+        raise PlanTooSmall(
+            f"The plan includes {self.limit:,} recipients a month, of which {left:,} are left; "
+            f"this mailing has {recipients:,}. The operator sets the plan."
+        )
+
+
+class Starting:
+    """Its methods run in the caller's unit, which holds the site's write lock."""
+
+    def __init__(self, database: Database, tables: Mapping[str, sa.Table]) -> None:
+        self._database = database
+        self._members = tables[blog_members.name]
+        self._recipients = mailing_recipients
+        m = tables[mailings.name].c
+        self._used = database.compile(
+            sa.select(sa.func.coalesce(sa.func.sum(m.recipients), 0)).where(
+                m.tenant_id == sa.bindparam("tenant"),
+                not_empty(m.started_at),
+                m.started_at >= sa.bindparam("since"),
+            )
+        )
+        r = mailing_recipients.c
+        self._last = database.compile(
+            sa.select(sa.func.max(r.member_id)).where(
+                r.tenant_id == sa.bindparam("tenant"), r.mailing_id == sa.bindparam("mailing")
+            )
+        )
+
+    async def create(self, unit: Unit, given: Mapping[str, Any]) -> Record:
+        """Raises Invalid, WrongState, PlanTooSmall or Forbidden."""
+        unit.refuse_if_read_only()
+        newsletter = given.get("newsletter") or MAIN_NEWSLETTER
+        post = await self._checked_post(unit, given, newsletter)
+        scheduled_for = given.get("scheduled_for") or ""
+        if scheduled_for and scheduled_for <= unit.now:
+            raise Invalid({"scheduled_for": PAST})
+        if not scheduled_for and not _is_published(post, unit.now):
+            raise WrongState(DRAFT)
+        values = {
+            "post_id": post["id"],
+            "newsletter": newsletter,
+            "subject": given.get("subject") or _subject_of(post),
+            "audience": given.get("audience") or EVERYONE,
+            "labels": given.get("labels") or [],
+            "scheduled_for": scheduled_for,
+            "status": SCHEDULED,
+        }
+        quota = await self.quota(unit)
+        mailing = await unit.create(mailings, {}, stamped=values)
+        if scheduled_for:
+            _check(quota, await self.count(unit, mailing))
+            return mailing
+        mailing = await self._start(unit, mailing)
+        # An error takes back all that was written.
+        _check(quota, mailing["recipients"])
+        return mailing
+
+    async def start_due(self, unit: Unit, mailing_id: str) -> None:
+        """Starts a scheduled one, if its time has come and its post is published."""
+        found = await unit.find(mailings, {"id": mailing_id}, limit=1)
+        if not found or found[0]["status"] != SCHEDULED or found[0]["scheduled_for"] > unit.now:
+            return
+        mailing = found[0]
+        post = await unit.find(posts, {"id": mailing["post_id"]}, limit=1)
+        if not post:
+            await self._end(unit, mailing_id, NOTHING_TO_SEND)
+            return
+        if not _is_published(post[0], unit.now):
+            return
+        try:
+            _check(await self.quota(unit), await self.count(unit, mailing))
+        except Invalid:
+            await self._end(unit, mailing_id, NO_READERS.message)
+        except PlanTooSmall as error:
+            await self._end(unit, mailing_id, str(error))
+        else:
+            await self._start(unit, mailing)
+
+    async def _end(self, unit: Unit, mailing_id: str, reason: str) -> None:
+        ended = {"status": FAILED, "reason": reason, "finished_at": unit.now}
+        await unit.update(mailings, mailing_id, {}, stamped=ended)
+
+    async def quota(self, unit: Unit) -> Quota:
+        [tenant] = await unit.find(tenants, {"id": unit.tenant_id}, limit=1)
+        own = tenant["mails_per_month"]
+        limit = MAILS_PER_MONTH[Plan(tenant["plan"])] if own is None else own
+        since = month_of(clock.from_text(unit.now))
+        ((used,),) = await unit.fetch(self._used, {"tenant": unit.tenant_id, "since": since})
+        return Quota(limit, int(used))
+
+    async def count(self, unit: Unit, mailing: Mapping[str, Any]) -> int:
+        """How many would get it now."""
+        chosen = sa.select(sa.func.count()).select_from(self._members)
+        statement = self._database.compile(chosen.where(*self._chosen(mailing)))
+        ((number,),) = await unit.fetch(statement, self._values(unit, mailing))
+        return int(number)
+
+    async def _checked_post(self, unit: Unit, given: Mapping[str, Any], newsletter: str) -> Record:
+        problems = {}
+        found = await unit.find(posts, {"id": given["post_id"]}, limit=1)
+        if not found:
+            problems["post_id"] = NO_POST
+        if not await unit.find(newsletters, {"slug": newsletter}, limit=1):
+            problems["newsletter"] = NO_NEWSLETTER
+        if problems:
+            raise Invalid(problems)
+        key = {"post_id": given["post_id"], "newsletter": newsletter}
+        for first in await unit.find(mailings, key, limit=1):
+            raise WrongState(
+                f"This post was sent to the newsletter {newsletter} already: the mailing "
+                f"{first['id']} is {first['status']}."
+            )
+        return found[0]
+
+    async def _start(self, unit: Unit, mailing: Record) -> Record:
+        number = await self._write_recipients(unit, mailing)
+        started = {"status": SENDING, "recipients": number, "started_at": unit.now}
+        return await unit.update(mailings, mailing["id"], {}, stamped=started)
+
+    async def _write_recipients(self, unit: Unit, mailing: Record) -> int:
+        """In batches, so that no statement takes long."""
+        m = self._members.c
+        constants = (mailing["id"], State.PENDING.value, unit.now)
+        chosen = (
+            sa.select(m.tenant_id, m.id, *(sa.literal(each) for each in constants))
+            .where(*self._chosen(mailing), m.id > sa.bindparam("after"))
+            .order_by(m.id)
+            .limit(sa.literal_column(str(BATCH)))
+        )
+        names = ["tenant_id", "member_id", "mailing_id", "state", "due_at"]
+        insert = self._database.compile(sa.insert(self._recipients).from_select(names, chosen))
+        key = {"tenant": unit.tenant_id, "mailing": mailing["id"]}
+        total, after = 0, ""
+        while True:
+            values = {**self._values(unit, mailing), "after": after}
+            written = await unit.execute(insert, values, slow=True)
+            total += written
+            if written < BATCH:
+                return total
+            ((after,),) = await unit.fetch(self._last, key)
+
+    def _chosen(self, mailing: Mapping[str, Any]) -> tuple[Any, ...]:
+        m = self._members.c
+        return (
+            m.tenant_id == sa.bindparam("tenant"),
+            is_reader(m, sa.bindparam("slug", required=True)),
+            is_in_audience(m, dict(mailing)),
+        )
+
+    def _values(self, unit: Unit, mailing: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            "tenant": unit.tenant_id,
+            "slug": mailing["newsletter"],
+            "labels": self._database.list_value(mailing["labels"]),
+        }
+
+
+def _check(quota: Quota, recipients: int) -> None:
+    if not recipients:
+        raise Invalid({"audience": NO_READERS})
+    quota.check(recipients)
+
+
+def month_of(moment: datetime) -> str:
+    """Its first moment."""
+    first = moment.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    return clock.to_text(first)
+
+
+def _is_published(post: Record, now: str) -> bool:
+    return bool(post["status"] == PUBLISHED and "" < post["published_at"] <= now)
+
+
+def _subject_of(post: Record) -> str:
+    return " ".join("".join(c if c.isprintable() else " " for c in post["title"]).split())

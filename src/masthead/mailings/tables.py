@@ -1,0 +1,51 @@
+"""The recipients of mailings. They name members by id and hold no address, so an erasure leaves
+nothing of the person here."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import sqlalchemy as sa
+from sqlalchemy import Column, ForeignKeyConstraint, Index, PrimaryKeyConstraint, Table
+
+from masthead.storage import dialects
+from masthead.storage.metadata import metadata
+
+
+class State(StrEnum):
+    PENDING = "pending"
+    HANDING_OVER = "handing_over"
+    """Stored before the email is handed over. If the worker dies, it becomes `uncertain`."""
+    SENT = "sent"
+    FAILED = "failed"
+    UNCERTAIN = "uncertain"
+    UNSUBSCRIBED = "unsubscribed"
+
+
+IS_OPEN = sa.text("due_at <> ''")
+
+mailing_recipients = Table(
+    "mailing_recipients",
+    metadata,
+    Column("tenant_id", dialects.Text(), nullable=False),
+    Column("mailing_id", dialects.Text(), nullable=False),
+    Column("member_id", dialects.Text(), nullable=False),
+    Column("state", dialects.Text(), nullable=False),
+    # When a worker may take it: the next attempt, or the end of another worker's lease. '' in an
+    # end state.
+    Column("due_at", dialects.Text(), nullable=False),
+    # The worker that has the lease.
+    Column("claimed_by", dialects.Text(), nullable=False, server_default=sa.text("''")),
+    Column("attempts", dialects.Integer(), nullable=False, server_default=sa.text("0")),
+    # The mail server's words, without the address.
+    Column("reply", dialects.Text(), nullable=False, server_default=sa.text("''")),
+    Column("ended_at", dialects.Text(), nullable=False, server_default=sa.text("''")),
+    # Reported after the email was taken: 'bounced' or 'complained'.
+    Column("report", dialects.Text(), nullable=False, server_default=sa.text("''")),
+    PrimaryKeyConstraint("tenant_id", "mailing_id", "member_id"),
+    ForeignKeyConstraint(
+        ["tenant_id", "mailing_id"], ["mailings.tenant_id", "mailings.id"], ondelete="CASCADE"
+    ),
+    Index("ix_mailing_recipients__open", "tenant_id", "mailing_id", "due_at", sqlite_where=IS_OPEN),
+    Index("ix_mailing_recipients__tenant_id_member_id", "tenant_id", "member_id"),
+)

@@ -1,0 +1,230 @@
+"""The worker of mailings: claims slices of recipients, hands their emails over on several
+connections and records what became of each."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Final
+
+import structlog
+
+from masthead import clock
+from masthead.errors import Unavailable
+from masthead.mail.connection import Answer, Connection, Fate, connection_to
+from masthead.mail.transport import Transport
+from masthead.mailings.forms import FormCache, Forms
+from masthead.mailings.ledger import Ledger
+from masthead.mailings.pace import SOON_SECONDS, Domains, Turns
+from masthead.mailings.progress import MailingProgress
+from masthead.mailings.queue import Claimed, Ended, MailingKey, RecipientQueue
+from masthead.mailings.tables import State
+
+SLICE: Final = 100
+"""Recipients claimed at once. A slice waits in memory for the connections."""
+IDLE_SECONDS: Final = 1.0
+CONNECTION_IDLE_SECONDS: Final = 10.0
+NO_SERVER_SECONDS: Final = 10.0
+"""How long no connection is tried after one has failed."""
+RETRY_AFTER: Final = tuple(timedelta(minutes=each) for each in (2, 10, 30, 60, 120, 240, 480, 600))
+"""After refusals for now. Together they are longer than a day; then the recipient has failed."""
+
+log = structlog.get_logger()
+
+
+class MailingWorker:
+    def __init__(
+        self,
+        queue: RecipientQueue,
+        forms: FormCache,
+        progress: MailingProgress,
+        transport: Transport,
+        now: clock.Clock,
+        *,
+        connections: int,
+        per_second: float | None = None,
+        per_domain: float | None = None,
+    ) -> None:
+        self._queue = queue
+        self._forms = forms
+        self._progress = progress
+        self._transport = transport
+        self._clock = now
+        self._connections = connections
+        self._turns = Turns(per_second)
+        self._domains = Domains(per_domain)
+        self._ledger = Ledger(queue, progress.noticed)
+        self._parcels: asyncio.Queue[tuple[Claimed, Forms]] = asyncio.Queue()
+        self._in_hand = 0
+        """Claimed recipients that have no result yet."""
+        self._room = asyncio.Event()
+        self._stopping = asyncio.Event()
+        self._server_is_gone_until = 0.0
+
+    def stop(self) -> None:
+        """What is being handed over is finished and recorded; nothing new is begun."""
+        self._stopping.set()
+        self._room.set()
+
+    async def run_forever(self) -> None:
+        async with self._running():
+            while not self._stopping.is_set():
+                if not await self._try_round():
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(self._stopping.wait(), IDLE_SECONDS)
+
+    async def run_due(self) -> int:
+        """Sends everything that is due now; returns how many recipients were claimed."""
+        total = 0
+        async with self._running():
+            while claimed := await self._round():
+                total += claimed
+                await self._wait_until(0)
+            # What was recorded last may have ended a mailing.
+        await self._progress.end(await self._queue.ended())
+        return total
+
+    @contextlib.asynccontextmanager
+    async def _running(self) -> AsyncIterator[None]:
+        async with self._ledger.running():
+            couriers = [asyncio.create_task(self._carry()) for _ in range(self._connections)]
+            try:
+                yield
+                await self._give_back()
+                await self._wait_until(0)
+            finally:
+                for each in couriers:
+                    each.cancel()
+                await asyncio.gather(*couriers, return_exceptions=True)
+
+    async def _try_round(self) -> int:
+        try:
+            return await self._round()
+        except Unavailable:
+            log.warning("mailings.database_unavailable")
+        # Part of the job's edge: the worker must not die.
+        except Exception:
+            log.exception("mailings.round_failed")
+        return 0
+
+    async def _round(self) -> int:
+        """Starts what is due and claims a slice of each mailing; returns how many recipients."""
+        await self._progress.start(await self._queue.startable())
+        await self._progress.end(await self._queue.ended())
+        claimed = 0
+        for key, slug in await self._queue.due():
+            # Half a slice is left for the connections while the next one is claimed.
+            await self._wait_until(SLICE // 2)
+            if self._stopping.is_set() or self._server_is_gone():
+                break
+            claimed += await self._claim(key, slug)
+        await self._progress.show()
+        return claimed
+
+    async def _claim(self, key: MailingKey, slug: str) -> int:
+        forms = await self._forms.get(key)
+        if forms is None:
+            await self._progress.give_up(key)
+            return 0
+        claimed = await self._queue.claim(key, slug, SLICE)
+        self._in_hand += len(claimed)
+        for each in claimed:
+            self._parcels.put_nowait((each, forms))
+        return len(claimed)
+
+    async def _give_back(self) -> None:
+        waiting = []
+        while not self._parcels.empty():
+            waiting.append(self._parcels.get_nowait()[0])
+        if waiting:
+            await self._queue.release(waiting)
+        self._done(len(waiting))
+
+    async def _wait_until(self, left: int) -> None:
+        while self._in_hand > left:
+            self._room.clear()
+            await self._room.wait()
+            if left and self._stopping.is_set():
+                return
+
+    def _done(self, number: int = 1) -> None:
+        self._in_hand -= number
+        self._room.set()
+
+    async def _carry(self) -> None:
+        """One connection."""
+        connection = connection_to(self._transport)
+        try:
+            while True:
+                try:
+                    parcel = await asyncio.wait_for(self._parcels.get(), CONNECTION_IDLE_SECONDS)
+                except TimeoutError:
+                    await connection.close()
+                    continue
+                try:
+                    await self._deliver(connection, *parcel)
+                finally:
+                    self._done()
+        finally:
+            await connection.close()
+
+    async def _deliver(self, connection: Connection, claimed: Claimed, forms: Forms) -> None:
+        if not await self._is_its_turn(claimed):
+            return
+        if not await self._ledger.may_hand_over(claimed):
+            return
+        try:
+            mail_id, mail = forms.compose(claimed)
+        except ValueError as error:
+            self._ledger.record(Ended(claimed, State.FAILED, str(error)))
+            return
+        answer = await connection.hand_over(mail_id, mail)
+        self._ledger.record(self._result(claimed, answer))
+
+    async def _is_its_turn(self, claimed: Claimed) -> bool:
+        """Otherwise it goes back into the queue until then."""
+        now = asyncio.get_running_loop().time()
+        turn = self._domains.take(claimed.email, now)
+        if turn - now <= SOON_SECONDS:
+            turn = max(turn, self._turns.take(now))
+        if self._server_is_gone():
+            turn = max(turn, self._server_is_gone_until)
+        wait = turn - now
+        if wait > SOON_SECONDS:
+            due_at = clock.to_text(self._clock() + timedelta(seconds=wait))
+            self._ledger.record(Ended(claimed, State.PENDING, "", due_at))
+            return False
+        if wait > 0:
+            await asyncio.sleep(wait)
+        return True
+
+    def _result(self, claimed: Claimed, answer: Answer) -> Ended:
+        now = asyncio.get_running_loop().time()
+        reply = _without_address(answer.reply, claimed.email)
+        match answer.fate:
+            case Fate.TAKEN:
+                self._domains.taken(claimed.email)
+                return Ended(claimed, State.SENT)
+            case Fate.REFUSED:
+                return Ended(claimed, State.FAILED, reply, is_hard_bounce=answer.is_no_mailbox)
+            case Fate.UNKNOWN:
+                return Ended(claimed, State.UNCERTAIN, reply)
+            case Fate.NO_SERVER:
+                self._server_is_gone_until = now + NO_SERVER_SECONDS
+            case Fate.LATER:
+                self._domains.refused(claimed.email, now)
+        if claimed.attempts >= len(RETRY_AFTER):
+            return Ended(claimed, State.FAILED, reply)
+        due_at = clock.to_text(self._clock() + RETRY_AFTER[claimed.attempts])
+        return Ended(claimed, State.PENDING, reply, due_at)
+
+    def _server_is_gone(self) -> bool:
+        return asyncio.get_running_loop().time() < self._server_is_gone_until
+
+
+def _without_address(reply: str, email: str) -> str:
+    """Nothing of a person stays here when they are erased."""
+    return re.sub(re.escape(email), "…", reply, flags=re.IGNORECASE)
