@@ -16,7 +16,7 @@ from masthead import clock, schema
 from masthead.caller import system
 from masthead.events.outbox import events
 from masthead.ids import TenantId, new_id, new_log_id
-from masthead.records.collection import Tally
+from masthead.records.changes import Tally
 from masthead.records.derived.daily_counts import DailyCounts, day_of
 from masthead.services import Services
 from masthead.webhooks.attempts import SendResult, attempt_row

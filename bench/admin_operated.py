@@ -18,7 +18,7 @@ from masthead.identity.tenants import superusers
 from masthead.ids import TenantId, new_id
 from masthead.jobs.tables import jobs, new_job
 from masthead.records.accounts import credentials
-from masthead.records.collection import Tally
+from masthead.records.changes import Tally
 from masthead.records.derived.daily_counts import DailyCounts, day_of
 from masthead.records.write.audit import audit_log
 from masthead.services import Services

@@ -37,9 +37,9 @@ from masthead.payments.tables import (
 from masthead.posts.collection import post_revisions, post_working_copies, posts
 from masthead.posts.tags import tag_changes
 from masthead.privacy.collection import gdpr_requests
-from masthead.records.collection import Registry
 from masthead.records.derived.daily_counts import daily_counts
 from masthead.records.derived.list_items import listed_values
+from masthead.records.registry import Registry
 from masthead.records.search.index import search_queue
 from masthead.records.tables import build_tables, record_counts, tenant_states
 from masthead.records.write.audit import audit_log

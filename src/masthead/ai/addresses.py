@@ -15,9 +15,9 @@ from masthead.config.settings import Settings
 from masthead.outbound.errors import OutboundError
 from masthead.outbound.policies import POLICY_RULES, OutboundPolicy
 from masthead.outbound.targets import allowed_addresses, literal_address, parse_url
-from masthead.records.collection import Registry
 from masthead.records.fields.base import Field, refuse
 from masthead.records.fields.text import Url
+from masthead.records.registry import Registry
 from masthead.site.collection import site_settings
 
 WELL_KNOWN = frozenset(

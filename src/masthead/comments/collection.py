@@ -8,17 +8,15 @@ from typing import Any
 from masthead.caller import Kind
 from masthead.comments.rules import check_may_comment, waits
 from masthead.errors import Forbidden
+from masthead.records.changes import Change, Event, Save
 from masthead.records.collection import (
     FREE,
-    Change,
     Collection,
     Counter,
-    Event,
     Index,
     Listing,
     Listings,
     Record,
-    Save,
     Searched,
     SiteRules,
 )

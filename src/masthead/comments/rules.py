@@ -7,7 +7,7 @@ from typing import Final
 from masthead.caller import Audience
 from masthead.comments.text import count_links
 from masthead.errors import Forbidden
-from masthead.records.collection import Site
+from masthead.records.changes import Site
 
 COMMENTERS: Final = {
     "everyone": Audience.GUEST,

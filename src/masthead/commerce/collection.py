@@ -5,16 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from masthead.records.collection import (
-    Change,
-    Collection,
-    Counter,
-    Event,
-    Index,
-    Record,
-    Save,
-    Uses,
-)
+from masthead.records.changes import Change, Event, Save
+from masthead.records.collection import Collection, Counter, Index, Record, Uses
 from masthead.records.fields.base import Access
 from masthead.records.fields.documents import Json
 from masthead.records.fields.relation import Relation

@@ -14,7 +14,7 @@ import structlog
 
 from masthead.errors import StatementTimeout, Unavailable
 from masthead.identity.delayed_writes import FLUSH_SECONDS, DelayedWrites
-from masthead.records.collection import Tally
+from masthead.records.changes import Tally
 from masthead.records.derived.daily_counts import DailyCounts
 
 API_CALLS = "api.calls"

@@ -10,16 +10,8 @@ from urllib.parse import quote
 
 from masthead.identity.plans import Plan
 from masthead.records.accounts import ACCOUNT_FIELDS, COMMENT_MAILS_OFF
-from masthead.records.collection import (
-    Change,
-    Collection,
-    Index,
-    Move,
-    Rules,
-    Save,
-    SiteRules,
-    Uses,
-)
+from masthead.records.changes import Change, Move, Save
+from masthead.records.collection import Collection, Index, Rules, SiteRules, Uses
 from masthead.records.fields.base import Access
 from masthead.records.fields.relation import Relation
 from masthead.records.fields.text import Email, Slug, Text, Url

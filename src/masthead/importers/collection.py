@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from masthead.records.collection import Change, Collection, Later
+from masthead.records.changes import Change, Later
+from masthead.records.collection import Collection
 from masthead.records.fields.base import Access
 from masthead.records.fields.documents import Json
 from masthead.records.fields.text import Text

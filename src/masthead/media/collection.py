@@ -8,17 +8,14 @@ from typing import Any
 import msgspec
 
 from masthead.caller import Kind
+from masthead.records.changes import Change, Event, Later, Save
 from masthead.records.collection import (
     FREE,
-    Change,
     Collection,
     Counter,
-    Event,
     Index,
-    Later,
     Record,
     Rules,
-    Save,
     Searched,
     SiteRules,
 )

@@ -7,19 +7,8 @@ from typing import Any, Final
 
 from masthead.caller import Audience
 from masthead.records.accounts import ACCOUNT_FIELDS, COMMENT_MAILS_OFF
-from masthead.records.collection import (
-    Change,
-    Collection,
-    Counter,
-    Event,
-    Index,
-    Record,
-    Rules,
-    Save,
-    Searched,
-    Snapshot,
-    Tally,
-)
+from masthead.records.changes import Change, Event, Save, Snapshot, Tally
+from masthead.records.collection import Collection, Counter, Index, Record, Rules, Searched
 from masthead.records.derived.daily_counts import day_of
 from masthead.records.fields.base import Access
 from masthead.records.fields.documents import TextList

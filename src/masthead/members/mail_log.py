@@ -16,7 +16,7 @@ from masthead.members.collection import (
     SENT,
     blog_members,
 )
-from masthead.records.collection import Snapshot
+from masthead.records.changes import Snapshot
 from masthead.records.engine import Records
 from masthead.records.tables import not_empty
 from masthead.records.write.unit import Unit

@@ -6,20 +6,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from masthead.pages.addresses import RESERVED
+from masthead.records.changes import Change, Event, Later, Move, Save, Snapshot
 from masthead.records.collection import (
     FREE,
-    Change,
     Collection,
     Counter,
-    Event,
     Index,
-    Later,
-    Move,
     Rules,
-    Save,
     Searched,
     SiteRules,
-    Snapshot,
     Uses,
 )
 from masthead.records.fields.documents import Json

@@ -8,21 +8,15 @@ from typing import Any
 from masthead.caller import Kind
 from masthead.errors import Forbidden
 from masthead.posts.site import LISTINGS, READING_MINUTES, SITE, SUMMARY, summarized
+from masthead.records.changes import Change, Event, Later, Move, Save, Snapshot, Tally
 from masthead.records.collection import (
     FREE,
-    Change,
     Collection,
     Counter,
-    Event,
     Index,
-    Later,
-    Move,
     Record,
     Rules,
-    Save,
     Searched,
-    Snapshot,
-    Tally,
     Uses,
 )
 from masthead.records.derived.daily_counts import day_of

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from masthead.caller import Audience
-from masthead.records.collection import Listing, Listings, Record, Save, SiteRules
+from masthead.records.changes import Save
+from masthead.records.collection import Listing, Listings, Record, SiteRules
 from masthead.records.fields.base import Access
 from masthead.records.fields.text import Text
 from masthead.records.fields.values import Number

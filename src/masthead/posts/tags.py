@@ -18,7 +18,8 @@ from masthead.errors import Invalid, NotFound, Problem
 from masthead.jobs.runner import Handler, Job
 from masthead.posts.collection import post_working_copies, posts
 from masthead.posts.site import TAG_LIST, tag_slug
-from masthead.records.collection import Collection, Index, Move, Record, Rules
+from masthead.records.changes import Move
+from masthead.records.collection import Collection, Index, Record, Rules
 from masthead.records.engine import Records
 from masthead.records.fields.base import Access
 from masthead.records.fields.documents import TextList

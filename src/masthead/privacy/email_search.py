@@ -12,7 +12,8 @@ import sqlalchemy as sa
 from masthead.ids import TenantId
 from masthead.privacy.email_variants import email_pattern
 from masthead.privacy.personal import FREE_TEXT_COLLECTIONS
-from masthead.records.collection import Collection, Registry
+from masthead.records.collection import Collection
+from masthead.records.registry import Registry
 from masthead.storage import dialects
 from masthead.storage.database import Database, Row, Statement, scope_of
 from masthead.storage.metadata import metadata

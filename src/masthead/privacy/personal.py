@@ -13,10 +13,11 @@ from typing import Any
 from masthead.identity.tenants import superusers
 from masthead.members.collection import blog_members
 from masthead.privacy.email_variants import email_pattern
-from masthead.records.collection import Collection, Record, Registry
+from masthead.records.collection import Collection, Record
 from masthead.records.fields.base import Field
 from masthead.records.fields.relation import Relation
 from masthead.records.fields.text import Email
+from masthead.records.registry import Registry
 from masthead.records.write.audit import audit_log
 
 

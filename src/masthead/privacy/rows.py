@@ -18,7 +18,7 @@ from masthead.events.outbox import events
 from masthead.ids import TenantId
 from masthead.jobs.tables import jobs
 from masthead.privacy.email_variants import common_variants
-from masthead.records.collection import Registry
+from masthead.records.registry import Registry
 from masthead.records.tables import record_counts
 from masthead.records.write.unit import Unit
 from masthead.storage import dialects

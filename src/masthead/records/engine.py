@@ -27,14 +27,8 @@ from masthead.records.access import (
     require_tenant,
     scope_of_caller,
 )
-from masthead.records.collection import (
-    NOTHING_PREPARED,
-    Collection,
-    PreparedTexts,
-    Record,
-    Registry,
-    Rendering,
-)
+from masthead.records.changes import NOTHING_PREPARED, PreparedTexts, Rendering
+from masthead.records.collection import Collection, Record
 from masthead.records.derived.daily_counts import DailyCounts
 from masthead.records.derived.rows import DerivedRows
 from masthead.records.fields.base import Access
@@ -52,6 +46,7 @@ from masthead.records.read.page import (
 )
 from masthead.records.read.query import Prepared, Queries, Shape
 from masthead.records.read.sorting import parse_sort
+from masthead.records.registry import Registry
 from masthead.records.rotation import Rotated, Rotation
 from masthead.records.search.index import SearchIndex
 from masthead.records.search.terms import read_query

@@ -14,8 +14,9 @@ import sqlalchemy as sa
 import structlog
 
 from masthead.config.keyring import DecryptionError, KeyRing
-from masthead.records.collection import Collection, Registry
+from masthead.records.collection import Collection
 from masthead.records.fields.secrets import Secret
+from masthead.records.registry import Registry
 from masthead.records.write.record_rows import ENCRYPTION_PURPOSE, secret_context
 from masthead.storage.database import EVERY_TENANT, Database, Row, Statement
 

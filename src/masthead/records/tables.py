@@ -8,9 +8,10 @@ from sqlalchemy import Column, ForeignKeyConstraint, PrimaryKeyConstraint, Table
 from sqlalchemy import Index as SqlIndex
 from sqlalchemy.sql.elements import ColumnElement
 
-from masthead.records.collection import CREATED, UPDATED, VERSION, Collection, Index, Registry
+from masthead.records.collection import CREATED, UPDATED, VERSION, Collection, Index
 from masthead.records.fields.base import Field
 from masthead.records.fields.text import Slug
+from masthead.records.registry import Registry
 from masthead.storage import dialects
 from masthead.storage.metadata import metadata
 

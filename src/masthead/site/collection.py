@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from masthead.records.collection import Change, Collection, Index, Save, Snapshot, Uses
+from masthead.records.changes import Change, Save, Snapshot
+from masthead.records.collection import Collection, Index, Uses
 from masthead.records.fields.base import Access
 from masthead.records.fields.documents import TextList
 from masthead.records.fields.secrets import Secret

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from masthead.identity.hosts import BadHost, is_address, parse_host
-from masthead.records.collection import Registry
 from masthead.records.fields.base import Field, refuse
 from masthead.records.fields.text import Text
+from masthead.records.registry import Registry
 
 
 @dataclass(frozen=True, kw_only=True)

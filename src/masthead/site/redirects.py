@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 from masthead.caller import system
 from masthead.jobs.runner import Handler, Job
-from masthead.records.collection import REDIRECTS, Collection, Move
+from masthead.records.changes import Move
+from masthead.records.collection import REDIRECTS, Collection
 from masthead.records.engine import Records
 from masthead.records.fields.text import Text, Url
 from masthead.records.fields.values import Number

@@ -9,7 +9,8 @@ from html import unescape
 from itertools import islice
 from typing import Final
 
-from masthead.records.collection import Change, Later, Record
+from masthead.records.changes import Change, Later
+from masthead.records.collection import Record
 
 LEARN_ALTS_JOB: Final = "media.learn_alts"
 _ADDRESS: Final = re.compile(r"/media/([a-z0-9]{15})/")

@@ -13,7 +13,7 @@ import msgspec
 from masthead.errors import Invalid, Problem
 from masthead.html.clean_texts import RULES, clean, clean_all_or_plain
 from masthead.html.sanitizer import TooCostly
-from masthead.records.collection import PreparedTexts, Rendering, Save
+from masthead.records.changes import PreparedTexts, Rendering, Save
 from masthead.records.fields.base import Access, FieldError
 from masthead.records.fields.text import Text
 from masthead.records.fields.values import Number, Select

@@ -15,7 +15,8 @@ from typing import Any
 from masthead.caller import Caller, Kind
 from masthead.errors import BadRequest, Conflict, NotFound
 from masthead.identity.tenants import superusers
-from masthead.records.collection import PreparedTexts, Record
+from masthead.records.changes import PreparedTexts
+from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.records.write.slugs import free_slug, slugify
 from masthead.records.write.unit import Unit

@@ -8,7 +8,8 @@ from typing import Final
 from masthead.caller import Caller, system
 from masthead.html.clean_texts import RULES, clean_or_plain
 from masthead.jobs.runner import Handler, Job
-from masthead.records.collection import Collection, PreparedTexts
+from masthead.records.changes import PreparedTexts
+from masthead.records.collection import Collection
 from masthead.records.engine import Records
 from masthead.records.read.page import ListRequest
 

@@ -13,15 +13,8 @@ from datetime import timedelta
 from typing import Any
 
 from masthead import clock
-from masthead.records.collection import (
-    Change,
-    Collection,
-    Index,
-    Record,
-    Rules,
-    Save,
-    Snapshot,
-)
+from masthead.records.changes import Change, Save, Snapshot
+from masthead.records.collection import Collection, Index, Record, Rules
 from masthead.records.fields.base import Access, Field
 from masthead.records.fields.text import Text
 from masthead.records.fields.values import Date

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from masthead.records.collection import FREE, Collection, Index, Rules, Save, Uses
+from masthead.records.changes import Save
+from masthead.records.collection import FREE, Collection, Index, Rules, Uses
 from masthead.records.fields.base import Access, Field
 from masthead.records.fields.values import Number
 from masthead.texts.copied_fields import copied, pointer

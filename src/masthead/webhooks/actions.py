@@ -16,7 +16,8 @@ from masthead.events.names import TEST_PING
 from masthead.events.outbox import events
 from masthead.ids import TenantId, new_id
 from masthead.outbound.client import OutboundClient
-from masthead.records.collection import Event, Record
+from masthead.records.changes import Event
+from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.records.fields.base import FieldError
 from masthead.records.write.unit import Unit

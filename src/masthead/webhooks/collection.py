@@ -10,12 +10,13 @@ from masthead.config.values import Network
 from masthead.events.names import EVENT_NAMES
 from masthead.outbound.errors import OutboundError
 from masthead.outbound.targets import WEBHOOKS, check_target, parse_url
-from masthead.records.collection import Collection, Index, Registry
+from masthead.records.collection import Collection, Index
 from masthead.records.fields.base import Access, Field, refuse
 from masthead.records.fields.documents import TextList
 from masthead.records.fields.secrets import Secret
 from masthead.records.fields.text import Text, Url
 from masthead.records.fields.values import Date, Flag, Number, Select
+from masthead.records.registry import Registry
 
 PENDING, DELIVERED, DEAD, DROPPED = "pending", "delivered", "dead", "dropped"
 DELIVERIES_DELIVERED, DELIVERIES_DIED = "deliveries.delivered", "deliveries.died"

@@ -19,7 +19,7 @@ from masthead import clock
 from masthead.identity.tenants import TenantStatus
 from masthead.ids import TenantId
 from masthead.jobs.tables import new_job
-from masthead.records.collection import Tally
+from masthead.records.changes import Tally
 from masthead.records.derived.daily_counts import DailyCounts, day_of
 from masthead.storage.database import EVERY_TENANT, Database, Transaction
 from masthead.webhooks.attempts import SendResult, attempt_row

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final
 
-from masthead.records.collection import Change, Collection, Index, Later
+from masthead.records.changes import Change, Later
+from masthead.records.collection import Collection, Index
 from masthead.records.fields.base import Access
 from masthead.records.fields.documents import Json
 from masthead.records.fields.text import Text

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from masthead.caller import Caller, system
 from masthead.ids import TenantId
 from masthead.importers.run.previous_imports import PreviousImports
-from masthead.records.collection import PreparedTexts
+from masthead.records.changes import PreparedTexts
 from masthead.records.engine import Records
 from masthead.records.write.unit import Unit
 

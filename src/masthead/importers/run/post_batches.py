@@ -34,7 +34,8 @@ from masthead.importers.run.new_redirects import NewRedirects, Redirect, Redirec
 from masthead.importers.run.previous_imports import CurrentRecord, Item
 from masthead.importers.source import Skipped, SourcePost
 from masthead.records.access import access_of
-from masthead.records.collection import PreparedTexts, Record
+from masthead.records.changes import PreparedTexts
+from masthead.records.collection import Record
 from masthead.records.fields.text import Slug
 from masthead.records.write.slugs import free_slug
 from masthead.records.write.unit import Unit

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table
 
 from masthead import clock
-from masthead.records.collection import Tally
+from masthead.records.changes import Tally
 from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Database, Deferral, Row, Scope
 from masthead.storage.metadata import metadata

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from masthead.ids import TenantId
-from masthead.records.collection import Change, Collection, Counter, Listing, Record, Tally
+from masthead.records.changes import Change, Tally
+from masthead.records.collection import Collection, Counter, Listing, Record
 from masthead.records.derived.daily_counts import DailyCounts
 from masthead.records.derived.list_items import listed_values
 from masthead.records.search import terms as search_terms

@@ -7,7 +7,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from masthead.records.collection import MEDIA, USES, Change, Collection
+from masthead.records.changes import Change
+from masthead.records.collection import MEDIA, USES, Collection
 from masthead.records.derived.list_items import listed_values
 from masthead.storage import dialects
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.sql.selectable import FromClause
 
-from masthead.records.collection import TENANT_ID, Collection, Registry
+from masthead.records.collection import TENANT_ID, Collection
 from masthead.records.derived.list_items import (
     has_any_item,
     is_item_lookup,
@@ -39,6 +39,7 @@ from masthead.records.read.ordering import (
 )
 from masthead.records.read.sorting import SortKey
 from masthead.records.read.where import WhereCompiler
+from masthead.records.registry import Registry
 from masthead.records.tables import record_counts
 from masthead.storage import dialects, full_text
 from masthead.storage.database import Database, Statement

@@ -17,7 +17,7 @@ from sqlalchemy.sql import ColumnElement
 from sqlalchemy.sql.selectable import FromClause
 
 from masthead.errors import BadRequest
-from masthead.records.collection import TENANT_ID, Collection, Pointer, Registry
+from masthead.records.collection import TENANT_ID, Collection, Pointer
 from masthead.records.derived.list_items import has_item, is_item_lookup, item_rows
 from masthead.records.fields.base import Access, Field
 from masthead.records.fields.relation import Relation
@@ -50,6 +50,7 @@ from masthead.records.read.operands import (
     is_long,
     is_nullable,
 )
+from masthead.records.registry import Registry
 from masthead.storage import dialects
 
 AUTH_NAMES = ("id", "email", "collectionName", "collectionId", "tenant_id")

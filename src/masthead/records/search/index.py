@@ -25,8 +25,9 @@ from sqlalchemy.sql.selectable import FromClause
 
 from masthead.errors import StatementTimeout, Unavailable
 from masthead.ids import TenantId
-from masthead.records.collection import Collection, Registry, Searched
+from masthead.records.collection import Collection, Searched
 from masthead.records.read.decoding import RowDecoder
+from masthead.records.registry import Registry
 from masthead.records.search import terms as search_terms
 from masthead.storage import dialects, full_text
 from masthead.storage.database import (

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from masthead.caller import Caller, Kind
-from masthead.records.collection import Change, Collection, Index, Record
+from masthead.records.changes import Change
+from masthead.records.collection import Collection, Index, Record
 from masthead.records.fields.base import Access
 from masthead.records.fields.documents import TextList
 from masthead.records.fields.text import Email, Text

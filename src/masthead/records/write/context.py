@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from masthead.clock import Clock
 from masthead.config.keyring import KeyRing
 from masthead.ids import TenantId
-from masthead.records.collection import Registry, Site
+from masthead.records.changes import Site
 from masthead.records.derived.rows import DerivedRows
 from masthead.records.read.query import Queries
+from masthead.records.registry import Registry
 from masthead.records.write.record_rows import WriteStatements
 from masthead.storage.database import Row
 

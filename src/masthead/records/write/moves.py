@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from masthead.records.collection import Collection, Move
+from masthead.records.changes import Move
+from masthead.records.collection import Collection
 from masthead.records.fields.text import Text
 
 if TYPE_CHECKING:

@@ -18,22 +18,17 @@ from masthead.errors import Conflict, Forbidden, NotFound
 from masthead.ids import TenantId
 from masthead.jobs.tables import new_job
 from masthead.records.access import Action, access_of, allow, name_of, refuse_guest
-from masthead.records.collection import (
-    MEDIA,
+from masthead.records.changes import (
     NOTHING_PREPARED,
-    REDIRECTS,
     Change,
-    Collection,
     Move,
-    Pointer,
     PreparedTexts,
-    Record,
     Rendering,
-    Rules,
     Save,
     Site,
     Snapshot,
 )
+from masthead.records.collection import MEDIA, REDIRECTS, Collection, Pointer, Record, Rules
 from masthead.records.derived.uses import UseCounts
 from masthead.records.fields.text import Slug
 from masthead.records.read.context import Context

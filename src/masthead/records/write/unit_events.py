@@ -10,7 +10,8 @@ import msgspec
 
 from masthead import ids
 from masthead.ids import TenantId
-from masthead.records.collection import Change, Collection, Event
+from masthead.records.changes import Change, Event
+from masthead.records.collection import Collection
 from masthead.records.fields.base import Field
 from masthead.records.fields.documents import Json, TextList
 from masthead.records.fields.text import Text

@@ -6,7 +6,7 @@ from typing import Any
 
 from masthead.config.settings import Settings
 from masthead.events.catalog import CATALOG, Category, EventKind
-from masthead.records.collection import Registry
+from masthead.records.registry import Registry
 from masthead.web.asyncapi import texts
 from masthead.web.asyncapi.schemas import envelope_schema, payload_schema
 

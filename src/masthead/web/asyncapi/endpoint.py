@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from masthead.config.settings import Settings
-from masthead.records.collection import Registry
+from masthead.records.registry import Registry
 from masthead.web.answers import encode
 from masthead.web.asyncapi.document import build_document
 from masthead.web.dispatch import Route

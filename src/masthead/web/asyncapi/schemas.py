@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from masthead.events.catalog import Cause, EventKind, Fact
-from masthead.records.collection import Collection, Registry
+from masthead.records.collection import Collection
 from masthead.records.fields.base import Field
+from masthead.records.registry import Registry
 from masthead.records.write.unit_events import has_previous_value
 from masthead.web.openapi.schemas import Schema, answer_schema, nullable
 

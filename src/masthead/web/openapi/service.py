@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from masthead.config.settings import Settings
-from masthead.records.collection import Registry
+from masthead.records.registry import Registry
 from masthead.web.answers import encode
 from masthead.web.dispatch import Route
 from masthead.web.openapi.answers import error_code_schema, error_schema

@@ -1,0 +1,161 @@
+"""What a collection's hooks are given and what they return: a record before and after a change, and
+the events, jobs, copies, redirects and counts that follow from it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from masthead.caller import Caller
+
+if TYPE_CHECKING:
+    from masthead.records.collection import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The tenant's settings that writes depend on."""
+
+    read_only: bool = False
+    comments_enabled: bool = True
+    members_enabled: bool = True
+    comments_by: str = "members"
+    comments_moderation: str = "guests"
+    slug: str = ""
+
+
+class PreparedTexts:
+    """What was made of a change's values before its transaction, which others wait for."""
+
+    __slots__ = ("documents", "texts")
+
+    def __init__(self) -> None:
+        self.documents: list[tuple[Any, str | None]] = []
+        """Documents of an editor, and their HTML."""
+        self.texts: dict[str, str] = {}
+        """Texts, and what readers see of them."""
+
+    def add(self, other: PreparedTexts) -> None:
+        self.documents += other.documents
+        self.texts.update(other.texts)
+
+
+NOTHING_PREPARED = PreparedTexts()
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """What readers see of a text, in place of what was sent: made when the text is saved."""
+
+    of: str
+    into: str
+    """The field that holds it. It is empty where readers see the text as it was sent."""
+    made_by: str
+    """The field that holds the number of the rules by which it was made."""
+    rules: int
+    """The number of today's rules."""
+    prepare: Callable[[Mapping[str, Any]], Awaitable[PreparedTexts]]
+    """Of the values that were given. Raises `Invalid` for a text beyond the limits."""
+    make: Callable[[str], Awaitable[str]]
+    """Of one text. Raises `Invalid`."""
+    make_anyway: Callable[[Sequence[str]], Awaitable[list[str]]]
+    """Of texts that were stored before these rules, whatever they are."""
+
+    def stored(self, text: str, rendered: str) -> Record:
+        # A text of which nothing is left is a blank: an empty field says that it is as it was sent.
+        shown = "" if rendered == text else rendered or " "
+        return {self.into: shown, self.made_by: self.rules}
+
+
+class Save(NamedTuple):
+    """The argument of a `before_save` hook: the record before and after the change."""
+
+    old: Record | None
+    new: Record
+    given: frozenset[str]
+    """The names of the fields that the caller gave."""
+    now: str
+    site: Site
+    caller: Caller
+    prepared: PreparedTexts = NOTHING_PREPARED
+
+
+class Change(NamedTuple):
+    """A create (`old` is None), an update, or a delete (`new` is None)."""
+
+    old: Record | None
+    new: Record | None
+
+    @property
+    def record(self) -> Record:
+        record = self.new if self.new is not None else self.old
+        assert record is not None
+        return record
+
+    def touches(self, names: Iterable[str]) -> bool:
+        """A create or a delete, or an update of one of these fields."""
+        old, new = self.old, self.new
+        if old is None or new is None:
+            return True
+        return any(old[name] != new[name] for name in names)
+
+    def became(self, name: str, value: Any) -> bool:
+        """The field has the value now and did not have it before the change."""
+        if self.new is None or self.new[name] != value:
+            return False
+        return self.old is None or self.old[name] != value
+
+    def left(self, name: str, value: Any) -> bool:
+        """An update has replaced the value of the field."""
+        return bool(
+            self.old is not None
+            and self.new is not None
+            and self.old[name] == value
+            and self.new[name] != value
+        )
+
+
+class Event(NamedTuple):
+    name: str
+    payload: Mapping[str, Any]
+
+
+class Later(NamedTuple):
+    """A job that a change needs, written in its transaction."""
+
+    kind: str
+    payload: Mapping[str, Any]
+    run_at: str = ""
+    """Empty is at once."""
+
+
+class Snapshot(NamedTuple):
+    """A record of another collection that a change writes along, in its transaction."""
+
+    collection: str
+    values: Mapping[str, Any]
+    by: str
+    """The field that says to what the snapshot belongs."""
+    newest: int
+    """How many with the same value of `by` stay; older ones are deleted."""
+    names_caller: bool = False
+    """It also has `changed_by` and `account_id`: who made the change."""
+
+
+class Move(NamedTuple):
+    """A page of the site has another address: the old one redirects to it from the same moment."""
+
+    old: str
+    new: str
+
+
+class Tally(NamedTuple):
+    """What a change adds to the count of a day."""
+
+    metric: str
+    day: str
+    """UTC, as 2026-11-14."""
+    subject: str = ""
+    """Whose count it is; empty for the tenant's own."""
+    number: int = 1
