@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from masthead.records.collection import Change, Collection, Counter, Event, Index, Record, Rules
+from masthead.records.changes import Change, Event
+from masthead.records.collection import Collection, Counter, Index, Record, Rules
 from masthead.records.fields.base import Access
 from masthead.records.fields.documents import TextList
 from masthead.records.fields.relation import Relation
