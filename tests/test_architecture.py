@@ -60,6 +60,19 @@ LAYERS = (
 )
 FLOOR = len(LAYERS)
 
+# Inside `importers/`, from the top down: a module imports from its own room and from those below.
+IMPORTERS = (
+    ("jobs",),
+    ("tasks", "member_csv"),
+    ("write",),
+    ("platforms",),
+    ("convert",),
+    ("files",),
+    ("source", "report", "dates", "old_paths", "collection", "tables"),
+)
+# Each platform is read without the others.
+PLATFORMS = ("wordpress", "ghost", "substack")
+
 MAY_SPEAK_SQL = (
     "storage/",
     "records/",
@@ -101,7 +114,7 @@ MAY_SPEAK_SQL = (
     "mailings/tables.py",
     # What was imported from where.
     "importers/tables.py",
-    "importers/run/previous_imports.py",
+    "importers/write/previous_imports.py",
     # An erasure reaches every table, whatever it is of.
     "privacy/rows.py",
     "privacy/email_search.py",
@@ -202,6 +215,71 @@ def test_the_engine_knows_nothing_of_the_product() -> None:
     }
     # The last two are what is left: uses of files, and redirects of pages that have moved.
     assert named <= {"tenants", "site_settings", "_superusers", "audit_log", "media", "redirects"}
+
+
+def importer_arrows() -> set[tuple[str, str]]:
+    """From each module of the importers to those that it imports, also inside functions."""
+    modules = {name_of(path).removesuffix(".py") for path in MODULES}
+    return {
+        (name_of(path).removesuffix(".py"), imported)
+        for path in MODULES
+        if name_of(path).startswith("importers/")
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.ImportFrom) and node.module
+        for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
+        if (imported := name.removeprefix("masthead.").replace(".", "/")) in modules
+        and imported.startswith("importers/")
+    }
+
+
+def importers_room(module: str) -> tuple[int, str]:
+    """The number of its layer, and its name."""
+    room = module.split("/")[1]
+    return next(number for number, rooms in enumerate(IMPORTERS) if room in rooms), room
+
+
+def test_importers_point_one_way() -> None:
+    arrows = importer_arrows()
+    assert len(arrows) > 150
+    wrong = [
+        f"{module} imports {imported}"
+        for module, imported in sorted(arrows)
+        if not may_import(importers_room(module), importers_room(imported))
+    ]
+    assert wrong == []
+
+
+def may_import(one: tuple[int, str], other: tuple[int, str]) -> bool:
+    """From a layer below or from the same room. The lowest layer has only single files."""
+    (layer, room), (other_layer, other_room) = one, other
+    is_floor = layer == other_layer == len(IMPORTERS) - 1
+    return other_layer > layer or room == other_room or is_floor
+
+
+def test_no_platform_imports_another() -> None:
+    of_platforms = [
+        (module.split("/")[2], imported.split("/")[2], module)
+        for module, imported in importer_arrows()
+        if module.startswith("importers/platforms/") and imported.startswith("importers/platforms/")
+    ]
+    assert of_platforms
+    crossing = [
+        module
+        for one, other, module in of_platforms
+        if one in PLATFORMS and other in PLATFORMS and one != other
+    ]
+    assert crossing == []
+
+
+def test_importers_have_no_circle() -> None:
+    below: dict[str, set[str]] = {}
+    for module, imported in importer_arrows():
+        below.setdefault(module, set()).add(imported)
+    # Modules that import nothing that is left are taken away, until none is or only circles are.
+    left = set(below)
+    while free := {each for each in left if not below[each] & left}:
+        left -= free
+    assert sorted(left) == []
 
 
 def test_only_code_below_the_faces_contains_sql() -> None:

@@ -22,14 +22,14 @@ from masthead.html.markup import background_of, tokens_of
 from masthead.html.sanitizer import TooCostly
 from masthead.html.srcset import safe_srcset
 from masthead.identity.hosts import parse_host
-from masthead.importers.ghost import card_html
-from masthead.importers.ghost.markdown import render_markdown
-from masthead.importers.html.content import prepare, rewrite
-from masthead.importers.images.urls import find_pictures
+from masthead.importers.convert.content import prepare, rewrite
+from masthead.importers.convert.image_urls import find_pictures
+from masthead.importers.platforms.ghost import card_html
+from masthead.importers.platforms.ghost.markdown import render_markdown
+from masthead.importers.platforms.substack import markup as substack
+from masthead.importers.platforms.wordpress import paragraphs
+from masthead.importers.platforms.wordpress.blocks import segments
 from masthead.importers.source import SourcePost
-from masthead.importers.substack import markup as substack
-from masthead.importers.wordpress import paragraphs
-from masthead.importers.wordpress.blocks import segments
 from masthead.posts.site import before_paywall, lists_show, without_paywall
 from masthead.reader.content import _FeedWriter, _PageWriter
 from masthead.records.filter.parser import parse

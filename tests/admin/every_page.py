@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from playwright.async_api import Page, ViewportSize, expect
 from tests.admin.served import world_at_its_address
 from tests.browser import Browser
-from tests.importers.wordpress.wxr import item, wxr
+from tests.importers.platforms.wordpress.wxr import item, wxr
 from tests.payments.processor import SECRET, Processor, joined
 from tests.world import Account, TenantWorld, World, records_of
 
@@ -33,9 +33,9 @@ from masthead.ids import TenantId
 from masthead.importers import collection as imports
 from masthead.importers.member_csv.rows import BAD_EMAIL, BAD_TIER, REPEATED
 from masthead.importers.report import Position, Report
-from masthead.importers.run.run_record import NewRun, create_run
 from masthead.importers.source import Options
-from masthead.importers.tasks import start_task, upload_export
+from masthead.importers.tasks.actions import start_task, upload_export
+from masthead.importers.write.run_record import NewRun, create_run
 from masthead.jobs.runner import JobRunner
 from masthead.jobs.tables import jobs, new_job
 from masthead.password_reset.invitations import INVITATION

@@ -31,7 +31,7 @@ from tests.world import RunningClock, TenantWorld, World, open_world, records_of
 from masthead.admin.flash import COOKIE, read_flash
 from masthead.background import job_runner
 from masthead.caller import Caller, Kind, system
-from masthead.importers.opening import open_export
+from masthead.importers.platforms.opening import open_export
 from masthead.importers.source import Options, SourceMember, SourcePost
 from masthead.jobs.runner import LEASE, RETRY_SECONDS, Job, JobRunner
 from masthead.media.jobs import handlers as media_handlers

@@ -15,9 +15,9 @@ from typing import Any
 import httpx
 import pytest
 from tests.admin.visitor import OWN, Visitor, staff, visitor
-from tests.importers.images.conftest import HASTY, names, old_site
-from tests.importers.run.exports import new_run, rows
-from tests.importers.wordpress.wxr import item, wxr
+from tests.importers.platforms.wordpress.wxr import item, wxr
+from tests.importers.write.exports import new_run, rows
+from tests.importers.write.images.conftest import HASTY, names, old_site
 from tests.media.pictures import picture
 from tests.outbound.conftest import LOOPBACK
 from tests.outbound.names import NameServer
@@ -27,17 +27,11 @@ from tests.world import MovableClock, TenantWorld, open_world
 from masthead.background import job_handlers
 from masthead.caller import system
 from masthead.importers.collection import DONE, IMPORT, import_runs
-from masthead.importers.jobs import (
-    CONCURRENCY,
-    FILE_STAYS,
-    PREVIEW_JOB,
-    RUN_JOB,
-    ImportWork,
-    enqueue_task,
-)
+from masthead.importers.jobs import CONCURRENCY, ImportWork
 from masthead.importers.report import Report
-from masthead.importers.run.batch_sizes import DEFAULT_BATCH
-from masthead.importers.run.queued import ImportJob
+from masthead.importers.tasks.queue import FILE_STAYS, PREVIEW_JOB, RUN_JOB, enqueue_task
+from masthead.importers.tasks.work import ImportJob
+from masthead.importers.write.batch_sizes import DEFAULT_BATCH
 from masthead.jobs.runner import Job, JobRunner
 from masthead.outbound.client import OutboundClient
 from masthead.records.collection import Record

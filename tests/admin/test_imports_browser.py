@@ -16,9 +16,9 @@ from tests.admin.served import served
 from tests.admin.test_imports import ghost
 from tests.browser import Browser, needs_chromium
 from tests.databases import fresh_url
-from tests.importers.run.exports import rows, without_network
 from tests.importers.samples import wordpress
 from tests.importers.samples.wordpress_bodies import SHORTCODES
+from tests.importers.write.exports import rows, without_network
 from tests.world import Account, RunningClock, TenantWorld, open_world
 
 from masthead.background import job_runner

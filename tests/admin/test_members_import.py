@@ -16,16 +16,17 @@ from pathlib import Path
 import httpx
 import pytest
 from tests.admin.visitor import OWN, Visitor, staff
-from tests.importers.run.exports import rows as table_rows
+from tests.importers.write.exports import rows as table_rows
 from tests.rounds import rounds
 from tests.world import TenantWorld
 
 from masthead.caller import system
 from masthead.errors import NotFound
-from masthead.importers.jobs import MEMBERS_JOB, ImportWork
+from masthead.importers.jobs import ImportWork
 from masthead.importers.member_csv.collection import (
     ABANDONED_AFTER,
     MAX_PROBLEMS,
+    MEMBERS_JOB,
     REPORT_FOR,
     member_imports,
 )
@@ -780,7 +781,7 @@ class TestTheFile:
         address = await uploaded(browser, LIST)
         await started(browser, address)
         page = await browser.follow(await browser.post(f"{address}/discard"))
-        assert "has begun already" in page
+        assert "has already started" in page
         await worked(tenant)
         assert len(await members(tenant)) == 2
 

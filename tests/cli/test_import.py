@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from PIL import Image
 from tests.cli.commands import Masthead, plain_environment
-from tests.importers.run.exports import end_state, rows_of
+from tests.importers.write.exports import end_state, rows_of
 
 from masthead.services import Services
 

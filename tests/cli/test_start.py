@@ -112,7 +112,7 @@ def test_the_parent_of_several_server_processes_loads_nothing_of_the_service() -
 
 def test_a_process_that_prepares_posts_loads_no_service() -> None:
     among = ("sqlalchemy", "structlog", "PIL", "aiohttp", "obstore", "masthead.cli.main")
-    assert loaded("import masthead.importers.run.preparing", among) == set()
+    assert loaded("import masthead.importers.write.preparing", among) == set()
 
 
 def test_a_spawned_process_does_not_load_the_command_line() -> None:

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from tests.importers.wordpress.wxr import HEAD, TAIL
+from tests.importers.platforms.wordpress.wxr import HEAD, TAIL
 
 SIZE: Final = 12_000_000
 _HEAD: Final = HEAD.format(version="1.2").encode()

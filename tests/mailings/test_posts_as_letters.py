@@ -17,8 +17,8 @@ from tests.world import TenantWorld
 
 from masthead.caller import Audience
 from masthead.demo.posts import POSTS
-from masthead.importers.html.content import prepare
-from masthead.importers.opening import open_export
+from masthead.importers.convert.content import prepare
+from masthead.importers.platforms.opening import open_export
 from masthead.importers.source import Options, SourcePost
 from masthead.mailings.letter import Letter, draw_letter
 from masthead.site.address import Site

@@ -1,9 +1,7 @@
-"""The file is there when it is whole, and never half."""
+"""What an export does about missing files, and about changes while it runs."""
 
 from __future__ import annotations
 
-import stat
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -13,39 +11,6 @@ from tests.world import TenantWorld
 from masthead.identity.tenants import tenants
 from masthead.records.write.unit import file_key
 from masthead.site_export.content import TEXTS_PER_PAGE, Content, blog_of
-from masthead.site_export.output import CannotWrite, whole_file
-
-
-def test_a_failure_leaves_what_was_there_before(tmp_path: Path) -> None:
-    path = tmp_path / "site.zip"
-    path.write_bytes(b"before")
-    with suppress(RuntimeError), whole_file(path) as file:
-        file.write(b"half")
-        raise RuntimeError
-    assert path.read_bytes() == b"before"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_until_it_is_whole_the_name_is_not_taken(tmp_path: Path) -> None:
-    path = tmp_path / "site.zip"
-    with whole_file(path) as file:
-        file.write(b"all of it")
-        assert not path.exists()
-    assert path.read_bytes() == b"all of it"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_only_its_owner_may_read_it(tmp_path: Path) -> None:
-    with whole_file(tmp_path / "site.zip"):
-        pass
-    assert stat.S_IMODE((tmp_path / "site.zip").stat().st_mode) == 0o600
-
-
-@pytest.mark.parametrize("path", [".", "no-such-folder/site.zip"])
-def test_a_place_that_takes_no_file_is_told(tmp_path: Path, path: str) -> None:
-    with pytest.raises(CannotWrite), whole_file(tmp_path / path):
-        pass
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("form", ["ghost", "html"])

@@ -10,16 +10,16 @@ from urllib.parse import urlsplit
 
 import msgspec
 import pytest
-from tests.importers.run.exports import WRITTEN, imported, rows
+from tests.importers.write.exports import WRITTEN, imported, rows
 from tests.site_export.filled import Filled, export, picture, upload
 from tests.world import TenantWorld
 
 from masthead.caller import system
-from masthead.importers.ghost.reader import open_ghost
-from masthead.importers.html.content import prepare
-from masthead.importers.run.drafts import Body, draft_of, key_of_post
+from masthead.importers.convert.content import prepare
+from masthead.importers.platforms.ghost.reader import open_ghost
+from masthead.importers.platforms.wordpress.source import open_wordpress
 from masthead.importers.source import Options, Skipped, Source, SourceMember, SourcePost
-from masthead.importers.wordpress.source import open_wordpress
+from masthead.importers.write.drafts import Body, draft_of, key_of_post
 from masthead.records.collection import Record
 
 OPTIONS = Options(include_pages=True)

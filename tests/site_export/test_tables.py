@@ -6,13 +6,12 @@ import csv
 import io
 from pathlib import Path
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.site_export.filled import Filled, entries
 
 from masthead.importers.files.csv_rows import CsvTable
-from masthead.site_export.tables import guarded, write_row
+from masthead.site_export.tables import write_row
 
 
 def rows(data: bytes) -> list[dict[str, str]]:
@@ -51,16 +50,6 @@ async def test_no_password_is_in_it(filled: Filled, tmp_path: Path) -> None:
     assert b"zed@example.com" in data
     assert b"argon2" not in data
     assert b"token" not in data
-
-
-@pytest.mark.parametrize("first", ["=", "+", "-", "@", "\t", "\r", "\n"])
-def test_a_quote_stands_before_what_starts_a_formula(first: str) -> None:
-    assert guarded(f"{first}1") == f"'{first}1"
-
-
-def test_a_quote_of_the_text_itself_is_not_taken_for_ours() -> None:
-    assert guarded("'tis") == "'tis"
-    assert guarded("'=1") == "''=1"
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r"), max_size=20))

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 from lxml import etree
-from tests.importers.run.exports import WrittenExport, imported, post, rows
+from tests.importers.write.exports import WrittenExport, imported, post, rows
 from tests.media.pictures import picture
 from tests.site_export.filled import entries, export, ghost_tables
 from tests.world import TenantWorld
 
-from masthead.importers.ghost.reader import open_ghost
+from masthead.importers.platforms.ghost.reader import open_ghost
+from masthead.importers.platforms.wordpress.source import open_wordpress
 from masthead.importers.source import Options, SourceAuthor, SourceComment, SourceMember
-from masthead.importers.wordpress.source import open_wordpress
 
 ALL = Options(
     include_pages=True, include_authors=True, include_comments=True, include_unpublished=True

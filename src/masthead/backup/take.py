@@ -31,13 +31,13 @@ from masthead.config.settings import Settings
 from masthead.errors import MastheadError, NotFound, Unavailable
 from masthead.records.search.index import search_queue
 from masthead.schema import metadata, tables
-from masthead.site_export.output import whole_file
 from masthead.storage.dialects import Blob
 from masthead.storage.full_text import documents
 from masthead.storage.migrate import HEAD
 from masthead.storage.objects import ObjectStore, StoredObject
 from masthead.storage.snapshot import Snapshot, open_snapshot
 from masthead.storage.urls import engine_of
+from masthead.whole_file import whole_file
 
 Count = Callable[[str, int], None]
 """Called with `records` or `media` and the number of new ones."""

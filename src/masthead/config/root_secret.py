@@ -7,6 +7,8 @@ import secrets
 import tempfile
 from pathlib import Path
 
+from masthead.whole_file import sync_folder
+
 
 def read_or_create(path: Path) -> str:
     """The file's text. A missing file is created first, with mode 0600, and synced."""
@@ -38,14 +40,6 @@ def _create_unless_present(path: Path, text: str) -> None:
             os.link(temporary, path)
         except FileExistsError:
             return
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     finally:
         os.unlink(temporary)
-
-
-def _sync_folder(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

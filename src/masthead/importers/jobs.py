@@ -1,4 +1,4 @@
-"""Imports of an uploaded file: queued, and run by the worker.
+"""The jobs of imports, which the worker runs.
 
 Every batch commits with the progress of the run, so another worker can resume it after a crash.
 """
@@ -6,12 +6,10 @@ Every batch commits with the progress of the run, so another worker can resume i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from masthead import clock
-from masthead.caller import Caller, system
+from masthead.caller import system
 from masthead.importers.collection import (
     FAILED,
     PREVIEW,
@@ -20,80 +18,22 @@ from masthead.importers.collection import (
     SWEEP_JOB,
     import_runs,
 )
-from masthead.importers.run.batch_sizes import DEFAULT_BATCH
-from masthead.importers.run.run_record import INTERRUPTED, NewRun, create_run
-from masthead.importers.source import Options
+from masthead.importers.member_csv.collection import MEMBERS_JOB
+from masthead.importers.tasks.queue import (
+    FILE_STAYS,
+    PREVIEW_JOB,
+    RUN_JOB,
+    drop_file,
+    folder_of,
+    sweep_later,
+)
+from masthead.importers.write.run_record import INTERRUPTED
 from masthead.jobs.runner import Handler, Job
-from masthead.records.collection import Record
-from masthead.records.engine import Records
-from masthead.records.write.unit import Unit, file_key
 
 if TYPE_CHECKING:
-    from masthead.importers.images.copying import ImportServices
+    from masthead.importers.write.images.copying import ImportServices
 
-RUN_JOB: Final = "imports.run"
-PREVIEW_JOB: Final = "imports.preview"
-MEMBERS_JOB: Final = "members.import"
 CONCURRENCY: Final = {RUN_JOB: 1, PREVIEW_JOB: 1, MEMBERS_JOB: 1}
-FILE_STAYS: Final = timedelta(days=7)
-"""How long an uploaded file waits for the import, or for another attempt at its pictures."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueuedImport:
-    """`object_key` is that of the uploaded file, which is deleted when it is no longer needed."""
-
-    platform: str
-    file_name: str
-    object_key: str
-    id: str = ""
-    """Of the run; '' for a new one."""
-    file_size: int = 0
-    options: Options = field(default_factory=Options)
-    batch_size: int = DEFAULT_BATCH
-    dry_run: bool = False
-    emit_events: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredOptions(Options):
-    """The field `options` of the run, from which a worker resumes it."""
-
-    batch_size: int = DEFAULT_BATCH
-    emit_events: bool = False
-
-
-async def queue_import(records: Records, caller: Caller, wanted: QueuedImport) -> Record:
-    """Returns the run's record, which has its state and report."""
-    options = StoredOptions(
-        **asdict(wanted.options), batch_size=wanted.batch_size, emit_events=wanted.emit_events
-    )
-    new = NewRun(
-        wanted.platform,
-        wanted.file_name,
-        wanted.object_key,
-        asdict(options),
-        wanted.dry_run,
-        wanted.id,
-        wanted.file_size,
-    )
-    async with records.unit(caller, emit_events=False) as unit:
-        run = await create_run(unit, new)
-        await enqueue_task(unit, run["id"], run["task"])
-    return run
-
-
-async def enqueue_task(unit: Unit, run_id: str, task: str) -> None:
-    """A preview is a job of another kind: a person waits for it, and the import of another site
-    may take hours."""
-    kind = PREVIEW_JOB if task == PREVIEW else RUN_JOB
-    await unit.enqueue(kind, {"run_id": run_id, "task": task})
-
-
-async def sweep_later(unit: Unit, run_id: str, after: timedelta) -> None:
-    """Deletes the uploaded file then, if nothing needs it any more."""
-    run_at = clock.to_text(clock.from_text(unit.now) + after)
-    await unit.enqueue(SWEEP_JOB, {"run_id": run_id}, run_at)
 
 
 class ImportWork:
@@ -109,7 +49,7 @@ class ImportWork:
     def handlers(self, services: ImportServices) -> Mapping[str, Handler]:
         async def run(job: Job) -> None:
             # Imported with the first job, because its parsers are slow to load.
-            from masthead.importers.run.queued import ImportJob
+            from masthead.importers.tasks.work import ImportJob
 
             await ImportJob(services, job, lambda: self._is_stopping).run()
 
@@ -147,18 +87,3 @@ async def _sweep(services: ImportServices, job: Job) -> None:
                 stamped = {"state": FAILED, "error": INTERRUPTED}
                 await unit.update(import_runs, run_id, {}, stamped=stamped)
     await drop_file(services, found[0])
-
-
-async def drop_file(services: ImportServices, run: Record) -> None:
-    """Deletes the uploaded file. The record forgets it last, so that a crash between is mended by
-    the next call."""
-    if not run["object_key"]:
-        return
-    await services.objects.delete(run["object_key"])
-    async with services.records.unit(system(run["tenant_id"]), emit_events=False) as unit:
-        await unit.update(import_runs, run["id"], {}, stamped={"object_key": ""})
-
-
-def folder_of(tenant_id: str, run_id: str) -> str:
-    """Of the files of a run in the object store."""
-    return file_key(tenant_id, import_runs, run_id, "").rstrip("/")

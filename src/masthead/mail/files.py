@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from pathlib import Path
 
 from masthead.mail.message import ComposedMail
+from masthead.whole_file import replacing_file
 
 
 class MailFolder:
@@ -20,12 +20,7 @@ class MailFolder:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Written atomically, and readable by the service's user only: emails hold secret links."""
+    """Only the service's user can read it: emails have secret links."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    unfinished = path.with_suffix(".part")
-    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
+    with replacing_file(path) as file:
         file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(path)

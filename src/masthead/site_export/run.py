@@ -14,10 +14,10 @@ from masthead.records.collection import Record
 from masthead.site_export.content import Content, Count, ExportServices, blog_of
 from masthead.site_export.formats import Format
 from masthead.site_export.ghost import write_ghost
-from masthead.site_export.output import whole_file
 from masthead.site_export.static_pages import write_static_pages
 from masthead.site_export.tables import write_tables
 from masthead.site_export.wxr import write_wxr
+from masthead.whole_file import whole_file
 
 Write = Callable[[Content, BinaryIO], Awaitable[None]]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import IO, BinaryIO
 
@@ -12,16 +11,13 @@ from masthead import clock
 from masthead.records.collection import Record
 from masthead.site_export.archive import Archive, in_thread
 from masthead.site_export.content import Content
+from masthead.spreadsheet_cells import guard_cell
 
 _MEMBERS = ("email", "name", "tier", "status", "newsletter", "payment_customer_id", "created", "id")
 _TEXTS = (
     *("title", "slug", "status", "visibility", "published_at", "tags", "excerpt"),
     *("content_html", "featured_image", "seo_title", "seo_description", "created", "updated", "id"),
 )
-
-# What a spreadsheet reads as a formula, also after quotes of the text itself, so that removing one
-# quote restores every text.
-_FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 
 
 async def write_tables(content: Content, file: BinaryIO) -> None:
@@ -44,11 +40,6 @@ def write_rows(entry: IO[bytes], rows: Iterable[Iterable[object]]) -> None:
         write_row(entry, cells)
 
 
-def guarded(text: str) -> str:
-    """`=1+1` becomes `'=1+1`, which a spreadsheet does not compute."""
-    return f"'{text}" if _FORMULA.match(text) else text
-
-
 async def _write(
     entry: IO[bytes],
     found: AsyncIterator[list[Record]],
@@ -65,8 +56,8 @@ def _cell(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, list):
         # CSV inside the cell, because a tag may have a comma.
-        return guarded(_line(value).rstrip("\r\n"))
-    return guarded(str(value))
+        return guard_cell(_line(value).rstrip("\r\n"))
+    return guard_cell(str(value))
 
 
 def _line(cells: Iterable[str]) -> str:

@@ -22,6 +22,7 @@ from masthead.storage.dialects import SQLITE, compile_statement
 from masthead.storage.migrate import postgres_connection, postgres_schema, sqlite_schema
 from masthead.storage.sqlite.connection import translated
 from masthead.storage.urls import sqlite_path
+from masthead.whole_file import sync_folder
 
 
 class NotEmpty(MastheadError):
@@ -143,11 +144,7 @@ def _publish(temporary: Path, path: Path) -> None:
     if path.exists() and path.stat().st_size:
         raise NotEmpty
     os.replace(temporary, path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync_folder(path.parent)
 
 
 def _remove_file(path: Path) -> None:

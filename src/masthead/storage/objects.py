@@ -26,6 +26,7 @@ from obstore.store import LocalStore, S3Store
 from masthead.config import private_files
 from masthead.errors import BadRequest, DiskFull, NotFound, Unavailable
 from masthead.storage.disk import is_disk_full
+from masthead.whole_file import sync_folder
 
 if TYPE_CHECKING:
     from obstore import GetOptions, GetResult, ObjectMeta
@@ -433,7 +434,7 @@ def _rename_durably(temporary: Path, path: Path, folder: Path) -> None:
     os.replace(temporary, path)
     # A new folder's entry is in its parent, which has to be synced as well.
     for changed in {path.parent, *(each.parent for each in created)}:
-        _sync_folder(changed)
+        sync_folder(changed)
 
 
 def _unlink_durably(paths: list[Path]) -> None:
@@ -443,15 +444,7 @@ def _unlink_durably(paths: list[Path]) -> None:
             path.unlink()
             changed.add(path.parent)
     for folder in changed:
-        _sync_folder(folder)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        sync_folder(folder)
 
 
 def _touch(path: Path) -> None:

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from masthead.importers.opening import open_export
+from masthead.importers.platforms.opening import open_export
+from masthead.importers.platforms.substack.reader import NO_ROW
 from masthead.importers.source import BadFile, Options, Skipped
-from masthead.importers.substack.reader import NO_ROW
 
 Counts = Mapping[str, int]
 """By kind and status (`page/draft`) or tier (`paid`); what is left out by the reason."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import gzip
 from typing import Final
 
+from tests.importers.platforms.wordpress.wxr import HEAD, TAIL, cdata, item, wxr
 from tests.importers.samples.sample import Counts, Sample, a_file
 from tests.importers.samples.wordpress_bodies import BLOCKS, CLASSIC, LIBRARY, SHORTCODES
-from tests.importers.wordpress.wxr import HEAD, TAIL, cdata, item, wxr
 
 ONE: Final[Counts] = {"post/published": 1}
 ZERO: Final = "0000-00-00 00:00:00"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.importers.wordpress.wxr import attachment
+from tests.importers.platforms.wordpress.wxr import attachment
 
 UPLOADS: Final = "https://old.example.com/wp-content/uploads/2021/06"
 LIBRARY: Final = (

@@ -22,7 +22,7 @@ from masthead.admin.pages.texts import status_of
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import Section
 from masthead.errors import BadRequest, Conflict, Invalid
-from masthead.importers.ghost.markdown import render_markdown
+from masthead.importers.platforms.ghost.markdown import render_markdown
 from masthead.records.collection import Record
 from masthead.texts.content import JSON, converted_markdown
 from masthead.texts.editing import Opened, discard_copy, open_text, save_text, with_html

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import replace
 
@@ -15,12 +14,11 @@ from masthead.admin.request import AdminRequest
 from masthead.members.record_view import MemberRecord, as_member
 from masthead.records.collection import Record
 from masthead.records.write.audit import DOWNLOADED_MEMBERS
+from masthead.spreadsheet_cells import guard_cell
 
 COLUMNS = ("email", "name", "tier", "status", "newsletter", "labels", "created")
 ROWS = 1_000
 """Read and sent at once."""
-# Also after quotes of the text itself, so that taking one off gives back what was there.
-_FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 
 
 async def download(request: AdminRequest) -> Answer:
@@ -66,11 +64,5 @@ def _cells(member: MemberRecord) -> list[str]:
 
 def csv_lines(rows: Iterable[Iterable[str]]) -> bytes:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\r\n").writerows([map(guarded, row) for row in rows])
+    csv.writer(text, lineterminator="\r\n").writerows([map(guard_cell, row) for row in rows])
     return text.getvalue().encode()
-
-
-def guarded(cell: str) -> str:
-    """A spreadsheet program would run a cell that begins so as a formula. The import takes the
-    quote off again."""
-    return f"'{cell}" if _FORMULA.match(cell) else cell

@@ -16,8 +16,8 @@ import click
 from masthead.cli.importing.options import ImportOptions
 from masthead.cli.invocation import Invocation, Shown, command, new_group
 from masthead.cli.tenant_option import tenant_option
-from masthead.importers.run.batch_sizes import DEFAULT_BATCH, MAX_BATCH
 from masthead.importers.source import Options, site_url_of
+from masthead.importers.write.batch_sizes import DEFAULT_BATCH, MAX_BATCH
 
 app = new_group("Imports posts, members and pictures from another platform.")
 

@@ -18,15 +18,16 @@ from masthead.cli.opened_installation import opened
 from masthead.errors import MastheadError
 from masthead.identity.tenant_lookup import tenant_named
 from masthead.ids import TenantId
-from masthead.importers.opening import open_export
+from masthead.importers.platforms.opening import open_export
 from masthead.importers.report import Report, errors_file, read_errors
-from masthead.importers.run.pipeline import Import, OnProgress, Request
-from masthead.importers.run.redirects import CannotWrite, RedirectRows, write_whole
-from masthead.importers.run.run_record import NewRun, RunLog, open_shell_run
 from masthead.importers.source import BadFile, Overview, Source
+from masthead.importers.write.pipeline import Import, OnProgress, Request
+from masthead.importers.write.redirects import RedirectRows
+from masthead.importers.write.run_record import NewRun, RunLog, open_shell_run
+from masthead.whole_file import PUBLIC, CannotWrite, whole_file
 
 if TYPE_CHECKING:
-    from masthead.importers.images.copying import ImportServices
+    from masthead.importers.write.images.copying import ImportServices
 
 ERRORS_FILE = "import-errors.json"
 
@@ -44,7 +45,7 @@ async def repair_images(
     invocation: Invocation, options: ImportOptions, retry_errors: Path | None
 ) -> Shown:
     # Imported here, because it loads all that stores uploads.
-    from masthead.importers.images.repair import ImageRepair
+    from masthead.importers.write.images.repair import ImageRepair
 
     _check_folder(options.report)
     source_ids = _failed_posts(retry_errors)
@@ -164,13 +165,13 @@ def _save_redirects(
     if wanted is None and not rows.count:
         return
     path = wanted or Path(f"redirects-{now():%Y%m%d-%H%M%S}.csv")
-    write_whole(path, rows.content())
+    _write(path, rows.content())
     report.redirects_path = str(path)
 
 
 def _save_errors(report: Report) -> None:
     if report.errors and not report.dry_run:
-        write_whole(Path(ERRORS_FILE), errors_file(report.errors))
+        _write(Path(ERRORS_FILE), errors_file(report.errors))
         report.errors_path = ERRORS_FILE
 
 
@@ -179,4 +180,10 @@ def _save_report(
 ) -> None:
     if path is not None:
         whole = msgspec.json.encode({**report.full(), "redirect_list": redirects})
-        write_whole(path, msgspec.json.format(whole) + b"\n")
+        _write(path, msgspec.json.format(whole) + b"\n")
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Readable by others, such as the web server that gets the redirects."""
+    with whole_file(path, PUBLIC) as file:
+        file.write(content)

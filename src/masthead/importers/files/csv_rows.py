@@ -10,8 +10,9 @@ from contextlib import AbstractContextManager
 from typing import BinaryIO, Final, NamedTuple
 
 from masthead.importers.files.decoding import CHUNK, decoded
-from masthead.importers.html.densities import LINES, Density
+from masthead.importers.files.densities import LINES, Density
 from masthead.importers.source import BadFile
+from masthead.spreadsheet_cells import unguard_cell
 
 MAX_CELL: Final = 1_000_000
 """Characters. Without a limit, an unclosed quote would read the rest of the file into one cell."""
@@ -23,9 +24,6 @@ _END: Final = "\x00"
 """Marks the end of the file. No file can hold it, because NULs are removed while reading."""
 _SEPARATOR_LINE: Final = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
 _BLANKS: Final = re.compile(r"[\s_-]+")
-# A cell that a spreadsheet program would run as a formula: exporters put a quote before it, and
-# before text that looks like such a cell.
-_GUARDED: Final = re.compile(r"'(?='*[=+\-@\t\r\n])")
 _YES: Final = frozenset({"true", "1", "yes", "y", "t", "on"})
 _NO: Final = frozenset({"", "false", "0", "no", "n", "f", "off", "null", "none"})
 
@@ -90,8 +88,8 @@ class CsvTable:
         # Reversed, so that the first of two columns with the same name wins.
         row = dict(zip(self._backwards, reversed(cells), strict=True))
         for name, cell in row.items():
-            if cell[:1] == "'" and _GUARDED.match(cell):
-                row[name] = cell[1:]
+            if cell[:1] == "'":
+                row[name] = unguard_cell(cell)
         return row
 
 

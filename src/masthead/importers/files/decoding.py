@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO, Final
 
-from masthead.importers.html.densities import NOT_UTF8
+from masthead.importers.files.densities import NOT_UTF8
 
 CHUNK: Final = 256 * 1024
 ESCAPED: Final = "surrogateescape"

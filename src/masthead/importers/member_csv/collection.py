@@ -14,6 +14,7 @@ from masthead.records.fields.documents import Json
 from masthead.records.fields.text import Text
 from masthead.records.fields.values import Date, Number, Select
 
+MEMBERS_JOB: Final = "members.import"
 UPLOADED, QUEUED, RUNNING, DONE, FAILED = "uploaded", "queued", "running", "done", "failed"
 ABANDONED_AFTER: Final = timedelta(days=1)
 """Then an upload that was not started is deleted: it holds addresses."""

@@ -11,7 +11,7 @@ from msgspec import Struct
 from masthead.errors import Invalid
 from masthead.importers.dates import utc_text
 from masthead.importers.files.csv_rows import CsvTable, Row, is_no, is_yes
-from masthead.importers.member_rows import checked_email
+from masthead.importers.platforms.member_rows import checked_email
 from masthead.members.collection import blog_members
 from masthead.records.fields.base import Access
 from masthead.records.write.validation import check_new

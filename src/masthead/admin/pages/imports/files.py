@@ -9,8 +9,8 @@ from masthead.admin.pages.imports.run import is_own_file
 from masthead.admin.request import AdminRequest
 from masthead.errors import NotFound
 from masthead.importers.report import Report, errors_file, read_report
-from masthead.importers.run.file_names import ERRORS_FILE, REDIRECTS_FILE
-from masthead.importers.tasks import find_run
+from masthead.importers.tasks.actions import find_run
+from masthead.importers.write.file_names import ERRORS_FILE, REDIRECTS_FILE
 from masthead.records.collection import Record
 
 

@@ -9,7 +9,7 @@ from masthead.admin.pages.imports.runs import without_flags
 from masthead.importers.collection import PREVIEW
 from masthead.importers.report import EDITED, GONE, IN_USE, Report, Tally
 from masthead.importers.report import Note as StoredNote
-from masthead.importers.run.undo import ORDER
+from masthead.importers.write.undo import ORDER
 from masthead.records.collection import Record
 
 _KINDS = {"post": "Posts", "page": "Pages", "product": "Products"}

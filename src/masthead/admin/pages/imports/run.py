@@ -25,8 +25,8 @@ from masthead.importers.collection import (
     UNDO,
 )
 from masthead.importers.report import Report, read_report
-from masthead.importers.run.previous_imports import PreviousImports
-from masthead.importers.tasks import discard_import, find_run, possible_tasks, start_task
+from masthead.importers.tasks.actions import discard_import, find_run, possible_tasks, start_task
+from masthead.importers.write.previous_imports import PreviousImports
 from masthead.records.collection import Record
 
 STEPS = ("File", "Preview", "Run", "Report")

@@ -14,9 +14,9 @@ from masthead.admin.request import AdminRequest
 from masthead.caller import Audience, system
 from masthead.errors import NotFound
 from masthead.importers.collection import DONE, PREVIEW, import_runs
-from masthead.importers.run.file_names import SAMPLES_FILE
-from masthead.importers.run.samples import Sample, read_samples
-from masthead.importers.tasks import find_run
+from masthead.importers.tasks.actions import find_run
+from masthead.importers.write.file_names import SAMPLES_FILE
+from masthead.importers.write.samples import Sample, read_samples
 from masthead.records.write.unit import file_key
 from masthead.records.write.validation import NewRecord
 

@@ -19,7 +19,7 @@ from masthead.admin.pages.imports.runs import ADDRESS, NEW, PLATFORMS
 from masthead.admin.request import AdminRequest
 from masthead.errors import Invalid, Problem
 from masthead.importers.source import BadFile
-from masthead.importers.tasks import upload_export
+from masthead.importers.tasks.actions import upload_export
 from masthead.records.fields.base import REQUIRED
 from masthead.web.multipart import Form, Upload
 

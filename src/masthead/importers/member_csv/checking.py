@@ -1,0 +1,164 @@
+"""Checks a list of members before its import: the whole file once when it is uploaded, and its
+first rows each time a person says what the columns mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final, TypeVar
+
+from masthead.importers.files.csv_rows import CsvTable, Row
+from masthead.importers.files.decoding import encoding_name
+from masthead.importers.files.uploaded import reopened
+from masthead.importers.member_csv.rows import FIELDS, BadRow, MemberRow, guessed, member_rows
+from masthead.importers.member_csv.run import Chosen
+from masthead.importers.platforms.member_rows import MAX_MEMBERS, TOO_MANY, checked_email
+from masthead.importers.source import BadFile
+from masthead.members.collection import blog_members
+from masthead.records.fields.base import FieldError
+from masthead.web.multipart import Upload
+
+Item = TypeVar("Item")
+
+CHECKED: Final = 2_000
+"""Rows that are checked before the run."""
+SAMPLED: Final = 100
+"""Rows whose cells are shown next to the column."""
+MAX_COLUMNS: Final = 100
+NO_TABLE: Final = "This is a file of a spreadsheet program. Save it there as CSV, and upload that."
+NO_COLUMNS: Final = (
+    "The first row has an email address. Put a row above it that names the columns, such as email "
+    "and name."
+)
+NO_ROWS: Final = "The file has no row below the names of its columns."
+NO_EMAIL: Final = "Choose the column that has the email addresses."
+_SPREADSHEETS: Final = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the whole file shows."""
+
+    rows: int
+    encoding: str
+    delimiter: str
+    columns: dict[str, str]
+    """The field of a member that each column seems to be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The start of an uploaded file."""
+
+    table: CsvTable
+    is_cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The first rows of a list, read with the chosen columns."""
+
+    samples: list[Row]
+    members: list[MemberRow]
+    problems: list[BadRow]
+
+    @property
+    def count(self) -> int:
+        return len(self.members) + len(self.problems)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a person says about the columns, and what is wrong with it."""
+
+    chosen: Chosen
+    problem: str = ""
+    label_problem: str = ""
+
+    @property
+    def is_valid(self) -> bool:
+        return not self.problem and not self.label_problem
+
+
+def inspect_list(file: Upload) -> Found:
+    """Reads the whole file once, so that a truncated one is refused before the run."""
+    if file.head.startswith(_SPREADSHEETS):
+        raise BadFile(NO_TABLE)
+    opened = reopened(file.file)
+    table = CsvTable(opened)
+    columns = columns_of(table)
+    if any(checked_email(each) for each in columns.values()):
+        raise BadFile(NO_COLUMNS)
+    if len(columns) > MAX_COLUMNS:
+        raise BadFile(f"The list has more than {MAX_COLUMNS} columns. Delete the unused ones.")
+    rows = 0
+    for _ in table.numbered_rows():
+        rows += 1
+        if rows > MAX_MEMBERS:
+            raise BadFile(TOO_MANY)
+    if not rows:
+        raise BadFile(NO_ROWS)
+    with opened() as stream:
+        encoding = encoding_name(stream)
+    return Found(rows, encoding, table.delimiter, guessed(tuple(columns)))
+
+
+def columns_of(table: CsvTable) -> dict[str, str]:
+    """The names of the columns, as the reader knows them, with the words of the file."""
+    pairs = zip(reversed(table.columns), reversed(table.headings), strict=True)
+    # Of two with the same name, the first is read.
+    return dict(reversed({name: heading for name, heading in pairs if name}.items()))
+
+
+def check_rows(head: Head, chosen: Chosen) -> Checked:
+    """Without a column of email addresses no row is checked, and only samples are read."""
+    table, is_cut = head.table, head.is_cut
+    samples = list(islice(_complete(table.rows(), is_cut=is_cut), SAMPLED))
+    read: list[MemberRow | BadRow] = []
+    if "email" in chosen.columns:
+        rows = member_rows(table, chosen.columns, chosen.label)
+        read = list(islice(_complete(rows, is_cut=is_cut), CHECKED))
+    return Checked(
+        samples,
+        [each for each in read if isinstance(each, MemberRow)],
+        [each for each in read if isinstance(each, BadRow)],
+    )
+
+
+def check_choice(fields: dict[str, str], label: str) -> Choice:
+    """`fields` has the field that a person chose for each column."""
+    columns: dict[str, str] = {}
+    problem = ""
+    for column, field in fields.items():
+        if field in columns:
+            problem = f"Two columns are set to {FIELDS[field]}. Leave one of them out."
+        columns.setdefault(field, column)
+    if "email" not in columns:
+        problem = NO_EMAIL
+    return Choice(Chosen(columns, label), problem, _label_problem(label))
+
+
+def _label_problem(label: str) -> str:
+    if not label:
+        return ""
+    try:
+        blog_members.by_name["labels"].check([label])
+    except FieldError as error:
+        return error.problem.message
+    return ""
+
+
+def _complete(items: Iterator[Item], *, is_cut: bool) -> Iterator[Item]:
+    """All rows; for the start of a file, all except the last, which may be incomplete. The upload
+    has checked that the whole file can be read."""
+    held: list[Item] = []
+    try:
+        for item in items:
+            yield from held
+            held = [item]
+    except BadFile:
+        if not is_cut:
+            raise
+    if not is_cut:
+        yield from held

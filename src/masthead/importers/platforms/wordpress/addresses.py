@@ -1,0 +1,95 @@
+"""The addresses of a WordPress site apart from the permalinks of its posts: by number, and those of
+feeds, lists and attachments. The export does not say which words a site has chosen for them, so
+they are the usual ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+from urllib.parse import quote, unquote
+
+from masthead.importers.convert.titles import title_text
+from masthead.importers.old_paths import base_path, old_path, own_hosts, own_path
+from masthead.importers.platforms.wordpress.attachments import Attachments, as_number
+from masthead.importers.platforms.wordpress.authors import nicename
+from masthead.importers.platforms.wordpress.items import Item, Term
+from masthead.importers.source import Kind, OldAddress
+
+MAX_TAG: Final = 100
+"""Characters of a tag here."""
+_FOLDERS: Final = {"category": "category", "post_tag": "tag"}
+_MAX_DEPTH: Final = 10
+
+
+def tag_name(text: str) -> str:
+    return title_text(text, 2 * MAX_TAG)
+
+
+def other_paths(item: Item, kind: Kind, site_url: str) -> tuple[str, ...]:
+    """By number, which WordPress always understands, and the address in the guid."""
+    number, base = as_number(item.get("post_id")), base_path(site_url)
+    if number is None or kind == "product":
+        return ()
+    found = [f"{base}/?p={number}"]
+    found += [f"{base}/?page_id={number}"] if kind == "page" else []
+    guid = item.get("guid")
+    if own_path(guid, own_hosts(site_url)) or "/?" in guid:
+        found.append(old_path(guid))
+    permalink = old_path(item.get("link"))
+    return tuple(each for each in dict.fromkeys(found) if each and each != permalink)
+
+
+def feed_addresses(base: str) -> Iterator[OldAddress]:
+    for path in ("/feed/", "/feed/rss2/", "/feed/rss/", "/feed/rdf/", "/?feed=rss2", "/?feed=rss"):
+        yield OldAddress(f"{base}{path}", "feed")
+    for path in ("/feed/atom/", "/?feed=atom"):
+        yield OldAddress(f"{base}{path}", "atom")
+
+
+def term_addresses(base: str, terms: Mapping[tuple[str, str], Term]) -> Iterator[OldAddress]:
+    for term in terms.values():
+        name = tag_name(term.name)[:MAX_TAG].rstrip()
+        if not name:
+            continue
+        for path in _paths_of(term, terms):
+            yield OldAddress(f"{base}{path}/", "tag", name)
+            yield OldAddress(f"{base}{path}/feed/", "tag feed", name)
+        if term.domain == "post_tag":
+            yield OldAddress(f"{base}/?tag={_written(term.slug)}", "tag", name)
+        elif as_number(term.term_id) is not None:
+            yield OldAddress(f"{base}/?cat={term.term_id}", "tag", name)
+
+
+def author_addresses(base: str, authors: Mapping[str, str]) -> Iterator[OldAddress]:
+    """`authors` are their numbers by login."""
+    for login, number in authors.items():
+        if name := nicename(login):
+            yield OldAddress(f"{base}/author/{name}/", "author", login)
+            yield OldAddress(f"{base}/author/{name}/feed/", "author feed", login)
+        if as_number(number) is not None:
+            yield OldAddress(f"{base}/?author={number}", "author", login)
+
+
+def attachment_addresses(base: str, attachments: Attachments) -> Iterator[OldAddress]:
+    """Of the page that WordPress makes for each file."""
+    for number, attachment in attachments.all():
+        above = str(attachment.parent or "")
+        yield OldAddress(f"{base}/?attachment_id={number}", "file", attachment.url, above)
+        if attachment.page:
+            yield OldAddress(attachment.page, "file", attachment.url, above)
+
+
+def _paths_of(term: Term, terms: Mapping[tuple[str, str], Term]) -> Iterator[str]:
+    """Alone, and below the categories above it: WordPress answers at both."""
+    folder, parts, parent = f"/{_FOLDERS[term.domain]}", [_written(term.slug)], term.parent
+    yield f"{folder}/{parts[0]}"
+    while parent and len(parts) < _MAX_DEPTH:
+        parts.insert(0, _written(parent))
+        above = terms.get((term.domain, parent))
+        parent = above.parent if above else ""
+    if len(parts) > 1:
+        yield f"{folder}/{'/'.join(parts)}"
+
+
+def _written(slug: str) -> str:
+    return quote(unquote(slug), safe="")

@@ -1,0 +1,30 @@
+"""Where an import writes: the tenant's records, and the list of what was imported."""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+
+from masthead.caller import Caller, system
+from masthead.ids import TenantId
+from masthead.importers.write.previous_imports import PreviousImports
+from masthead.records.changes import PreparedTexts
+from masthead.records.engine import Records
+from masthead.records.write.unit import Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    records: Records
+    previous: PreviousImports
+    tenant_id: TenantId
+    namespace: str
+    """`opening.id_namespace` of the export."""
+    emit_events: bool = False
+
+    @property
+    def caller(self) -> Caller:
+        return system(self.tenant_id)
+
+    def unit(self, prepared: PreparedTexts | None = None) -> AbstractAsyncContextManager[Unit]:
+        return self.records.unit(self.caller, emit_events=self.emit_events, prepared=prepared)

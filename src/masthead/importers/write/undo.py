@@ -1,0 +1,140 @@
+"""Undoes a whole import: deletes the records that it has created, unless someone here has changed
+them or readers depend on them. What it has updated stays as it is.
+
+Each batch is one transaction with the progress, so an interrupted undo goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping
+from typing import Final
+
+from masthead.caller import system
+from masthead.comments.collection import comments
+from masthead.ids import TenantId
+from masthead.importers.report import EDITED, GONE, IN_USE, Report
+from masthead.importers.write.destinations import is_there
+from masthead.importers.write.images.copying import ImportServices
+from masthead.importers.write.pipeline import Stopped, require_writable_site
+from masthead.importers.write.previous_imports import Item, PreviousImports
+from masthead.importers.write.run_record import RunLog
+from masthead.media.collection import media
+from masthead.pages.collection import page_working_copies
+from masthead.posts.collection import post_working_copies, posts
+from masthead.records.collection import Collection, Record
+from masthead.records.write.unit import Unit
+from masthead.site.redirects import redirects
+
+BATCH: Final = 50
+
+ORDER: Final = (
+    comments.name,
+    posts.name,
+    "pages",
+    "products",
+    "blog_members",
+    "_superusers",
+    media.name,
+    redirects.name,
+)
+"""What others point at comes after them; redirects stay where they still lead to something."""
+_USED_BY: Final[Mapping[str, Container[str]]] = {
+    posts.name: (comments.name,),
+    "products": ("payment_products",),
+    "blog_members": ("orders", "payment_customers", "payment_subscriptions"),
+    "_superusers": ("posts",),
+}
+"""By collection: whose records must not lose one that they point at."""
+_WORKING_COPIES: Final[Mapping[str, Container[str]]] = {
+    posts.name: (post_working_copies.name,),
+    "pages": (page_working_copies.name,),
+}
+"""Edits that are not published yet, which change no version."""
+
+
+class Undo:
+    def __init__(
+        self,
+        services: ImportServices,
+        tenant_id: TenantId,
+        log: RunLog,
+        *,
+        emit_events: bool = False,
+        is_stopping: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._services = services
+        self._tenant_id = tenant_id
+        self._log = log
+        self._emit_events = emit_events
+        self._is_stopping = is_stopping
+        database = services.records.database
+        self._previous = PreviousImports(database, tenant_id, log.run_id)
+
+    async def run(self) -> Report:
+        """Raises `Stopped` between two batches."""
+        await require_writable_site(self._services, self._tenant_id)
+        report = await self._log.start()
+        assert report is not None, "only an import that has begun is undone"
+        undone = report.undone
+        undone.total = undone.done + await self._previous.count_of_run()
+        for name in ORDER:
+            collection = self._services.records.registry[name]
+            while await self._undo_some(collection, report):
+                if self._is_stopping():
+                    raise Stopped
+        return report
+
+    async def _undo_some(self, collection: Collection, report: Report) -> bool:
+        """False where nothing of the collection is left."""
+        records, name, undone = self._services.records, collection.name, report.undone
+        removed: list[str] = []
+        stayed: list[str] = []
+        async with records.unit(system(self._tenant_id), emit_events=self._emit_events) as unit:
+            items = await self._previous.of_run(unit, name, BATCH)
+            for item in items:
+                reason = await self._remove(unit, collection, item)
+                if reason:
+                    undone.stayed[reason] = undone.stayed.get(reason, 0) + 1
+                else:
+                    undone.removed[name] = undone.removed.get(name, 0) + 1
+                # What was deleted here stays known: a later import must not bring it back.
+                (stayed if reason else removed).append(item.record_id)
+            await self._previous.forget(unit, name, removed)
+            await self._previous.release(unit, name, stayed)
+            await self._log.save(unit, report)
+        return bool(items)
+
+    async def _remove(self, unit: Unit, collection: Collection, item: Item) -> str:
+        """'' where it is deleted now, else the reason why not."""
+        found = await unit.find(collection, {"id": item.record_id}, limit=1)
+        if not found:
+            return GONE
+        copies = _WORKING_COPIES.get(collection.name)
+        if _is_edited(collection, item, found[0]) or (
+            copies and await unit.has_dependents(collection, item.record_id, copies)
+        ):
+            return EDITED
+        if await self._is_used(unit, collection, found[0]):
+            return IN_USE
+        await unit.delete(collection, item.record_id, taken_back=True)
+        return ""
+
+    async def _is_used(self, unit: Unit, collection: Collection, record: Record) -> bool:
+        if collection is redirects:
+            return await is_there(self._services.records, unit, record["destination"])
+        if collection.name == media.name:
+            return bool(record["uses"] or record["draft_uses"])
+        used_by = _USED_BY.get(collection.name, ())
+        return bool(used_by) and await unit.has_dependents(collection, record["id"], used_by)
+
+
+def _is_edited(collection: Collection, item: Item, record: Record) -> bool:
+    if collection.name == comments.name:
+        # A reply has a new version as soon as the comment above it is gone. Their texts are not
+        # edited here.
+        return False
+    if collection.name == media.name:
+        # Its version changes when the worker has made its copies.
+        given = ("alt", "caption", "earlier_files", "focus_x", "focus_y")
+        return any(record[name] for name in given)
+    return bool(record["version"] != item.record_version)
