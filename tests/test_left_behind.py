@@ -24,7 +24,7 @@ from masthead.limits.batches import Batches
 from masthead.limits.store_sqlite import SqliteLimitStore
 from masthead.outbound.lookup import SystemLookup
 from masthead.records.read.page import ListRequest
-from masthead.storage.cancelling import completed
+from masthead.storage.cancelling import complete
 from masthead.storage.database import EVERY_TENANT, RowsTooLarge, Statement, UniqueViolation
 from masthead.storage.objects import ObjectStore
 
@@ -44,9 +44,9 @@ async def test_work_that_must_be_completed() -> None:
     async with no_cycles_of(Broken):
         for _ in range(3):
             with suppress(Broken):
-                await completed(asyncio.to_thread(broken))
+                await complete(asyncio.to_thread(broken))
             with suppress(Broken):
-                await completed(asyncio.get_running_loop().run_in_executor(None, broken))
+                await complete(asyncio.get_running_loop().run_in_executor(None, broken))
 
 
 async def test_an_unknown_host_name() -> None:

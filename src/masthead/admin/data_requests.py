@@ -59,7 +59,7 @@ class Asked:
         return "Cancel the erasure" if self.member_id else "Cancel the deletion"
 
 
-async def admitted(request: AdminRequest) -> Requester:
+async def admit_request(request: AdminRequest) -> Requester:
     """Counted with the requests by the API, because each of them sends mails."""
     limit = request.services.privacy_limit
     await limit.admit(request.tenant_id, request.caller, request.client.address)

@@ -78,7 +78,7 @@ async def require_schema(settings: Settings) -> None:
         raise NewerDatabase() if revision > HEAD else OutdatedDatabase()
 
 
-async def migrated(settings: Settings) -> str:
+async def migrate_schema(settings: Settings) -> str:
     """Upgrades the schema, whatever its revision; returns the new revision."""
     make_data_dir(settings)
     try:

@@ -100,7 +100,7 @@ class Discussions:
             "author_email": author.email,
             "body": clean_text(body),
         }
-        new = await self._checked(author, given)
+        new = await self._check(author, given)
         await self._limit.admit(author.tenant_id, author.account_id, author.address)
         async with self._records.unit(author.caller) as unit:
             if parent_id:
@@ -160,7 +160,7 @@ class Discussions:
             }
             await unit.update(comments, comment_id, {}, stamped=emptied)
 
-    async def _checked(self, author: Author, given: dict[str, str]) -> NewRecord:
+    async def _check(self, author: Author, given: dict[str, str]) -> NewRecord:
         problems = await self._problems(author, given)
         try:
             new = NewRecord.checked(author.caller, comments, given)

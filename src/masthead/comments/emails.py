@@ -42,11 +42,11 @@ class CommentEmails:
     async def __call__(self, unit: Unit, written: Sequence[WrittenEvent]) -> None:
         for event in written:
             if event.name == "comment.posted":
-                await self._posted(unit, event.record_id)
+                await self._mail_posted(unit, event.record_id)
             elif event.name == "comment.received":
-                await self._received(unit, event.record_id)
+                await self._mail_answer(unit, event.record_id)
 
-    async def _posted(self, unit: Unit, comment_id: str) -> None:
+    async def _mail_posted(self, unit: Unit, comment_id: str) -> None:
         found = await _comment_and_post(unit, comment_id)
         if found is None or found[0]["status"] not in (APPROVED, PENDING):
             return
@@ -62,7 +62,7 @@ class CommentEmails:
             mail = Mail("comment_posted", account["email"], subject, values)
             await self._queue(unit, mail, account, to, comment, post, site)
 
-    async def _received(self, unit: Unit, comment_id: str) -> None:
+    async def _mail_answer(self, unit: Unit, comment_id: str) -> None:
         found = await _comment_and_post(unit, comment_id)
         if found is None or not found[0]["parent_id"]:
             return

@@ -62,7 +62,7 @@ async def demo_access(parts: Services) -> DemoAccess | None:
     path = parts.settings.data_dir / FILE
     found = await parts.records.find(tenants, {"slug": SLUG})
     if found:
-        credentials = await _stored(parts, TenantId(found[0]["id"]), path)
+        credentials = await _read_stored(parts, TenantId(found[0]["id"]), path)
     elif await parts.records.find(tenants, {}):
         log.warning("demo.not_seeded", reason="the database has tenants already")
         return None
@@ -108,7 +108,7 @@ async def _seed(parts: Services, path: Path) -> Credentials:
     return credentials
 
 
-async def _stored(parts: Services, tenant_id: TenantId, path: Path) -> Credentials | None:
+async def _read_stored(parts: Services, tenant_id: TenantId, path: Path) -> Credentials | None:
     credentials = _read(path)
     if credentials is None:
         # It may be a real tenant with this slug, so nothing is reset.

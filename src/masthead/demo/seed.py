@@ -19,7 +19,7 @@ from masthead.identity.tenants import Role, superusers
 from masthead.ids import TenantId
 from masthead.media.collection import media
 from masthead.media.path import media_path
-from masthead.media.upload import UploadServices, stored_file
+from masthead.media.upload import UploadServices, store_file
 from masthead.members.collection import blog_members
 from masthead.pages.collection import pages
 from masthead.payments.collection import tiers
@@ -150,7 +150,7 @@ async def _picture(services: UploadServices, caller: Caller, post: DemoPost) -> 
     assert caller.tenant_id is not None
     upload = Upload("file", post.picture, "image/webp")
     await upload.fill(_once((_PICTURES / post.picture).read_bytes()))
-    async with stored_file(services, caller.tenant_id, media, upload) as stored:
+    async with store_file(services, caller.tenant_id, media, upload) as stored:
         given = {**stored.values, "alt": post.alt}
         record = await services.records.create(caller, media, given, stamped=stored.stamped)
     return media_path(record["id"], record["file"])

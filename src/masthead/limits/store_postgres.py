@@ -74,7 +74,7 @@ class PostgresLimitStore:
         while True:
             # In the tenant's scope, as the other statements of the request.
             async with self._database.transaction(scope_of(tenant_id)) as tx:
-                rows = await self._locked(tx, tenant_id, subjects)
+                rows = await self._lock_rows(tx, tenant_id, subjects)
                 states = {row[0]: bytes(row[1]) for row in rows}
                 if len(states) == len(subjects):
                     before = [states[each] for each in subjects]
@@ -83,7 +83,7 @@ class PostgresLimitStore:
                     return results
             await self._add_rows(tenant_id, subjects)
 
-    async def _locked(
+    async def _lock_rows(
         self, tx: Transaction, tenant_id: TenantId, subjects: tuple[str, ...]
     ) -> list[Row]:
         values = {"tenant": tenant_id, "subjects": self._database.list_value(subjects)}

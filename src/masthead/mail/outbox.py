@@ -160,16 +160,16 @@ class Outbox:
     async def fail(self, tenant_id: TenantId, mail_id: str, why: str, *, gave_up: bool) -> None:
         """Stores why an attempt has failed, for the site's owner."""
         async with self._database.transaction(EVERY_TENANT) as tx:
-            await self._failed(tx, tenant_id, mail_id, why, gave_up=gave_up)
+            await self._note_failure(tx, tenant_id, mail_id, why, gave_up=gave_up)
 
     async def discard(self, tenant_id: TenantId, mail_id: str, why: str) -> None:
         """Of an email that can never be sent only the reason stays, until the sweep."""
         async with self._database.transaction(EVERY_TENANT) as tx:
-            await self._failed(tx, tenant_id, mail_id, why, gave_up=True)
+            await self._note_failure(tx, tenant_id, mail_id, why, gave_up=True)
             key = {"key_tenant": tenant_id, "key_id": mail_id}
             await tx.execute(self._empty, self._empty.bind(key))
 
-    async def _failed(
+    async def _note_failure(
         self, tx: Transaction, tenant_id: TenantId, mail_id: str, why: str, *, gave_up: bool
     ) -> None:
         moment = clock.to_text(self._clock())

@@ -58,7 +58,7 @@ async def _copy(services: FileServices, request: Request) -> Answer | Stream:
     copy = parse_copy(request.path_parameters["copy"])
     if copy is None:
         raise NotFound
-    record, key = await _found(services, request, media)
+    record, key = await _find_file(services, request, media)
     if moved := _moved(request, record):
         return moved
     # Only sizes that were decided on are made, so that nobody can fill the disk.
@@ -86,7 +86,7 @@ async def file_answer(
     field = file_field(collection)
     if field is None:
         raise NotFound
-    record, key = await _found(services, request, collection)
+    record, key = await _find_file(services, request, collection)
     if moved := _moved(request, record):
         return moved
     name = record[field.name]
@@ -109,7 +109,7 @@ async def file_answer(
     )
 
 
-async def _found(
+async def _find_file(
     services: FileServices, request: Request, collection: Collection
 ) -> tuple[Record, str]:
     """The record that the path names, and the key of its file."""

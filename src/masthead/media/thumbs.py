@@ -40,13 +40,13 @@ async def thumb_key(store: ObjectStore, pool: ImagePool, key: str, size: str) ->
     assert spec is not None
     name = key.rpartition("/")[2]
     stored_key = key_beside(key, f"{spec}_{name}")
-    return await _stored(store, pool, key, stored_key, lambda file: make_thumb(file, spec))
+    return await _store_thumb(store, pool, key, stored_key, lambda file: make_thumb(file, spec))
 
 
 async def copy_key(store: ObjectStore, pool: ImagePool, key: str, copy: Copy) -> str:
     """The key of the copy; the original's key if it can't be made."""
     stored_key = key_beside(key, str(copy))
-    return await _stored(
+    return await _store_thumb(
         store, pool, key, stored_key, lambda file: make_copies(file, (copy,))[copy]
     )
 
@@ -75,7 +75,7 @@ def key_beside(key: str, name: str) -> str:
     return f"{folder}/{THUMBS}{original}/{name}"
 
 
-async def _stored(
+async def _store_thumb(
     store: ObjectStore,
     pool: ImagePool,
     key: str,

@@ -96,7 +96,7 @@ async def store_upload(
     if caller.tenant_id is None:
         raise BadRequest("Say which tenant the file belongs to, with tenant_id.")
     record_id = chosen_id(given)
-    async with stored_file(services, caller.tenant_id, collection, upload, record_id) as stored:
+    async with store_file(services, caller.tenant_id, collection, upload, record_id) as stored:
         values = {**given, **stored.values}
         return await services.records.create(caller, collection, values, stamped=stored.stamped)
 
@@ -117,7 +117,7 @@ async def replace_file(
     if caller.tenant_id is None:
         raise BadRequest("Say which tenant the file belongs to, with tenant_id.")
     services.records.check_may_update(caller, media, item["id"])
-    async with stored_file(services, caller.tenant_id, media, upload, item["id"]) as stored:
+    async with store_file(services, caller.tenant_id, media, upload, item["id"]) as stored:
         if stored.stamped["mime_family"] != item["mime_family"]:
             raise Invalid({upload.field: _another_family(item["mime_family"])})
         async with services.records.unit(caller) as unit:
@@ -141,7 +141,7 @@ def _another_family(family: str) -> Problem:
 
 
 @asynccontextmanager
-async def stored_file(
+async def store_file(
     services: UploadServices,
     tenant_id: TenantId,
     collection: Collection,

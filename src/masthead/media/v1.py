@@ -9,7 +9,7 @@ from dataclasses import replace
 from masthead.media.collection import media
 from masthead.media.record_view import MediaRecord, as_media
 from masthead.media.sniff import EXTENSIONS
-from masthead.media.upload import StoredFile, stored_file
+from masthead.media.upload import StoredFile, store_file
 from masthead.records.collection import Record
 from masthead.records.filter.ast import Comparison, Expression, Identifier, Literal
 from masthead.records.filter.conditions import equals
@@ -51,7 +51,7 @@ async def list_media(call: Call) -> Page:
 
 @asynccontextmanager
 async def prepare_upload(call: Call) -> AsyncIterator[StoredFile]:
-    async with stored_file(call.services, call.tenant.id, media, call.files["file"]) as stored:
+    async with store_file(call.services, call.tenant.id, media, call.files["file"]) as stored:
         yield stored
 
 

@@ -137,7 +137,7 @@ class MailedLinks:
             link = _link(await unit.fetch(self._find, self._key(tenant_id, token)))
             await unit.execute(self._spend, {"tenant": tenant_id, "address": link.email})
             if link.purpose is Purpose.SIGN_UP:
-                member = await _signed_up(unit, link)
+                member = await _sign_up(unit, link)
             else:
                 member = await _account(unit, link)
         attempt = Attempt(blog_members.name, link.email, client.address, account_key(member))
@@ -200,7 +200,7 @@ _KNOWN = {
 }
 
 
-async def _signed_up(unit: Unit, link: Link) -> Record:
+async def _sign_up(unit: Unit, link: Link) -> Record:
     """The new member; or the one that the address has by now, such as by a payment."""
     site = unit.tenant.site
     if site.read_only or not site.members_enabled or await is_suspended(unit):
@@ -213,17 +213,17 @@ async def _signed_up(unit: Unit, link: Link) -> Record:
         stamped = {"verified": True, "token_key": new_token_key()}
         return await unit.create(blog_members, given, stamped=stamped)
     wants = {"newsletter": True} if link.newsletter else {}
-    return await _confirmed(unit, found[0], wants)
+    return await _confirm(unit, found[0], wants)
 
 
 async def _account(unit: Unit, link: Link) -> Record:
     found = await unit.find(blog_members, {"id": link.member_id}, limit=1)
     if not found or _hash(found[0]["token_key"]) != link.account_mark:
         raise BadRequest(DEAD_LINK)
-    return await _confirmed(unit, found[0], {})
+    return await _confirm(unit, found[0], {})
 
 
-async def _confirmed(unit: Unit, member: Record, changes: Mapping[str, Any]) -> Record:
+async def _confirm(unit: Unit, member: Record, changes: Mapping[str, Any]) -> Record:
     """The link came by email, so the address is verified. An imported account has no key yet."""
     stamped: dict[str, Any] = {}
     if not member["verified"]:

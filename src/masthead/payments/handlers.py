@@ -30,13 +30,13 @@ Handler = Callable[[Unit, Inbox, PaymentEvent], Awaitable[str]]
 async def checkout_completed(unit: Unit, inbox: Inbox, event: PaymentEvent) -> str:
     checkout = parse_checkout(event.subject)
     if checkout.mode == "subscription":
-        await _subscribed(unit, event, checkout)
+        await _apply_subscription(unit, event, checkout)
     elif checkout.mode == "payment":
         return await settle_checkout(unit, inbox, checkout)
     return ""
 
 
-async def _subscribed(unit: Unit, event: PaymentEvent, checkout: Checkout) -> None:
+async def _apply_subscription(unit: Unit, event: PaymentEvent, checkout: Checkout) -> None:
     await apply_update(
         unit,
         SubscriptionUpdate(

@@ -106,14 +106,14 @@ class PrivacyWork:
 
     async def sweep(self) -> None:
         """Deletes expired archives and cancels deletions that were not confirmed in time."""
-        for request in await self._expired("status = 'ready' && expires_at <= @now"):
+        for request in await self._find_expired("status = 'ready' && expires_at <= @now"):
             await self._exports.expire(request)
         unconfirmed = "type = 'delete' && status = 'queued' && confirmed_at = ''"
-        for request in await self._expired(f"{unconfirmed} && grace_until <= @now"):
+        for request in await self._find_expired(f"{unconfirmed} && grace_until <= @now"):
             await self._requests.close(request, "cancelled")
         # An archive that a crash interrupted is in no list of keys.
         await self._objects.sweep()
 
-    async def _expired(self, filter_: str) -> list[Record]:
+    async def _find_expired(self, filter_: str) -> list[Record]:
         wanted = ListRequest(per_page=SWEEP_BATCH, filter=filter_, skip_total=True)
         return (await self._records.page(system(), gdpr_requests, wanted)).items

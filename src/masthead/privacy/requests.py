@@ -176,9 +176,9 @@ class Requests:
         return request
 
     async def cancel(self, request_id: str, token: str) -> Record:
-        return await self._cancelled(await self.deletion_by_cancel_link(request_id, token))
+        return await self._cancel(await self.deletion_by_cancel_link(request_id, token))
 
-    async def _cancelled(self, request: Record, by: Caller | None = None) -> Record:
+    async def _cancel(self, request: Record, by: Caller | None = None) -> Record:
         """`by` is the person who acts for the site; None for one with the link."""
         async with self._records.unit(system(TenantId(request["tenant_id"]))) as unit:
             request = self._in_grace(await _one(unit, request["id"]))
@@ -194,7 +194,7 @@ class Requests:
         request = await self.find(request_id) if ids.is_id(request_id) else None
         if request is None or request["tenant_id"] != tenant_id or not is_the_sites(request):
             raise NotFound
-        return await self._cancelled(request, by)
+        return await self._cancel(request, by)
 
     async def planned_deletion(self, tenant_id: TenantId) -> Record | None:
         """Of the whole site, which can still be cancelled: the first of them to come."""

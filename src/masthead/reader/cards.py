@@ -38,7 +38,7 @@ BEFORE = "before"
 Listing = tuple[str, str]
 
 
-async def listed_posts(
+async def list_posts(
     request: SiteRequest,
     count: int,
     *listings: Listing,

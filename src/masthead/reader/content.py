@@ -33,7 +33,7 @@ _MEASURE: Final = 640
 _ALIGN: Final = re.compile(r"text-align: (left|center|right|justify)")
 
 
-async def displayed(request: SiteRequest, html: str, *, starts_page: bool = False) -> Markup:
+async def display(request: SiteRequest, html: str, *, starts_page: bool = False) -> Markup:
     """`starts_page`: no picture is above the text, so the first in it is loaded first."""
     if not html:
         return Markup("")

@@ -19,7 +19,7 @@ from masthead.caller import Audience, guest
 from masthead.errors import MastheadError, NotFound, SiteSuspended
 from masthead.posts.collection import posts
 from masthead.posts.site import PUBLISHED_LIST
-from masthead.reader.cards import cards_of, listed_posts
+from masthead.reader.cards import cards_of, list_posts
 from masthead.reader.near_posts import near_posts
 from masthead.reader.redirects import is_old_address, redirect_of
 from masthead.reader.request import (
@@ -164,7 +164,7 @@ class SitePages:
 
             site_request, visit = await self._personal_request(request)
             return await self._personal(
-                request, await _made(site_request, making), site_request, visit
+                request, await _make_or_redirect(site_request, making), site_request, visit
             )
 
         policy = Policy(
@@ -181,9 +181,9 @@ class SitePages:
             )
             actions.update(shown.actions)
         actions["POST"] = Action(answer, policy)
-        return Route(path, actions, self._refused)
+        return Route(path, actions, self._show_refusal)
 
-    async def _refused(self, request: Request, error: MastheadError) -> Answer:
+    async def _show_refusal(self, request: Request, error: MastheadError) -> Answer:
         """A form that was not admitted, on a page that looks like the site."""
         if request.tenant is None or isinstance(error, SiteSuspended | MethodNotAllowed):
             raise error
@@ -217,7 +217,7 @@ class SitePages:
         result = await _result(site_request, make)
         if isinstance(result, Redirect):
             return _moved_answer(result)
-        answer = await self._drawn(version, site_request, result)
+        answer = await self._draw(version, site_request, result)
         if answer.tag:
             # A post that is scheduled shows at its time, without a change of anything.
             until = await self.services.records.next_position(
@@ -244,7 +244,9 @@ class SitePages:
             return Page("message.html", head, message_of(page), page.status)
 
         site_request, visit = await self._personal_request(request)
-        return await self._personal(request, await _made(site_request, make), site_request, visit)
+        return await self._personal(
+            request, await _make_or_redirect(site_request, make), site_request, visit
+        )
 
     async def _personal_request(self, request: Request) -> tuple[SiteRequest, Visit]:
         tenant = request.tenant
@@ -266,7 +268,7 @@ class SitePages:
     ) -> Answer:
         if isinstance(result, Redirect):
             return _moved_answer(result)
-        answer = await self._drawn(0, site_request, result)
+        answer = await self._draw(0, site_request, result)
         answer.tag = b""
         return self._whole(request, result.status, answer, visit, is_personal=True)
 
@@ -291,7 +293,7 @@ class SitePages:
         # Also for HEAD, whose headers are those of GET: the server leaves the body out.
         return Answer(status, body, headers)
 
-    async def _drawn(
+    async def _draw(
         self, version: int, request: SiteRequest, result: Page | Document
     ) -> CachedAnswer:
         # Another version of the theme is another page, too.
@@ -327,14 +329,14 @@ def _moved_answer(moved: Redirect) -> Answer:
 async def _result(request: SiteRequest, make: Making) -> Result:
     if is_old_address(request) and (moved := await redirect_of(request)):
         return Redirect(*moved)
-    return await _made(request, make)
+    return await _make_or_redirect(request, make)
 
 
-async def _made(request: SiteRequest, make: Making) -> Result:
+async def _make_or_redirect(request: SiteRequest, make: Making) -> Result:
     try:
         return await make(request)
     except NotFound:
-        return await _moved(request) or await _not_found(request)
+        return await _find_redirect(request) or await _not_found(request)
     except MastheadError as error:
         return _error_page(request, error)
 
@@ -347,7 +349,7 @@ def _error_page(request: SiteRequest, error: MastheadError) -> Page:
     return Page("error.html", head, page, status, headers=headers)
 
 
-async def _moved(request: SiteRequest) -> Redirect | None:
+async def _find_redirect(request: SiteRequest) -> Redirect | None:
     if moved := await redirect_of(request):
         return Redirect(*moved)
     if request.path.endswith("/") and request.path.strip("/"):
@@ -358,7 +360,7 @@ async def _moved(request: SiteRequest) -> Redirect | None:
 
 async def _not_found(request: SiteRequest) -> Page:
     near = await near_posts(request, LATEST)
-    found = near or (await listed_posts(request, LATEST, first_page=True))[0]
+    found = near or (await list_posts(request, LATEST, first_page=True))[0]
     title = "There is nothing here"
     text = "The page may have been moved or taken down. Search for it, or read something new."
     page = ErrorPage(404, title, text, await cards_of(request, found), is_near=bool(near))

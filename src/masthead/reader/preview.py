@@ -20,15 +20,15 @@ from masthead.pages.collection import pages
 from masthead.posts.collection import posts
 from masthead.posts.site import lists_show
 from masthead.reader.endpoint import Page
-from masthead.reader.pages.texts import drawn_page, drawn_post
+from masthead.reader.pages.texts import draw_page, draw_post
 from masthead.reader.request import ReaderServices, SiteRequest, open_request
 from masthead.reader.site import ANY_FORM_TOKEN, chrome_of
 from masthead.records.collection import Collection, Record
 from masthead.web.request import Request
 
 _DRAWN: Mapping[str, Callable[[SiteRequest, Record], Awaitable[Page]]] = {
-    posts.name: drawn_post,
-    pages.name: drawn_page,
+    posts.name: draw_post,
+    pages.name: draw_page,
 }
 _PREFIXES = {posts.name: "/posts/", pages.name: "/"}
 _AS_JSON = ("tags", "translations")

@@ -29,11 +29,11 @@ async def stored_share_picture(request: SiteRequest, post: PostRecord, digest: s
     """Drawn if it is not stored yet: one at a time for a site."""
     store, pool = request.services.objects, request.services.images
     key = key_beside(share_file(request.tenant_id, post["id"]), f"{digest}.png")
-    if stored := await _stored(store, key):
+    if stored := await _read_stored(store, key):
         return stored
     async with pool.tenant_slot(request.tenant_id):
         # Another request may have drawn it meanwhile.
-        if stored := await _stored(store, key):
+        if stored := await _read_stored(store, key):
             return stored
         name, accent = site_of(request).name, request.site_record["accent_color"]
         content = await pool.run(share_card.draw, name, post["title"], accent)
@@ -43,7 +43,7 @@ async def stored_share_picture(request: SiteRequest, post: PostRecord, digest: s
     return content
 
 
-async def _stored(store: ObjectStore, key: str) -> bytes:
+async def _read_stored(store: ObjectStore, key: str) -> bytes:
     """Empty where there is none."""
     try:
         found = await store.get(key)

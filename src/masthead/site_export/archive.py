@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import IO, BinaryIO, ParamSpec, Self, TypeVar
 
 from masthead.records.write.slugs import slugify
-from masthead.storage.cancelling import completed
+from masthead.storage.cancelling import complete
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -45,7 +45,7 @@ def is_plain(slug: str) -> bool:
 async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Converting and compressing a page of texts would block the event loop, on which the server
     answers requests. A cancelled caller waits for the thread, which uses the open file."""
-    return await completed(asyncio.to_thread(work, *args, **kwargs))
+    return await complete(asyncio.to_thread(work, *args, **kwargs))
 
 
 class Archive:

@@ -47,7 +47,7 @@ from masthead.site_export.collection import (
 )
 from masthead.site_export.emails import export_ended
 from masthead.site_export.formats import ENDINGS, KINDS, Format
-from masthead.storage.cancelling import completed
+from masthead.storage.cancelling import complete
 from masthead.storage.database import Database
 from masthead.storage.objects import ObjectStore
 from masthead.storage.sqlite.long_reads import long_reads
@@ -134,12 +134,12 @@ class SiteExports:
     async def sweep(self) -> None:
         """Deletes files whose time is over, and ends exports that no worker has any more."""
         now = self._records.clock()
-        for each in await self._found("state = 'ready' && expires_at <= @now"):
+        for each in await self._find_exports("state = 'ready' && expires_at <= @now"):
             async with self._records.unit(system(TenantId(each["tenant_id"]))) as unit:
                 await unit.update(site_exports, each["id"], {}, stamped={"state": EXPIRED})
         oldest = clock.to_text(now - ABANDONED_AFTER)
         is_open = "(state = 'queued' || state = 'running')"
-        for each in await self._found(f"{is_open} && updated < '{oldest}'"):
+        for each in await self._find_exports(f"{is_open} && updated < '{oldest}'"):
             await self._fail(each, BROKEN)
 
     async def _handle(self, job: Job) -> None:
@@ -241,7 +241,7 @@ class SiteExports:
         found = await self._records.find(site_exports, {"id": export_id}, tenant_id=tenant_id)
         return found[0] if found else None
 
-    async def _found(self, filter_: str) -> list[Record]:
+    async def _find_exports(self, filter_: str) -> list[Record]:
         wanted = ListRequest(per_page=MOST, filter=filter_, skip_total=True)
         return (await self._records.page(system(), site_exports, wanted)).items
 
@@ -278,7 +278,7 @@ class _Progress:
 
 async def _chunks_of(file: BinaryIO) -> AsyncIterator[bytes]:
     file.seek(0)
-    while chunk := await completed(asyncio.to_thread(file.read, CHUNK_BYTES)):
+    while chunk := await complete(asyncio.to_thread(file.read, CHUNK_BYTES)):
         yield chunk
 
 

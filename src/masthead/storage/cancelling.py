@@ -10,7 +10,7 @@ from typing import TypeVar
 Result = TypeVar("Result")
 
 
-async def completed(work: Awaitable[Result]) -> Result:
+async def complete(work: Awaitable[Result]) -> Result:
     """Waits for the end of `work` even when cancelled; then raises the cancellation."""
     running = asyncio.ensure_future(work)
     try:

@@ -79,10 +79,10 @@ async def replace_markdown(given: Mapping[str, Any]) -> Mapping[str, Any]:
         text = CONTENT_MARKDOWN.parse(markdown)
     except FieldError as error:
         raise Invalid({CONTENT_MARKDOWN.name: error.problem}) from None
-    return {**values, **(await converted_markdown(text))._asdict()}
+    return {**values, **(await convert_markdown(text))._asdict()}
 
 
-async def converted_markdown(text: str, *, keeps_lines: bool = False) -> Converted:
+async def convert_markdown(text: str, *, keeps_lines: bool = False) -> Converted:
     """As `texts/markdown.py` has it. Raises Invalid."""
     # Imported with the first text: the parser would slow down every start.
     from masthead.texts.markdown import convert

@@ -92,7 +92,7 @@ async def save_text(
     # Also where it only goes into a working copy: what can't go live is refused at once.
     prepared = await records.prepared(kind.texts, given)
     async with records.unit(caller, prepared=prepared) as unit:
-        opened = await _locked(unit, kind, text_id, version)
+        opened = await _lock(unit, kind, text_id, version)
         given = _without_same_text(opened, await _with_slug(unit, opened, given))
         is_published = opened.text["status"] == PUBLISHED
         if is_published and opened.is_outdated and not replaces_newer:
@@ -101,7 +101,7 @@ async def save_text(
             await _store_copy(unit, opened, given)
         if not is_published:
             stamped = _new_state(unit, opened, given) if replaces_newer else None
-            return await _merged(unit, caller, opened, given, stamped)
+            return await _merge(unit, caller, opened, given, stamped)
         return Opened(kind, opened.text, await _save_copy(unit, opened, given))
 
 
@@ -193,9 +193,9 @@ async def _without_copy(
     replaces_newer: bool,
 ) -> Opened:
     """The changes, and those of the working copy, in the text itself."""
-    prepared = await _prepared(records, caller, kind, text_id, given)
+    prepared = await _prepare(records, caller, kind, text_id, given)
     async with records.unit(caller, prepared=prepared) as unit:
-        opened = await _locked(unit, kind, text_id, version)
+        opened = await _lock(unit, kind, text_id, version)
         is_published = opened.text["status"] == PUBLISHED
         if opened.is_outdated and is_published and not replaces_newer:
             raise Conflict
@@ -204,10 +204,10 @@ async def _without_copy(
             await _store_copy(unit, opened, given)
         # Each text that was live is a state of its own, however soon the next one follows.
         stamped = _new_state(unit, opened, _goes_live(opened, given)) if is_published else None
-        return await _merged(unit, caller, opened, given, stamped)
+        return await _merge(unit, caller, opened, given, stamped)
 
 
-async def _prepared(
+async def _prepare(
     records: Records, caller: Caller, kind: TextKind, text_id: str, given: Mapping[str, Any]
 ) -> PreparedTexts:
     """The text that was given, or else that of the working copy."""
@@ -227,7 +227,7 @@ def _goes_live(opened: Opened, given: Mapping[str, Any]) -> Mapping[str, Any]:
     return {name: opened.values[name] for name in opened.kind.edited} | dict(given)
 
 
-async def _merged(
+async def _merge(
     unit: Unit,
     caller: Caller,
     opened: Opened,
@@ -263,7 +263,7 @@ async def discard_copy(
     # Through the rule: without a copy there is no change that would check it.
     await open_text(records, caller, kind, text_id)
     async with records.unit(caller) as unit:
-        opened = await _locked(unit, kind, text_id, version)
+        opened = await _lock(unit, kind, text_id, version)
         if opened.copy is not None:
             await _store_copy(unit, opened)
             await unit.delete(kind.working_copies, opened.copy["id"])
@@ -282,13 +282,13 @@ async def schedule(
     """A draft waits for the moment; '' takes it back. `given` are last changes."""
     if SCHEDULED_FOR.name not in kind.texts.by_name:
         raise NotFound
-    prepared = await _prepared(records, caller, kind, text_id, given or {})
+    prepared = await _prepare(records, caller, kind, text_id, given or {})
     async with records.unit(caller, prepared=prepared) as unit:
-        opened = await _locked(unit, kind, text_id, version)
+        opened = await _lock(unit, kind, text_id, version)
         if opened.text["status"] == PUBLISHED:
             raise BadRequest("The post is published already. Only a draft can be scheduled.")
         changes = {**await _with_slug(unit, opened, given or {}), "scheduled_for": moment}
-        return await _merged(unit, caller, opened, changes)
+        return await _merge(unit, caller, opened, changes)
 
 
 async def restore_revision(
@@ -306,14 +306,14 @@ async def restore_revision(
     state = found[0]
     prepared = await records.prepared(kind.texts, {"content_html": state["content_html"]})
     async with records.unit(caller, prepared=prepared) as unit:
-        opened = await _locked(unit, kind, text_id, version)
+        opened = await _lock(unit, kind, text_id, version)
         names = [name for name in kind.edited if name not in _NOT_RESTORED]
         if all(state[name] == opened.values[name] for name in names):
             return opened
-        return await _restored(unit, caller, opened, state, names)
+        return await _restore(unit, caller, opened, state, names)
 
 
-async def _restored(
+async def _restore(
     unit: Unit, caller: Caller, opened: Opened, state: Record, names: Sequence[str]
 ) -> Opened:
     kind, copy = opened.kind, opened.copy
@@ -328,12 +328,12 @@ async def _restored(
     else:
         # Also within one sitting, in which no other change stores a state.
         text["revised_at"] = next_revision(opened.text, unit.now)
-        restored = await _merged(unit, caller, opened, given, text)
+        restored = await _merge(unit, caller, opened, given, text)
     await _store_copy(unit, opened, {name: state[name] for name in names})
     return restored
 
 
-async def _locked(unit: Unit, kind: TextKind, text_id: str, version: str) -> Opened:
+async def _lock(unit: Unit, kind: TextKind, text_id: str, version: str) -> Opened:
     """The text under the tenant's write lock, if it is still as the caller has seen it. Whether the
     caller may change it is checked by the change."""
     found = await unit.find(kind.texts, {"id": text_id}, limit=1)

@@ -43,7 +43,7 @@ class AddressedSite:
             return await self._at(place)
         at_host = None if isinstance(place, BareHost) else await self._at(place)
         try:
-            return await self._named(named, at_host)
+            return await self._find_named(named, at_host)
         except BadRequest as error:
             if path.startswith(V1_PREFIX):
                 # The key is the credential, and it can't belong to an unknown tenant.
@@ -70,7 +70,7 @@ class AddressedSite:
             raise NotFound(UNKNOWN_HOST)
         return tenant
 
-    async def _named(self, named: str, at_host: Tenant | None) -> Tenant:
+    async def _find_named(self, named: str, at_host: Tenant | None) -> Tenant:
         """`x-tenant-id` must not contradict a host that names a tenant."""
         tenant = at_host if at_host and at_host.id == named else await self._directory.by_id(named)
         if tenant is None:

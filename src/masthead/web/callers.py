@@ -33,7 +33,7 @@ class Callers:
         host's.
         """
         if request.caller is None:
-            caller = await self._signed_in(request.scope, _COOKIES)
+            caller = await self._identify(request.scope, _COOKIES)
             request.caller = _at(request, caller)
         return request.caller
 
@@ -46,10 +46,10 @@ class Callers:
 
     async def anywhere(self, request: Request) -> Caller:
         """Who is signed in, at whichever site."""
-        caller = await self._signed_in(request.scope, _COOKIES)
+        caller = await self._identify(request.scope, _COOKIES)
         return guest() if caller is None else _from(request, caller)
 
-    async def _signed_in(self, scope: Scope, cookies: _Cookies) -> Caller | None:
+    async def _identify(self, scope: Scope, cookies: _Cookies) -> Caller | None:
         lines = header_lines(scope)
         if b"authorization" not in lines and b"cookie" not in lines:
             return None

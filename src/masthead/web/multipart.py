@@ -21,7 +21,7 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.types import Receive, Scope
 
 from masthead.errors import BadRequest, TooLarge
-from masthead.storage.cancelling import completed
+from masthead.storage.cancelling import complete
 from masthead.web.bodies import body_chunks, decode_json_object
 
 if TYPE_CHECKING:
@@ -325,4 +325,4 @@ def _text(raw: bytes | bytearray) -> str:
 
 async def _in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Like `asyncio.to_thread`, but a cancelled caller waits until the thread has ended."""
-    return await completed(asyncio.to_thread(work, *args, **kwargs))
+    return await complete(asyncio.to_thread(work, *args, **kwargs))

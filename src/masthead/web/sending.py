@@ -61,12 +61,12 @@ class Sending:
         elif self._start is not None:
             start, self._start = self._start, None
             if message["type"] == "http.response.body" and not message.get("more_body", False):
-                message = await self._encoded(start, message)
+                message = await self._encode(start, message)
             self.status = start["status"]
             await self._send(start)
         await self._send(message)
 
-    async def _encoded(self, start: Message, message: Message) -> Message:
+    async def _encode(self, start: Message, message: Message) -> Message:
         """Completes the start's headers; returns the body for them."""
         body: bytes = message.get("body", b"")
         if not is_compressible(start["status"], start["headers"], body):

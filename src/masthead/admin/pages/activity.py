@@ -143,14 +143,14 @@ class Row:
 async def site_activity(request: AdminRequest) -> Answer:
     if not request.caller.is_admin:
         raise NotFound
-    return await _shown(request, ActivityFilters.of(request.query), request.caller)
+    return await _show_list(request, ActivityFilters.of(request.query), request.caller)
 
 
 async def all_activity(request: AdminRequest) -> Answer:
-    return await _shown(request, EverywhereFilters.of(request.query), request.everywhere)
+    return await _show_list(request, EverywhereFilters.of(request.query), request.everywhere)
 
 
-async def _shown(request: AdminRequest, filters: ActivityFilters, caller: Caller) -> Answer:
+async def _show_list(request: AdminRequest, filters: ActivityFilters, caller: Caller) -> Answer:
     page = await read_page(request, filters.listing(caller), PER_PAGE)
     if page is None:
         return Redirect(filters.url())

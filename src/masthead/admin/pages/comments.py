@@ -135,7 +135,7 @@ async def comments_list(request: AdminRequest) -> Answer:
         "tabs": await _tabs(request, filters),
         "order": ",".join(each["id"] for each in items),
         "place": place_of(request.query),
-        "narrowed": await _narrowed(request, filters, email),
+        "narrowed": await _describe_narrowing(request, filters, email),
         "about": (
             await about_person(request, as_comment(_found(items, current)), filters)
             if current
@@ -174,7 +174,7 @@ def email_of(request: AdminRequest, filters: CommentFilters) -> str:
         return ""
 
 
-async def _narrowed(request: AdminRequest, filters: CommentFilters, email: str) -> str:
+async def _describe_narrowing(request: AdminRequest, filters: CommentFilters, email: str) -> str:
     """Whose comments, or on which post, in words."""
     if filters.member:
         [found] = await by_id(request, blog_members, [filters.member], "name", "email") or [{}]

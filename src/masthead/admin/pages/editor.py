@@ -24,7 +24,7 @@ from masthead.admin.sections import Section
 from masthead.errors import BadRequest, Conflict, Invalid
 from masthead.importers.platforms.ghost.markdown import render_markdown
 from masthead.records.collection import Record
-from masthead.texts.content import JSON, converted_markdown
+from masthead.texts.content import JSON, convert_markdown
 from masthead.texts.editing import Opened, discard_copy, open_text, save_text, with_html
 from masthead.texts.opening import opened_document
 
@@ -43,11 +43,11 @@ async def save_call(
         raise BadRequest(f"The save lacks the version of the {noun}. Open the {noun} again.")
     try:
         if version == NEW:
-            return _saved(request, await _created(section, request, text_id, body))
+            return _saved(request, await _create_text(section, request, text_id, body))
         if body.get("discards") is True:
-            return _saved(request, await _discarded(section, request, text_id, version))
+            return _saved(request, await _discard_changes(section, request, text_id, version))
         opened = await open_text(request.records, request.caller, section.kind, text_id)
-        given = await _given(section, request, opened.values, body)
+        given = await _read_given(section, request, opened.values, body)
         opened = await save_text(
             request.records,
             request.caller,
@@ -62,11 +62,11 @@ async def save_call(
     return _saved(request, opened)
 
 
-async def _created(
+async def _create_text(
     section: Section, request: AdminRequest, text_id: str, body: Mapping[str, Any]
 ) -> Opened:
     """The page has chosen the id, so that a save whose answer was lost makes no second text."""
-    given = await with_html(await _given(section, request, section.empty(), body))
+    given = await with_html(await _read_given(section, request, section.empty(), body))
     try:
         await request.records.create(request.caller, section.texts, {**given, "id": text_id})
     except Invalid as error:
@@ -76,11 +76,13 @@ async def _created(
     return await open_text(request.records, request.caller, section.kind, text_id)
 
 
-async def _discarded(section: Section, request: AdminRequest, text_id: str, version: str) -> Opened:
+async def _discard_changes(
+    section: Section, request: AdminRequest, text_id: str, version: str
+) -> Opened:
     return await discard_copy(request.records, request.caller, section.kind, text_id, version)
 
 
-async def _given(
+async def _read_given(
     section: Section, request: AdminRequest, stored: Record, body: Mapping[str, Any]
 ) -> dict[str, Any]:
     document = body.get("content_json")
@@ -158,5 +160,5 @@ async def markdown_call(_: AdminRequest, body: dict[str, Any]) -> JsonAnswer:
         raise BadRequest("Send the text to convert.")
     if body.get("exactly") is True:
         # Of a program, which writes Markdown on purpose.
-        return JsonAnswer({"html": (await converted_markdown(text, keeps_lines=True)).content_html})
+        return JsonAnswer({"html": (await convert_markdown(text, keeps_lines=True)).content_html})
     return JsonAnswer({"html": await asyncio.to_thread(render_markdown, text)})

@@ -124,7 +124,7 @@ async def upload_form(request: AdminRequest) -> Answer:
     stored, refused = 0, list[Refused]()
     for upload in request.files:
         try:
-            await _stored(request, upload, {})
+            await _store_file(request, upload, {})
             stored += 1
         except MastheadError as error:
             refused.append(Refused(upload.filename, reason_of(error)))
@@ -142,7 +142,9 @@ async def upload_call(request: AdminRequest, form: Form) -> JsonAnswer:
     if upload is None:
         raise BadRequest("The call holds no file.")
     given = {name: value for name, value in form.fields if name == "alt"}
-    return JsonAnswer(dict(picture_of(request, as_media(await _stored(request, upload, given)))))
+    return JsonAnswer(
+        dict(picture_of(request, as_media(await _store_file(request, upload, given))))
+    )
 
 
 async def choices(request: AdminRequest) -> Answer:
@@ -215,7 +217,7 @@ async def _chosen(request: AdminRequest, item_id: str, filters: MediaFilters) ->
     return await detail_of(request, as_media(item), back=filters.url(item=item_id))
 
 
-async def _stored(request: AdminRequest, upload: Upload, given: Mapping[str, str]) -> Record:
+async def _store_file(request: AdminRequest, upload: Upload, given: Mapping[str, str]) -> Record:
     upload.field = "file"
     return await store_upload(request.services, request.caller, media, given, [upload])
 

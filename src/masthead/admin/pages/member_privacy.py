@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from masthead import ids
-from masthead.admin.data_requests import Asked, about, admitted, is_ready, shown
+from masthead.admin.data_requests import Asked, about, admit_request, is_ready, shown
 from masthead.admin.endpoint import Answer, Download, Page, Redirect
 from masthead.admin.environment import day
 from masthead.admin.pages.members import ADDRESS
@@ -24,7 +24,7 @@ MOST = 20
 async def export_member(request: AdminRequest, member_id: str) -> Answer:
     """The link also goes to the member by mail, as for every export."""
     await request.records.get(request.caller, blog_members, member_id)
-    requester, body = await admitted(request), about(request, MEMBER, member_id)
+    requester, body = await admit_request(request), about(request, MEMBER, member_id)
     _, ready = await request.services.privacy.exports.begin(requester, body)
     said = "The export is ready." if ready else "The export is being made."
     return Redirect(f"{ADDRESS}/{member_id}#requests", said)
@@ -39,7 +39,7 @@ async def erase_member(request: AdminRequest, member_id: str) -> Answer:
     if request.form.get("email", "").strip().lower() != member["email"].lower():
         problem = "Type the member's address exactly as it is shown."
         return await _erase_page(request, member_id, problem)
-    requester, body = await admitted(request), about(request, MEMBER, member_id)
+    requester, body = await admit_request(request), about(request, MEMBER, member_id)
     opened = await request.services.privacy.requests.open_deletion(requester, body)
     until = day(request.local(opened.request["grace_until"]))
     return Redirect(
@@ -49,14 +49,14 @@ async def erase_member(request: AdminRequest, member_id: str) -> Answer:
 
 
 async def cancel_erasure(request: AdminRequest, member_id: str, request_id: str) -> Answer:
-    asked = await _asked(request, member_id, request_id)
+    asked = await _find_request(request, member_id, request_id)
     requests = request.services.privacy.requests
     await requests.withdraw(request.tenant_id, asked["id"], request.caller)
     return Redirect(f"{ADDRESS}/{member_id}#requests", "The erasure is cancelled.")
 
 
 async def download_export(request: AdminRequest, member_id: str, request_id: str) -> Answer:
-    asked = await _asked(request, member_id, request_id)
+    asked = await _find_request(request, member_id, request_id)
     if not is_ready(request, asked):
         raise NotFound
     stored = await request.services.objects.get(archive_key(asked))
@@ -83,7 +83,7 @@ async def _erase_page(request: AdminRequest, member_id: str, problem: str = "") 
     return Page("members/erase.html", "Erase this member?", values, status)
 
 
-async def _asked(request: AdminRequest, member_id: str, request_id: str) -> Record:
+async def _find_request(request: AdminRequest, member_id: str, request_id: str) -> Record:
     """By the caller's rights: an owner's own site alone."""
     found = await request.records.get(request.caller, gdpr_requests, request_id)
     if not ids.is_id(member_id) or found["member_id"] != member_id:

@@ -14,7 +14,7 @@ from masthead.admin.pages.texts import (
     Column,
     Pick,
     TextFilters,
-    shown_list,
+    show_list,
 )
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import PAGES, Section
@@ -34,7 +34,7 @@ class PageFilters(TextFilters):
 
 async def pages_list(request: AdminRequest) -> Answer:
     picks = [Pick("status", "Status", "Any status", options(STATUSES))]
-    return await shown_list(request, PageFilters.of(request.query), picks, _cells)
+    return await show_list(request, PageFilters.of(request.query), picks, _cells)
 
 
 def _cells(page: Record) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from masthead.admin.pages.texts import (
     Column,
     Pick,
     TextFilters,
-    shown_list,
+    show_list,
 )
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import POSTS, READERS, Section
@@ -123,7 +123,7 @@ async def posts_list(request: AdminRequest) -> Answer:
         authors = ", ".join(names[each] for each in post["authors"] if each in names)
         return READERS[post["visibility"]], authors
 
-    return await shown_list(request, filters, await _picks(request, filters, names), cells)
+    return await show_list(request, filters, await _picks(request, filters, names), cells)
 
 
 async def _picks(

@@ -84,7 +84,7 @@ async def restore(
         )
     except Conflict:
         return await _page(section, request, text_id, revision_id, status=409)
-    is_live = (await _opened(section, request, text_id)).text["status"] == PUBLISHED
+    is_live = (await _open_text(section, request, text_id)).text["status"] == PUBLISHED
     sentence = (
         f"The revision of {clock_time(request.local(stored['saved_at']))} is back. "
         + ("It goes live with Update. " if is_live else "")
@@ -96,7 +96,7 @@ async def restore(
 async def _page(
     section: Section, request: AdminRequest, text_id: str, revision_id: str, status: int = 200
 ) -> Page:
-    opened = await _opened(section, request, text_id)
+    opened = await _open_text(section, request, text_id)
     stored = await _revision(section, request, text_id, revision_id)
     before = await _before(section, request, stored)
     is_with_before = request.query.get("with") == "before" and before is not None
@@ -126,7 +126,7 @@ async def _page(
     return Page("texts/revision.html", title, values, status=status)
 
 
-async def _opened(section: Section, request: AdminRequest, text_id: str) -> Opened:
+async def _open_text(section: Section, request: AdminRequest, text_id: str) -> Opened:
     return await open_text(request.records, request.caller, section.kind, text_id)
 
 

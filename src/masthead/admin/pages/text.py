@@ -116,7 +116,7 @@ async def new_form(section: Section, request: AdminRequest) -> Answer:
 
 async def create(section: Section, request: AdminRequest) -> Answer:
     edited = _new(section, request, ids.new_id())
-    given = await _given(section, request, edited.record)
+    given = await _read_given(section, request, edited.record)
     action = _action(section, request)
     try:
         record = await request.records.create(request.caller, section.texts, given)
@@ -134,10 +134,10 @@ async def form(section: Section, request: AdminRequest, text_id: str) -> Answer:
 
 async def save(section: Section, request: AdminRequest, text_id: str) -> Answer:
     opened = await open_text(request.records, request.caller, section.kind, text_id)
-    given = await _given(section, request, opened.values)
+    given = await _read_given(section, request, opened.values)
     action = _action(section, request)
     try:
-        await _changed(request, opened, action, given)
+        await _apply_action(request, opened, action, given)
     except Invalid as error:
         _check_echo(request, error)
         return await _page(section, request, _edited(opened), error.problems)
@@ -165,7 +165,7 @@ def _after(
     return Redirect(url, (sentences or {}).get(action) or _sentence(section, action))
 
 
-async def _changed(
+async def _apply_action(
     request: AdminRequest, opened: Opened, action: str, given: dict[str, Any]
 ) -> None:
     records, caller, text_id = request.records, request.caller, opened.text["id"]
@@ -224,7 +224,7 @@ def _edited(opened: Opened) -> _Edited:
     return replace(edited, document=opening.document)
 
 
-async def _given(section: Section, request: AdminRequest, record: Record) -> dict[str, Any]:
+async def _read_given(section: Section, request: AdminRequest, record: Record) -> dict[str, Any]:
     asks = await asks_of(section, request, record)
     given = given_values(request.caller, section.texts, asks, request.form)
     # Unchanged but for line ends, which a browser rewrites: not the author's change.

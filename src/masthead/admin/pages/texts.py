@@ -114,7 +114,7 @@ class Row:
     changed_at: str
 
 
-async def shown_list(
+async def show_list(
     request: AdminRequest,
     filters: TextFilters,
     picks: Sequence[Pick],

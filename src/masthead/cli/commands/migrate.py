@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from masthead.cli.invocation import Invocation, Shown, command
-from masthead.cli.opened_installation import configure_logs, migrated
+from masthead.cli.opened_installation import configure_logs, migrate_schema
 
 
 @command("migrate")
@@ -11,5 +11,5 @@ async def migrate(invocation: Invocation) -> Shown:
     """Upgrades the database to the current schema."""
     settings = invocation.settings()
     configure_logs(settings)
-    revision = await migrated(settings)
+    revision = await migrate_schema(settings)
     return Shown({"revision": revision}, f"The database is at revision {revision}.")

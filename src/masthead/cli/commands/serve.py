@@ -15,7 +15,7 @@ import click
 import uvloop
 
 from masthead.cli.invocation import Invocation, command
-from masthead.cli.opened_installation import configure_logs, migrated
+from masthead.cli.opened_installation import configure_logs, migrate_schema
 from masthead.config.settings import Settings
 from masthead.config.values import Url
 from masthead.serve.listener import address_of, base_url_for, listen
@@ -75,7 +75,7 @@ async def _serve_in_process(
 ) -> None:
     from masthead.serve.process import ServerProcess
 
-    await migrated(settings)
+    await migrate_schema(settings)
     server = ServerProcess(settings, listeners, with_worker=with_worker)
     _on_signals(server.stop)
     addresses = [address_of(each, _scheme(settings)) for each in listeners]
@@ -96,7 +96,7 @@ async def _serve_with_workers(
 ) -> None:
     from masthead.serve.supervisor import Supervisor
 
-    await migrated(settings)
+    await migrate_schema(settings)
     access = await _seed_demo(settings) if demo else None
     supervisor = Supervisor(settings, listeners, count, with_worker=with_worker)
     _on_signals(supervisor.stop)

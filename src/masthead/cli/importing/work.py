@@ -35,7 +35,7 @@ ERRORS_FILE = "import-errors.json"
 async def run_import(invocation: Invocation, options: ImportOptions) -> Shown:
     for path in (options.redirects, options.report):
         _check_folder(path)
-    async with _opened(invocation, options) as parts:
+    async with _open_import(invocation, options) as parts:
         report, redirects = await _run(parts, options)
     _save_report(report, options.report, redirects)
     return _shown(report, invocation)
@@ -49,7 +49,7 @@ async def repair_images(
 
     _check_folder(options.report)
     source_ids = _failed_posts(retry_errors)
-    async with _opened(invocation, options) as parts:
+    async with _open_import(invocation, options) as parts:
         repair = ImageRepair(
             parts.services, parts.source, parts.request, source_ids, parts.on_progress
         )
@@ -68,7 +68,9 @@ class OpenedImport:
 
 
 @asynccontextmanager
-async def _opened(invocation: Invocation, options: ImportOptions) -> AsyncIterator[OpenedImport]:
+async def _open_import(
+    invocation: Invocation, options: ImportOptions
+) -> AsyncIterator[OpenedImport]:
     # The export first: a bad file must not create a database.
     with _reading_shown(invocation):
         source = open_export(options.platform, options.file, options.reader)

@@ -90,7 +90,7 @@ class Account:
 
     @for_member
     async def page(self, request: SiteRequest, member: MemberRecord) -> Page:
-        return await self._drawn(request, member, notice=_notice(request))
+        return await self._draw_page(request, member, notice=_notice(request))
 
     @for_member
     async def set_name(
@@ -100,7 +100,7 @@ class Account:
         try:
             await self._update(request, member, {"name": name})
         except Invalid as error:
-            return await self._refused(request, member, "name", error.problems, name)
+            return await self._show_refusal(request, member, "name", error.problems, name)
         return _done("name")
 
     @for_member
@@ -142,7 +142,7 @@ class Account:
             if not email:
                 raise Invalid({"email": SAME_ADDRESS if given else REQUIRED})
         except Invalid as error:
-            return await self._refused(request, member, "email", error.problems, given)
+            return await self._show_refusal(request, member, "email", error.problems, given)
         async with request.records.unit(caller) as unit:
             record = await unit.update(blog_members, member["id"], {})
             await self._services.email_changes.request(unit, record, email)
@@ -164,7 +164,7 @@ class Account:
             given = {name: form.get(name, "") for name in ("password", "passwordConfirm")}
             stamped = await new_credentials(given, required=True)
         except Invalid as error:
-            return await self._refused(request, member, "password", error.problems)
+            return await self._show_refusal(request, member, "password", error.problems)
         caller = caller_of(request.tenant_id, member)
         changed = await request.records.update(
             caller, blog_members, member["id"], {}, stamped=stamped
@@ -252,7 +252,7 @@ class Account:
         body = RequestBody(MEMBER, member["id"], "", "", "", "")
         return Requester(request.tenant, caller, is_trusted=True), body
 
-    async def _refused(
+    async def _show_refusal(
         self,
         request: SiteRequest,
         member: MemberRecord,
@@ -261,10 +261,10 @@ class Account:
         typed: str = "",
     ) -> Page:
         shown = tuple(FormProblem(name, each.message) for name, each in problems.items())
-        drawn = await self._drawn(request, member, opened=part, typed=typed, problems=shown)
+        drawn = await self._draw_page(request, member, opened=part, typed=typed, problems=shown)
         return replace(drawn, status=422)
 
-    async def _drawn(
+    async def _draw_page(
         self,
         request: SiteRequest,
         member: MemberRecord,

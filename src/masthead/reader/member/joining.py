@@ -60,7 +60,7 @@ class Joining:
             page = SignUpPage(form.get("email", ""), newsletter, back, problems)
             return await _sign_up(request, page, 422)
         wanted = Wanted(Purpose.SIGN_UP, email, newsletter, back)
-        return await self._mailed(request, form, wanted, "sign_up")
+        return await self._mail_link(request, form, wanted, "sign_up")
 
     async def sign_in_page(self, request: SiteRequest) -> Page | Redirect:
         back = back_path(request.query.get("back", HOME))
@@ -75,7 +75,7 @@ class Joining:
             return _sign_in(request, SignInPage(form.get("email", ""), back, problems), 422)
         if not form.get("password"):
             wanted = Wanted(Purpose.SIGN_IN, email, back=back)
-            return await self._mailed(request, form, wanted, "sign_in")
+            return await self._mail_link(request, form, wanted, "sign_in")
         try:
             signed_in = await self._services.accounts.sign_in(
                 blog_members,
@@ -142,7 +142,7 @@ class Joining:
             await sign_ins.end(blog_members, request.member, request.member_sign_in)
         return see_other(HOME, session_cookie(request, None))
 
-    async def _mailed(self, request: SiteRequest, form: Form, wanted: Wanted, kind: str) -> Page:
+    async def _mail_link(self, request: SiteRequest, form: Form, wanted: Wanted, kind: str) -> Page:
         if not form.get(TRAP):
             await self._services.links.request(request.tenant_id, wanted, request.client.address)
         return _inbox(request, wanted.email, kind)

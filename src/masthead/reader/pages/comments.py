@@ -14,7 +14,7 @@ from masthead.posts.collection import posts
 from masthead.posts.record_view import PostRecord, as_post
 from masthead.reader.discussion import author_of, page_address
 from masthead.reader.endpoint import Form, Page, Redirect, see_other
-from masthead.reader.pages.texts import by_slug, drawn_post
+from masthead.reader.pages.texts import by_slug, draw_post
 from masthead.reader.request import SiteRequest
 from masthead.reader.site import site_of
 from masthead.reader.views import CommentForm
@@ -42,12 +42,12 @@ async def post_comment(request: SiteRequest, form: Form, slug: str) -> Page | Re
         form.get("email", ""),
         parent_id=form.get("parent_id", ""),
     )
-    author = await _signed(request, sent)
+    author = await _sign(request, sent)
     try:
         new = await request.services.discussions.post(author, post, sent.body, sent.parent_id)
         await _remember_name(request, author)
     except (Invalid, RateLimited) as error:
-        return await _refused(request, post, sent, error)
+        return await _show_refusal(request, post, sent, error)
     cookie = request.services.posted_comments.header(
         request.tenant_id, request.posted, new["id"], is_https=request.is_https
     )
@@ -66,7 +66,7 @@ async def edit_comment(
     try:
         await request.services.discussions.edit(author, post, comment_id, sent.body)
     except (Invalid, RateLimited) as error:
-        return await _refused(request, post, sent, error)
+        return await _show_refusal(request, post, sent, error)
     return see_other(f"{page_address(request, post)}#comment-{comment_id}")
 
 
@@ -79,7 +79,7 @@ async def delete_comment(
     return see_other(f"{page_address(request, post)}#comments")
 
 
-async def _signed(request: SiteRequest, sent: CommentForm) -> Author:
+async def _sign(request: SiteRequest, sent: CommentForm) -> Author:
     """With a name: of the account, or as a guest typed it."""
     author = author_of(request)
     if author.staff_id:
@@ -112,7 +112,7 @@ async def _open_post(request: SiteRequest, slug: str) -> PostRecord:
     return post
 
 
-async def _refused(
+async def _show_refusal(
     request: SiteRequest, post: PostRecord, sent: CommentForm, error: Invalid | RateLimited
 ) -> Page:
     """The page again, with what was typed and what to do about it."""
@@ -126,5 +126,5 @@ async def _refused(
         if "parent_id" in error.problems:
             # The form that it was typed into is not there any more.
             sent = replace(sent, parent_id="")
-    drawn = await drawn_post(request, post, replace(sent, errors=errors))
+    drawn = await draw_post(request, post, replace(sent, errors=errors))
     return replace(drawn, status=status, headers=tuple(retry_after(status, error)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from masthead.reader.cards import cards_of, listed_posts
+from masthead.reader.cards import cards_of, list_posts
 from masthead.reader.endpoint import Page
 from masthead.reader.request import SiteRequest
 from masthead.reader.site import absolute, json_ld, site_of
@@ -13,7 +13,7 @@ LINES = 10
 
 
 async def home(request: SiteRequest) -> Page:
-    found, pager = await listed_posts(request, 1 + CARDS + LINES)
+    found, pager = await list_posts(request, 1 + CARDS + LINES)
     cards = await cards_of(request, found)
     site = site_of(request)
     head = Head(

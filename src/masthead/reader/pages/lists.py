@@ -9,7 +9,7 @@ from masthead.errors import BadRequest, NotFound
 from masthead.identity.tenants import superusers
 from masthead.posts.collection import posts
 from masthead.posts.site import AUTHOR_LIST, TAG_LIST, tag_slug
-from masthead.reader.cards import CARD_FIELDS, author_of, cards_of, listed_posts
+from masthead.reader.cards import CARD_FIELDS, author_of, cards_of, list_posts
 from masthead.reader.endpoint import Page
 from masthead.reader.request import SiteRequest
 from masthead.reader.site import absolute, site_of
@@ -31,7 +31,7 @@ MAX_SEARCH = 200
 
 
 async def tag(request: SiteRequest, slug: str) -> Page:
-    found, pager = await listed_posts(request, PER_PAGE, (TAG_LIST, slug))
+    found, pager = await list_posts(request, PER_PAGE, (TAG_LIST, slug))
     if not found:
         raise NotFound("No post has this tag.")
     cards = await cards_of(request, found)
@@ -55,7 +55,7 @@ async def author(request: SiteRequest, slug: str) -> Page:
     if account["id"] == request.tenant_record["owner_id"]:
         # What names no author is the owner's.
         listings.append((AUTHOR_LIST, ""))
-    found, pager = await listed_posts(request, PER_PAGE, *listings)
+    found, pager = await list_posts(request, PER_PAGE, *listings)
     who, site = author_of(account, "400x400"), site_of(request)
     head = Head(
         title=f"{who.name} · {site.name}",
@@ -67,7 +67,7 @@ async def author(request: SiteRequest, slug: str) -> Page:
 
 
 async def archive(request: SiteRequest) -> Page:
-    found, pager = await listed_posts(request, PER_ARCHIVE_PAGE)
+    found, pager = await list_posts(request, PER_ARCHIVE_PAGE)
     cards = await cards_of(request, found)
     months = tuple(
         Month(f"{year}-{month:02}", tuple(group))

@@ -13,7 +13,7 @@ from masthead.posts.collection import posts
 from masthead.posts.record_view import PostRecord, as_post
 from masthead.reader import share_card
 from masthead.reader.cards import cards_of, local_time
-from masthead.reader.content import displayed
+from masthead.reader.content import display
 from masthead.reader.discussion import discussion_of
 from masthead.reader.endpoint import Page
 from masthead.reader.pages.lists import _equals
@@ -30,14 +30,14 @@ SHARED_WIDTH = 1200
 
 
 async def post(request: SiteRequest, slug: str) -> Page:
-    return await drawn_post(request, await by_slug(request, posts, slug))
+    return await draw_post(request, await by_slug(request, posts, slug))
 
 
-async def drawn_post(request: SiteRequest, found: Record, form: CommentForm | None = None) -> Page:
+async def draw_post(request: SiteRequest, found: Record, form: CommentForm | None = None) -> Page:
     """`form`: the reader's comment that could not be taken."""
     record = as_post(found)
     [card] = await cards_of(request, [record])
-    html = await displayed(request, record["content_html"], starts_page=card.picture is None)
+    html = await display(request, record["content_html"], starts_page=card.picture is None)
     offer = None if card.is_open else await offer_of(request)
     discussion = await discussion_of(request, record, form)
     modified = local_time(request, record["updated"])
@@ -48,11 +48,11 @@ async def drawn_post(request: SiteRequest, found: Record, form: CommentForm | No
 
 
 async def text_page(request: SiteRequest, slug: str) -> Page:
-    return await drawn_page(request, await by_slug(request, pages, slug))
+    return await draw_page(request, await by_slug(request, pages, slug))
 
 
-async def drawn_page(request: SiteRequest, record: Record) -> Page:
-    html = await displayed(request, record["content_html"], starts_page=True)
+async def draw_page(request: SiteRequest, record: Record) -> Page:
+    html = await display(request, record["content_html"], starts_page=True)
     page = TextPage(record["title"], html)
     site = site_of(request)
     head = Head(

@@ -21,7 +21,7 @@ from sqlalchemy.sql import ClauseElement, Insert
 
 from masthead.errors import DiskFull, StatementTimeout, Unavailable
 from masthead.storage import dialects
-from masthead.storage.cancelling import completed
+from masthead.storage.cancelling import complete
 from masthead.storage.database import (
     MAX_BYTES,
     Deferral,
@@ -145,13 +145,13 @@ class PostgresDatabase:
             transaction = PostgresTransaction(self, connection)
             try:
                 # Not cancelled half-way: the next user would get an open transaction.
-                await completed(transaction.begin())
+                await complete(transaction.begin())
                 yield transaction
                 transaction.check()
-                await completed(transaction.commit())
+                await complete(transaction.commit())
                 self._disk.note_written()
             except BaseException:
-                await completed(transaction.roll_back())
+                await complete(transaction.roll_back())
                 raise
             finally:
                 transaction.end()
@@ -185,7 +185,7 @@ class PostgresDatabase:
         try:
             return await work
         except FAILURES as error:
-            raise await self._translated(connection, error) from error
+            raise await self._translate(connection, error) from error
 
     @asynccontextmanager
     async def _connection(self, scope: Scope) -> AsyncIterator[Any]:
@@ -214,7 +214,7 @@ class PostgresDatabase:
         with suppress(*FAILURES):
             await self._pool.release(lease, timeout=CONNECT_SECONDS)
 
-    async def _translated(self, connection: Any, error: Exception) -> Exception:
+    async def _translate(self, connection: Any, error: Exception) -> Exception:
         """The storage-level error, or the error itself when it is a programming error."""
         if isinstance(error, asyncpg.UniqueViolationError):
             columns = await self._columns_of(connection, error.constraint_name)

@@ -49,7 +49,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from masthead.errors import DiskFull, Unavailable
-from masthead.storage.cancelling import completed
+from masthead.storage.cancelling import complete
 from masthead.storage.database import Row, Statement
 from masthead.storage.disk import DiskState
 from masthead.storage.sqlite.checkpoints import Checkpoints
@@ -158,7 +158,7 @@ class Writer:
     async def in_thread(self, work: Callable[[], Result]) -> Result:
         # The thread uses the connection until the statement ends. A cancelled task does not
         # interrupt the statement, because SQLite would roll back the whole batch.
-        return await completed(asyncio.get_running_loop().run_in_executor(self._thread, work))
+        return await complete(asyncio.get_running_loop().run_in_executor(self._thread, work))
 
     def has_deferred(self, statement: Statement) -> bool:
         """Whether the statement might read or change deferred rows."""

@@ -15,7 +15,7 @@ from masthead.records.collection import Record
 
 
 async def redirects_file(request: AdminRequest, run_id: str) -> Answer:
-    run, report = await _found(request, run_id)
+    run, report = await _find_run(request, run_id)
     if not is_own_file(run, report.redirects_path):
         raise NotFound
     stored = await request.services.objects.get(report.redirects_path)
@@ -24,7 +24,7 @@ async def redirects_file(request: AdminRequest, run_id: str) -> Answer:
 
 async def errors_download(request: AdminRequest, run_id: str) -> Answer:
     """All of them; of a run from a shell those that its report has."""
-    run, report = await _found(request, run_id)
+    run, report = await _find_run(request, run_id)
     if is_own_file(run, report.errors_path):
         stored = await request.services.objects.get(report.errors_path)
         return Download(stored.chunks, ERRORS_FILE, "application/json")
@@ -33,7 +33,7 @@ async def errors_download(request: AdminRequest, run_id: str) -> Answer:
     return Download(_once(errors_file(report.errors)), ERRORS_FILE, "application/json")
 
 
-async def _found(request: AdminRequest, run_id: str) -> tuple[Record, Report]:
+async def _find_run(request: AdminRequest, run_id: str) -> tuple[Record, Report]:
     run = await find_run(request.records, request.tenant_id, run_id)
     if not run["report"]:
         raise NotFound

@@ -35,17 +35,19 @@ async def new_form(request: AdminRequest) -> Answer:
 async def upload_form(request: AdminRequest) -> Answer:
     """Without script."""
     try:
-        url = await _uploaded(request, request.form, request.files)
+        url = await _store_export(request, request.form, request.files)
     except Invalid as error:
         return _refused(request, error)
     return Redirect(url)
 
 
 async def upload_call(request: AdminRequest, form: Form) -> JsonAnswer:
-    return JsonAnswer({"url": await _uploaded(request, dict(form.fields), form.files)})
+    return JsonAnswer({"url": await _store_export(request, dict(form.fields), form.files)})
 
 
-async def _uploaded(request: AdminRequest, form: Mapping[str, str], files: Sequence[Upload]) -> str:
+async def _store_export(
+    request: AdminRequest, form: Mapping[str, str], files: Sequence[Upload]
+) -> str:
     """The address of the import. Raises `Invalid` for what is no export."""
     upload = next((each for each in files if each.field == "file"), None)
     if upload is None:

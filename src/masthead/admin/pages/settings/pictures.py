@@ -31,7 +31,7 @@ async def save_picture(request: AdminRequest, which: str) -> Answer:
         await _set(request, field, "")
         return Redirect(f"{SETTINGS}#pictures", "Removed. The file is still in the media library.")
     try:
-        path = await _uploaded(request, which)
+        path = await _store_picture(request, which)
     except Invalid as error:
         problem = next(iter(error.problems.values()))
         return page_of(request, {field: problem})
@@ -41,7 +41,7 @@ async def save_picture(request: AdminRequest, which: str) -> Answer:
     return Redirect(f"{SETTINGS}#pictures", SENTENCES[which])
 
 
-async def _uploaded(request: AdminRequest, which: str) -> str:
+async def _store_picture(request: AdminRequest, which: str) -> str:
     """The path of the stored picture. Raises Invalid for a file that browsers don't show."""
     upload = next((each for each in request.files if each.size), None)
     if upload is None:

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from masthead.admin.data_requests import (
     about,
-    admitted,
+    admit_request,
     is_cancellable,
     is_ready,
     shown,
@@ -57,7 +57,7 @@ async def privacy_page(request: AdminRequest) -> Answer:
 
 
 async def export_site(request: AdminRequest) -> Answer:
-    requester = await admitted(request)
+    requester = await admit_request(request)
     _, ready = await request.services.privacy.exports.begin(requester, about(request, TENANT))
     if ready is None:
         sentence = "The copy is being made. You can download it here when it is ready."
@@ -66,7 +66,7 @@ async def export_site(request: AdminRequest) -> Answer:
 
 
 async def download_copy(request: AdminRequest, request_id: str) -> Answer:
-    asked = await _asked(request, request_id)
+    asked = await _find_request(request, request_id)
     if not is_ready(request, asked):
         raise NotFound
     await request.note(DOWNLOADED_SITE)
@@ -81,7 +81,7 @@ async def delete_form(request: AdminRequest) -> Answer:
 async def delete_site(request: AdminRequest) -> Answer:
     if problems := not_typed(request.form, request.tenant):
         return _delete_page(request, problems)
-    requester, body = await admitted(request), about(request, TENANT)
+    requester, body = await admit_request(request), about(request, TENANT)
     opened = await request.services.privacy.requests.open_deletion(requester, body)
     until = day(request.local(opened.request["grace_until"]))
     return Redirect(PRIVACY, f"The site is read-only now and will be deleted on {until}.")
@@ -98,13 +98,13 @@ def not_typed(form: Mapping[str, str], tenant: Tenant) -> dict[str, Problem]:
 
 
 async def cancel_deletion(request: AdminRequest, request_id: str) -> Answer:
-    asked = await _asked(request, request_id)
+    asked = await _find_request(request, request_id)
     requests = request.services.privacy.requests
     await requests.withdraw(request.tenant_id, asked["id"], request.caller)
     return Redirect(PRIVACY, "The site stays. Nothing is deleted.")
 
 
-async def _asked(request: AdminRequest, request_id: str) -> Record:
+async def _find_request(request: AdminRequest, request_id: str) -> Record:
     """About the site. Those about a member are handled on the member's page."""
     found = await request.records.get(request.caller, gdpr_requests, request_id)
     if found["subject"] != TENANT:

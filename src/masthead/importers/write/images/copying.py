@@ -27,7 +27,7 @@ from masthead.importers.write.previous_imports import IMAGES, Item, PreviousImpo
 from masthead.media.collection import media
 from masthead.media.path import media_path
 from masthead.media.sniff import sniff
-from masthead.media.upload import UploadServices, stored_file
+from masthead.media.upload import UploadServices, store_file
 from masthead.outbound.downloads import RETRY_DELAYS, Downloads, RetryDelays
 from masthead.outbound.errors import OutboundError
 from masthead.outbound.slots import HostSlots
@@ -214,7 +214,7 @@ class ImageCopier:
                 await self._save_item(unit, key, same[0], "")
             return _url_of(same[0])
         async with (
-            stored_file(self._services, tenant_id, media, upload) as kept,
+            store_file(self._services, tenant_id, media, upload) as kept,
             records.unit(system(tenant_id), emit_events=self._emit_events) as unit,
         ):
             record = await unit.create(media, kept.values, stamped=kept.stamped)
