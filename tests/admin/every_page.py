@@ -285,6 +285,11 @@ SAMPLES = (
     Sample("page", "/admin/pages/{pages}"),
     Sample("page-html", "/admin/pages/{pages}?as=html"),
     Sample("page-delete", "/admin/pages/{pages}/delete"),
+    Sample("mailings", "/admin/mailings"),
+    Sample("mailings-empty", "/admin/mailings", site="empty"),
+    Sample("mailing", "/admin/mailings/{mailings}"),
+    Sample("post-mail", "/admin/posts/{posts-html}/mail"),
+    Sample("post-mail-draft", "/admin/posts/{posts-draft}/mail"),
     Sample("newsletters", "/admin/settings/newsletters"),
     Sample("newsletter", "/admin/settings/newsletters/{newsletters}"),
     Sample("newsletter-delete", "/admin/settings/newsletters/{newsletters}/delete"),
@@ -906,9 +911,25 @@ async def _posts(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, s
     )
     long_reads = {"name": LONG, "description": "Long reads, each Sunday.", "sender_name": "Nell"}
     newsletter = await demo.create("newsletters", long_reads)
+    counted = {"recipients": 50_218, "sent": 31_204, "failed": 12, "uncertain": 3, "bounced": 9}
+    mailing = await records.create(
+        system(demo.id),
+        demo.world.collection("mailings"),
+        {},
+        stamped={
+            **counted,
+            "post_id": revised["id"],
+            "newsletter": "main",
+            "subject": LONG,
+            "status": "paused",
+            "reason": "5 % of the emails came back. Look at the addresses before you resume.",
+            "started_at": "2026-11-14T08:15:00.000Z",
+        },
+    )
     return {
         "comments": waiting["id"],
         "newsletters": newsletter["id"],
+        "mailings": mailing["id"],
         "posts": written["id"],
         "posts-html": html["id"],
         "posts-revised": revised["id"],

@@ -59,7 +59,11 @@ _CONTENT = (
     _Entry("Media", "/admin/media", "image"),
     _Entry("Tags", "/admin/tags", "tag", Access.EDITOR),
 )
-_READERS = (COMMENTS, MEMBERS)
+_READERS = (
+    COMMENTS,
+    MEMBERS,
+    _Entry("Mailings", "/admin/mailings", "send", Access.ADMIN),
+)
 _SHOP = (
     _Entry("Orders", "/admin/shop/orders", "shopping-bag", Access.ADMIN),
     _Entry("Tiers", "/admin/shop/tiers", "credit-card", Access.ADMIN),

@@ -26,6 +26,7 @@ from masthead.ids import TenantId
 from masthead.jobs.queue_state import QueueState
 from masthead.limits.rate_limiter import RateLimiter
 from masthead.mail.outbox import Outbox
+from masthead.mailings.services import MailingServices
 from masthead.media.upload import UploadServices
 from masthead.outbound.client import OutboundClient
 from masthead.password_reset.invitations import Invitations
@@ -80,6 +81,8 @@ class AdminServices(UploadServices, Protocol):
     def generator(self) -> Generator: ...
     @property
     def mail(self) -> Outbox: ...
+    @property
+    def mailings(self) -> MailingServices: ...
     @property
     def payment_inbox(self) -> Inbox: ...
     @property

@@ -17,6 +17,7 @@ from masthead.admin.pages import (
     editor,
     exports,
     mail_preview,
+    mailing,
     media,
     media_item,
     member,
@@ -80,6 +81,7 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         Route(ADMIN_PATH, at(get=sign_in.reset_form, post=sign_in.reset, who=Who.LINK)),
         Route("/admin/posts/tags", at(get=posts.tag_options)),
         *_texts(pages, posts.posts_list, posts.PostFilters),
+        *_mailings(pages),
         Route("/admin/posts/{id}/email", at("id", get=mail_preview.mail_preview)),
         Route("/admin/posts/{id}/email/page", at("id", get=mail_preview.mail_page)),
         *_texts(pages, site_pages.pages_list, site_pages.PageFilters),
@@ -223,6 +225,16 @@ def _exports(pages: AdminPages) -> list[Route]:
         Route(exports.ADDRESS, at(get=exports.exports_page, post=exports.begin)),
         Route(f"{one}/download", at("id", get=exports.download)),
         Route(f"{one}/remove", at("id", post=exports.remove)),
+    ]
+
+
+def _mailings(pages: AdminPages) -> list[Route]:
+    at, post = partial(pages.at, who=Who.OWNER), "/admin/posts/{id}/mail"
+    return [
+        Route(post, at("id", get=mailing.mail_form, post=mailing.mail_post)),
+        Route(f"{post}/test", at("id", post=mailing.mail_test)),
+        Route(mailing.ADDRESS, at(get=mailing.mailings_list)),
+        Route(f"{mailing.ADDRESS}/{{id}}", at("id", get=mailing.mailing_page, post=mailing.act)),
     ]
 
 

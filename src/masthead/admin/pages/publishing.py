@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from masthead import clock
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import sentence_of
+from masthead.admin.pages.mailing import mail_address
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import READERS, Section
 from masthead.errors import Conflict, Invalid, Problem
@@ -172,6 +173,7 @@ def _page(
         "sentence": _sentence(request, opened, choice),
         "mark": choice.mark,
         "act": act,
+        "mails": mail_address(section, request, opened.text),
         "busy": busy,
         # The sentence that follows a choice leaves the focus at the choice.
         "focuses": not request.is_fragment,
