@@ -101,6 +101,7 @@ MAIL_WORDS = {
     "email_changed": "that the address was changed",
     "email_in_use": "that the address is in use",
     "invitation": "an invitation to the staff",
+    "mailing_paused": "that a mailing was paused",
     "privacy_deletion": "that an erasure is planned",
     "privacy_export_ready": "a link to an export of the data",
     "privacy_receipt": "the receipt of an erasure",
