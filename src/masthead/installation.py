@@ -15,7 +15,7 @@ from masthead.ai.addresses import with_operator_rules
 from masthead.config import private_files
 from masthead.config.keyring import KeyRing
 from masthead.config.settings import Settings, SettingsError
-from masthead.records.engine import AsyncValidator, FanOut, Records
+from masthead.records.engine import AsyncValidator, Records, Subscriber
 from masthead.records.versions import is_used
 from masthead.records.write.unit import Unit
 from masthead.records.write.unit_events import WrittenEvent
@@ -46,12 +46,12 @@ class Installation:
     @cached_property
     def records(self) -> Records:
         """The engine of a command."""
-        return self.make_records(fan_out=_LazyFanout(self.database))
+        return self.make_records(subscribers=(Subscriber(_LazyFanout(self.database)),))
 
     def make_records(
         self,
         *,
-        fan_out: FanOut,
+        subscribers: Sequence[Subscriber],
         on_deliveries_queued: Callable[[], None] | None = None,
         async_validators: Mapping[str, AsyncValidator] | None = None,
     ) -> Records:
@@ -65,7 +65,7 @@ class Installation:
             tables,
             self.keyring,
             self._clock,
-            fan_out=fan_out,
+            subscribers=subscribers,
             on_deliveries_queued=on_deliveries_queued,
             async_validators=async_validators,
             origin_of=partial(site_url, settings),

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -50,10 +49,8 @@ from masthead.privacy.service import Privacy, build_privacy
 from masthead.reader.accent_style import AccentStyles
 from masthead.reader.posted_comments import PostedComments
 from masthead.reader.themes import Themes
-from masthead.records.engine import Records
+from masthead.records.engine import Records, Subscriber
 from masthead.records.versions import TenantVersions
-from masthead.records.write.unit import Unit
-from masthead.records.write.unit_events import WrittenEvent
 from masthead.schema import tables
 from masthead.site.address import Sites
 from masthead.site.collection import site_settings
@@ -150,8 +147,10 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Services:
     mail = Outbox(database, keyring, settings, now)
     comment_emails = CommentEmails(mail, CommentMailLinks(keyring), settings)
     records = installation.make_records(
-        # It compiles its statements now, so that no write has to wait for that.
-        fan_out=partial(_fan_out, Fanout(database, tables), comment_emails),
+        subscribers=(
+            Subscriber(comment_emails, CommentEmails.events),
+            Subscriber(Fanout(database, tables)),
+        ),
         on_deliveries_queued=deliveries_queued.set,
         async_validators={webhook_subscriptions.name: partial(check_url, outbound)},
     )
@@ -217,13 +216,6 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Services:
         accents=AccentStyles(keyring),
         build=build_revision(os.environ.get("SOURCE_REVISION", "")),
     )
-
-
-async def _fan_out(
-    webhooks: Fanout, emails: CommentEmails, unit: Unit, written: Sequence[WrittenEvent]
-) -> bool:
-    await emails(unit, written)
-    return await webhooks(unit, written)
 
 
 async def bring_up_to_date(settings: Settings) -> str:

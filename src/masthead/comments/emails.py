@@ -26,25 +26,29 @@ from masthead.records.write.unit_events import WrittenEvent
 from masthead.site.address import Site, site_in
 from masthead.texts.publication import PUBLISHED
 
+POSTED, RECEIVED = "comment.posted", "comment.received"
 QUOTED: Final = 1_000
 """Characters of a comment that a mail quotes."""
 
 
 class CommentEmails:
-    """Called by the engine once per unit, with all events the unit has written. Imports write
-    none, so nobody is told of what is years old."""
+    """A subscriber of the engine. Imports write no events, so nobody is told of what is years
+    old."""
+
+    events: Final = frozenset({POSTED, RECEIVED})
 
     def __init__(self, outbox: Outbox, links: CommentMailLinks, settings: Settings) -> None:
         self._outbox = outbox
         self._links = links
         self._settings = settings
 
-    async def __call__(self, unit: Unit, written: Sequence[WrittenEvent]) -> None:
+    async def __call__(self, unit: Unit, written: Sequence[WrittenEvent]) -> bool:
         for event in written:
-            if event.name == "comment.posted":
+            if event.name == POSTED:
                 await self._mail_posted(unit, event.record_id)
-            elif event.name == "comment.received":
+            elif event.name == RECEIVED:
                 await self._mail_answer(unit, event.record_id)
+        return False
 
     async def _mail_posted(self, unit: Unit, comment_id: str) -> None:
         found = await _comment_and_post(unit, comment_id)

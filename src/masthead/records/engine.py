@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from copy import copy
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -69,9 +69,14 @@ from masthead.storage.database import (
 _SEVERAL_TENANTS = f"Several tenants have a record with this id. {NAME_A_TENANT}"
 
 
-FanOut = Callable[[Unit, Sequence[WrittenEvent]], Awaitable[bool]]
-"""Queues the deliveries of a unit's events in the unit's transaction. Returns whether there were
-any."""
+class Subscriber(NamedTuple):
+    """Told of a unit's events at its end, in the unit's transaction."""
+
+    tell: Callable[[Unit, Sequence[WrittenEvent]], Awaitable[bool]]
+    """Returns whether it has queued deliveries."""
+    names: frozenset[str] = frozenset()
+    """The events that it is told of; none named are all."""
+
 
 AsyncValidator = Callable[[Mapping[str, Any]], Awaitable[None]]
 """Checks given values that need the network. Raises `Invalid`."""
@@ -86,7 +91,7 @@ class Records:
         keyring: KeyRing,
         now: clock.Clock = clock.now,
         *,
-        fan_out: FanOut | None = None,
+        subscribers: Sequence[Subscriber] = (),
         on_deliveries_queued: Callable[[], None] | None = None,
         async_validators: Mapping[str, AsyncValidator] | None = None,
         origin_of: Callable[[str], str],
@@ -100,7 +105,7 @@ class Records:
         self.database = database
         self.registry = registry
         self.clock = now
-        self._fan_out = fan_out
+        self._subscribers = subscribers
         self._on_deliveries_queued = on_deliveries_queued
         self._async_validators = async_validators or {}
         self._keyring = keyring
@@ -294,7 +299,12 @@ class Records:
         await unit.count_uses()
         unit.store_events()
         written = unit.events.written
-        return bool(written and self._fan_out and await self._fan_out(unit, written))
+        is_queued = False
+        for tell, names in self._subscribers if written else ():
+            heard = [each for each in written if each.name in names] if names else written
+            if heard:
+                is_queued |= await tell(unit, heard)
+        return is_queued
 
     async def find(
         self,
