@@ -604,3 +604,23 @@ async def _nothing_is_changed(
         answer = await (visitor.get(address) if method == "GET" else visitor.post(address, form))
         assert answer.status_code in refused, (method, path, answer.status_code)
     assert await stored(tenant, ana["id"]) == ana
+
+
+async def test_an_address_that_came_back_is_shown_and_can_be_mailed_again(
+    tenant: TenantWorld,
+) -> None:
+    bounced = {"mail_state": "bounced", "mail_state_reason": "550 5.1.1 No such user"}
+    member = await tenant.create("blog_members", {"email": "gone@example.com"})
+    records, members = tenant.world.parts.records, tenant.world.collection("blog_members")
+    await records.update(system(tenant.id), members, member["id"], {}, stamped=bounced)
+    path = f"/admin/members/{member['id']}"
+    editor, _ = await staff(tenant, "editor")
+    page = (await editor.get(path)).text
+    assert "550 5.1.1 No such user" in page
+    assert "mail-again" not in page
+    owner, _ = await staff(tenant, "owner")
+    assert "mail-again" in (await owner.get(path)).text
+    page = await owner.follow(await owner.post(f"{path}/mail-again"))
+    assert "Newsletters go to this address again." in page
+    [found] = await records.find(members, {"id": member["id"]}, tenant_id=tenant.id)
+    assert found["mail_state"] == "ok"

@@ -105,6 +105,7 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         *_member_imports(pages),
         Route("/admin/members/change", at(post=members.change_members, who=owners)),
         Route("/admin/members/{id}", at("id", get=member.member_page, post=member.save_member)),
+        Route("/admin/members/{id}/mail-again", at("id", post=member.mail_again, who=owners)),
         Route(
             "/admin/members/{id}/export",
             at("id", post=member_privacy.export_member, who=owners, while_suspended=True),

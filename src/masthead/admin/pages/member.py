@@ -32,7 +32,10 @@ from masthead.errors import Invalid, Problem
 from masthead.mail.outbox import RETENTION
 from masthead.mail.wording import where_stored
 from masthead.members.collection import (
+    BOUNCED,
+    COMPLAINED,
     FAILED,
+    MAIL_OK,
     SENT,
     WAITING,
     blog_members,
@@ -55,6 +58,10 @@ ASKS = (
     Ask("labels", "Labels", LABELS_HELP),
     Ask("note", "Note", "Only staff see this. An export of the person's data includes it.", rows=3),
 )
+_STOPPED = {
+    BOUNCED: "No newsletter goes to this address: an email came back.",
+    COMPLAINED: "No newsletter goes to this address: the reader called one spam.",
+}
 NEWEST = 20
 """Of each kind of entry."""
 KINDS = {
@@ -159,6 +166,20 @@ async def save_member(request: AdminRequest, member_id: str) -> Answer:
     return Redirect(f"{ADDRESS}/{member_id}", "Saved.")
 
 
+async def mail_again(request: AdminRequest, member_id: str) -> Answer:
+    """Newsletters go to the address again."""
+    await request.records.update(request.caller, blog_members, member_id, {"mail_state": MAIL_OK})
+    return Redirect(f"{ADDRESS}/{member_id}", "Newsletters go to this address again.")
+
+
+def _stopped(request: AdminRequest, member: Record) -> dict[str, str] | None:
+    """Why no newsletter goes to the address."""
+    if member["mail_state"] == MAIL_OK:
+        return None
+    when = request.when(member["mail_state_at"]) if member["mail_state_at"] else ""
+    return {"why": _STOPPED[member["mail_state"]], "words": member["mail_state_reason"], "at": when}
+
+
 async def _page(
     request: AdminRequest, member_id: str, problems: Mapping[str, Problem] | None = None
 ) -> Page:
@@ -174,6 +195,7 @@ async def _page(
         "badge_kind": BADGES[member["status"]],
         "since": f"Member since {since.day} {since:%B %Y}",
         "initials": _initials(member),
+        "stopped": _stopped(request, member),
         "history": await _history(request, member, bought, kind),
         "kinds": KINDS,
         "kind": kind,
