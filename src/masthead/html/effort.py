@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from masthead.html_tags import ATTRIBUTE, BLANK, MARKUP
+
 MAX_TAGS: Final = 120_000
 """A table of many thousand rows has this many."""
 MAX_ATTRIBUTES: Final = 100
@@ -40,25 +42,9 @@ def effort_of(html: str) -> Effort:
     return _scanned(html)
 
 
-# As the parser splits a text: comments, other marks that it ignores, and tags. A quote begins a
-# value only after an equals sign. What is not closed ends with the text.
-_BLANK: Final = r"\t\n\f\r\x20"
-_ATTRIBUTE: Final = (
-    rf"""=?+[^{_BLANK}/>=]*+"""
-    rf"""(?:[{_BLANK}]*+=[{_BLANK}]*+"""
-    rf"""(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^{_BLANK}>"'][^{_BLANK}>]*+)?+)?+"""
-)
-_PIECE: Final = re.compile(
-    rf"""<(?:
-      !--(?:-?>|.*?(?:--!?>|\Z))
-    | (?P<end>/?)(?P<name>[A-Za-z][^{_BLANK}/>]*+)
-      (?P<inside>(?:[{_BLANK}/]++|(?=[^>]){_ATTRIBUTE})*+)
-      (?:>|\Z)
-    | [!?/][^>]*+(?:>|\Z)
-    )""",
-    re.VERBOSE | re.DOTALL,
-)
-_ATTRIBUTES: Final = re.compile(rf"(?=[^{_BLANK}/>]){_ATTRIBUTE}")
+# As the parser splits a text.
+_PIECE: Final = re.compile(MARKUP, re.VERBOSE | re.DOTALL)
+_ATTRIBUTES: Final = re.compile(rf"(?=[^{BLANK}/>]){ATTRIBUTE}")
 
 # fmt: off
 _VOID: Final = frozenset({

@@ -8,6 +8,7 @@ from collections import Counter
 from html import escape, unescape
 
 from masthead.html.effort import MAX_TAGS
+from masthead.html_tags import CAREFUL_INSIDE
 
 MAX_DEPTH = 100
 """As deep as the editor's documents. Deeper tags are removed, without their text: the time of the
@@ -50,10 +51,7 @@ def _storable(html: str) -> str:
     return html
 
 
-# The attributes of a tag. Possessive, and it stops at the next tag, so that hostile text can't
-# cause backtracking.
-_INSIDE = r"""(?:[^<>"']++|"[^"]*+"|'[^']*+'){0,64}+"""
-_TAG = re.compile(rf"<(/?)([A-Za-z][A-Za-z0-9]*)(?=[\s/>]){_INSIDE}>")
+_TAG = re.compile(rf"<(/?)([A-Za-z][A-Za-z0-9]*)(?=[\s/>]){CAREFUL_INSIDE}>")
 _OPTIONAL_END = "p li dt dd tr td th thead tbody tfoot colgroup option rp rt"
 _VOID = "area base br col embed hr img input link meta param source track wbr"
 _UNCOUNTED = frozenset(f"{_OPTIONAL_END} {_VOID}".split())
@@ -105,8 +103,8 @@ def _depth(html: str) -> int:
 
 _NAMES = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9]*)")
 
-_IMAGE = re.compile(rf"<img(?=[\s/]){_INSIDE}>", re.IGNORECASE)
-_PLAYER = re.compile(rf"<(?:iframe|embed)(?=[\s/]){_INSIDE}>", re.IGNORECASE)
+_IMAGE = re.compile(rf"<img(?=[\s/]){CAREFUL_INSIDE}>", re.IGNORECASE)
+_PLAYER = re.compile(rf"<(?:iframe|embed)(?=[\s/]){CAREFUL_INSIDE}>", re.IGNORECASE)
 
 
 def _value(tag: str, names: str) -> str:

@@ -19,6 +19,7 @@ from masthead.html.markup import (
     with_background,
 )
 from masthead.html.srcset import parse_srcset, widest, write_srcset
+from masthead.html_tags import CAREFUL_INSIDE
 from masthead.importers.convert.editor_json import to_document
 from masthead.importers.convert.image_urls import (
     ImageRef,
@@ -111,7 +112,7 @@ def rewrite(
     return html, document
 
 
-_TAG = re.compile(r"""<[a-z][a-z0-9]*\s(?:[^<>"']++|"[^"]*+"|'[^']*+'){1,64}+>""", re.IGNORECASE)
+_TAG = re.compile(rf"<[a-z][a-z0-9]*\s{CAREFUL_INSIDE}>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(
     r"""(?<=\s)(src|srcset|href|poster|style)(\s*+=\s*+)("[^"]*+"|'[^']*+'|[^\s"'>]++)""",
     re.IGNORECASE,

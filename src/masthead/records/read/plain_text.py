@@ -12,6 +12,7 @@ from html import unescape
 from typing import Final
 
 from masthead.errors import BadRequest
+from masthead.html_tags import MARKUP, TEXT
 
 # fmt: off
 _HIDDEN_TAGS: Final = frozenset({
@@ -29,16 +30,7 @@ _RAW_END: Final = {
     tag: re.compile(rf"</{tag}(?=[\s/>])", re.IGNORECASE)
     for tag in ("script", "style", "textarea", "iframe")
 }
-# An unclosed tag or comment includes the rest of the document, as in a browser.
-_PIECE: Final = re.compile(
-    r"""
-      (?P<text>(?:[^<]++|<(?![A-Za-z!?/]))++)
-    | <!--.*?(?:-->|\Z)
-    | <(?P<end>/?)(?P<tag>[A-Za-z][^\s/>]*+)(?:[^>"']++|"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z))*+(?:>|\Z)
-    | <[!?/][^>]*+(?:>|\Z)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
+_PIECE: Final = re.compile(rf"(?P<text>{TEXT}) | {MARKUP}", re.VERBOSE | re.DOTALL)
 _PIECE_COST: Final = 20
 _SHORT: Final = 512
 _LONGEST_REFERENCE: Final = 40

@@ -9,20 +9,17 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from masthead.html_tags import MARKUP
+
 # XML has no control characters, so they can't be in a body.
 _OPEN, _CLOSE = "\x02", "\x03"
 _PLACEHOLDER: Final = re.compile(f"{_OPEN}([bi])([0-9]+){_CLOSE}")
 
-# A value in quotes may contain `>`. As in a browser, an unclosed tag ends with the text.
-_ATTRIBUTES: Final = (
-    r"""(?:[^>"'=]++|=\s*+(?:"[^"]*+"|'[^']*+'|[^\s"'>][^\s>]*+)?|["'])*+(?:>|\Z)"""
-)
 _PIECE: Final = re.compile(
     rf"""
       (?:[^<{_OPEN}]++|<(?![A-Za-z!?/]))++
     | {_OPEN}(?P<placeholder>[bi])[0-9]++{_CLOSE}
-    | <(?P<end>/?)(?P<tag>[A-Za-z][^\s/>]*+){_ATTRIBUTES}
-    | <[!?/][^>]*+(?:>|\Z)
+    | {MARKUP}
     | .
     """,
     re.VERBOSE | re.DOTALL,
