@@ -55,7 +55,7 @@ class FailedMail:
 
 
 class MailLog(Protocol):
-    """Who wants to know which mails were queued, and what became of them."""
+    """Is told which emails were queued, and their outcome."""
 
     async def queued(self, unit: Unit, mail_id: str, recipient: str, template: str) -> None: ...
 

@@ -20,7 +20,7 @@ def handlers(records: Records, outbox: Outbox, sites: Sites) -> Mapping[str, Han
         """After a crash the email may be queued twice, which is better than not at all."""
         wanted = {"id": job.payload["member_id"]}
         found = await records.find(blog_members, wanted, tenant_id=job.tenant_id)
-        # Erased, or not paid any more, in the meantime.
+        # Erased or no longer paid in the meantime.
         if not found or found[0]["tier"] != "paid":
             return
         mail = welcome_paid(await sites.of(job.tenant_id), found[0])

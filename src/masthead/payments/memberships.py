@@ -105,7 +105,7 @@ async def _store_state(unit: Unit, update: SubscriptionUpdate, known: Record | N
 
 def _terms(terms: Terms) -> dict[str, str]:
     values = {"payment_price_id": terms.price, "current_period_end": terms.period_end}
-    # A subscription that goes on after all has no end any more.
+    # A subscription that continues after all no longer has an end.
     return {name: value for name, value in values.items() if value} | {"ends_at": terms.ends_at}
 
 

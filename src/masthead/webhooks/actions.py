@@ -107,7 +107,7 @@ async def fire_test(
             collection=webhook_subscriptions.name,
             record_id=subscription["id"],
         )
-        # It is sent below, to this subscription alone.
+        # It is sent below, only to this subscription.
         unit.events.written.clear()
     delivery = Delivery(
         QueueKey(tenant_id, subscription["id"]),

@@ -77,7 +77,7 @@ async def enqueue_task(unit: Unit, run_id: str, task: str) -> None:
 
 
 async def sweep_later(unit: Unit, run_id: str, after: timedelta) -> None:
-    """Deletes the uploaded file then, if nothing needs it any more."""
+    """Deletes the uploaded file after this time, if nothing needs it then."""
     run_at = clock.to_text(clock.from_text(unit.now) + after)
     await unit.enqueue(SWEEP_JOB, {"run_id": run_id}, run_at)
 
