@@ -525,7 +525,7 @@ class TestRun:
         await work(tenant, stopping, rounds=1)
         page = (await browser.get(url)).text
         assert f"{DEFAULT_BATCH} of {number + 1}" in page
-        assert "You may close this page" in page
+        assert "You can close this page" in page
         await work(tenant)
         assert table_in((await browser.get(url)).text)["Posts"][0] == str(number)
         assert len(await rows(tenant, "posts")) == number
