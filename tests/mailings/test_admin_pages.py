@@ -41,7 +41,7 @@ async def test_the_page_says_how_many_get_it_and_sends_it_once(press: Press) -> 
     assert "2 of 2" in shown
     assert "every 2s" not in shown
     again = (await owner.get(path)).text
-    assert "A post is mailed once." in again
+    assert "A post is emailed once." in again
     assert begun.headers["location"] in again
     assert "Low tide" in (await owner.get("/admin/mailings")).text
 

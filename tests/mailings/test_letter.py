@@ -82,3 +82,23 @@ async def test_authors_can_make_no_placeholder_and_no_markup(tenant: TenantWorld
     letter = await drawn(tenant, Audience.FREE, title="<b>{{ to }}</b>", excerpt="<script>")
     assert "&lt;b&gt;{{ to }}&lt;/b&gt;" in letter.html
     assert "<script>" not in letter.html
+
+
+async def test_a_newsletter_has_its_own_look(tenant: TenantWorld) -> None:
+    look = {
+        "header_image": "/media/x/top.png",
+        "accent_color": "#0044cc",
+        "footer": "4 Harbour Row",
+    }
+    letter = await draw_letter(
+        tenant.world.parts.records,
+        tenant_id=tenant.id,
+        site=Site("The Coast", "https://coast.example"),
+        newsletter={**NEWSLETTER, **look},
+        post=await tenant.published(content_html='<p><a href="/x">x</a></p>'),
+        audience=Audience.FREE,
+    )
+    assert 'src="https://coast.example/media/x/top.png"' in letter.html
+    assert "color: #0044cc" in letter.html
+    assert "4 Harbour Row" in letter.html
+    assert "4 Harbour Row" in letter.text

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from masthead.records.collection import Collection, Rules, SiteRules
-from masthead.records.fields.text import Email, Slug, Text
+from masthead.records.fields.text import Email, Slug, Text, Url
 from masthead.records.fields.values import Flag
+from masthead.site.appearance import ACCENT_COLOR
 from masthead.site.collection import MAIN_NEWSLETTER, NEWSLETTERS
 
 MAX_SLUG: Final = 63
@@ -29,6 +31,20 @@ newsletters = Collection(
             help="The name in `From`. Empty: the site's name.",
         ),
         Email(name="reply_to", help="Where replies go. Empty: to the sender's address."),
+        Url(
+            name="header_image",
+            help="A picture at the top of each email, such as `/media/…`. It is shown 600 wide.",
+        ),
+        replace(
+            ACCENT_COLOR,
+            help="The colour of links in emails. Empty: the site's. It is darkened or lightened "
+            "where it would be hard to read.",
+        ),
+        Text(
+            name="footer",
+            max=1_000,
+            help="The last lines of each email, such as a postal address.",
+        ),
         Flag(
             name="is_default",
             help="People who sign up at the site get it. If it is off, it is among the "

@@ -13,7 +13,7 @@ from masthead.admin.forms import sentence_of
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import POSTS, Section
 from masthead.errors import BadRequest, Conflict, Invalid, PlanTooSmall, Problem, WrongState
-from masthead.mail.wording import where_stored
+from masthead.mail.wording import being_sent, where_stored
 from masthead.mailings.collection import ENDED, PAUSED, SCHEDULED, SENDING, mailings
 from masthead.mailings.newsletters import newsletters
 from masthead.posts.collection import posts
@@ -37,7 +37,7 @@ _BADGES: Final = {
 _COUNTS: Final = (
     ("sent", "Sent", "The mail server took the email."),
     ("failed", "Refused", "The mail server refused it for good, or for more than a day."),
-    ("uncertain", "Uncertain", "It may have left or not. They are mailed again only by you."),
+    ("uncertain", "Uncertain", "It may have left or not. They are emailed again only by you."),
     ("bounced", "Bounced", "It came back: there is no such mailbox."),
     ("complained", "Called spam", "They get no newsletter any more."),
     ("unsubscribed", "Unsubscribed before", "They left before their email did, and got none."),
@@ -46,7 +46,7 @@ ACTIONS: Final = {
     "pause": "No further email leaves.",
     "resume": "It goes on.",
     "cancel": "It is cancelled. Nobody else gets it.",
-    "again": "The uncertain are mailed again.",
+    "again": "The uncertain are emailed again.",
 }
 
 
@@ -110,8 +110,7 @@ async def mail_test(request: AdminRequest, post_id: str) -> Answer:
         raise BadRequest(" ".join(each.message for each in error.problems.values())) from error
     async with request.records.unit(request.caller) as unit:
         await letters.queue(unit, drawn)
-    stored = where_stored(request.services.settings)
-    said = stored or f"A test email is on its way to {request.account['email']}."
+    said = being_sent(request.services.settings, "A test email", request.account["email"])
     return Redirect(f"{POSTS.url(post_id)}/mail", said)
 
 
@@ -244,9 +243,9 @@ def _sentence(
     post: Record, choice: Choice, first: list[Record], number: int, newsletter: str
 ) -> str:
     if first:
-        return f"This post was mailed to {newsletter} already. A post is mailed once."
+        return f"This post was emailed to {newsletter} already. A post is emailed once."
     if post["status"] != "published":
-        return "This post is a draft. Publish it first: then it can be mailed, once."
+        return "This post is a draft. Publish it first: then it can be emailed, once."
     if not number:
         return f"Nobody gets it: {newsletter} has no {_WHOM[choice.audience]} of that kind."
     whom = _WHOM[choice.audience] if number != 1 else _WHOM[choice.audience].removesuffix("s")

@@ -22,6 +22,14 @@ ASKS: Final = (
     Ask("description", "What it is about", "Readers see it where they choose.", rows=3),
     Ask("sender_name", "Sender’s name", "Empty: the name of the site."),
     Ask("reply_to", "Replies go to", "Empty: to the sender’s address."),
+    Ask(
+        "header_image",
+        "Picture at the top",
+        "The address of a picture, or a path such as /media/…",
+        is_picture=True,
+    ),
+    Ask("accent_color", "Colour of links", "Such as #8f1d2c. Empty: the site’s."),
+    Ask("footer", "Last lines", "Such as your postal address, which some laws ask for.", rows=3),
     Ask("is_default", "For new members", "People who join with the newsletter get it at once."),
 )
 
