@@ -108,6 +108,7 @@ MAY_SPEAK_SQL = (
     "mailings/audience.py",
     "mailings/progress.py",
     "mailings/queue.py",
+    "mailings/reports.py",
     "mailings/services.py",
     "mailings/starting.py",
     "mailings/stopping.py",

@@ -19,6 +19,7 @@ from masthead.comments.http import comment_mail_routes
 from masthead.comments.v1 import routes as comment_table
 from masthead.config.settings import Settings
 from masthead.errors import MastheadError
+from masthead.mailings import http as mail_events
 from masthead.mailings.v1 import routes as mailing_table
 from masthead.media.http import media_routes
 from masthead.media.v1 import routes as media_table
@@ -89,6 +90,7 @@ def faces(services: Services, in_flight: InFlight | None = None) -> tuple[FrontD
             *mount_v1(V1_TABLE, v1),
             *media_routes(services),
             *mount(payments.ROWS, services),
+            *mount(mail_events.ROWS, services),
             *mount(ai.ROWS, services),
             *mount(privacy.ROWS, services),
             *mount(health.ROWS, services),
@@ -181,6 +183,7 @@ SERVICE_PARTS = (
     Part(ai.ROWS, {ai_description.TAG: "Text from an AI provider, as a stream."}),
     Part(privacy.ROWS, {privacy_description.TAG: "Exports and deletions of personal data."}),
     Part(payments.ROWS, {payments_description.TAG: "What the payment processor calls."}),
+    Part(mail_events.ROWS, {mail_events.TAG: "What email providers call."}),
     Part(health.ROWS, {health.TAG: "For load balancers and monitors."}),
 )
 """Every other endpoint that programs call."""

@@ -32,6 +32,7 @@ COMMANDS = {
     "operator": "Creates platform operators.",
     "key": "Creates, lists and revokes API keys.",
     "member": "Creates members.",
+    "mail": "Takes notices of undeliverable emails.",
     "settings": "Reads and changes a tenant's site settings.",
     "openapi": "Prints the OpenAPI document of the public API.",
     "deliveries": "Lists webhook deliveries and retries dead ones.",

@@ -194,6 +194,25 @@ class Settings:
         "A domain that refuses several for now gets none for a while, whatever this says.",
         default_doc="none",
     )
+    mail_events_secret: Secret | None = _setting(
+        parse_secret,
+        "The `secret` in the addresses at which bounces are reported by sources without a "
+        "signature: see [Newsletters](newsletters.md#bounces-and-complaints).",
+        default_doc="none: they answer 404",
+        secret=True,
+    )
+    mail_events_mailgun_key: Secret | None = _setting(
+        parse_secret,
+        "Mailgun's HTTP webhook signing key, for reports of bounces.",
+        default_doc="none: its address answers 404",
+        secret=True,
+    )
+    mail_events_sendgrid_key: Secret | None = _setting(
+        parse_secret,
+        "SendGrid's verification key of signed event webhooks, for reports of bounces.",
+        default_doc="none: its address answers 404",
+        secret=True,
+    )
     ai_provider: AiProvider | None = _setting(
         parse_choice(AiProvider),
         "The platform's AI: `openai` (any compatible server) or `anthropic`.",

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from masthead.mail.outbox import Outbox
 from masthead.mailings.actions import MailingActions, TestLetters
+from masthead.mailings.reports import MailReports
 from masthead.mailings.starting import Starting
 from masthead.records.engine import Records
 from masthead.site.address import Sites
@@ -19,6 +20,7 @@ class MailingServices:
     starting: Starting
     actions: MailingActions
     test_letters: TestLetters
+    reports: MailReports
 
 
 def mailing_services(
@@ -28,4 +30,5 @@ def mailing_services(
         Starting(records.database, tables),
         MailingActions(records.database),
         TestLetters(records, outbox, sites),
+        MailReports(records, tables),
     )

@@ -32,6 +32,7 @@ COLOURS = {
     Category.CONTENT: "green",
     Category.COMMENTS: "yellow",
     Category.MEMBERS: "magenta",
+    Category.MAILINGS: "bright_magenta",
     Category.MEDIA: "blue",
     Category.COMMERCE: "cyan",
     Category.SYSTEM: "white",

@@ -1,0 +1,73 @@
+"""`POST /api/mail/events/{source}`: bounces and complaints, reported by a mail provider."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from masthead.config.settings import Settings
+from masthead.errors import BadRequest
+from masthead.mailings.report_sources import SOURCES, authentic_reports
+from masthead.mailings.reports import MAX_REPORTS
+from masthead.mailings.services import MailingServices
+from masthead.records.engine import Records
+from masthead.web.answers import Answer, json_answer
+from masthead.web.openapi.builders import answer, content, in_path, object_of, schema_ref
+from masthead.web.openapi.description import Description
+from masthead.web.policy import Body, BodyKind, Policy, WhileSuspended, Who
+from masthead.web.request import Request
+from masthead.web.rows import Row
+
+TAG = "Email"
+MAX_BODY_BYTES = 1024 * 1024
+
+POLICY = Policy(
+    who=Who.SIGNATURE,
+    # It concerns the addresses of all sites.
+    while_suspended=WhileSuspended.OPEN,
+    body=Body(BodyKind.RAW, MAX_BODY_BYTES),
+)
+
+
+class ReportServices(Protocol):
+    @property
+    def records(self) -> Records: ...
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def mailings(self) -> MailingServices: ...
+
+
+async def receive_reports(services: ReportServices, request: Request) -> Answer:
+    body = await request.body(MAX_BODY_BYTES)
+    now = services.records.clock().timestamp()
+    source = request.path_parameters["source"]
+    reports = authentic_reports(source, services.settings, request, body, now)
+    if len(reports) > MAX_REPORTS:
+        raise BadRequest(f"Send at most {MAX_REPORTS:,} reports in a call.")
+    for each in reports:
+        await services.mailings.reports.take(each)
+    return json_answer(200, {"received": True})
+
+
+_SOURCE = in_path("source", "Who reports.", {"type": "string", "enum": list(SOURCES)}, "generic")
+_EXAMPLE = {"type": "bounce", "kind": "hard", "email": "ada@example.com"}
+_GIVEN = {"description": "The report, as the source sends it.", "type": ["object", "array"]}
+
+RECEIVE = Description(
+    name="receiveMailEvents",
+    tag=TAG,
+    summary="Reports bounces and complaints.",
+    answers={
+        "200": answer(
+            "The reports were taken, also for unknown addresses.",
+            schema_ref("ReportsReceived"),
+            {"received": True},
+        )
+    },
+    parameters=[_SOURCE],
+    body={"required": True, "content": content(_GIVEN, _EXAMPLE)},
+    errors=(401, 404),
+    schemas={"ReportsReceived": object_of(["received"], received={"const": True})},
+)
+
+ROWS = (Row("POST", "/api/mail/events/{source}", receive_reports, POLICY, RECEIVE),)
