@@ -19,6 +19,7 @@ from masthead.email_address import MAX_OCTETS, is_email, normal_email
         (" Mixed.Case@Example.COM\n", "mixed.case@example.com"),
         ("o'hara+tag@example.com", "o'hara+tag@example.com"),
         ("root@localhost", "root@localhost"),
+        ("a..b.@example.com", "a..b.@example.com"),
         ("ömil@gmail.com.example", "ömil@gmail.com.example"),
         ("Ömil@Example.com", "ömil@example.com"),
         ("o\u0308mil@example.com", "ömil@example.com"),

@@ -46,13 +46,15 @@ def is_email(address: str) -> bool:
     octets = len(address.encode(errors="surrogatepass"))
     if not 0 < len(local) <= MAX_LOCAL or octets > MAX_OCTETS or "=?" in address:
         return False
-    if not domain.isascii() or address != address.lower() or not _has_syntax(address):
+    if not domain.isascii() or address != address.lower() or not _has_syntax(local, domain):
         return False
     return address.isascii() or _is_legible(local)
 
 
-def _has_syntax(address: str) -> bool:
+def _has_syntax(local: str, domain: str) -> bool:
     validator = _validator()
+    # Some providers have mailboxes with dots side by side or at the end, which the RFC has not.
+    address = f"{local.replace('.', '_')}@{domain}"
     try:
         validator.validate_email(address, check_deliverability=False, globally_deliverable=False)
     except validator.EmailNotValidError:

@@ -3,7 +3,7 @@ gives order and labels. What is wrong with a value only the engine says."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -144,63 +144,96 @@ def sentence_of(problem: Problem | None) -> str:
     return _SENTENCES.get(problem.code, problem.message)
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    declared: Field
+    ask: Ask
+    stored: Any
+    typed: Mapping[str, str] | None
+
+    @property
+    def value(self) -> str:
+        if self.typed is None:
+            return _shown(self.declared, self.ask, self.stored)
+        return self.typed.get(self.ask.name, "")
+
+
 def _widget(
     declared: Field, ask: Ask, record: Record, typed: Mapping[str, str] | None, error: str
 ) -> Widget:
-    stored = record.get(ask.name, declared.default_value())
-    help_text = ask.help or declared.help
-    if _has_ticks(declared, ask):
-        chosen = set(_items(stored)) if typed is None else set(_several(ask, typed))
-        choices = tuple(Choice(value, ask.choices[value], value in chosen) for value in ask.choices)
-        return Widget(
-            ask.name,
-            ask.label,
-            "several",
-            "",
-            help_text,
-            error,
-            choices=choices,
-            are_people=ask.are_people,
-        )
-    if isinstance(declared, Secret):
-        is_set = bool(stored)
-        return Widget(ask.name, ask.label, "secret", "", help_text, error, is_set=is_set)
-    if isinstance(declared, Links):
-        links = _links(stored) if typed is None else _typed_links(ask, typed)
-        links = (*links, *[("", "")] * min(_EMPTY_LINKS, MAX_LINKS - len(links)))
-        return Widget(ask.name, ask.label, "links", "", help_text, error, links=links)
-    if isinstance(declared, Flag):
-        is_on = bool(stored) if typed is None else ask.name in typed
-        return Widget(ask.name, ask.label, "switch", "on" if is_on else "", help_text, error)
-    value = _shown(declared, ask, stored) if typed is None else typed.get(ask.name, "")
-    if isinstance(declared, Select):
-        values = ("", *declared.values) if "" in ask.choices else declared.values
-        kind = "radios" if len(values) <= _FEW else "select"
-        choices = tuple(Choice(each, ask.choices.get(each, each), each == value) for each in values)
-        return Widget(ask.name, ask.label, kind, value, help_text, error, choices=choices)
-    if ask.choices:
-        # A value from before, or of another face, may be none of them.
-        labels = ask.choices if value in ask.choices else {value: value, **ask.choices}
-        choices = tuple(Choice(each, label, each == value) for each, label in labels.items())
-        return Widget(ask.name, ask.label, "select", value, help_text, error, choices=choices)
+    asked = _Asked(declared, ask, record.get(ask.name, declared.default_value()), typed)
+    make = next((make for fits, make in _WIDGETS if fits(asked)), _plain)
+    return Widget(ask.name, ask.label, help=ask.help or declared.help, error=error, **make(asked))
+
+
+def _ticks(asked: _Asked) -> dict[str, Any]:
+    ask, typed = asked.ask, asked.typed
+    chosen = set(_items(asked.stored)) if typed is None else set(_several(ask, typed))
+    choices = tuple(Choice(value, ask.choices[value], value in chosen) for value in ask.choices)
+    return {"kind": "several", "choices": choices, "are_people": ask.are_people}
+
+
+def _secret(asked: _Asked) -> dict[str, Any]:
+    return {"kind": "secret", "is_set": bool(asked.stored)}
+
+
+def _link_rows(asked: _Asked) -> dict[str, Any]:
+    ask, typed = asked.ask, asked.typed
+    links = _links(asked.stored) if typed is None else _typed_links(ask, typed)
+    links = (*links, *[("", "")] * min(_EMPTY_LINKS, MAX_LINKS - len(links)))
+    return {"kind": "links", "links": links}
+
+
+def _switch(asked: _Asked) -> dict[str, Any]:
+    is_on = bool(asked.stored) if asked.typed is None else asked.ask.name in asked.typed
+    return {"kind": "switch", "value": "on" if is_on else ""}
+
+
+def _selection(asked: _Asked) -> dict[str, Any]:
+    declared, labels, value = asked.declared, asked.ask.choices, asked.value
+    assert isinstance(declared, Select)
+    values = ("", *declared.values) if "" in labels else declared.values
+    choices = tuple(Choice(each, labels.get(each, each), each == value) for each in values)
+    kind = "radios" if len(values) <= _FEW else "select"
+    return {"kind": kind, "value": value, "choices": choices}
+
+
+def _given_choices(asked: _Asked) -> dict[str, Any]:
+    labels, value = asked.ask.choices, asked.value
+    # A value from before, or of another face, may be none of them.
+    if value not in labels:
+        labels = {value: value, **labels}
+    choices = tuple(Choice(each, label, each == value) for each, label in labels.items())
+    return {"kind": "select", "value": value, "choices": choices}
+
+
+def _plain(asked: _Asked) -> dict[str, Any]:
+    declared, ask = asked.declared, asked.ask
     # Nobody counts the characters of an address.
-    is_counted = isinstance(declared, Text) and not isinstance(declared, Email | Url | CustomDomain)
+    is_counted = not isinstance(declared, Email | Url | CustomDomain)
     limit = declared.max if isinstance(declared, Text) and is_counted else 0
-    return Widget(
-        ask.name,
-        ask.label,
-        "picture" if ask.is_picture else _kind(declared, ask),
-        value,
-        help_text,
-        error,
-        is_required=declared.required,
+    return {
+        "kind": "picture" if ask.is_picture else _kind(declared, ask),
+        "value": asked.value,
+        "is_required": declared.required,
         # A limit that nobody reaches is no news.
-        max=limit if limit != _ONE_LINE and _COUNTED <= limit <= 2_000 else 0,
-        rows=ask.rows or 3,
-        prefix=ask.prefix,
-        known=ask.known,
-        suggestions=ask.suggestions,
-    )
+        "max": limit if limit != _ONE_LINE and _COUNTED <= limit <= 2_000 else 0,
+        "rows": ask.rows or 3,
+        "prefix": ask.prefix,
+        "known": ask.known,
+        "suggestions": ask.suggestions,
+    }
+
+
+_WIDGETS: tuple[tuple[Callable[[_Asked], bool], Callable[[_Asked], dict[str, Any]]], ...] = (
+    (lambda asked: _has_ticks(asked.declared, asked.ask), _ticks),
+    (lambda asked: isinstance(asked.declared, Secret), _secret),
+    (lambda asked: isinstance(asked.declared, Links), _link_rows),
+    (lambda asked: isinstance(asked.declared, Flag), _switch),
+    (lambda asked: isinstance(asked.declared, Select), _selection),
+    (lambda asked: bool(asked.ask.choices), _given_choices),
+)
+"""What draws a field: the first that fits."""
 
 
 def _kind(declared: Field, ask: Ask) -> str:

@@ -159,7 +159,7 @@ def _faces() -> tuple[_Face, ...]:
     """The upright files of the serif font, as the style sheet names them."""
     sheet = (_STATIC / "fonts.css").read_text()
     found = re.findall(
-        r'font-family: Literata; src: url\("([^"]+)"\).*?unicode-range: ([^;]+);', sheet
+        r'font-family: Literata;\s*src: url\("([^"]+)"\)[^}]*?unicode-range:\s*([^;]+);', sheet
     )
     return tuple(
         _Face(file, tuple(map(_range, ranges.split(","))))
