@@ -82,7 +82,7 @@ async def save_newsletter(request: AdminRequest, record_id: str) -> Answer:
 
 async def delete_form(request: AdminRequest, record_id: str) -> Answer:
     record = await request.records.get(request.caller, newsletters, record_id)
-    values = {"name": record["name"], "address": f"{NEWSLETTERS}/{record_id}", "back": NEWSLETTERS}
+    values = {"address": f"{NEWSLETTERS}/{record_id}", "back": NEWSLETTERS}
     return in_settings(request, "delete-newsletter.html", f"Delete “{record['name']}”?", values)
 
 
