@@ -165,7 +165,7 @@ async def test_a_page_is_read_in_index_order_and_not_sorted(
     parsed = parse_cached(expression)
     wanted = ListRequest(filter=expression, after=after)
     caller = system(tenant.id)
-    shape = Shape("posts", access_of(caller), True, parsed.shape, (), None, after is not None)
+    shape = Shape("posts", access_of(caller), True, filter=parsed.shape, after=after is not None)
     context = Context(caller, app.clock())
     statement = (await app.parts.records._queries.page(shape, parsed, context)).statement
     values = dict.fromkeys(statement.names, "x") | {"limit": wanted.per_page, "offset": 0}
@@ -217,7 +217,9 @@ async def test_a_list_of_one_person_or_post_reads_no_others(
     tenant: TenantWorld, app: World, collection: str, expression: str
 ) -> None:
     parsed, caller = parse_cached(expression), system(tenant.id)
-    shape = Shape(collection, access_of(caller), True, parsed.shape, parse_sort("-created"))
+    shape = Shape(
+        collection, access_of(caller), True, filter=parsed.shape, sort=parse_sort("-created")
+    )
     context = Context(caller, app.clock())
     statement = (await app.parts.records._queries.page(shape, parsed, context)).statement
     values = dict.fromkeys(statement.names, "x") | {"limit": 20, "offset": 0}

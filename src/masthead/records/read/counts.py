@@ -35,7 +35,10 @@ class Counts:
         access = allow_reading(caller, collection)
         parsed = parse_given(given, for_admin=not caller.is_reader)
         shape = Shape(
-            collection.name, access, caller.tenant_id is not None, parsed.shape if parsed else None
+            collection.name,
+            access,
+            caller.tenant_id is not None,
+            filter=parsed.shape if parsed else None,
         )
         return await self.total_of(caller, shape, parsed, Context(caller, self._clock()))
 
@@ -45,7 +48,11 @@ class Counts:
         """The total of a list whose access is checked and whose filter is parsed."""
         # It depends neither on the order nor on the fields.
         bare = Shape(
-            shape.collection, shape.access, shape.has_tenant, shape.filter, search=shape.search
+            shape.collection,
+            shape.access,
+            shape.has_tenant,
+            filter=shape.filter,
+            search=shape.search,
         )
         prepared = await self._queries.total(bare, parsed, context)
         literals = parsed.values if parsed else ()

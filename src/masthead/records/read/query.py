@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from math import prod
 from typing import Any, TypeVar
@@ -59,6 +59,7 @@ class Shape:
     collection: str
     access: Access
     has_tenant: bool
+    _: KW_ONLY
     filter: Hashable = None
     sort: tuple[SortKey, ...] = ()
     names: frozenset[str] | None = None
