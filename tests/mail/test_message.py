@@ -293,6 +293,14 @@ MAILS: list[Mail] = [
         for ends in ("1 December 2026", "")
     ),
     account_emails.test_mail(**SITE, to="me@example.com"),
+    account_emails.mailing_paused(
+        **SITE,
+        to="owner@example.com",
+        mailing_subject="<b>The harbour</b>",
+        bounced=3,
+        tried=60,
+        recipients=5_000,
+    ),
     account_emails.email_changed(
         **SITE, to="old@example.com", to_name="<b>Eve</b>", new_email="new@example.com"
     ),
