@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from masthead.admin.pages.members_csv import csv_lines
+from masthead.admin.pages.members.download import csv_lines
 from masthead.importers.write.new_redirects import Redirect
 from masthead.importers.write.redirects import RedirectRows
 from masthead.site_export.tables import write_row

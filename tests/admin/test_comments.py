@@ -12,7 +12,7 @@ from tests.mail.offices import Office
 from tests.world import TenantWorld
 
 from masthead.admin.lists import PER_PAGE
-from masthead.admin.pages.comments import COUNTED
+from masthead.admin.pages.comments.listing import COUNTED
 from masthead.caller import system
 from masthead.records.collection import Record
 

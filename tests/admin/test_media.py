@@ -14,7 +14,7 @@ from tests.media.pictures import picture
 from tests.privacy.requests import run_jobs
 from tests.world import Account, TenantWorld, World, records_of
 
-from masthead.admin.pages.media import PER_PAGE
+from masthead.admin.pages.media.library import PER_PAGE
 
 HTMX = {"hx-request": "true"}
 PNG = picture("PNG")

@@ -17,9 +17,9 @@ from tests.privacy.requests import DELETE, member_deletion
 from tests.world import TenantWorld
 
 from masthead.admin.flash import COOKIE, read_flash
-from masthead.admin.pages.member import MAIL_WORDS
-from masthead.admin.pages.members import PER_PAGE
-from masthead.admin.pages.members_csv import ROWS
+from masthead.admin.pages.members.download import ROWS
+from masthead.admin.pages.members.listing import PER_PAGE
+from masthead.admin.pages.members.member import MAIL_WORDS
 from masthead.caller import Caller, Kind, system
 from masthead.mail import account_emails
 from masthead.mail.outbox import RETENTION

@@ -11,7 +11,7 @@ from tests.admin.visitor import Visitor, hidden_in, staff
 from tests.posts.test_tags import run_jobs, totals
 from tests.world import TenantWorld, World
 
-from masthead.admin.pages.tags import MAX_READ, PER_PAGE
+from masthead.admin.pages.texts.tags import MAX_READ, PER_PAGE
 
 EVIL = "\"'><script>alert(1)</script>/..?a=b&c"
 

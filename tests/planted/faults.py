@@ -128,12 +128,12 @@ class Misspelt:
 
 
 MISSPELT = (
-    Misspelt("admin/pages/member.py", 'local(member["created"])', 'local(member["creatd"])'),
-    Misspelt("admin/pages/members.py", 'TIERS[member["tier"]]', 'TIERS[member["teir"]]'),
-    Misspelt("admin/pages/members_csv.py", 'member["newsletter"]', 'member["newsleter"]'),
-    Misspelt("admin/pages/comments.py", 'if comment["staff_id"]:', 'if comment["staff"]:'),
+    Misspelt("admin/pages/members/member.py", 'local(member["created"])', 'local(member["creatd"])'),
+    Misspelt("admin/pages/members/listing.py", 'TIERS[member["tier"]]', 'TIERS[member["teir"]]'),
+    Misspelt("admin/pages/members/download.py", 'member["newsletter"]', 'member["newsleter"]'),
+    Misspelt("admin/pages/comments/listing.py", 'if comment["staff_id"]:', 'if comment["staff"]:'),
     Misspelt("admin/pages/home.py", 'post["scheduled_for"]', 'post["scheduled_at"]'),
-    Misspelt("admin/pages/media.py", 'item["mime_family"]', 'item["mimefamily"]'),
+    Misspelt("admin/pages/media/library.py", 'item["mime_family"]', 'item["mimefamily"]'),
     Misspelt(
         "admin/pages/settings/domain.py",
         'request.site_record["wanted_domain"]',

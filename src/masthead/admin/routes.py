@@ -6,46 +6,30 @@ from functools import partial
 
 from masthead.admin.calls import script_call, script_read, upload_call
 from masthead.admin.endpoint import AdminPages, Answer, Handler, Page, Redirect
-from masthead.admin.pages import (
-    account,
-    activity,
-    appearance,
-    bulk,
-    comment,
-    comment_changes,
-    comments,
-    editor,
-    exports,
-    mail_preview,
-    mailing,
-    media,
-    media_item,
-    member,
-    member_privacy,
-    members,
-    members_csv,
-    members_import,
-    operate,
-    posts,
-    preview,
-    publishing,
-    revisions,
-    shop,
-    sign_in,
-    staff,
-    tags,
-    tenant_state,
-    tenants,
-    text,
-)
-from masthead.admin.pages import pages as site_pages
-from masthead.admin.pages.components import components
+from masthead.admin.pages import activity, exports, shop, staff
+from masthead.admin.pages.account import appearance, sign_in
+from masthead.admin.pages.account import profile as account
+from masthead.admin.pages.comments import changes as comment_changes
+from masthead.admin.pages.comments import comment
+from masthead.admin.pages.comments import listing as comments
 from masthead.admin.pages.home import home
 from masthead.admin.pages.imports import files as import_files
 from masthead.admin.pages.imports import run as import_run
 from masthead.admin.pages.imports import upload as import_upload
 from masthead.admin.pages.imports.runs import imports_page
 from masthead.admin.pages.imports.samples import sample_page
+from masthead.admin.pages.mailings import mailing
+from masthead.admin.pages.mailings import preview as mail_preview
+from masthead.admin.pages.media import item as media_item
+from masthead.admin.pages.media import library as media
+from masthead.admin.pages.members import download as members_csv
+from masthead.admin.pages.members import importing as members_import
+from masthead.admin.pages.members import listing as members
+from masthead.admin.pages.members import member
+from masthead.admin.pages.members import privacy as member_privacy
+from masthead.admin.pages.operator import queue_and_errors as operate
+from masthead.admin.pages.operator import tenant_state, tenants
+from masthead.admin.pages.operator.components import components
 from masthead.admin.pages.palette import palette
 from masthead.admin.pages.settings import (
     ai,
@@ -59,7 +43,10 @@ from masthead.admin.pages.settings import (
     site,
 )
 from masthead.admin.pages.settings.subnav import NEWSLETTERS
-from masthead.admin.pages.texts import TextFilters
+from masthead.admin.pages.texts import bulk, editor, posts, preview, publishing, revisions, tags
+from masthead.admin.pages.texts import form as text
+from masthead.admin.pages.texts import pages as site_pages
+from masthead.admin.pages.texts.lists import TextFilters
 from masthead.admin.pages.webhooks import retry, subscription
 from masthead.admin.pages.webhooks.delivery import delivery_page
 from masthead.admin.pages.webhooks.overview import webhooks_page

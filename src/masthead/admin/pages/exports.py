@@ -10,7 +10,7 @@ import msgspec
 from masthead import clock
 from masthead.admin.endpoint import Answer, Page, Redirect, Stored
 from masthead.admin.environment import day
-from masthead.admin.pages.media_item import size_text
+from masthead.admin.pages.media.item import size_text
 from masthead.admin.request import AdminRequest
 from masthead.errors import Conflict, NotFound
 from masthead.records.collection import Record

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from masthead.admin.endpoint import Answer, Page
 from masthead.admin.navigation import groups_of
-from masthead.admin.pages.texts import status_of
+from masthead.admin.pages.texts.lists import status_of
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import POSTS
 from masthead.posts.collection import posts

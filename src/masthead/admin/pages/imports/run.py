@@ -12,7 +12,7 @@ from masthead.admin.pages.imports.options import options_form, options_of, store
 from masthead.admin.pages.imports.results import Note, lines_of, notes_of, undone_of
 from masthead.admin.pages.imports.runs import ADDRESS, NEW, PLATFORMS, state_of, without_flags
 from masthead.admin.pages.imports.samples import SampleRow, sample_rows
-from masthead.admin.pages.media_item import size_text
+from masthead.admin.pages.media.item import size_text
 from masthead.admin.request import AdminRequest
 from masthead.errors import Conflict, Invalid
 from masthead.importers.collection import (

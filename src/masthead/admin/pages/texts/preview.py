@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from masthead.admin.endpoint import Answer, Framed, Page
-from masthead.admin.pages.texts import status_of
+from masthead.admin.pages.texts.lists import status_of
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import Section
 from masthead.caller import Audience

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from masthead import clock
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import sentence_of
-from masthead.admin.pages.mailing import mail_address
+from masthead.admin.pages.mailings.mailing import mail_address
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import READERS, Section
 from masthead.errors import Conflict, Invalid, Problem

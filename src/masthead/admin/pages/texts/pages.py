@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from masthead.admin.endpoint import Answer
 from masthead.admin.lists import options
-from masthead.admin.pages.texts import (
+from masthead.admin.pages.texts.lists import (
     SORTS,
     STATUSES,
     Column,

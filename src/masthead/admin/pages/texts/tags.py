@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import sentence_of
 from masthead.admin.lists import Filters, Pager
-from masthead.admin.pages.posts import MAX_TAGS, PostFilters
+from masthead.admin.pages.texts.posts import MAX_TAGS, PostFilters
 from masthead.admin.request import AdminRequest
 from masthead.errors import BadRequest, Invalid, NotFound
 from masthead.posts.collection import posts

@@ -205,8 +205,7 @@ async def _page(
         {"post_id": post["id"], "newsletter": choice.newsletter},
         tenant_id=request.tenant_id,
     )
-    async with request.records.unit(request.caller) as unit:
-        number = await request.services.mailings.starting.count(unit, choice.values)
+    number = await request.services.mailings.starting.preview(request.tenant_id, choice.values)
     own = POSTS.url(post["id"])
     can_send = post["status"] == "published" and not first and bool(number)
     labels = {"newsletter": "Newsletter", "subject": "Subject", "labels": "Labels"}

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import Ask, sentence_of, widgets
+from masthead.admin.pages.operator.tenants import ADDRESS, found_tenant
 from masthead.admin.pages.settings.privacy import not_typed
-from masthead.admin.pages.tenants import ADDRESS, found_tenant
 from masthead.admin.request import AdminRequest
 from masthead.caller import Caller, in_tenant
 from masthead.errors import Invalid, NotFound, Problem

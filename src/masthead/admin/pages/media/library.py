@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from masthead.admin.calls import JsonAnswer
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.lists import Filters, Listing, options, read_page
-from masthead.admin.pages.media_item import ADDRESS, Detail, detail_of, size_text, thumb_of
+from masthead.admin.pages.media.item import ADDRESS, Detail, detail_of, size_text, thumb_of
 from masthead.admin.request import AdminRequest
 from masthead.errors import BadRequest, Invalid, MastheadError, NotFound
 from masthead.media.collection import NO_ALT, UNUSED, list_name, media

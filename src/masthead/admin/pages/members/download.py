@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from masthead.admin.endpoint import Answer, Download
 from masthead.admin.lists import cursor_of
-from masthead.admin.pages.members import MemberFilters, items_of
+from masthead.admin.pages.members.listing import MemberFilters, items_of
 from masthead.admin.request import AdminRequest
 from masthead.members.record_view import MemberRecord, as_member
 from masthead.records.collection import Record

@@ -12,9 +12,8 @@ from masthead import clock
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.environment import clock_time
 from masthead.admin.forms import Ask, given_values, widgets
-from masthead.admin.pages.comments import by_id, short
-from masthead.admin.pages.member_privacy import requests_of
-from masthead.admin.pages.members import (
+from masthead.admin.pages.comments.listing import by_id, short
+from masthead.admin.pages.members.listing import (
     ADDRESS,
     BADGES,
     LABELS_HELP,
@@ -24,6 +23,7 @@ from masthead.admin.pages.members import (
     may_change,
     said,
 )
+from masthead.admin.pages.members.privacy import requests_of
 from masthead.admin.pages.people import staff_names
 from masthead.admin.request import AdminRequest
 from masthead.comments.collection import comments

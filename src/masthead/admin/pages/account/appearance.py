@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from masthead.admin.endpoint import Answer, Redirect
 from masthead.admin.flash import admin_cookie
-from masthead.admin.pages.sign_in import only_ours
+from masthead.admin.pages.account.sign_in import only_ours
 from masthead.admin.request import KEYS_COOKIE, THEME_COOKIE, THEMES, AdminRequest
 
 _YEAR = 365 * 24 * 3600

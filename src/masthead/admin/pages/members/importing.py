@@ -11,9 +11,9 @@ import msgspec
 
 from masthead.admin.endpoint import Answer, Download, Page, Redirect
 from masthead.admin.lists import Option, options
-from masthead.admin.pages.members import ADDRESS as MEMBERS
-from masthead.admin.pages.members import STATUSES, TIERS
-from masthead.admin.pages.members_csv import csv_lines
+from masthead.admin.pages.members.download import csv_lines
+from masthead.admin.pages.members.listing import ADDRESS as MEMBERS
+from masthead.admin.pages.members.listing import STATUSES, TIERS
 from masthead.admin.request import AdminRequest
 from masthead.errors import Conflict, NotFound
 from masthead.importers.files.csv_rows import Row

@@ -10,7 +10,7 @@ from masthead.admin.endpoint import Answer, Page
 from masthead.admin.forms import Ask
 from masthead.admin.lists import Listing, options
 from masthead.admin.pages.people import staff_names
-from masthead.admin.pages.texts import (
+from masthead.admin.pages.texts.lists import (
     SORTS,
     STATUSES,
     Column,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from masthead.admin.endpoint import Answer, Page, Redirect
-from masthead.admin.pages.comments import CommentFilters, email_of, place_of
+from masthead.admin.pages.comments.listing import CommentFilters, email_of, place_of
 from masthead.admin.request import AdminRequest
 from masthead.admin.selected import MOST, PER_UNIT, SELECT, matching, ticked
 from masthead.comments.collection import APPROVED, PENDING, SPAM, comments

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from masthead.admin.endpoint import Answer, Page, Redirect
-from masthead.admin.pages.comments import (
+from masthead.admin.pages.comments.listing import (
     FIELDS,
     CommentFilters,
     about_person,

@@ -6,7 +6,7 @@ from masthead import ids
 from masthead.admin.data_requests import Asked, about, admit_request, is_ready, shown
 from masthead.admin.endpoint import Answer, Download, Page, Redirect
 from masthead.admin.environment import day
-from masthead.admin.pages.members import ADDRESS
+from masthead.admin.pages.members.listing import ADDRESS
 from masthead.admin.request import AdminRequest
 from masthead.errors import NotFound
 from masthead.members.collection import blog_members

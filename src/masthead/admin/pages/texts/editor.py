@@ -10,7 +10,7 @@ from masthead import clock, ids
 from masthead.admin.calls import JsonAnswer
 from masthead.admin.forms import given_values
 from masthead.admin.pages.people import staff_names
-from masthead.admin.pages.text import (
+from masthead.admin.pages.texts.form import (
     NEW,
     asks_of,
     last_changed,
@@ -18,7 +18,7 @@ from masthead.admin.pages.text import (
     stored_settings,
     was_just_published,
 )
-from masthead.admin.pages.texts import status_of
+from masthead.admin.pages.texts.lists import status_of
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import Section
 from masthead.errors import BadRequest, Conflict, Invalid

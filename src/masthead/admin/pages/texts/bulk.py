@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from masthead.admin.endpoint import Answer, Page, Redirect
-from masthead.admin.pages.texts import TextFilters
+from masthead.admin.pages.texts.lists import TextFilters
 from masthead.admin.request import AdminRequest
 from masthead.admin.selected import MOST, PER_UNIT, SELECT, matching, ticked
 from masthead.errors import BadRequest, Invalid, NotFound
