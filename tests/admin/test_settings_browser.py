@@ -101,7 +101,7 @@ async def test_a_domain_is_proven_while_the_page_is_open(site: Site) -> None:
     await page.goto(f"{site.origin}/admin/settings/domain")
     await page.get_by_role("link", name="Give it up…").click()
     await page.get_by_role("button", name="Give it up").click()
-    await expect(page.get_by_text("alone.")).to_be_visible()
+    await expect(page.get_by_text("The site is at")).to_be_visible()
     assert (await guest.get("/")).status_code == 404
 
 

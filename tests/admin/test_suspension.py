@@ -44,6 +44,7 @@ OPEN = {
     "/api/gdpr/export",
     "/api/gdpr/export/{id}",
     "/api/health",
+    "/api/mail/events/{source}",
     "/api/member-webhook/{slug}",
     "/api/openapi.json",
     "/api/payment/webhook",
@@ -61,6 +62,7 @@ OPEN = {
     "/member/account/export",
     "/member/account/name",
     "/member/account/newsletter",
+    "/member/account/newsletters",
     "/member/account/password",
     "/member/account/sign-ins",
     "/member/billing",
@@ -405,7 +407,7 @@ async def test_owner_and_operators_see_it_in_the_log(app: World, tenant: TenantW
     owner, _ = await staff(tenant, "owner")
     page = text_in((await owner.get("/admin/activity")).text)
     assert "Suspended the site demo" in page
-    assert "Lifted the suspension of the site demo" in page
+    assert "Reopened the site demo" in page
     path = f"/admin/operator/activity?subject=tenants&account={account.id}"
     everywhere = text_in((await operator.get(path)).text)
     assert "Suspended the site demo" in everywhere

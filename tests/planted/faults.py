@@ -128,7 +128,9 @@ class Misspelt:
 
 
 MISSPELT = (
-    Misspelt("admin/pages/members/member.py", 'local(member["created"])', 'local(member["creatd"])'),
+    Misspelt(
+        "admin/pages/members/member.py", 'local(member["created"])', 'local(member["creatd"])'
+    ),
     Misspelt("admin/pages/members/listing.py", 'TIERS[member["tier"]]', 'TIERS[member["teir"]]'),
     Misspelt("admin/pages/members/download.py", 'member["newsletter"]', 'member["newsleter"]'),
     Misspelt("admin/pages/comments/listing.py", 'if comment["staff_id"]:', 'if comment["staff"]:'),

@@ -9,6 +9,7 @@ import pytest
 from tests.world import PASSWORD, Account, TenantWorld, World, records_of
 
 from masthead.caller import system
+from masthead.mailings.collection import mailings
 from masthead.members.mail_log import MemberMails
 from masthead.records.collection import Record
 from masthead.schema import registry, tables
@@ -36,6 +37,7 @@ ALLOWED = {
     ("editor", "member_history"): READ,
     ("editor", "member_mails"): READ,
     ("editor", "newsletters"): READ,
+    ("editor", "mailings"): READ,
     ("editor", "post_working_copies"): READ | {"update", "delete"},
     ("editor", "page_working_copies"): READ | {"update", "delete"},
 }
@@ -99,6 +101,10 @@ async def made_by_owner(owner: Account, tenant: TenantWorld, collection: str) ->
         records = tenant.world.parts.records
         async with records.unit(system(tenant.id)) as unit:
             await MemberMails(records, tables).queued(unit, "a" * 15, member.email, "sign_in")
+    if collection == "mailings":
+        records = tenant.world.parts.records
+        sent = {"post_id": post["id"], "newsletter": "main", "subject": "Hello"}
+        return str((await records.create(system(tenant.id), mailings, {}, stamped=sent))["id"])
     if collection == "media":
         return str((await upload(owner)).json()["id"])
     if collection in values:

@@ -126,6 +126,8 @@ def test_variant_b_describes_its_own_code_names() -> None:
 CHECKED_FURTHER = {
     ("CommentCreate", "post_id"),
     ("CommentCreate", "parent_id"),
+    ("MailingCreate", "post_id"),
+    ("MailingTest", "post_id"),
     ("MediaUpload", "file"),
     ("WebhookSubscriptionCreate", "url"),
     ("WebhookSubscriptionUpdate", "url"),

@@ -99,6 +99,8 @@ def _action(act: Callable[[MailingActions, Unit, str], Awaitable[Record]]) -> An
     async def handle(call: Call) -> Record:
         return await act(call.services.mailings.actions, call.unit, call.record_id)
 
+    # The description names the operation by it.
+    handle.__name__ = f"{act.__name__}_mailing"
     return handle
 
 

@@ -501,4 +501,5 @@ def message_of(page: pages.Page) -> MessagePage:
     )
     is_invalid = page.outcome == "invalid"
     problem, text = (page.text[0], page.text[1:]) if is_invalid else ("", page.text)
-    return MessagePage(page.title, text, page.button, inputs, problem=problem)
+    links = (Link(*page.link),) if page.link[0] else ()
+    return MessagePage(page.title, text, page.button, inputs, problem=problem, links=links)

@@ -1,4 +1,4 @@
-"""Suspends a site and opens it again. `web/suspension.py` has what a suspended site answers."""
+"""Suspends a site and opens it again. What it answers meanwhile is in the policies of routes."""
 
 from __future__ import annotations
 

@@ -174,7 +174,9 @@ def view_example(view: View) -> dict[str, Any]:
 def body_example(body: Body) -> dict[str, Any]:
     examples = texts.examples.get(body.collection.name, {})
     named = texts.bodies.get(body.name, [name for name in body.fields if name in examples])
-    return {name: _example(body.collection.name, body.collection.by_name[name]) for name in named}
+    asked = [body.collection.by_name[name] for name in named]
+    asked += [each for each in body.inputs if each.name in body.required]
+    return {each.name: _example(body.collection.name, each) for each in asked}
 
 
 def _example(collection: str, field: Field) -> Any:

@@ -207,6 +207,7 @@ examples: dict[str, dict[str, Any]] = {
     },
     "mailings": {
         "id": "m1l3i5n7g9s2t4u",
+        "to": "ada@example.com",
         "post_id": _POST_ID,
         "newsletter": "main",
         "subject": "The lighthouse keeps its own hours",
@@ -251,6 +252,7 @@ bodies: dict[str, list[str]] = {
     "PostUpdate": ["status"],
     "CommentCreate": ["post_id", "author_name", "author_email", "body"],
     "CommentModeration": ["status"],
+    "MailingCreate": ["post_id", "newsletter", "audience", "subject"],
     "MemberUpdate": ["tier"],
     "WebhookSubscriptionCreate": ["name", "url", "events"],
     "WebhookSubscriptionUpdate": ["events"],
