@@ -44,12 +44,13 @@ class Attempt:
 
 async def delivery_page(request: AdminRequest, delivery_id: str) -> Answer:
     services = request.services
-    delivery = None
-    if ids.is_id(delivery_id):
-        delivery = await services.deliveries.log.get(request.tenant_id, delivery_id)
+    if not ids.is_id(delivery_id):
+        raise NotFound
+    # The attempts first: the state shown is then never older than the last attempt.
+    attempts = await services.deliveries.log.attempts(request.tenant_id, delivery_id)
+    delivery = await services.deliveries.log.get(request.tenant_id, delivery_id)
     if delivery is None:
         raise NotFound
-    attempts = await services.deliveries.log.attempts(request.tenant_id, delivery.id)
     event = await services.event_log.get(request.tenant_id, delivery.event_id)
     webhook = await _webhook(request, delivery.webhook_id)
     name = webhook["name"] if webhook else "a deleted webhook"
