@@ -84,7 +84,8 @@ class TestReads:
             nonlocal turns
             while True:
                 turns += 1
-                await asyncio.sleep(0)
+                # Not 0: a loop that never waits may keep the interpreter's lock from the thread.
+                await asyncio.sleep(0.001)
 
         counting = asyncio.create_task(count_turns())
         rows = await sqlite.db.fetch(ANN, LONG)
