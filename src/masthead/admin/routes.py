@@ -18,7 +18,7 @@ from masthead.admin.pages.imports import run as import_run
 from masthead.admin.pages.imports import upload as import_upload
 from masthead.admin.pages.imports.runs import imports_page
 from masthead.admin.pages.imports.samples import sample_page
-from masthead.admin.pages.mailings import mailing
+from masthead.admin.pages.mailings import mailing, sending
 from masthead.admin.pages.mailings import preview as mail_preview
 from masthead.admin.pages.media import item as media_item
 from masthead.admin.pages.media import library as media
@@ -219,8 +219,8 @@ def _exports(pages: AdminPages) -> list[Route]:
 def _mailings(pages: AdminPages) -> list[Route]:
     at, post = partial(pages.at, who=Who.OWNER), "/admin/posts/{id}/mail"
     return [
-        Route(post, at("id", get=mailing.mail_form, post=mailing.mail_post)),
-        Route(f"{post}/test", at("id", post=mailing.mail_test)),
+        Route(post, at("id", get=sending.mail_form, post=sending.mail_post)),
+        Route(f"{post}/test", at("id", post=sending.mail_test)),
         Route(mailing.ADDRESS, at(get=mailing.mailings_list)),
         Route(f"{mailing.ADDRESS}/{{id}}", at("id", get=mailing.mailing_page, post=mailing.act)),
     ]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 
@@ -17,7 +18,7 @@ from masthead.mail.outbox import Outbox
 from masthead.mailings.collection import CANCELLED, ENDED, PAUSED, SCHEDULED, SENDING, mailings
 from masthead.mailings.letter import Recipient, draw_letter
 from masthead.mailings.newsletters import newsletters
-from masthead.mailings.starting import NO_POST
+from masthead.mailings.starting import NO_NEWSLETTER, NO_POST
 from masthead.mailings.tables import State, mailing_recipients
 from masthead.posts.collection import posts
 from masthead.records.collection import Record
@@ -114,6 +115,21 @@ async def _open_mailing(unit: Unit, mailing_id: str) -> Record:
 
 
 @dataclass(frozen=True, slots=True)
+class Trial:
+    """Which letter of a post is tried."""
+
+    newsletter: str = MAIN_NEWSLETTER
+    audience: Audience = Audience.PAID
+    subject: str = ""
+    """Empty: the post's title."""
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    """Values of the post that are not stored yet."""
+
+
+WHOLE_LETTER: Final = Trial()
+
+
+@dataclass(frozen=True, slots=True)
 class TestLetters:
     """One copy of a post's email to someone of the staff. Drafts are allowed."""
 
@@ -123,25 +139,30 @@ class TestLetters:
     outbox: Outbox
     sites: Sites
 
-    async def draw(self, tenant_id: TenantId, post_id: str, to: str) -> RenderedMail:
+    async def draw(
+        self, tenant_id: TenantId, post_id: str, to: str, trial: Trial = WHOLE_LETTER
+    ) -> RenderedMail:
         """Takes a while. Raises Invalid."""
         find = partial(self.records.find, tenant_id=tenant_id)
         posts_found = await find(posts, {"id": post_id})
         problems = {} if posts_found else {"post_id": NO_POST}
         if not await find(superusers, {"email": to}):
             problems["to"] = NO_STAFF
+        listed = await find(newsletters, {"slug": trial.newsletter})
+        if not listed:
+            problems["newsletter"] = NO_NEWSLETTER
         if problems:
             raise Invalid(problems)
-        [newsletter] = await find(newsletters, {"slug": MAIN_NEWSLETTER})
-        site, post = await self.sites.of(tenant_id), posts_found[0]
+        [newsletter] = listed
+        site, post = await self.sites.of(tenant_id), {**posts_found[0], **trial.changes}
         letter = await draw_letter(
             self.records,
             tenant_id=tenant_id,
             site=site,
             newsletter=newsletter,
             post=post,
-            audience=Audience.PAID,
-            subject=f"[Test] {post['title']}"[:MAX_SUBJECT],
+            audience=trial.audience,
+            subject=f"[Test] {trial.subject or post['title']}"[:MAX_SUBJECT],
         )
         # Nothing to unsubscribe from: staff asked for this one.
         own = letter.for_recipient(Recipient(to, "", site.url))

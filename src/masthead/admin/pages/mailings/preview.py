@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from masthead.admin.endpoint import Answer, Framed, Page
 from masthead.admin.request import AdminRequest
-from masthead.admin.sections import POSTS
+from masthead.admin.sections import POSTS, READERS
 from masthead.caller import Audience
 from masthead.errors import NotFound
 from masthead.mailings.letter import GMAIL_BYTES, Letter, Recipient, draw_letter
@@ -17,7 +17,7 @@ from masthead.posts.site import is_open
 from masthead.records.collection import Record
 from masthead.site.address import Site
 from masthead.site.collection import MAIN_NEWSLETTER
-from masthead.texts.editing import open_text
+from masthead.texts.editing import Opened, open_text
 
 _READERS: Final = {"free": Audience.FREE, "paid": Audience.PAID}
 _CHOICES: Final = {
@@ -26,6 +26,8 @@ _CHOICES: Final = {
     "colours": {"light": "Light", "dark": "Dark"},
 }
 """By the name in the address; the first is what is shown without one."""
+_KEPT: Final = ("live", "subject", "visibility")
+"""What the page that led here has chosen."""
 _NAMES: Final = {"as": "Read by", "width": "Width", "colours": "Colours"}
 _DARK: Final = "@media (prefers-color-scheme: dark)"
 _POLICY: Final = (
@@ -44,9 +46,11 @@ async def mail_preview(request: AdminRequest, post_id: str) -> Answer:
     newsletter = await _newsletter(request)
 
     def url(**other: str) -> str:
-        return urlencode({**chosen, "newsletter": newsletter["slug"], **other})
+        kept = {name: request.query[name] for name in _KEPT if request.query.get(name)}
+        return urlencode({**kept, **chosen, "newsletter": newsletter["slug"], **other})
 
-    letter = await _letter(request, opened.values, newsletter, chosen)
+    post = _shown(request, opened)
+    letter = await _letter(request, post, newsletter, chosen)
     values = {
         "own": own,
         "tabs_of": [
@@ -63,7 +67,7 @@ async def mail_preview(request: AdminRequest, post_id: str) -> Answer:
         "width": chosen["width"],
         "subject": letter.subject,
         "newsletter": newsletter["name"],
-        "sees": _sees(opened.values, chosen["as"]),
+        "sees": _sees(post, chosen["as"]),
         "bytes": letter.html_bytes,
         "most": GMAIL_BYTES,
     }
@@ -74,7 +78,7 @@ async def mail_page(request: AdminRequest, post_id: str) -> Answer:
     """The email itself, for the frame."""
     opened = await open_text(request.records, request.caller, POSTS.kind, post_id)
     chosen = _chosen(request)
-    letter = await _letter(request, opened.values, await _newsletter(request), chosen)
+    letter = await _letter(request, _shown(request, opened), await _newsletter(request), chosen)
     recipient = Recipient(request.account["email"], "", f"{request.site_url}/member/account")
     html = letter.for_recipient(recipient).html
     # As the reader's program would choose, whatever this browser has chosen.
@@ -109,7 +113,15 @@ async def _letter(
         newsletter=newsletter,
         post=post,
         audience=_READERS[chosen["as"]],
+        subject=request.query.get("subject", ""),
     )
+
+
+def _shown(request: AdminRequest, opened: Opened) -> Record:
+    """With the changes that wait, unless it is emailed as it is on the site."""
+    post = opened.text if request.query.get("live") else opened.values
+    visibility = request.query.get("visibility", "")
+    return {**post, "visibility": visibility} if visibility in READERS else post
 
 
 def _sees(post: Record, reader: str) -> str:

@@ -13,7 +13,7 @@ import msgspec
 from masthead import ids
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import Ask, given_values, sent_values, sentence_of, widgets
-from masthead.admin.pages.mailings.mailing import mail_address
+from masthead.admin.pages.mailings.sending import mail_address
 from masthead.admin.pages.people import staff_names
 from masthead.admin.pages.texts.lists import status_of
 from masthead.admin.pages.texts.posts import with_known_tags

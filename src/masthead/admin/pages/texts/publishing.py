@@ -5,18 +5,38 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from masthead import clock
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import sentence_of
-from masthead.admin.pages.mailings.mailing import mail_address
+from masthead.admin.lists import with_query
+from masthead.admin.moments import future_moment, typed_in_words, typed_moment
+from masthead.admin.pages.mailings.choosing import (
+    FIELD_LABELS,
+    MailChoice,
+    check_mail,
+    chosen_mail,
+    count_readers,
+    form_values,
+    mailings_of,
+    newsletter_names,
+    nobody_in_words,
+    readers_in_words,
+    try_values,
+)
+from masthead.admin.pages.mailings.mailing import ADDRESS as MAILINGS
+from masthead.admin.pages.mailings.sending import (
+    begin_mailing,
+    mail_address,
+    mailed_in_words,
+    may_mail,
+)
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import READERS, Section
-from masthead.errors import Conflict, Invalid, Problem
+from masthead.errors import Conflict, Invalid, PlanTooSmall, Problem, WrongState
+from masthead.records.collection import Record
 from masthead.texts.editing import Opened, open_text, put_live, schedule, take_down
 from masthead.texts.publication import PUBLISHED
 
@@ -24,6 +44,8 @@ LATER: Final = "publish_on"
 """The field of the time at which a draft publishes itself."""
 PUBLISH, SCHEDULE, UNSCHEDULE = "publish", "schedule", "unschedule"
 UPDATE, KEEP, UNPUBLISH = "update", "keep", "unpublish"
+SITE, BOTH = "site", "both"
+_PLACES: Final = {SITE: "On the site", BOTH: "On the site and by email"}
 
 _LABELS: Final = {
     PUBLISH: "Now",
@@ -61,6 +83,8 @@ class Choice:
     """Empty for a text that everyone reads."""
     later: str = ""
     """As the field has it, in the site's time zone."""
+    mail: MailChoice | None = None
+    """None: nobody gets an email."""
 
     @property
     def mark(self) -> str:
@@ -68,45 +92,96 @@ class Choice:
         return sha256(repr(self).encode()).hexdigest()[:16]
 
 
+@dataclass(frozen=True, slots=True)
+class Dialog:
+    """A text in the dialog, with its mailings."""
+
+    section: Section
+    opened: Opened
+    mailings: list[Record]
+    can_mail: bool
+    """Whether it can be published and mailed in one go."""
+
+    @property
+    def text_id(self) -> str:
+        return str(self.opened.text["id"])
+
+    @property
+    def own(self) -> str:
+        return self.section.url(self.text_id)
+
+
 async def publish_form(section: Section, request: AdminRequest, text_id: str) -> Answer:
-    opened = await open_text(request.records, request.caller, section.kind, text_id)
-    return _page(section, request, opened, _chosen(section, request, opened, request.query))
+    dialog = await _dialog(section, request, text_id)
+    return await _page(request, dialog, _chosen(request, dialog, request.query))
 
 
 async def publish(section: Section, request: AdminRequest, text_id: str) -> Answer:
-    opened = await open_text(request.records, request.caller, section.kind, text_id)
-    choice = _chosen(section, request, opened, request.form)
+    dialog = await _dialog(section, request, text_id)
+    choice = _chosen(request, dialog, request.form)
     if request.form.get("said") != choice.mark:
         # Without script the sentence could not follow what was chosen.
-        return _page(section, request, opened, choice)
+        return await _page(request, dialog, choice)
     try:
-        await _act(request, opened, choice)
+        if choice.mail is not None:
+            await check_mail(request, choice.mail)
+        await _act(request, dialog.opened, choice)
     except Invalid as error:
-        return _page(section, request, opened, choice, error.problems)
+        return await _page(request, dialog, choice, error.problems)
     except Conflict:
         return Redirect(
-            section.url(text_id),
+            dialog.own,
             f"Nothing was published: this {section.noun} was saved since. Look at it again.",
         )
-    done = _DONE.get(choice.what, "Nothing has changed.")
-    return Redirect(section.url(text_id), done.format(noun=section.noun))
+    done = _DONE.get(choice.what, "Nothing has changed.").format(noun=section.noun)
+    if choice.mail is None:
+        return Redirect(dialog.own, done)
+    return await _mail(request, dialog, choice, choice.mail, done)
 
 
-def _chosen(
-    section: Section, request: AdminRequest, opened: Opened, given: Mapping[str, str]
-) -> Choice:
-    options = _options(section, opened)
+async def _mail(
+    request: AdminRequest, dialog: Dialog, choice: Choice, mail: MailChoice, done: str
+) -> Redirect:
+    """The second step. If it is refused, or the service ends before it, the text is published, and
+    its page offers to mail it."""
+    later = choice.what == SCHEDULE
+    try:
+        at = future_moment(request, LATER, choice.later) if later else ""
+        made = await begin_mailing(request, dialog.text_id, mail, at)
+    except Invalid as error:
+        why = " ".join(each.message for each in error.problems.values())
+    except (PlanTooSmall, WrongState, Conflict) as error:
+        why = str(error)
+    else:
+        begun = "Its email goes out then." if later else "Sending has begun."
+        return Redirect(f"{MAILINGS}/{made['id']}", f"{done} {begun}")
+    chosen = {**mail.values, "labels": ", ".join(mail.labels)}
+    return Redirect(with_query(f"{dialog.own}/mail", **chosen), f"{done} No email was sent: {why}")
+
+
+async def _dialog(section: Section, request: AdminRequest, text_id: str) -> Dialog:
+    opened = await open_text(request.records, request.caller, section.kind, text_id)
+    if not may_mail(section, request):
+        return Dialog(section, opened, [], can_mail=False)
+    made = await mailings_of(request, text_id)
+    is_draft = opened.text["status"] != PUBLISHED
+    return Dialog(section, opened, made, can_mail=is_draft and not made)
+
+
+def _chosen(request: AdminRequest, dialog: Dialog, given: Mapping[str, str]) -> Choice:
+    options = _options(dialog.section, dialog.opened)
     what = given.get("what", "")
     what = what if what in options else options[0]
-    stored = opened.values
+    stored, goes_live = dialog.opened.values, what in (PUBLISH, SCHEDULE)
     visibility = given.get("visibility", "")
     if "visibility" not in stored:
         visibility = ""
-    elif what not in (PUBLISH, SCHEDULE) or visibility not in READERS:
+    elif not goes_live or visibility not in READERS:
         visibility = stored["visibility"]
-    at = stored.get("scheduled_for", "")
-    later = given.get(LATER, f"{request.local(at):%Y-%m-%dT%H:%M}" if at else "")
-    return Choice(what, visibility, later if what == SCHEDULE else "")
+    later = given.get(LATER, typed_moment(request, stored.get("scheduled_for", "")))
+    mails = dialog.can_mail and goes_live and given.get("to") == BOTH
+    mail = chosen_mail(stored, given) if mails else None
+    return Choice(what, visibility, later if what == SCHEDULE else "", mail)
 
 
 def _options(section: Section, opened: Opened) -> list[str]:
@@ -130,37 +205,29 @@ async def _act(request: AdminRequest, opened: Opened, choice: Choice) -> None:
     elif choice.what == UNPUBLISH:
         await take_down(*text, version, replaces_newer=seen_both)
     elif choice.what in (SCHEDULE, UNSCHEDULE):
-        moment = _moment(request, choice) if choice.what == SCHEDULE else ""
+        is_later = choice.what == SCHEDULE
+        moment = future_moment(request, LATER, choice.later) if is_later else ""
         await schedule(*text, version, moment, given)
 
 
-def _moment(request: AdminRequest, choice: Choice) -> str:
-    try:
-        chosen = datetime.fromisoformat(choice.later)
-        moment = chosen.replace(tzinfo=request.time_zone).astimezone(UTC)
-    except (ValueError, OverflowError) as error:
-        raise Invalid(
-            {LATER: Problem("validation_invalid_date", "Choose a day and a time.")}
-        ) from error
-    if moment <= request.now:
-        raise Invalid({LATER: Problem("validation_past", "Choose a time in the future.")})
-    return clock.to_text(moment)
-
-
-def _page(
-    section: Section,
+async def _page(
     request: AdminRequest,
-    opened: Opened,
+    dialog: Dialog,
     choice: Choice,
     problems: Mapping[str, Problem] | None = None,
 ) -> Page:
-    text_id, title = opened.text["id"], opened.values["title"]
+    section, opened = dialog.section, dialog.opened
+    title = opened.values["title"]
     is_published = opened.text["status"] == PUBLISHED
-    act, busy = _BUTTONS.get(choice.what, ("", ""))
+    names = await newsletter_names(request) if dialog.can_mail or dialog.mailings else {}
+    is_known = choice.mail is not None and choice.mail.newsletter in names
+    number = await count_readers(request, choice.mail) if choice.mail and is_known else 0
+    act, busy = _button(choice, number)
+    labels = {**FIELD_LABELS, LATER: "Time"}
     values: dict[str, Any] = {
         "section": section,
-        "own": section.url(text_id),
-        "address": f"{section.url(text_id)}/publish",
+        "own": dialog.own,
+        "address": f"{dialog.own}/publish",
         "version": request.form.get("version", opened.version) if problems else opened.version,
         "is_published": is_published,
         "is_outdated": opened.is_outdated,
@@ -170,7 +237,9 @@ def _page(
         "readers": _readers(choice) if choice.visibility and not is_published else [],
         "later": {"name": LATER, "value": choice.later, "zone": str(request.time_zone)},
         "has_time": SCHEDULE in _options(section, opened),
-        "sentence": _sentence(request, opened, choice),
+        "sentence": _sentence(
+            request, dialog, choice, _mailed(request, dialog, choice, number, names)
+        ),
         "mark": choice.mark,
         "act": act,
         "mails": mail_address(section, request, opened.text),
@@ -178,9 +247,10 @@ def _page(
         # The sentence that follows a choice leaves the focus at the choice.
         "focuses": not request.is_fragment,
         "problems": {
-            name: ("Time" if name == LATER else name.capitalize(), sentence_of(each))
+            name: (labels.get(name, name.capitalize()), sentence_of(each))
             for name, each in (problems or {}).items()
         },
+        **await _mail_values(request, dialog, choice, names),
     }
     heading = "On the site" if is_published else "Publish"
     return Page(
@@ -192,31 +262,73 @@ def _page(
     )
 
 
+async def _mail_values(
+    request: AdminRequest, dialog: Dialog, choice: Choice, names: Mapping[str, str]
+) -> dict[str, Any]:
+    if not dialog.can_mail:
+        return {"places": [], "bytes": 0}
+    chosen = BOTH if choice.mail else SITE
+    given = request.form or request.query
+    mail = choice.mail or chosen_mail(dialog.opened.values, given)
+    values = {
+        **form_values(request, dialog.text_id, mail, names),
+        "places": [(each, label, each == chosen) for each, label in _PLACES.items()],
+        "bytes": 0,
+    }
+    if choice.mail is not None:
+        post = {**dialog.opened.values, "id": dialog.text_id, "visibility": choice.visibility}
+        values |= await try_values(request, post, choice.mail, is_live=False)
+    return values
+
+
+def _button(choice: Choice, number: int) -> tuple[str, str]:
+    act, busy = _BUTTONS.get(choice.what, ("", ""))
+    if choice.mail is None or not number:
+        return act, busy
+    emails = "1 email" if number == 1 else f"{number:,} emails"
+    return f"{act} and send {emails}" if choice.what == PUBLISH else f"{act} both", busy
+
+
 def _readers(choice: Choice) -> list[tuple[str, str, bool]]:
     return [(name, label, name == choice.visibility) for name, label in READERS.items()]
 
 
-def _sentence(request: AdminRequest, opened: Opened, choice: Choice) -> str:
+def _sentence(request: AdminRequest, dialog: Dialog, choice: Choice, mailed: str) -> str:
     host = urlsplit(request.site_url).netloc
     who = _WHO_READS.get(choice.visibility, "Everyone can read it.")
     match choice.what:
         case "publish":
-            return f"It goes live on {host} now. {who}"
+            said = f"It goes live on {host} now. {who}"
         case "schedule":
-            return f"It goes live on {host} by itself {_when(request, choice)}. {who}"
+            when = typed_in_words(request, choice.later)
+            said = f"It goes live on {host} by itself {when}. {who}"
         case "unschedule":
-            return "It stays a draft until you publish it yourself."
+            said = "It stays a draft until you publish it yourself."
         case "update":
-            return f"Your changes replace what {host} shows now. {who}"
+            said = f"Your changes replace what {host} shows now. {who}"
         case "unpublish":
-            lost = " Changes that are not live yet stay in the draft." if opened.copy else ""
-            return f"It leaves {host} now and becomes a draft. Its address answers 404.{lost}"
-    return f"It is on {host}, without changes that wait. {who}"
+            lost = " Changes that are not live yet stay in the draft." if dialog.opened.copy else ""
+            said = f"It leaves {host} now and becomes a draft. Its address answers 404.{lost}"
+        case _:
+            said = f"It is on {host}, without changes that wait. {who}"
+    return f"{said} {mailed}".strip()
 
 
-def _when(request: AdminRequest, choice: Choice) -> str:
-    try:
-        moment = clock.from_text(_moment(request, choice)).astimezone(request.time_zone)
-    except Invalid:
-        return "at the time that you choose"
-    return f"on {moment:%A}, {moment.day} {moment:%B %Y} at {moment:%H:%M} ({request.time_zone})"
+def _mailed(
+    request: AdminRequest, dialog: Dialog, choice: Choice, number: int, names: Mapping[str, str]
+) -> str:
+    """Who is mailed; empty for texts that never are."""
+    if not dialog.section.has_schedule:
+        return ""
+    if choice.mail is None:
+        said = [
+            mailed_in_words(request, each, names.get(each["newsletter"], ""))
+            for each in dialog.mailings
+        ]
+        return " ".join(said) or "Nobody gets an email."
+    newsletter = names.get(choice.mail.newsletter, "")
+    if not number:
+        return nobody_in_words(choice.mail, newsletter)
+    when = "then" if choice.what == SCHEDULE else "at once"
+    whom = readers_in_words(choice.mail, number, newsletter)
+    return f"“{choice.mail.subject}” is emailed {when} to {whom}, once."
