@@ -8,6 +8,7 @@ the databases differ. `--both-databases` runs every test on both.
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -41,9 +42,11 @@ def add_option(parser: pytest.Parser) -> None:
 def leave_out_the_other_database(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--both-databases"):
         return
-    other = [each for each in items if is_left_out(each)]
+    kept, other = [], []
+    for each in items:
+        (other if is_left_out(each) else kept).append(each)
     if other:
-        items[:] = [each for each in items if each not in set(other)]
+        items[:] = kept
         config.hook.pytest_deselected(items=other)
 
 
@@ -55,6 +58,7 @@ def is_left_out(item: pytest.Item) -> bool:
     return bool(given) and given[0] != chosen(name_without_database(item, given[0]))
 
 
+@cache
 def is_of_a_face(path: Path) -> bool:
     return path.is_relative_to(TESTS) and path.relative_to(TESTS).parts[0] in FACES
 
