@@ -11,7 +11,7 @@ GENERATOR := $(VENV)/client-generator
 NODE_TOOL = $(BIN)/python tests/clients/node.py --prefix $(CURDIR)/$(EDITOR)
 
 .PHONY: run install install-test test test-all test-planted lint format docs views screenshots bench \
-  bench-commits lock editor clean
+  bench-commits bench-mailings lock editor clean
 
 run: install
 	$(BIN)/masthead serve --demo
@@ -74,6 +74,10 @@ bench-commits: $(VENV)/.installed-test
 	$(if $(BASE),,$(error Say which commit: make bench-commits BASE=<commit>))
 	$(BIN)/python -m bench.commits "$(BASE)" $(if $(ONLY),--only "$(ONLY)") \
 	  $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS))
+
+# A newsletter to 50,000 members on both databases, some ten minutes; MEMBERS=2000 for a quick look.
+bench-mailings: $(VENV)/.installed-test
+	$(BIN)/python -m bench.mailings $(if $(MEMBERS),--members $(MEMBERS))
 
 # Rewrites the Python lock files; needs uv.
 lock:

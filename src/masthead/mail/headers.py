@@ -56,6 +56,8 @@ def _is_plain(text: str, plain: re.Pattern[str]) -> bool:
 
 
 def _folded(text: str) -> str:
+    if len(text) <= MAX_LINE:
+        return text
     lines = textwrap.wrap(text, MAX_LINE, break_long_words=False, break_on_hyphens=False)
     return FOLD.join(lines)
 

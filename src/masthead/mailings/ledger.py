@@ -2,6 +2,8 @@
 
 Before an email is handed over, its recipient is marked in a commit that is on the disk; its result
 goes into the next one. So a worker that dies leaves at most one recipient per connection uncertain.
+A commit waits until half of the connections want something: while one half waits for the disk, the
+other sends, and the disk is there for everyone else in between.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ from masthead.errors import Unavailable
 from masthead.mailings.queue import Claimed, Ended, MailingKey, Progress, RecipientQueue
 
 RETRY_SECONDS: Final = 0.5
+GATHER_SECONDS: Final = 0.01
+"""The most that a commit waits for further connections."""
 
 log = structlog.get_logger()
 
@@ -24,12 +28,14 @@ OnProgress = Callable[[MailingKey, Progress], Awaitable[None]]
 
 
 class Ledger:
-    def __init__(self, queue: RecipientQueue, on_progress: OnProgress) -> None:
+    def __init__(self, queue: RecipientQueue, on_progress: OnProgress, *, connections: int) -> None:
         self._queue = queue
+        self._enough = (connections + 1) // 2
         self._on_progress = on_progress
         self._ended: list[Ended] = []
         self._asked: list[tuple[Claimed, asyncio.Future[bool]]] = []
         self._wake = asyncio.Event()
+        self._has_enough = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
 
@@ -38,6 +44,8 @@ class Ledger:
         worker's."""
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._asked.append((claimed, answer))
+        if len(self._asked) >= self._enough:
+            self._has_enough.set()
         self._call()
         return await answer
 
@@ -64,7 +72,10 @@ class Ledger:
     async def _run_forever(self) -> None:
         while True:
             await self._wake.wait()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._has_enough.wait(), GATHER_SECONDS)
             self._wake.clear()
+            self._has_enough.clear()
             ended, self._ended = self._ended, []
             asked, self._asked = self._asked, []
             marked, progress = await self._store(ended, [each for each, _ in asked])

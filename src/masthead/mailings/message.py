@@ -127,4 +127,7 @@ def _filled(pieces: tuple[bytes | str, ...], values: Mapping[str, str]) -> bytes
 
 def _encoded(text: str) -> bytes:
     """Quoted-printable, which keeps every line below 77 characters."""
-    return binascii.b2a_qp(_LINE_END.sub("\r\n", text).encode(), istext=True)
+    lines = _LINE_END.sub("\r\n", text) if "\n" in text or "\r" in text else text
+    encoded = binascii.b2a_qp(lines.encode(), istext=True)
+    # The soft breaks of a text without line breaks are only line feeds.
+    return encoded.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n") if b"\n" in encoded else encoded

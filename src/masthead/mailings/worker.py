@@ -56,7 +56,7 @@ class MailingWorker:
         self._connections = connections
         self._turns = Turns(per_second)
         self._domains = Domains(per_domain)
-        self._ledger = Ledger(queue, progress.noticed)
+        self._ledger = Ledger(queue, progress.noticed, connections=connections)
         self._parcels: asyncio.Queue[tuple[Claimed, Forms]] = asyncio.Queue()
         self._in_hand = 0
         """Claimed recipients that have no result yet."""
@@ -227,4 +227,4 @@ class MailingWorker:
 
 def _without_address(reply: str, email: str) -> str:
     """Nothing of a person stays here when they are erased."""
-    return re.sub(re.escape(email), "…", reply, flags=re.IGNORECASE)
+    return re.sub(re.escape(email), "…", reply, flags=re.IGNORECASE) if reply else ""
