@@ -23,6 +23,9 @@ class Kind(StrEnum):
     """An API key: its own tenant, within the scopes that the route has checked."""
     SYSTEM = "system"
     """The service itself: the worker, importers, payment receivers, the command line."""
+    SHELL = "command line"
+    """A person with a shell on the machine, who has no account: unlike what the service does
+    itself, it is in the audit log."""
     SITE = "site"
     """A page, feed or search of the reader's site: what the collections' site rules show."""
 
@@ -69,9 +72,9 @@ class Caller:
         return self.kind in _PLATFORM
 
 
-_ADMINS = frozenset({Kind.OWNER, Kind.OPERATOR, Kind.KEY, Kind.SYSTEM})
+_ADMINS = frozenset({Kind.OWNER, Kind.OPERATOR, Kind.KEY, Kind.SYSTEM, Kind.SHELL})
 _READERS = frozenset({Kind.GUEST, Kind.MEMBER})
-_PLATFORM = frozenset({Kind.OPERATOR, Kind.SYSTEM})
+_PLATFORM = frozenset({Kind.OPERATOR, Kind.SYSTEM, Kind.SHELL})
 
 
 def in_tenant(caller: Caller, tenant_id: TenantId) -> Caller:
@@ -88,6 +91,10 @@ def site(tenant_id: TenantId, audience: Audience) -> Caller:
 
 def system(tenant_id: TenantId | None = None) -> Caller:
     return Caller(Kind.SYSTEM, tenant_id)
+
+
+def shell(tenant_id: TenantId | None = None) -> Caller:
+    return Caller(Kind.SHELL, tenant_id)
 
 
 def service_of(tenant_id: TenantId) -> Caller:

@@ -15,6 +15,7 @@ import pytest
 from tests.databases import run_apart
 from tests.forking import forked_program
 
+from masthead import clock
 from masthead.cli.main import main
 from masthead.config.settings import Settings
 from masthead.services import Services, build
@@ -77,14 +78,16 @@ class Masthead:
         flags = [part for name, value in given.items() for part in (f"--{name}", value)]
         return self.json("tenant", "create", "--slug", slug, *flags)
 
-    def inside(self, work: Callable[[Services], Awaitable[Any]]) -> Any:
+    def inside(
+        self, work: Callable[[Services], Awaitable[Any]], now: clock.Clock = clock.now
+    ) -> Any:
         """Runs `work` on the installation of the commands."""
 
         async def run() -> Any:
             settings = Settings.from_environ(
                 {}, data_dir=self.data_dir, database_url=self.database_url
             )
-            parts = await build(settings)
+            parts = await build(settings, now)
             try:
                 return await work(parts)
             finally:

@@ -16,7 +16,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from masthead import clock, ids
-from masthead.caller import system
+from masthead.caller import Caller, in_tenant, system
 from masthead.identity.last_uses import LastUses
 from masthead.identity.tables import sign_ins
 from masthead.identity.tenants import superusers
@@ -166,11 +166,26 @@ class SignIns:
 
     async def end_all(self, collection: Collection, account: Record) -> None:
         """Also ends what has no row: sessions that are older than this table, and links."""
+        stamped = {"token_key": new_token_key()}
+        await self._renew(system(), collection, account, stamped)
+
+    async def set_password(
+        self,
+        caller: Caller,
+        collection: Collection,
+        account: Record,
+        credentials: Mapping[str, Any],
+    ) -> None:
+        """In the name of the caller, who needs no link; ends every sign-in of the account."""
+        await self._renew(caller, collection, account, credentials)
+
+    async def _renew(
+        self, caller: Caller, collection: Collection, account: Record, stamped: Mapping[str, Any]
+    ) -> None:
         tenant_id = TenantId(account["tenant_id"])
-        async with self._records.unit(system(tenant_id)) as unit:
+        async with self._records.unit(in_tenant(caller, tenant_id)) as unit:
             values = {"tenant": tenant_id, "account": account["id"]}
             await unit.execute(self._end_all[_owner_column(collection)], values)
-            stamped = {"token_key": new_token_key()}
             await unit.update(collection, account["id"], {}, stamped=stamped)
 
     async def sweep(self) -> None:

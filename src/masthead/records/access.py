@@ -37,6 +37,7 @@ _ACCESS = {
     Kind.KEY: Access.ADMIN,
     Kind.OPERATOR: Access.PLATFORM,
     Kind.SYSTEM: Access.PLATFORM,
+    Kind.SHELL: Access.PLATFORM,
 }
 
 

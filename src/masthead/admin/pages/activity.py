@@ -12,7 +12,7 @@ from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.lists import Filters, Listing, options, read_page
 from masthead.admin.pages.people import staff_names
 from masthead.admin.request import AdminRequest
-from masthead.caller import Caller
+from masthead.caller import Caller, Kind
 from masthead.errors import NotFound
 from masthead.records.collection import Record
 from masthead.records.filter.conditions import all_of, equals
@@ -88,6 +88,8 @@ _EVENTS = {
     DISCARDED_JOB: "Discarded failed work:",
 }
 """What changes no record."""
+_UNNAMED: dict[str, str] = {Kind.SHELL: "The command line"}
+"""Who has no account, by role."""
 _STATUS = {
     "published": "published",
     "draft": "unpublished",
@@ -176,7 +178,7 @@ async def _row(
 ) -> Row:
     page = "" if is_everywhere else _PAGES.get(entry["subject"], "")
     return Row(
-        names.get(entry["account_id"]) or entry["email"],
+        names.get(entry["account_id"]) or entry["email"] or _UNNAMED.get(entry["role"], ""),
         entry["role"],
         _sentence(entry),
         entry["label"],

@@ -13,13 +13,14 @@ from typing import Any, TypeVar
 
 import click
 
+from masthead.cli.confirmation import confirm, yes_option
 from masthead.cli.importing.options import ImportOptions
 from masthead.cli.invocation import Invocation, Shown, command, new_group
 from masthead.cli.tenant_option import tenant_option
 from masthead.importers.source import Options, site_url_of
 from masthead.importers.write.batch_sizes import DEFAULT_BATCH, MAX_BATCH
 
-app = new_group("Imports posts, members and pictures from another platform.")
+app = new_group("Imports posts, members and pictures from another platform, and undoes it.")
 
 PATH = click.Path(path_type=Path)
 
@@ -131,6 +132,34 @@ async def substack(invocation: Invocation, **flags: Any) -> Shown:
 async def ghost(invocation: Invocation, **flags: Any) -> Shown:
     """Imports a Ghost export: the JSON, a zip or folder with it, or only a list of members."""
     return await _import(invocation, "ghost", flags)
+
+
+@command("list", app)
+@tenant_option
+async def list_imports(invocation: Invocation, tenant: str) -> Shown:
+    """Lists a tenant's newest 100 imports, with the ids that `import undo` takes."""
+    from masthead.cli.importing import runs
+
+    columns = ("id", "platform", "file_name", "task", "state", "created")
+    return Shown(await runs.listed(invocation, tenant), f"{tenant} has no imports.", columns)
+
+
+@command("undo", app)
+@tenant_option
+@click.argument("run", metavar="RUN")
+@yes_option
+async def undo(invocation: Invocation, tenant: str, run: str, yes: bool) -> Shown:
+    """Deletes what an import has created, except what was changed since or is in use.
+
+    The background worker does it; `import list` shows when it is done.
+    """
+    from masthead.cli.importing import runs
+
+    def ask(file_name: str) -> None:
+        confirm(f"Delete what the import of {file_name} has created?", yes=yes)
+
+    shown = await runs.undo(invocation, tenant, run, ask)
+    return Shown(shown, f"The import of {shown['file_name']} is being undone by the worker.")
 
 
 async def _import(invocation: Invocation, platform: str, flags: dict[str, Any]) -> Shown:

@@ -1,4 +1,4 @@
-"""`masthead tenant`: creates tenants, lists them and changes their plan."""
+"""`masthead tenant`: creates, lists, suspends and deletes tenants, and changes their plan."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from masthead.caller import system
+from masthead.cli.confirmation import confirm, yes_option
 from masthead.cli.invocation import Invocation, Shown, command, new_group
 from masthead.cli.opened_installation import opened
 from masthead.cli.secret_values import new_password, password_option
@@ -16,15 +17,21 @@ from masthead.identity.plans import Plan
 from masthead.identity.tenant_lookup import tenant_named
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
+from masthead.installation import Installation
 from masthead.records.collection import Record
+from masthead.records.filter.ast import Comparison, Identifier, Literal
 from masthead.records.read.page import ListRequest
+from masthead.site.collection import site_settings
 
-app = new_group("Creates and lists tenants, and changes their plan.")
+app = new_group("Creates, lists, suspends and deletes tenants, and changes their plan.")
 
 F = TypeVar("F", bound=Callable[..., Any])
 LIMITS = ("per_minute", "per_hour", "per_day")
 _OPTIONS = {"email": "--owner-email", "password": "--owner-password", "site_name": "--name"}
 
+DELETING = "deleting"
+"""The third state, besides those of `TenantStatus`."""
+IS_DELETING = Comparison(Identifier(("deleted_at",)), "!=", Literal(""))
 PLAN = click.Choice([each.value for each in Plan])
 
 
@@ -81,11 +88,14 @@ async def list_tenants(invocation: Invocation) -> Shown:
         while True:
             wanted = ListRequest(page, 500, sort="slug", skip_total=True)
             items = (await parts.records.page(system(), tenants, wanted)).items
-            found += map(_shown, items)
+            found += [_shown(each) for each in items]
             if len(items) < wanted.per_page:
                 break
             page += 1
-    columns = ("slug", "name", "plan", "id", "created")
+        deleting = await _deleting(parts)
+    for each in found:
+        each["state"] = DELETING if each["id"] in deleting else each["state"]
+    columns = ("slug", "name", "plan", "state", "id", "created")
     return Shown(found, "There are no tenants yet.", columns)
 
 
@@ -117,18 +127,96 @@ async def set_plan(
     async with opened(invocation) as parts:
         tenant = await tenant_named(parts.records, slug)
         caller = system(TenantId(tenant["id"]))
-        changed = await parts.records.update(
+        await parts.records.update(
             caller,
             tenants,
             tenant["id"],
             {"plan": plan, **limits, "mails_per_month": mails_per_month},
         )
-    return Shown(_shown(changed), f"Tenant {slug} is on plan {plan}.")
+        shown = await _read(parts, tenant["id"])
+    return Shown(shown, f"Tenant {slug} is on plan {plan}.")
+
+
+@command("suspend", app)
+@click.argument("slug", metavar="SLUG")
+@click.option(
+    "--reason",
+    metavar="TEXT",
+    default="The operator has suspended this site.",
+    show_default=True,
+    help="The owner gets it by email; the staff sees it in the admin.",
+)
+@yes_option
+async def suspend(invocation: Invocation, slug: str, reason: str, yes: bool) -> Shown:
+    """Closes a site for its readers, its staff and its API keys. Nothing is deleted."""
+    from masthead.cli import site_states
+
+    async with opened(invocation) as parts:
+        tenant = await tenant_named(parts.records, slug)
+        confirm(f"Suspend {tenant['name']}, so that nobody can read it?", yes=yes)
+        await site_states.suspend(parts, TenantId(tenant["id"]), reason)
+        shown = await _read(parts, tenant["id"])
+    return Shown(shown, f"{tenant['name']} is suspended.")
+
+
+@command("resume", app)
+@click.argument("slug", metavar="SLUG")
+async def resume(invocation: Invocation, slug: str) -> Shown:
+    """Opens a suspended site again, and cancels its deletion."""
+    from masthead.cli import site_states
+
+    async with opened(invocation) as parts:
+        tenant = await tenant_named(parts.records, slug)
+        is_cancelled = await site_states.resume(parts, TenantId(tenant["id"]))
+        shown = await _read(parts, tenant["id"])
+    kept = " Nothing of it is deleted." if is_cancelled else ""
+    return Shown(shown, f"{tenant['name']} is open.{kept}")
+
+
+@command("delete", app)
+@click.argument("slug", metavar="SLUG")
+@yes_option
+async def delete(invocation: Invocation, slug: str, yes: bool) -> Shown:
+    """Closes a site at once, and erases it after 30 days. `tenant resume` cancels that."""
+    from masthead.cli import site_states
+
+    async with opened(invocation) as parts:
+        tenant = await tenant_named(parts.records, slug)
+        confirm(f"Close {tenant['name']} now, and erase it after 30 days?", yes=yes)
+        planned = await site_states.delete(parts, TenantId(tenant["id"]))
+        shown = await _read(parts, tenant["id"])
+    when = planned["grace_until"]
+    text = f"{tenant['name']} is closed. It will be erased on {when[:10]}, with everything in it."
+    return Shown({**shown, "erased_after": when}, text)
+
+
+async def _deleting(parts: Installation) -> set[str]:
+    """The ids of the tenants that wait for their deletion."""
+    found: set[str] = set()
+    page = 1
+    while True:
+        wanted = ListRequest(page, 500, filter=IS_DELETING, sort="id", skip_total=True)
+        items = (await parts.records.page(system(), site_settings, wanted)).items
+        found |= {each["tenant_id"] for each in items}
+        if len(items) < wanted.per_page:
+            return found
+        page += 1
+
+
+async def _read(parts: Installation, tenant_id: str) -> dict[str, Any]:
+    """As it is after a change."""
+    owned = TenantId(tenant_id)
+    [tenant] = await parts.records.find(tenants, {"id": tenant_id}, tenant_id=owned)
+    shown = _shown(tenant)
+    settings = await parts.records.find(site_settings, {}, tenant_id=owned)
+    if any(each["deleted_at"] for each in settings):
+        shown["state"] = DELETING
+    return shown
 
 
 def _shown(tenant: Record) -> dict[str, Any]:
     names = ("id", "slug", "name", "plan", "owner_id", *LIMITS, "mails_per_month", "created")
-    return {name: tenant[name] for name in names}
+    return {**{name: tenant[name] for name in names}, "state": tenant["status"]}
 
 
 def _with_option_names(error: Invalid) -> Invalid:

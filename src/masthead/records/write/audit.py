@@ -32,7 +32,13 @@ audit_log = Collection(
     (
         Text(name="account_id", max=15, write=Access.ENGINE),
         Email(name="email", personal=True, write=Access.ENGINE, help="Of the account, back then."),
-        Text(name="role", max=20, write=Access.ENGINE, help="Of the account, back then."),
+        Text(
+            name="role",
+            max=20,
+            write=Access.ENGINE,
+            help=f"Of the account, back then. `{Kind.SHELL}`: without an account, by a command on "
+            "the machine itself.",
+        ),
         Text(
             name="address",
             max=64,
@@ -82,7 +88,7 @@ audit_log = Collection(
 def entry_of(caller: Caller, collection: Collection, change: Change) -> Record | None:
     """None where the log leaves the change out: it is the service's own or an API key's, of a
     collection without an audit, or one that the collection leaves out."""
-    if collection.audited is None or not _is_person(caller) or not collection.is_audited(change):
+    if collection.audited is None or not _is_logged(caller) or not collection.is_audited(change):
         return None
     old, new = change.old, change.new
     names: list[str] = []
@@ -113,7 +119,7 @@ def _is_nothing(value: Any) -> bool:
 
 def event_of(caller: Caller, action: str, label: str = "") -> Record | None:
     """Something that changes no record."""
-    if not _is_person(caller):
+    if not _is_logged(caller):
         return None
     nothing: dict[str, Any] = dict.fromkeys(("subject", "record_id", "status"), "")
     label = label[:MAX_LABEL]
@@ -126,6 +132,10 @@ def made_by(caller: Caller) -> Record:
         return {"changed_by": str(caller.kind), "account_id": caller.id}
     is_other = caller.kind in (Kind.MEMBER, Kind.KEY)
     return {"changed_by": str(caller.kind if is_other else Kind.SYSTEM), "account_id": ""}
+
+
+def _is_logged(caller: Caller) -> bool:
+    return _is_person(caller) or caller.kind is Kind.SHELL
 
 
 def _is_person(caller: Caller) -> bool:

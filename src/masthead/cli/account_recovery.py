@@ -1,0 +1,27 @@
+"""Gives people access to their accounts again: by an invitation, or by a new password."""
+
+from __future__ import annotations
+
+from masthead.caller import shell
+from masthead.identity.accounts import Accounts, new_credentials
+from masthead.identity.sign_ins import SignIns
+from masthead.identity.tenants import superusers
+from masthead.installation import Installation
+from masthead.limits.sign_in_throttle import LoginThrottle
+from masthead.mail.outbox import Outbox
+from masthead.password_reset.invitations import Invitations
+from masthead.records.collection import Record
+from masthead.records.versions import TenantVersions
+
+
+async def set_password(parts: Installation, account: Record, password: str) -> None:
+    credentials = await new_credentials({"password": password}, required=True)
+    await SignIns(parts.records).set_password(shell(), superusers, account, credentials)
+
+
+def invitations(parts: Installation) -> Invitations:
+    records, database = parts.records, parts.database
+    throttle = LoginThrottle(database, records.clock)
+    accounts = Accounts(records, parts.keyring, throttle, TenantVersions(database))
+    outbox = Outbox(database, parts.keyring, parts.settings, records.clock)
+    return Invitations(records, accounts, throttle, outbox, parts.sites)

@@ -1,0 +1,62 @@
+"""Deletes a whole site from outside of it: closed at once, erased after the grace period.
+
+A crash between two steps leaves the site closed, or open again, and nothing half-erased. Running
+the command again completes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from masthead.caller import Caller, in_tenant
+from masthead.identity.directory import Tenant
+from masthead.identity.tenants import TenantStatus, tenants
+from masthead.ids import TenantId
+from masthead.privacy.requests import Requests
+from masthead.privacy.validation import TENANT, RequestBody, Requester
+from masthead.records.collection import Record
+from masthead.records.engine import Records
+from masthead.records.write.audit import CANCELLED_DELETION, PLANNED_DELETION
+
+REASON: Final = "This site is being deleted."
+
+
+@dataclass(frozen=True, slots=True)
+class SiteDeletions:
+    records: Records
+    requests: Requests
+
+    async def plan(self, caller: Caller, tenant: Tenant) -> Record:
+        """The request, with the day of the erasure. The owner gets an email about it."""
+        inside = in_tenant(caller, tenant.id)
+        planned = await self.requests.planned_deletion(tenant.id)
+        await self._close(inside)
+        if planned is not None:
+            return planned
+        body = RequestBody(TENANT, "", tenant.id, tenant.slug, "", "")
+        opened = await self.requests.open_deletion(Requester(tenant, inside, True), body)
+        await self._note(caller, PLANNED_DELETION, tenant)
+        return opened.request
+
+    async def cancel(self, caller: Caller, tenant: Tenant) -> bool:
+        """Whether there was one to cancel. The site stays closed."""
+        planned = await self.requests.planned_deletion(tenant.id)
+        if planned is None:
+            return False
+        await self.requests.withdraw(tenant.id, planned["id"], in_tenant(caller, tenant.id))
+        await self._note(caller, CANCELLED_DELETION, tenant)
+        return True
+
+    async def _close(self, inside: Caller) -> None:
+        """A suspension that is there already keeps its reason."""
+        async with self.records.unit(inside) as unit:
+            [tenant] = await unit.find(tenants, {"id": unit.tenant_id}, limit=1)
+            if tenant["status"] != TenantStatus.SUSPENDED:
+                given = {"status": TenantStatus.SUSPENDED, "suspension_reason": REASON}
+                await unit.update(tenants, unit.tenant_id, given)
+
+    async def _note(self, caller: Caller, action: str, tenant: Tenant) -> None:
+        """In the service's own log, too: the site's goes with the site."""
+        async with self.records.unit(in_tenant(caller, TenantId(""))) as unit:
+            await unit.note(action, label=tenant.name)
