@@ -1,6 +1,7 @@
 // What PocketBase's own client does with the record store; nothing of the client is changed.
 // Arguments: the server, then e-mail addresses of an owner and a member, their password.
 import assert from "node:assert/strict";
+import { openAsBlob } from "node:fs";
 import PocketBase, { ClientResponseError } from "pocketbase";
 
 const [url, ownerEmail, memberEmail, password, picturePath] = process.argv.slice(2);
@@ -137,7 +138,6 @@ const steps = {
   },
 
   async "uploads and thumbs"() {
-    const { openAsBlob } = await import("node:fs");
     const blob = await openAsBlob(picturePath, { type: "image/png" });
     const form = new FormData();
     form.append("file", new File([blob], "picture.png", { type: "image/png" }));
@@ -161,6 +161,32 @@ const steps = {
     assert.ok(await owner.files.getToken());
     assert.equal(await owner.collection("media").delete(byForm.id), true);
     assert.equal((await fetch(owner.files.getURL(byForm, byForm.file))).status, 404);
+  },
+
+  async "a batch"() {
+    const batch = owner.createBatch();
+    const id = "batchbatch00001";
+    batch.collection("posts").create({ title: "Batched" }, { fields: "title" });
+    batch.collection("posts").upsert({ id, title: "New" });
+    batch.collection("posts").upsert({ id, title: "Known" });
+    const file = new File([await openAsBlob(picturePath)], "picture.png", { type: "image/png" });
+    batch.collection("media").create({ file, alt: "batched" });
+    batch.collection("posts").delete(id);
+    const answers = await batch.send();
+    assert.deepEqual(answers.map((each) => each.status), [200, 200, 200, 200, 204]);
+    assert.deepEqual(answers[0].body, { title: "Batched" });
+    assert.equal(answers[2].body.title, "Known");
+    assert.equal(answers[3].body.width, 400);
+    const failing = owner.createBatch();
+    failing.collection("posts").create({ title: "Not kept" });
+    failing.collection("posts").create({ title: "" });
+    const error = await refused(400, failing.send());
+    const { response } = error.response.data.requests["1"];
+    assert.deepEqual(
+      [response.status, response.data.title.code],
+      [400, "validation_required"],
+    );
+    await refused(404, owner.collection("posts").getFirstListItem("title = 'Not kept'"));
   },
 
   async "health"() {

@@ -33,7 +33,7 @@ async def test_the_javascript_client(server: Server, tmp_path: Path) -> None:
     )
     assert finished.errors == ""
     assert finished.code == 0
-    assert finished.output.count("ok ") == 9
+    assert finished.output.count("ok ") == 10
 
 
 async def test_the_python_client(server: Server) -> None:
@@ -89,3 +89,8 @@ def _work(owner: PocketBase, guest: PocketBase) -> None:
     address = owner.files.get_url(item, item.file, {"thumb": "100x100"})
     thumb = owner.http_client.get(address)
     assert Image.open(io.BytesIO(thumb.content)).size == (100, 100)
+
+    batch = owner.create_batch()
+    batch.collection("posts").create({"title": "Batched"})
+    batch.collection("posts").delete(made[2].id)
+    assert [answer["status"] for answer in batch.send()] == [200, 204]

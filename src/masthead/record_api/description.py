@@ -133,6 +133,25 @@ _SCHEMAS: dict[str, Any] = {
         mfa=_SWITCH,
         otp=_SWITCH,
     ),
+    "BatchAnswers": {
+        "type": "array",
+        "items": object_of(
+            ["status", "body"],
+            status=_WHOLE,
+            body={"anyOf": [schema_ref("Record"), {"type": "null"}]},
+        ),
+    },
+    "BatchError": object_of(
+        ["status", "code", "message", "data"],
+        status=_WHOLE,
+        code=text(),
+        message=text("A sentence for people."),
+        data={
+            "description": "`requests` says what is wrong, by the number of the request from 0. "
+            "`response` is what the request would have been refused with by itself.",
+            "type": "object",
+        },
+    ),
     "FileToken": object_of(["token"], token=text()),
     "RecordStoreError": object_of(
         ["status", "code", "message", "data"],
@@ -264,6 +283,68 @@ DELETE = _described(
     _RECORD,
     {"204": {"description": "Deleted."}},
     errors=(*_ALWAYS, 408, 412, 413),
+)
+_BATCH_EXAMPLE = {
+    "requests": [
+        {
+            "method": "POST",
+            "url": "/api/collections/posts/records",
+            "body": {"title": "The lighthouse"},
+        },
+        {"method": "DELETE", "url": f"/api/collections/posts/records/{ID}"},
+    ]
+}
+_BATCH_FAILURE = {
+    "status": 400,
+    "code": "validation_invalid_data",
+    "message": "Batch transaction failed.",
+    "data": {
+        "requests": {
+            "1": {
+                "code": "batch_request_failed",
+                "message": "Batch request failed.",
+                "response": {
+                    "status": 404,
+                    "code": "not_found",
+                    "message": "The requested resource wasn't found.",
+                    "data": {},
+                },
+            }
+        }
+    },
+}
+BATCH = _described(
+    "changeRecords",
+    "Makes up to 50 changes in one transaction: all of them or none.",
+    [],
+    {
+        "200": answer(
+            "The answers, in the order of the requests.",
+            schema_ref("BatchAnswers"),
+            [{"status": 200, "body": _RECORD_EXAMPLE}, {"status": 204, "body": None}],
+        ),
+        "400": answer("Nothing was changed.", schema_ref("BatchError"), _BATCH_FAILURE),
+    },
+    body={
+        "required": True,
+        "content": content(
+            object_of(
+                ["requests"],
+                requests={
+                    "type": "array",
+                    "items": object_of(
+                        ["method", "url"],
+                        method={"type": "string", "enum": ["POST", "PUT", "PATCH", "DELETE"]},
+                        url=text("Of a collection's records, or of one record."),
+                        body=_VALUES,
+                    ),
+                },
+            ),
+            _BATCH_EXAMPLE,
+        )
+        | {"multipart/form-data": {"schema": {"type": "object"}}},
+    },
+    errors=(),
 )
 
 

@@ -33,14 +33,41 @@ TABLE: tuple[tuple[type[MastheadError], int, str], ...] = (
 )
 
 
+class BatchRefused(errors.BadRequest):
+    """A batch that can't be read, or of which a request has failed."""
+
+    message = "Invalid batch request data."
+
+    def __init__(self, data: dict[str, Any], message: str | None = None) -> None:
+        super().__init__(message)
+        self.data = data
+
+
+def batch_failure(number: int, error: MastheadError) -> MastheadError:
+    """What a batch is refused with if this request of it fails."""
+    response = _envelope(error)
+    if response["status"] >= 500:
+        # The batch is right, and may be sent again.
+        return error
+    failed = {
+        "code": "batch_request_failed",
+        "message": "Batch request failed.",
+        "response": response,
+    }
+    return BatchRefused({"requests": {str(number): failed}}, "Batch transaction failed.")
+
+
 async def error_answer(_request: Request, error: MastheadError) -> Answer:
+    body = _envelope(error)
+    return json_answer(body["status"], body, [NO_STORE, *retry_after(body["status"], error)])
+
+
+def _envelope(error: MastheadError) -> dict[str, Any]:
     status, code = next(
         ((status, code) for kind, status, code in TABLE if isinstance(error, kind)),
         (500, "internal_error"),
     )
-    headers = [NO_STORE, *retry_after(status, error)]
-    body = {"status": status, "code": code, "message": _message(error), "data": _data(error)}
-    return json_answer(status, body, headers)
+    return {"status": status, "code": code, "message": _message(error), "data": _data(error)}
 
 
 def _message(error: MastheadError) -> str:
@@ -48,10 +75,13 @@ def _message(error: MastheadError) -> str:
 
 
 def _data(error: MastheadError) -> dict[str, Any]:
+    if isinstance(error, BatchRefused):
+        return error.data
     if not isinstance(error, errors.Invalid):
         return {}
-    return {
-        name: {"code": problem.code, "message": problem.message}
-        | ({"params": problem.params} if problem.params else {})
-        for name, problem in error.problems.items()
-    }
+    return {name: problem_data(problem) for name, problem in error.problems.items()}
+
+
+def problem_data(problem: errors.Problem) -> dict[str, Any]:
+    data: dict[str, Any] = {"code": problem.code, "message": problem.message}
+    return {**data, "params": problem.params} if problem.params else data

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from functools import partial
 
-from masthead.record_api import description, files, records, sign_in
+from masthead.record_api import batch, changes, description, files, records, sign_in
 from masthead.record_api.call import Call, RecordStoreServices
 from masthead.web.answers import Answer, Stream
 from masthead.web.dispatch import Action, Route
@@ -19,7 +19,7 @@ Handler = Callable[[Call], Awaitable[Answer | Stream]]
 RECORDS = "/api/collections/{collection}/records"
 RECORD = "/api/collections/{collection}/records/{id}"
 AUTH = "/api/collections/{collection}"
-PREFIXES = ("/api/collections", "/api/admins", "/api/files")
+PREFIXES = ("/api/collections", "/api/admins", "/api/files", "/api/batch")
 """Under these, errors have the record store's envelope: see `app.error_responders`."""
 
 
@@ -50,10 +50,11 @@ _account = partial(_row, while_suspended=WhileSuspended.OPEN, limit=Limit.SIGN_I
 
 ROWS = (
     _row("GET", RECORDS, records.list_records, description.LIST),
-    _row("POST", RECORDS, records.create_record, description.CREATE),
+    _row("POST", RECORDS, changes.create_record, description.CREATE),
     _row("GET", RECORD, records.view_record, description.VIEW),
-    _row("PATCH", RECORD, records.update_record, description.UPDATE),
-    _row("DELETE", RECORD, records.delete_record, description.DELETE),
+    _row("PATCH", RECORD, changes.update_record, description.UPDATE),
+    _row("DELETE", RECORD, changes.delete_record, description.DELETE),
+    _row("POST", "/api/batch", batch.change_records, description.BATCH),
     _account("POST", f"{AUTH}/auth-with-password", sign_in.auth_with_password, description.SIGN_IN),
     _account("POST", f"{AUTH}/auth-refresh", sign_in.auth_refresh, description.REFRESH),
     _account("GET", f"{AUTH}/auth-methods", sign_in.auth_methods, description.METHODS),

@@ -217,7 +217,7 @@ class Records:
         *,
         stamped: Mapping[str, Any] | None = None,
     ) -> Record:
-        await self._validate_async(collection, given)
+        await self.validate_async(collection, given)
         require_tenant(caller)
         checked = NewRecord.checked(caller, collection, given)
         prepared = await self.prepared(collection, checked.fields)
@@ -239,7 +239,7 @@ class Records:
         expected_version: int | None = None,
     ) -> Record:
         caller = await self._may_change(caller, collection, record_id, Action.UPDATE)
-        await self._validate_async(collection, given)
+        await self.validate_async(collection, given)
         prepared = await self.prepared(collection, given)
         async with self.unit(caller, prepared=prepared) as unit:
             return await unit.update(
@@ -398,7 +398,8 @@ class Records:
         rows = await self._fetch(caller, prepared, values, Context(caller, self.clock()), max_bytes)
         return await _shown(caller, collection, [prepared.rows.record(row) for row in rows])
 
-    async def _validate_async(self, collection: Collection, given: Mapping[str, Any]) -> None:
+    async def validate_async(self, collection: Collection, given: Mapping[str, Any]) -> None:
+        """What needs the network, before a transaction opens."""
         if validator := self._async_validators.get(collection.name):
             await validator(given)
 
@@ -448,9 +449,9 @@ class Records:
         """Refuses before the tenant's write lock is taken."""
         allow(caller, collection, action)
         check_id(record_id)
-        return await self._in_tenant_of(caller, collection, record_id)
+        return await self.in_tenant_of(caller, collection, record_id)
 
-    async def _in_tenant_of(self, caller: Caller, collection: Collection, record_id: str) -> Caller:
+    async def in_tenant_of(self, caller: Caller, collection: Collection, record_id: str) -> Caller:
         """An operator without a tenant acts in the tenant that the record belongs to."""
         if caller.tenant_id is not None:
             return caller

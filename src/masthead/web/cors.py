@@ -33,7 +33,7 @@ EXPOSED_HEADERS = (
     "X-Request-Id",
 )
 ANY = "*"
-PREFIXES = (V1, "/api/ai/", "/api/collections/", "/api/admins/", "/api/files/")
+PREFIXES = (V1, "/api/ai/", "/api/collections/", "/api/admins/", "/api/files/", "/api/batch")
 
 _PREFLIGHT: RawHeaders = [
     (b"access-control-allow-methods", METHODS.encode()),

@@ -128,14 +128,19 @@ class Form:
 
 @asynccontextmanager
 async def read_form(
-    scope: Scope, receive: Receive, *, limit: int, no_files: str = ""
+    scope: Scope,
+    receive: Receive,
+    *,
+    limit: int,
+    no_files: str = "",
+    max_field_bytes: int = MAX_FIELD_BYTES,
 ) -> AsyncIterator[Form]:
     """The form in a request of at most `limit` bytes; its files stay open as long as the context.
     `no_files` is the message for forms that must have none: a file is refused before it is stored.
 
     Raises BadRequest for an invalid form, TooLarge as soon as a limit is exceeded.
     """
-    reader = _Reader(_boundary(scope), no_files)
+    reader = _Reader(_boundary(scope), no_files, max_field_bytes)
     try:
         async for chunk in body_chunks(scope, receive, limit=limit):
             reader.feed(chunk)
@@ -196,9 +201,10 @@ def _boundary(scope: Scope) -> bytes:
 class _Reader:
     """Builds a form from the parser's callbacks. These can't await, so `flush` writes the files."""
 
-    def __init__(self, boundary: bytes, no_files: str) -> None:
+    def __init__(self, boundary: bytes, no_files: str, max_field_bytes: int) -> None:
         self.form = Form()
         self._no_files = no_files
+        self._max_field_bytes = max_field_bytes
         self._parts = 0
         self._field_bytes = 0
         self._is_complete = False
@@ -301,8 +307,9 @@ class _Reader:
 
     def _count_field_bytes(self, count: int) -> None:
         self._field_bytes += count
-        if self._field_bytes > MAX_FIELD_BYTES:
-            raise TooLarge(f"The form's fields hold more than {MAX_FIELD_BYTES:,} bytes of text.")
+        most = self._max_field_bytes
+        if self._field_bytes > most:
+            raise TooLarge(f"The form's fields hold more than {most:,} bytes of text.")
 
 
 @contextmanager
