@@ -56,7 +56,12 @@ def job_handlers(parts: Services) -> Mapping[str, Handler]:
         **text_jobs.handlers(parts.records, (posts, pages)),
         **tags.handlers(parts.records),
         **redirects.handlers(parts.records),
-        **mail_jobs.handlers(parts.mail, transport_of(settings), settings.mail_from),
+        **mail_jobs.handlers(
+            parts.mail,
+            transport_of(settings, parts.signer),
+            settings.mail_from,
+            parts.signing_keys,
+        ),
         **StoppedAddresses(parts.records).handlers(),
         **parts.resets.handlers(),
         **parts.links.handlers(),
@@ -141,13 +146,13 @@ def delivery_worker(parts: Services) -> DeliveryWorker:
 def mailing_worker(parts: Services) -> MailingWorker:
     settings, records = parts.settings, parts.records
     unsubscribing = Unsubscribe(records, parts.keyring)
-    forms = FormCache(records, parts.sites, unsubscribing, settings)
+    forms = FormCache(records, parts.sites, unsubscribing, parts.mailings.senders)
     starting = parts.mailings.starting
     return MailingWorker(
         RecipientQueue(parts.database, tables, records.clock),
         forms,
         MailingProgress(records, starting, forms, parts.mail, settings),
-        transport_of(settings),
+        transport_of(settings, parts.signer),
         records.clock,
         connections=settings.mail_connections,
         per_second=settings.mails_per_second,

@@ -14,6 +14,7 @@ from masthead.importers.member_csv.collection import member_imports
 from masthead.importers.tables import import_items
 from masthead.jobs.tables import jobs
 from masthead.limits.tables import login_attempts, rate_limit_counters
+from masthead.mail.collection import sending_domains
 from masthead.mail.tables import mails
 from masthead.mailings.collection import mailings
 from masthead.mailings.newsletters import newsletters
@@ -68,6 +69,7 @@ registry = Registry(
         member_history,
         member_mails,
         newsletters,
+        sending_domains,
         posts,
         post_revisions,
         post_working_copies,

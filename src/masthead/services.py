@@ -33,6 +33,9 @@ from masthead.limits.read_limits import ReadLimit
 from masthead.limits.sign_in_throttle import LoginThrottle
 from masthead.limits.stores import LimitStore, open_limit_store
 from masthead.mail.outbox import Outbox
+from masthead.mail.signing import Signer
+from masthead.mail.signing_keys import SigningKeys
+from masthead.mailings.senders import Senders
 from masthead.mailings.services import MailingServices, mailing_services
 from masthead.media.images import ImagePool
 from masthead.members.email_change import EmailChanges
@@ -98,6 +101,8 @@ class Services:
     """Set by this process's own changes, so that its worker need not wait for the next poll."""
     sites: Sites
     mail: Outbox
+    signer: Signer
+    signing_keys: SigningKeys
     mailings: MailingServices
     email_changes: EmailChanges
     links: MailedLinks
@@ -155,6 +160,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Services:
         async_validators={webhook_subscriptions.name: partial(check_url, outbound)},
     )
     mail.log = MemberMails(records, tables)
+    signing_keys = SigningKeys(records, settings)
     throttle = LoginThrottle(database, now)
     versions = TenantVersions(database)
     directory = TenantDirectory(records, site_settings, versions)
@@ -186,7 +192,11 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Services:
         deliveries_queued=deliveries_queued,
         sites=sites,
         mail=mail,
-        mailings=mailing_services(records, tables, mail, sites),
+        signer=Signer(),
+        signing_keys=signing_keys,
+        mailings=mailing_services(
+            records, tables, mail, Senders(records, sites, signing_keys, settings)
+        ),
         email_changes=EmailChanges(records, mail, sites),
         links=MailedLinks(records, accounts, throttle, mail, sites),
         resets=PasswordResets(records, accounts, throttle, mail, sites, settings),

@@ -175,10 +175,10 @@ class TestServer:
     ) -> None:
         await queue(await world.new_tenant())
         settings = world.parts.settings
-        road = DyingRoad(transport_of(settings))
+        road = DyingRoad(transport_of(settings, world.parts.signer))
         dying = JobRunner(
             world.parts.database,
-            handlers(world.parts.mail, road, settings.mail_from),
+            handlers(world.parts.mail, road, settings.mail_from, world.parts.signing_keys),
             world.clock,
         )
         with pytest.raises(Crash):

@@ -13,8 +13,9 @@ import aiosmtplib
 
 from masthead.mail.files import MailFolder
 from masthead.mail.message import ComposedMail
+from masthead.mail.signing import Signer
 from masthead.mail.smtp import UTF8_OPTIONS, SmtpTransport, reason_of
-from masthead.mail.transport import Transport
+from masthead.mail.transport import SigningTransport
 
 HAND_OVER_SECONDS: Final = 60.0
 """The most that one email may take, from the connection to the server's answer."""
@@ -57,11 +58,26 @@ class Connection(Protocol):
     async def close(self) -> None: ...
 
 
-def connection_to(transport: Transport) -> Connection:
-    if isinstance(transport, SmtpTransport):
-        return SmtpConnection(transport)
-    assert isinstance(transport, MailFolder)
-    return FolderConnection(transport)
+def connection_to(transport: SigningTransport) -> Connection:
+    inner = transport.inner
+    connection = (
+        SmtpConnection(inner) if isinstance(inner, SmtpTransport) else FolderConnection(inner)
+    )
+    return SigningConnection(connection, transport.signer)
+
+
+class SigningConnection:
+    """Signs each email whose domain has a key before it is handed over."""
+
+    def __init__(self, inner: SmtpConnection | FolderConnection, signer: Signer) -> None:
+        self._inner = inner
+        self._signer = signer
+
+    async def hand_over(self, mail_id: str, mail: ComposedMail) -> Answer:
+        return await self._inner.hand_over(mail_id, await self._signer.signed(mail))
+
+    async def close(self) -> None:
+        await self._inner.close()
 
 
 class FolderConnection:

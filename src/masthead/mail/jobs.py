@@ -11,6 +11,7 @@ from aiosmtplib import SMTPException
 from masthead.jobs.runner import MAX_ATTEMPTS, Handler, Job
 from masthead.mail.message import compose
 from masthead.mail.outbox import SEND, Outbox
+from masthead.mail.signing_keys import SigningKeys
 from masthead.mail.smtp import Undeliverable, reason_of
 from masthead.mail.transport import Transport
 
@@ -20,13 +21,22 @@ CONCURRENCY = {SEND: 4}
 log = structlog.get_logger()
 
 
-def handlers(outbox: Outbox, transport: Transport, sender: Address) -> Mapping[str, Handler]:
+def handlers(
+    outbox: Outbox, transport: Transport, sender: Address, keys: SigningKeys
+) -> Mapping[str, Handler]:
     async def send(job: Job) -> None:
         """`mail.send`: after a crash the same email may be sent twice, with the same Message-ID."""
         queued = await outbox.get(job.tenant_id, job.payload["mail_id"])
         if queued is None:
             return
-        mail = compose(queued.rendered, mail_id=queued.id, written=queued.written, sender=sender)
+        domain = queued.rendered.from_domain
+        mail = compose(
+            queued.rendered,
+            mail_id=queued.id,
+            written=queued.written,
+            sender=sender,
+            key=await (keys.of(job.tenant_id, domain) if domain else keys.of_installation()),
+        )
         try:
             await transport.send(queued.id, mail)
         except Undeliverable as error:

@@ -42,11 +42,26 @@ class RenderedMail(msgspec.Struct, frozen=True):
     to_name: str = ""
     reply_to: str = ""
     unsubscribe_url: str = ""
+    from_name: str = ""
+    from_domain: str = ""
+    """Both empty: as the installation sends."""
+
+
+@dataclass(frozen=True, slots=True)
+class SigningKey:
+    """Of one domain (DKIM)."""
+
+    domain: str
+    selector: str
+    private_key: str = dataclass_field(repr=False)
+    """PKCS 1, in PEM."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComposedMail:
-    """The MIME message and its envelope addresses, which are never parsed from the message."""
+    """The MIME message and its envelope addresses, which are never parsed from the message. The
+    sender on the envelope is the installation's, whoever the email is from: there emails that can't
+    be delivered come back."""
 
     sender: str
     recipient: str
@@ -54,6 +69,8 @@ class ComposedMail:
     content: bytes
     is_utf8: bool
     """A non-ASCII address needs headers in UTF-8 (RFC 6532); the body is 7 bit."""
+    key: SigningKey | None = None
+    """None: the email leaves without a signature."""
 
 
 # 7 bit, because not every server accepts more; SMTP line endings.
@@ -61,15 +78,21 @@ _BODY_POLICY = SMTP.clone(cte_type="7bit")
 
 
 def compose(
-    rendered: RenderedMail, *, mail_id: str, written: datetime, sender: Address
+    rendered: RenderedMail,
+    *,
+    mail_id: str,
+    written: datetime,
+    sender: Address,
+    key: SigningKey | None = None,
 ) -> ComposedMail:
     """The same message for every attempt: a receiver recognizes a repeat by its Message-ID.
 
     Raises ValueError for an invalid address or header.
     """
     to = _addr_spec(rendered.to)
+    shown_name = one_line(rendered.from_name or sender.display_name)
     fields = {
-        "From": address_value(sender.addr_spec, one_line(sender.display_name)),
+        "From": address_value(at_domain(sender, rendered.from_domain), shown_name),
         "To": address_value(to, one_line(rendered.to_name)),
         "Subject": text_value(one_line(rendered.subject)),
         "Date": format_datetime(written),
@@ -84,7 +107,12 @@ def compose(
         fields["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     head = "".join(field(name, value) for name, value in fields.items())
     content = head.encode() + _body(rendered, mail_id).as_bytes()
-    return ComposedMail(sender.addr_spec, to, written, content, is_utf8=not head.isascii())
+    return ComposedMail(sender.addr_spec, to, written, content, is_utf8=not head.isascii(), key=key)
+
+
+def at_domain(sender: Address, domain: str) -> str:
+    """The sender's address, at another domain unless it is empty."""
+    return f"{sender.username}@{domain}" if domain else sender.addr_spec
 
 
 def _body(rendered: RenderedMail, mail_id: str) -> EmailMessage:

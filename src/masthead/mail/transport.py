@@ -7,6 +7,7 @@ from typing import Protocol
 from masthead.config.settings import Settings
 from masthead.mail.files import MailFolder
 from masthead.mail.message import ComposedMail
+from masthead.mail.signing import Signer
 from masthead.mail.smtp import SmtpTransport
 
 
@@ -20,7 +21,19 @@ class Transport(Protocol):
         ...
 
 
-def transport_of(settings: Settings) -> Transport:
+class SigningTransport:
+    """Signs each email whose domain has a key before it is sent."""
+
+    def __init__(self, inner: SmtpTransport | MailFolder, signer: Signer) -> None:
+        self.inner = inner
+        self.signer = signer
+
+    async def send(self, mail_id: str, mail: ComposedMail) -> None:
+        await self.inner.send(mail_id, await self.signer.signed(mail))
+
+
+def transport_of(settings: Settings, signer: Signer) -> SigningTransport:
     if settings.smtp_url is None:
-        return MailFolder(settings.data_dir / "mail")
-    return SmtpTransport(settings.smtp_url, settings.outbound_ca_file, settings.base_domain)
+        return SigningTransport(MailFolder(settings.data_dir / "mail"), signer)
+    server = SmtpTransport(settings.smtp_url, settings.outbound_ca_file, settings.base_domain)
+    return SigningTransport(server, signer)

@@ -18,13 +18,13 @@ from masthead.mail.outbox import Outbox
 from masthead.mailings.collection import CANCELLED, ENDED, PAUSED, SCHEDULED, SENDING, mailings
 from masthead.mailings.letter import Recipient, draw_letter
 from masthead.mailings.newsletters import newsletters
+from masthead.mailings.senders import Senders
 from masthead.mailings.starting import NO_NEWSLETTER, NO_POST
 from masthead.mailings.tables import State, mailing_recipients
 from masthead.posts.collection import posts
 from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.records.write.unit import Unit
-from masthead.site.address import Sites
 from masthead.site.collection import MAIN_NEWSLETTER
 from masthead.storage.database import Database
 
@@ -137,7 +137,7 @@ class TestLetters:
 
     records: Records
     outbox: Outbox
-    sites: Sites
+    senders: Senders
 
     async def draw(
         self, tenant_id: TenantId, post_id: str, to: str, trial: Trial = WHOLE_LETTER
@@ -154,7 +154,7 @@ class TestLetters:
         if problems:
             raise Invalid(problems)
         [newsletter] = listed
-        site, post = await self.sites.of(tenant_id), {**posts_found[0], **trial.changes}
+        site, post = await self.senders.sites.of(tenant_id), {**posts_found[0], **trial.changes}
         letter = await draw_letter(
             self.records,
             tenant_id=tenant_id,
@@ -172,6 +172,8 @@ class TestLetters:
             text=own.text,
             html=own.html,
             reply_to=newsletter["reply_to"],
+            from_name=newsletter["sender_name"] or site.name,
+            from_domain=await self.senders.own_domain(tenant_id),
         )
 
     async def queue(self, unit: Unit, rendered: RenderedMail) -> None:

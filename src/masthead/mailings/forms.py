@@ -10,13 +10,13 @@ from typing import Final
 from urllib.parse import quote
 
 from masthead.caller import Audience
-from masthead.config.settings import Settings
 from masthead.mail.message import ComposedMail
 from masthead.mailings.collection import mailings
 from masthead.mailings.letter import Letter, Recipient, draw_letter
-from masthead.mailings.message import MessageForm, Sender, message_id
+from masthead.mailings.message import MessageForm, message_id
 from masthead.mailings.newsletters import newsletters
 from masthead.mailings.queue import Claimed, MailingKey
+from masthead.mailings.senders import Senders
 from masthead.members.unsubscribe import Unsubscribe
 from masthead.posts.collection import posts
 from masthead.records.collection import Record
@@ -46,12 +46,12 @@ class Forms:
 
 class FormCache:
     def __init__(
-        self, records: Records, sites: Sites, unsubscribing: Unsubscribe, settings: Settings
+        self, records: Records, sites: Sites, unsubscribing: Unsubscribe, senders: Senders
     ) -> None:
         self._records = records
         self._sites = sites
         self._unsubscribing = unsubscribing
-        self._settings = settings
+        self._senders = senders
         self._forms: OrderedDict[MailingKey, Forms] = OrderedDict()
 
     async def get(self, key: MailingKey) -> Forms | None:
@@ -95,5 +95,5 @@ class FormCache:
             audience=audience,
             subject=mailing["subject"],
         )
-        sender = Sender.of(self._settings.mail_from, site, newsletter)
+        sender = await self._senders.of(mailing["tenant_id"], newsletter)
         return MessageForm(letter, sender, boundary=mailing["id"], written=self._records.clock())

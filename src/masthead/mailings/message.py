@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from masthead.ids import TenantId
 from masthead.mail.headers import address_value, field, one_line, text_value
-from masthead.mail.message import ComposedMail
+from masthead.mail.message import ComposedMail, SigningKey, at_domain
 from masthead.mailings.letter import EMAIL, NAME, UNSUBSCRIBE_URL, Letter, Recipient
 from masthead.records.collection import Record
 from masthead.site.address import Site
@@ -35,19 +35,34 @@ class Sender:
     """The header fields that all emails of a mailing share."""
 
     address: Address
+    """In `From`."""
     reply_to: str
     list_id: str
+    envelope: Address
+    """Where emails that can't be delivered come back: the installation's."""
+    key: SigningKey | None = None
 
     @classmethod
-    def of(cls, mail_from: Address, site: Site, newsletter: Record) -> Sender:
+    def of(
+        cls,
+        mail_from: Address,
+        site: Site,
+        newsletter: Record,
+        *,
+        domain: str = "",
+        key: SigningKey | None = None,
+    ) -> Sender:
+        """`domain` is the site's own, if it may send from there."""
         name = newsletter["sender_name"] or site.name
         host = urlsplit(site.url).hostname or "localhost"
         # A slug may be of any script, a List-Id is ASCII.
         slug = newsletter["slug"] if newsletter["slug"].isascii() else newsletter["id"]
         return cls(
-            Address(one_line(name), addr_spec=mail_from.addr_spec),
+            Address(one_line(name), addr_spec=at_domain(mail_from, domain)),
             newsletter["reply_to"],
             f"{slug}.{host}",
+            mail_from,
+            key,
         )
 
 
@@ -64,7 +79,7 @@ class MessageForm:
 
     def compose(self, recipient: Recipient, mail_id: str, one_click_url: str) -> ComposedMail:
         """Raises ValueError for an address that no header can hold."""
-        sender = self._sender.address
+        sender = self._sender.envelope
         fields = {
             "To": address_value(recipient.email, one_line(recipient.name)),
             "Message-ID": f"<{mail_id}@{sender.domain}>",
@@ -90,6 +105,7 @@ class MessageForm:
             self._written,
             content,
             is_utf8=not head.isascii(),
+            key=self._sender.key,
         )
 
     def _part(self, kind: str) -> bytes:

@@ -10,9 +10,9 @@ import sqlalchemy as sa
 from masthead.mail.outbox import Outbox
 from masthead.mailings.actions import MailingActions, TestLetters
 from masthead.mailings.reports import MailReports
+from masthead.mailings.senders import Senders
 from masthead.mailings.starting import Starting
 from masthead.records.engine import Records
-from masthead.site.address import Sites
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +21,16 @@ class MailingServices:
     actions: MailingActions
     test_letters: TestLetters
     reports: MailReports
+    senders: Senders
 
 
 def mailing_services(
-    records: Records, tables: Mapping[str, sa.Table], outbox: Outbox, sites: Sites
+    records: Records, tables: Mapping[str, sa.Table], outbox: Outbox, senders: Senders
 ) -> MailingServices:
     return MailingServices(
         Starting(records.database, tables),
         MailingActions(records.database),
-        TestLetters(records, outbox, sites),
+        TestLetters(records, outbox, senders),
         MailReports(records, tables),
+        senders,
     )

@@ -15,7 +15,7 @@ import structlog
 from masthead import clock
 from masthead.errors import Unavailable
 from masthead.mail.connection import Answer, Connection, Fate, connection_to
-from masthead.mail.transport import Transport
+from masthead.mail.transport import SigningTransport
 from masthead.mailings.forms import FormCache, Forms
 from masthead.mailings.ledger import Ledger
 from masthead.mailings.pace import SOON_SECONDS, Domains, Turns
@@ -41,7 +41,7 @@ class MailingWorker:
         queue: RecipientQueue,
         forms: FormCache,
         progress: MailingProgress,
-        transport: Transport,
+        transport: SigningTransport,
         now: clock.Clock,
         *,
         connections: int,

@@ -1,0 +1,85 @@
+"""The keys that sign emails: one for each domain that emails are sent from, made once."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Final
+
+import structlog
+
+from masthead.caller import Caller
+from masthead.config.keyring import DecryptionError
+from masthead.config.settings import Settings
+from masthead.ids import TenantId
+from masthead.mail.collection import sending_domains
+from masthead.mail.message import SigningKey
+from masthead.mail.signing import make_key_pair
+from masthead.records.collection import Record
+from masthead.records.engine import Records
+
+PLATFORM: Final = TenantId("")
+"""The installation's own domain belongs to no site."""
+REMEMBERED_SECONDS: Final = 30.0
+MAX_REMEMBERED: Final = 1_000
+
+log = structlog.get_logger()
+
+
+class SigningKeys:
+    def __init__(self, records: Records, settings: Settings) -> None:
+        self._records = records
+        self.installation_domain = settings.mail_from.domain
+        self._remembered: dict[tuple[TenantId, str], tuple[float, SigningKey | None]] = {}
+
+    async def of_installation(self) -> SigningKey | None:
+        return await self.of(PLATFORM, self.installation_domain)
+
+    async def of(self, tenant_id: TenantId, domain: str) -> SigningKey | None:
+        """None if the domain has no key. Remembered for a while: an email is no reason to ask the
+        database for the same key again."""
+        now = time.monotonic()
+        until, key = self._remembered.get((tenant_id, domain), (0.0, None))
+        if until > now:
+            return key
+        record = await self.find(tenant_id, domain)
+        key = self._revealed(record) if record else None
+        if len(self._remembered) >= MAX_REMEMBERED:
+            self._remembered.clear()
+        self._remembered[tenant_id, domain] = now + REMEMBERED_SECONDS, key
+        return key
+
+    async def find(self, tenant_id: TenantId, domain: str) -> Record | None:
+        """The domain's record in `sending_domains`."""
+        found = await self._records.find(sending_domains, {"domain": domain}, tenant_id=tenant_id)
+        return found[0] if found else None
+
+    async def make(self, caller: Caller, domain: str) -> Record:
+        """The domain's record, with a new key if it has none. A caller without a site makes that
+        of the installation."""
+        tenant_id = caller.tenant_id or PLATFORM
+        if known := await self.find(tenant_id, domain):
+            return known
+        pair = await asyncio.to_thread(make_key_pair)
+        async with self._records.unit(caller) as unit:
+            # Another request may have made one meanwhile.
+            for known in await unit.find(sending_domains, {"domain": domain}, limit=1):
+                return known
+            values = {
+                "domain": domain,
+                "selector": f"mh{unit.now[:10].replace('-', '')}",
+                "public_key": pair.public_key,
+                "private_key": pair.private_key,
+            }
+            record = await unit.create(sending_domains, {}, stamped=values)
+        self._remembered.pop((tenant_id, domain), None)
+        return record
+
+    def _revealed(self, record: Record) -> SigningKey | None:
+        try:
+            private_key = self._records.reveal(sending_domains, record, "private_key")
+        except DecryptionError:
+            # `masthead doctor` says so, too. An email without a signature is better than none.
+            log.error("mail.key_unreadable", domain=record["domain"])
+            return None
+        return SigningKey(record["domain"], record["selector"], private_key)
