@@ -213,6 +213,16 @@ async def test_a_link_is_invalid_on_another_site(person: Person, office: Office)
 
 
 @KINDS
+async def test_the_record_store_says_what_is_missing_or_wrong(person: Person) -> None:
+    path = f"/api/collections/{person.kind}/confirm-password-reset"
+    missing = (await person.guest.post(path, json={})).json()["data"]
+    assert set(missing) == {"token", "password", "passwordConfirm"}
+    assert {each["code"] for each in missing.values()} == {"validation_required"}
+    wrong = (await person.confirm("a.b.c")).json()["data"]
+    assert wrong["token"]["code"] == "validation_invalid_token"
+
+
+@KINDS
 @pytest.mark.parametrize("token", ["", "x", "a.b.c", "é", "%00", "x" * 5000])
 async def test_an_invented_link(person: Person, token: str) -> None:
     path = "/admin/reset-password" if person.kind == ADMIN else "/member/reset-password"

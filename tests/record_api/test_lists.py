@@ -148,6 +148,17 @@ class TestFields:
         items = (await tenant.guest.get(POSTS, params=wanted)).json()["items"]
         assert items == [{"content_html": "tier quick..."}]
 
+    async def test_a_part_of_a_document(self, tenant: TenantWorld, owner: Account) -> None:
+        document = {"type": "doc", "meta": {"lang": "en", "depth": 2}, "content": []}
+        post = await tenant.post(content_json=document)
+        for fields, shown in (
+            ("content_json.meta.lang", {"meta": {"lang": "en"}}),
+            ("content_json.nope", {}),
+            ("content_json", document),
+        ):
+            one = await owner.api.get(f"{POSTS}/{post['id']}", params={"fields": fields})
+            assert one.json() == {"content_json": shown}
+
     async def test_fields_of_expanded_records(self, tenant: TenantWorld, owner: Account) -> None:
         post = await tenant.published(title="Under")
         await tenant.create("comments", _comment(post["id"]))

@@ -300,7 +300,7 @@ class TestTokens:
         assert claims(body["token"])["exp"] == claims(member.token)["exp"] + 3600
         assert (await tenant.guest.post(path)).status_code == 401
         admin = await member.api.post("/api/collections/_superusers/auth-refresh")
-        assert admin.status_code == 401
+        assert admin.status_code == 403
 
     async def test_a_file_token_opens_nothing_else(
         self, app: World, tenant: TenantWorld, owner: Account, draft: Any

@@ -31,9 +31,11 @@ JOB = "password_reset.mail"
 ADMIN_PATH = "/admin/reset-password"
 MEMBER_PATH = "/member/reset-password"
 
-DEAD_LINK = "This link has been used or has expired. Request a new one."
-
 log = structlog.get_logger()
+
+
+class DeadLink(BadRequest):
+    message = "This link has been used or has expired. Request a new one."
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +62,11 @@ class PasswordResets:
         return {JOB: self._mail}
 
     async def find(self, collection: Collection, tenant_id: TenantId | None, token: str) -> Record:
-        """The account of a valid link; raises BadRequest for others."""
+        """The account of a valid link; raises DeadLink for others."""
         account = await self.accounts.by_reset_token(collection, token)
         # As with sessions: operators may use any host, and every account the service's own host.
         if account is None or (tenant_id and account["tenant_id"] not in ("", tenant_id)):
-            raise BadRequest(DEAD_LINK)
+            raise DeadLink
         return account
 
     async def confirm(
@@ -84,7 +86,7 @@ class PasswordResets:
             # Checked again inside the transaction, for two concurrent clicks.
             found = await unit.find(collection, {"id": account["id"]}, limit=1)
             if not found or not self.accounts.is_reset_token(token, found[0]):
-                raise BadRequest(DEAD_LINK)
+                raise DeadLink
             # The link came by email, so the address is verified.
             stamped = {**stamped, "verified": True}
             await unit.update(collection, account["id"], {}, stamped=stamped)

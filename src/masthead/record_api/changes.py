@@ -193,7 +193,7 @@ def why_no_files(collection: Collection) -> str:
 
 
 def with_modifiers(collection: Collection, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Applies PocketBase's `price+` and `tags-`, and its lenient type conversion."""
+    """Applies PocketBase's `price+`, `+tags` and `tags-`, and its lenient type conversion."""
     values: dict[str, Any] = {}
     for name, value in given.items():
         field = collection.by_name.get(name)
@@ -201,6 +201,8 @@ def with_modifiers(collection: Collection, given: Mapping[str, Any]) -> dict[str
             values[name] = field.coerce(value)
         elif name[-1:] in ("+", "-") and name[:-1] in collection.by_name:
             values[name[:-1]] = Add(value) if name.endswith("+") else Remove(value)
+        elif name[:1] == "+" and name[1:] in collection.by_name:
+            values[name[1:]] = Add(value, at_start=True)
         else:
             values[name] = value
     return values

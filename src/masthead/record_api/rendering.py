@@ -6,11 +6,13 @@ import asyncio
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+import msgspec
+
 from masthead.records.collection import Collection, Record
 from masthead.records.read.projection import Projection
 
 MAX_INLINE_CHARACTERS = 64 * 1024
-"""Excerpts of more text than this are made in a thread."""
+"""Parts of more text than this are read in a thread."""
 
 # One thread, because they share the interpreter and should not slow other requests.
 _threads = ThreadPoolExecutor(1, thread_name_prefix="excerpts")
@@ -33,14 +35,26 @@ async def render_records(
 
 
 async def apply_projection(records: Sequence[Record], projection: Projection) -> list[Record]:
-    if projection.has_excerpts and _is_long(records):
+    if _is_long(records, projection):
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(_threads, projection.apply_all, records)
     return projection.apply_all(records)
 
 
-def _is_long(records: Sequence[Record]) -> bool:
-    if any("expand" in record for record in records):
+def _is_long(records: Sequence[Record], projection: Projection) -> bool:
+    """Whether there is much to read for the parts of values that are shown."""
+    if projection.reads_into("expand") and any("expand" in record for record in records):
         return True
-    texts = (value for record in records for value in record.values() if isinstance(value, str))
-    return sum(map(len, texts)) > MAX_INLINE_CHARACTERS
+    sizes = (
+        _size(value)
+        for record in records
+        for name, value in record.items()
+        if projection.reads_into(name)
+    )
+    return sum(sizes) > MAX_INLINE_CHARACTERS
+
+
+def _size(value: object) -> int:
+    if isinstance(value, msgspec.Raw):
+        return len(memoryview(value))
+    return len(value) if isinstance(value, str) else 0

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from masthead.caller import in_tenant
-from masthead.errors import Invalid, NotFound, Unauthenticated
+from masthead.errors import Forbidden, Invalid, NotFound, Problem, Unauthenticated
 from masthead.identity.accounts import SignedIn, session_lifetime
 from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE, set_cookie
 from masthead.identity.sign_ins import Client
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
+from masthead.password_reset.resets import DeadLink
 from masthead.record_api.call import Call
 from masthead.record_api.parameters import parse_view_parameters
 from masthead.record_api.rendering import apply_projection, render_record
@@ -69,12 +70,13 @@ async def request_password_reset(call: Call) -> Answer:
 async def confirm_password_reset(call: Call) -> Answer:
     collection = _auth_collection(call)
     given = await call.small_json()
-    token = given.get("token")
-    if not isinstance(token, str) or not token:
-        raise Invalid({"token": REQUIRED}, INVALID)
-    await call.services.resets.confirm(
-        collection, call.request.tenant_id, token, given, call.request.address
-    )
+    _refuse_blanks(given, "token", "password", "passwordConfirm")
+    try:
+        await call.services.resets.confirm(
+            collection, call.request.tenant_id, given["token"], given, call.request.address
+        )
+    except DeadLink as error:
+        raise Invalid({"token": Problem("validation_invalid_token", str(error))}, INVALID) from None
     return Answer(204)
 
 
@@ -88,29 +90,34 @@ async def file_token(call: Call) -> Answer:
 
 async def _sign_in(call: Call, collection: Collection, *, with_admin: bool) -> Answer:
     given = await call.small_json()
-    identity, password = given.get("identity"), given.get("password")
-    blank = {
-        name: REQUIRED
-        for name, value in (("identity", identity), ("password", password))
-        if not isinstance(value, str) or not value
-    }
-    if blank or not isinstance(identity, str) or not isinstance(password, str):
-        raise Invalid(blank, INVALID)
+    _refuse_blanks(given, "identity", "password")
     signed_in = await call.services.accounts.sign_in(
         collection,
         call.request.tenant_id,
-        identity,
-        password,
+        given["identity"],
+        given["password"],
         call.request.address,
         _user_agent(call),
     )
     return await _answer(call, collection, signed_in, with_admin=with_admin)
 
 
+def _refuse_blanks(given: dict[str, Any], *names: str) -> None:
+    """Names all the missing ones at once."""
+    texts = {name: given.get(name) for name in names}
+    blank = {
+        name: REQUIRED for name, text in texts.items() if not isinstance(text, str) or not text
+    }
+    if blank:
+        raise Invalid(blank, INVALID)
+
+
 async def _refresh(call: Call, collection: Collection, *, with_admin: bool) -> Answer:
     client = Client(call.request.address, _user_agent(call))
     signed_in = await call.services.accounts.refresh(collection, call.caller, client)
     if signed_in is None:
+        if call.caller.collection not in ("", collection.name):
+            raise Forbidden("Refresh this session at the collection of its account.")
         raise Unauthenticated
     return await _answer(call, collection, signed_in, with_admin=with_admin)
 

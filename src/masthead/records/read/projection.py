@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+import msgspec
+
 from masthead.errors import BadRequest
 from masthead.records.read.plain_text import Budget, plain_text
 
@@ -55,6 +57,8 @@ class _Level:
             return self.pick_members(value, budget)
         if isinstance(value, list):
             return [self.pick(item, budget) for item in value]
+        if isinstance(value, msgspec.Raw):
+            return self.pick(msgspec.json.decode(value), budget)
         return value
 
     def pick_members(self, record: Mapping[str, object], budget: Budget) -> dict[str, object]:
@@ -70,11 +74,10 @@ class _Level:
 class Projection:
     """A parsed `fields` parameter. Built by `parse`, then applied to each record of an answer."""
 
-    __slots__ = ("_root", "has_excerpts")
+    __slots__ = ("_root",)
 
-    def __init__(self, root: _Level, *, has_excerpts: bool) -> None:
+    def __init__(self, root: _Level) -> None:
         self._root = root
-        self.has_excerpts = has_excerpts
 
     @classmethod
     def parse(cls, text: str) -> Projection | None:
@@ -82,7 +85,7 @@ class Projection:
         if len(text) > MAX_CHARACTERS:
             raise BadRequest(f"The fields parameter is over {MAX_CHARACTERS} characters.")
         root = _Level()
-        count, position, has_excerpts = 0, 0, False
+        count, position = 0, 0
         while position < len(text):
             match = _FIELD.match(text, position)
             if match is None:
@@ -95,13 +98,17 @@ class Projection:
             if count > MAX_FIELDS:
                 raise BadRequest(f"Ask for at most {MAX_FIELDS} fields.")
             _add(root, path.split("."), _excerpt(modifier) if modifier else None)
-            has_excerpts = has_excerpts or bool(modifier)
-        return cls(root, has_excerpts=has_excerpts) if count else None
+        return cls(root) if count else None
 
     def apply_all(self, records: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
         """Their excerpts share one budget. Raises `BadRequest` when it is used up."""
         budget = Budget()
         return [self._root.pick_members(record, budget) for record in records]
+
+    def reads_into(self, name: str) -> bool:
+        """Whether `apply_all` shows a part of the field's value, for which it has to be read."""
+        level = self._root.members.get(name, self._root.members.get("*"))
+        return level is not None and (not level.whole or level.excerpt is not None)
 
     def top_level_names(self) -> frozenset[str] | None:
         """The fields of the record itself that `apply_all` reads; None when it is all of them."""

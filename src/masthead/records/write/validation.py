@@ -22,6 +22,8 @@ class Add:
     """`{"price+": 3}` or `{"tags+": "news"}`: a change relative to what is stored."""
 
     value: Any
+    at_start: bool = False
+    """`{"+tags": "news"}`: before the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +158,6 @@ def _applied(field: Field, change: Add | Remove, current: Any) -> Any:
     if isinstance(field, TextList):
         items = change.value if isinstance(change.value, list) else [change.value]
         if isinstance(change, Add):
-            return [*current, *items]
+            return [*items, *current] if change.at_start else [*current, *items]
         return [item for item in current if item not in items]
     raise FieldError(_NOT_RELATIVE)
