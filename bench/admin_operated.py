@@ -9,6 +9,7 @@ from typing import Any
 
 from bench.admin_fill import Made, fill, insert, moments
 from masthead import clock
+from masthead.audit.collection import audit_log
 from masthead.caller import system
 from masthead.identity.api_keys import create_key
 from masthead.identity.call_counts import API_CALLS
@@ -20,7 +21,6 @@ from masthead.jobs.tables import jobs, new_job
 from masthead.records.accounts import credentials
 from masthead.records.changes import Tally
 from masthead.records.derived.daily_counts import DailyCounts, day_of
-from masthead.records.write.audit import audit_log
 from masthead.services import Services
 
 TENANTS, KEYS, ERRORS, JOBS, ENTRIES = 200, 12, 200, 1_000, 20_000

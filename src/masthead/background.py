@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from functools import partial
 
+from masthead.audit.retention import AuditRetention
 from masthead.commerce.jobs import mark_abandoned
 from masthead.importers import jobs as import_jobs
 from masthead.importers.files.work_folder import delete_abandoned
@@ -32,7 +33,6 @@ from masthead.posts import jobs as post_jobs
 from masthead.posts import tags
 from masthead.posts.collection import posts
 from masthead.privacy import jobs as privacy_jobs
-from masthead.records.audit_retention import AuditRetention
 from masthead.records.search.index import Indexer
 from masthead.schema import tables
 from masthead.services import Services

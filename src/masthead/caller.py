@@ -71,7 +71,19 @@ class Caller:
         """Belongs to no tenant: may also write what an owner can't."""
         return self.kind in _PLATFORM
 
+    @property
+    def is_logged(self) -> bool:
+        """A person: what they do is in the audit log."""
+        return self.is_staff_account or self.kind is Kind.SHELL
 
+    @property
+    def is_staff_account(self) -> bool:
+        """A person on the staff, or an operator. Without an id it is the service on behalf of a
+        tenant."""
+        return self.kind in _PEOPLE and bool(self.id)
+
+
+_PEOPLE = frozenset({Kind.AUTHOR, Kind.EDITOR, Kind.OWNER, Kind.OPERATOR})
 _ADMINS = frozenset({Kind.OWNER, Kind.OPERATOR, Kind.KEY, Kind.SYSTEM, Kind.SHELL})
 _READERS = frozenset({Kind.GUEST, Kind.MEMBER})
 _PLATFORM = frozenset({Kind.OPERATOR, Kind.SYSTEM, Kind.SHELL})

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from masthead import clock
 from masthead.ai.addresses import with_operator_rules
+from masthead.audit.entries import log_change
 from masthead.config import private_files
 from masthead.config.keyring import KeyRing
 from masthead.config.settings import Settings, SettingsError
@@ -68,6 +69,7 @@ class Installation:
             subscribers=subscribers,
             on_deliveries_queued=on_deliveries_queued,
             async_validators=async_validators,
+            observe=log_change,
             origin_of=partial(site_url, settings),
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from masthead.ai.ledger import ai_usage
+from masthead.audit.collection import audit_log
 from masthead.comments.collection import comments
 from masthead.commerce.collection import carts, gift_cards, orders, products
 from masthead.events.outbox import events
@@ -43,7 +44,6 @@ from masthead.records.derived.list_items import listed_values
 from masthead.records.registry import Registry
 from masthead.records.search.index import search_queue
 from masthead.records.tables import build_tables, record_counts, tenant_states
-from masthead.records.write.audit import audit_log
 from masthead.site.collection import site_settings
 from masthead.site.redirects import redirects
 from masthead.site_export.collection import site_exports

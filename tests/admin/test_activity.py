@@ -11,10 +11,10 @@ from tests.privacy.requests import DELETE, EXPORT, deletion, outsider
 from tests.world import PASSWORD, TenantWorld, World, records_of
 
 from masthead.admin.pages.activity import NOUNS, PER_PAGE
+from masthead.audit.collection import audit_log
+from masthead.audit.retention import RETENTION, AuditRetention
 from masthead.caller import Kind
 from masthead.posts.collection import posts
-from masthead.records.audit_retention import RETENTION, AuditRetention
-from masthead.records.write.audit import audit_log
 from masthead.schema import registry, tables
 
 UNLOGGED = {

@@ -20,6 +20,7 @@ from tests.importers.write.exports import rows as table_rows
 from tests.rounds import rounds
 from tests.world import TenantWorld
 
+from masthead.audit.collection import audit_log
 from masthead.caller import system
 from masthead.errors import NotFound
 from masthead.importers.jobs import ImportWork
@@ -44,7 +45,6 @@ from masthead.jobs.runner import Job, JobRunner
 from masthead.media.jobs import handlers as media_handlers
 from masthead.members.collection import UNSUBSCRIBED
 from masthead.records.collection import Record
-from masthead.records.write.audit import audit_log
 
 ADDRESS = "/admin/members/import"
 LIST = (

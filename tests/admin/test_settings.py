@@ -28,6 +28,7 @@ from tests.world import TenantWorld, World, open_world
 
 from masthead import clock
 from masthead.ai.accounts import site_ai
+from masthead.audit.collection import audit_log
 from masthead.background import job_runner
 from masthead.caller import system
 from masthead.config.values import GdprHeaderAuth
@@ -37,7 +38,6 @@ from masthead.payments.reconcile import Reconciliation
 from masthead.privacy.collection import gdpr_requests
 from masthead.privacy.links import GRACE_PERIOD
 from masthead.records.collection import Record
-from masthead.records.write.audit import audit_log
 from masthead.schema import tables
 from masthead.site.collection import site_settings
 

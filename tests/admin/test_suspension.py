@@ -18,10 +18,10 @@ from tests.world import PASSWORD, Account, TenantWorld, World, records_of
 
 from masthead import clock
 from masthead.app import http_app
+from masthead.audit.collection import audit_log
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
 from masthead.members.unsubscribe import Unsubscribe
-from masthead.records.write.audit import audit_log
 from masthead.services import build
 from masthead.web.dispatch import Route
 from masthead.web.policy import WhileSuspended, Who

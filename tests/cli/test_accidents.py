@@ -13,6 +13,7 @@ from tests.cli.test_import import ghost_export
 from tests.cli.test_secret_values import at_a_terminal
 
 from masthead import clock
+from masthead.audit.collection import audit_log
 from masthead.background import job_runner
 from masthead.caller import system
 from masthead.errors import BadRequest
@@ -22,7 +23,6 @@ from masthead.mail.tables import mails
 from masthead.members.collection import blog_members
 from masthead.posts.collection import posts
 from masthead.records.read.page import ListRequest
-from masthead.records.write.audit import audit_log
 from masthead.services import Services
 from masthead.storage.database import EVERY_TENANT
 

@@ -10,8 +10,8 @@ from tests.privacy.requests import run_jobs
 from tests.world import Account, TenantWorld, World, records_of
 
 from masthead.caller import system
+from masthead.links.file_uses import USES
 from masthead.media.use_counts import COUNT_JOB
-from masthead.records.collection import USES
 from masthead.records.read.page import ListRequest
 
 MEDIA = records_of("media")

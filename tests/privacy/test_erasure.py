@@ -22,11 +22,11 @@ from tests.privacy.requests import (
 from tests.privacy.test_export import PICTURE
 from tests.world import Account, TenantWorld, World, open_world, records_of
 
+from masthead.audit.collection import audit_log
 from masthead.caller import system
 from masthead.ids import TenantId
 from masthead.privacy.personal import ANONYMOUS, ERASURE_RULES, REMOVED, ErasureRule
 from masthead.records.collection import Record
-from masthead.records.write.audit import audit_log
 from masthead.storage import dialects
 from masthead.storage.compaction import compact
 from masthead.storage.database import EVERY_TENANT

@@ -14,6 +14,7 @@ from starlette.types import Scope
 from masthead import clock
 from masthead.admin.environment import AdminTemplates, when
 from masthead.ai.generation import Generator
+from masthead.audit.entries import log_action
 from masthead.caller import Caller, Kind
 from masthead.comments.discussion import Discussions
 from masthead.config.keyring import KeyRing
@@ -264,7 +265,7 @@ class AdminRequest:
     async def note(self, action: str) -> None:
         """Writes into the audit log what the caller does without changing a record."""
         async with self.records.unit(self.caller) as unit:
-            await unit.note(action)
+            log_action(unit, action)
 
     @property
     def has_single_keys(self) -> bool:

@@ -24,6 +24,7 @@ from masthead.records.fields.base import Access
 from masthead.records.fields.relation import OnDelete, Relation
 from masthead.records.fields.text import Email, Text
 from masthead.records.fields.values import Date, Select
+from masthead.site.record_view import as_settings
 
 APPROVED, PENDING, SPAM = "approved", "pending", "spam"
 TEXT, DELETED = "text", "deleted"
@@ -62,11 +63,12 @@ def comment_events(change: Change) -> Iterator[Event]:
 def before_comment_save(save: Save) -> Mapping[str, Any]:
     stamps: dict[str, Any] = {}
     if save.old is None:
-        if not save.site.comments_enabled:
+        settings = as_settings(save.site.settings)
+        if not settings["comments_enabled"]:
             raise Forbidden("Comments are disabled on this site.")
         if save.caller.kind is Kind.SITE:
-            check_may_comment(save.site, save.caller.audience)
-            if waits(save.site, save.caller.audience, save.new["body"]):
+            check_may_comment(settings, save.caller.audience)
+            if waits(settings, save.caller.audience, save.new["body"]):
                 stamps["status"] = PENDING
     status = stamps.get("status", save.new["status"])
     if status == APPROVED and not save.new["first_approved_at"]:
@@ -155,7 +157,7 @@ comments = Collection(
         ),
         create="",
     ),
-    listings=Listings(by=("status", "parent_id", "post_id"), of=threads),
+    listings=(Listings(by=("status", "parent_id", "post_id"), of=threads),),
     before_save=before_comment_save,
     events=comment_events,
     counters=(Counter(by=("status",)), Counter(by=("post_id", "status", "shown_as"))),

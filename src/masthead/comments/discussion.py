@@ -23,6 +23,7 @@ from masthead.records.engine import Records
 from masthead.records.write.unit import Unit
 from masthead.records.write.validation import NewRecord
 from masthead.site.collection import site_settings
+from masthead.site.record_view import as_settings
 
 CHANGEABLE: Final = timedelta(minutes=15)
 DELETED_TEXT: Final = "[deleted]"
@@ -138,7 +139,8 @@ class Discussions:
         async with self._records.unit(service_of(author.tenant_id)) as unit:
             comment = await self._changeable(unit, author, post, comment_id)
             status = comment["status"]
-            if status == APPROVED and waits(unit.tenant.site, author.caller.audience, text):
+            settings = as_settings(unit.tenant.site.settings)
+            if status == APPROVED and waits(settings, author.caller.audience, text):
                 status = PENDING
             return await unit.update(comments, comment_id, {"body": text, "status": status})
 

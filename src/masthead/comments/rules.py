@@ -7,7 +7,7 @@ from typing import Final
 from masthead.caller import Audience
 from masthead.comments.text import count_links
 from masthead.errors import Forbidden
-from masthead.records.changes import Site
+from masthead.site.record_view import SettingsRecord
 
 COMMENTERS: Final = {
     "everyone": Audience.GUEST,
@@ -28,16 +28,16 @@ def may_comment(comments_by: str, audience: Audience) -> bool:
     return audience >= COMMENTERS[comments_by]
 
 
-def check_may_comment(site: Site, audience: Audience) -> None:
-    if may_comment(site.comments_by, audience):
+def check_may_comment(settings: SettingsRecord, audience: Audience) -> None:
+    if may_comment(settings["comments_by"], audience):
         return
-    if site.comments_by == "paid":
+    if settings["comments_by"] == "paid":
         raise Forbidden("Only paid members can comment here.")
     raise Forbidden("Only members can comment here. Sign in and try again.")
 
 
-def waits(site: Site, audience: Audience, body: str) -> bool:
-    if waits_for_approval(site.comments_moderation, audience):
+def waits(settings: SettingsRecord, audience: Audience, body: str) -> bool:
+    if waits_for_approval(settings["comments_moderation"], audience):
         return True
     return audience < Audience.STAFF and count_links(body) > MAX_LINKS
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from masthead.links.file_uses import Uses
 from masthead.records.changes import Change, Event, Save
-from masthead.records.collection import Collection, Counter, Index, Record, Uses
+from masthead.records.collection import Collection, Counter, Index, Record
 from masthead.records.fields.base import Access
 from masthead.records.fields.documents import Json
 from masthead.records.fields.relation import Relation
@@ -106,6 +107,7 @@ def cart_events(change: Change) -> Iterator[Event]:
         )
 
 
+_FILES = Uses(("description",))
 products = Collection(
     "products",
     (
@@ -119,7 +121,8 @@ products = Collection(
     ),
     audited="name",
     help="What a site sells.",
-    uses=Uses(("description",)),
+    listings=(_FILES.listings,),
+    followers=(_FILES,),
     events=product_events,
 )
 

@@ -9,6 +9,8 @@ from datetime import timedelta
 from typing import Any
 
 from masthead import ids
+from masthead.audit.collection import OPENED, SIGNED_IN
+from masthead.audit.entries import log_action
 from masthead.caller import Caller, Kind, in_tenant
 from masthead.config.keyring import KeyRing
 from masthead.email_address import normal_email
@@ -24,7 +26,6 @@ from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records
 from masthead.records.fields.base import REQUIRED
 from masthead.records.versions import TenantVersions
-from masthead.records.write.audit import OPENED, SIGNED_IN
 
 ADMIN_SESSION = timedelta(days=1)
 MEMBER_SESSION = timedelta(days=14)
@@ -105,11 +106,11 @@ class Accounts:
         if collection is superusers:
             caller = replace(account_caller(collection, account), address=client.address)
             async with self._records.unit(caller) as unit:
-                await unit.note(SIGNED_IN)
+                log_action(unit, SIGNED_IN)
             if caller.kind is Kind.OPERATOR and tenant_id:
                 # The site's own log has nothing of the platform's.
                 async with self._records.unit(in_tenant(caller, tenant_id)) as unit:
-                    await unit.note(OPENED)
+                    log_action(unit, OPENED)
         return self._signed_in(collection, account, sign_in)
 
     async def refresh(

@@ -9,16 +9,23 @@ from typing import Any
 from urllib.parse import quote
 
 from masthead.identity.plans import Plan
-from masthead.records.accounts import ACCOUNT_FIELDS, COMMENT_MAILS_OFF
-from masthead.records.changes import Change, Move, Save
-from masthead.records.collection import Collection, Index, Rules, SiteRules, Uses
+from masthead.links.file_uses import Uses
+from masthead.links.moves import Move, Moves
+from masthead.records.accounts import ACCOUNT_FIELDS
+from masthead.records.changes import Change, Save
+from masthead.records.collection import Collection, Index, Rules, SiteRules
 from masthead.records.fields.base import Access
 from masthead.records.fields.relation import Relation
 from masthead.records.fields.text import Email, Slug, Text, Url
-from masthead.records.fields.values import Date, Number, Select
+from masthead.records.fields.values import Date, Flag, Number, Select
 
 SLUG = re.compile(r"[a-z0-9-]{1,63}")
 
+COMMENT_MAILS_OFF = Flag(
+    name="comment_mails_off",
+    write=Access.MEMBER,
+    help="Gets no emails about comments.",
+)
 SELF = "@request.auth.collectionName = '_superusers' && @request.auth.id = id"
 
 
@@ -37,6 +44,7 @@ def author_moves(change: Change) -> Iterator[Move]:
         yield Move(*(f"/authors/{quote(each['slug'])}" for each in (old, new)))
 
 
+_FILES = Uses(("picture",))
 superusers = Collection(
     "_superusers",
     (
@@ -59,8 +67,8 @@ superusers = Collection(
     editors=Rules(read=SELF, update=SELF),
     authors=Rules(read=SELF, update=SELF),
     site=SiteRules(read="name != ''", fields=("name", "slug", "bio", "picture")),
-    moves=author_moves,
-    uses=Uses(("picture",)),
+    listings=(_FILES.listings,),
+    followers=(_FILES, Moves(author_moves)),
     required_value=("role", Role.OWNER),
     is_auth=True,
     is_identity=True,

@@ -9,9 +9,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from masthead import clock
+from masthead.audit.collection import DISCARDED_JOB, RETRIED_JOB
+from masthead.audit.entries import log_action
 from masthead.jobs.tables import jobs
 from masthead.records.tables import not_empty
-from masthead.records.write.audit import DISCARDED_JOB, RETRIED_JOB
 from masthead.records.write.unit import Unit
 from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Database, Statement
@@ -109,7 +110,7 @@ class QueueState:
         now = clock.to_text(self._clock())
         if not found or not await unit.execute(change, {**key, "now": now}):
             return False
-        await unit.note(action, label=found[0][0])
+        log_action(unit, action, label=found[0][0])
         return True
 
 

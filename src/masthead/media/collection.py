@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from masthead.caller import Kind
+from masthead.links.file_uses import MEDIA, NewFiles
 from masthead.records.changes import Change, Event, Later, Save
 from masthead.records.collection import (
     FREE,
@@ -116,7 +117,7 @@ def _focus(name: str, direction: str) -> Number:
 OWN = "uploaded_by = @request.auth.id"
 
 media = Collection(
-    "media",
+    MEDIA,
     (
         File(
             name="file",
@@ -193,6 +194,7 @@ media = Collection(
     before_save=before_save,
     events=media_events,
     jobs=media_jobs,
+    followers=(NewFiles(),),
     counters=(
         Counter(by=("mime_family",)),
         Counter(by=("mime_type",)),

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from masthead.caller import system
 from masthead.ids import TenantId
 from masthead.jobs.runner import Handler, Job
+from masthead.links.file_uses import CountChange, count_uses, uses_of
 from masthead.media.collection import media
 from masthead.records.collection import Collection
 from masthead.records.engine import Records
@@ -17,12 +18,12 @@ BATCH = 200
 
 
 def handlers(records: Records) -> Mapping[str, Handler]:
-    async def count_uses(job: Job) -> None:
+    async def count_again(job: Job) -> None:
         """`media.count_uses`: first the lists of uses, of which the counts are made then. What is
         changed meanwhile is right either way: a unit holds the tenant's lock."""
         caller = system(job.tenant_id)
         for collection in records.registry.collections:
-            if collection.uses is None:
+            if uses_of(collection) is None:
                 continue
             async for ids in _batches(records, job.tenant_id, collection):
                 async with records.unit(caller, emit_events=False) as unit:
@@ -30,9 +31,9 @@ def handlers(records: Records) -> Mapping[str, Handler]:
                         await unit.list_again(collection, each)
         async for ids in _batches(records, job.tenant_id, media):
             async with records.unit(caller, emit_events=False) as unit:
-                await unit.count_uses(ids)
+                await count_uses(unit, [CountChange(each) for each in ids])
 
-    return {COUNT_JOB: count_uses}
+    return {COUNT_JOB: count_again}
 
 
 async def _batches(

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from masthead.caller import Audience
-from masthead.records.accounts import ACCOUNT_FIELDS, COMMENT_MAILS_OFF
+from masthead.identity.tenants import COMMENT_MAILS_OFF
+from masthead.records.accounts import ACCOUNT_FIELDS
 from masthead.records.changes import Change, Event, Save, Snapshot, Tally
 from masthead.records.collection import Collection, Counter, Index, Record, Rules, Searched
 from masthead.records.derived.daily_counts import day_of

@@ -36,6 +36,7 @@ from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.records.write.unit import Unit
 from masthead.site.address import Sites
+from masthead.site.record_view import as_settings
 from masthead.storage.database import EVERY_TENANT, Row, scope_of
 
 PATH = "/member/link"
@@ -159,7 +160,7 @@ class MailedLinks:
             if found:
                 link = await self._store(unit, job.payload, Purpose.SIGN_IN, found[0])
                 make = _KNOWN[purpose]
-            elif purpose is Purpose.SIGN_UP and unit.tenant.site.members_enabled:
+            elif purpose is Purpose.SIGN_UP and _is_open(unit):
                 link = await self._store(unit, job.payload, Purpose.SIGN_UP)
                 make = account_emails.confirm_sign_up
             else:
@@ -200,10 +201,14 @@ _KNOWN = {
 }
 
 
+def _is_open(unit: Unit) -> bool:
+    """The site takes new members."""
+    return as_settings(unit.tenant.site.settings)["members_enabled"]
+
+
 async def _sign_up(unit: Unit, link: Link) -> Record:
     """The new member; or the one that the address has by now, such as by a payment."""
-    site = unit.tenant.site
-    if site.read_only or not site.members_enabled or await is_suspended(unit):
+    if unit.tenant.site.read_only or not _is_open(unit) or await is_suspended(unit):
         raise Forbidden(CLOSED)
     found = await unit.find(blog_members, {"email": link.email}, limit=1)
     if not found:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from masthead.links.file_uses import Uses
+from masthead.links.moves import Move, Moves
 from masthead.pages.addresses import RESERVED
-from masthead.records.changes import Change, Event, Later, Move, Save, Snapshot
+from masthead.records.changes import Change, Event, Later, Save, Snapshot
 from masthead.records.collection import (
     FREE,
     Collection,
@@ -15,7 +17,6 @@ from masthead.records.collection import (
     Rules,
     Searched,
     SiteRules,
-    Uses,
 )
 from masthead.records.fields.documents import Json
 from masthead.records.fields.text import Slug, Text
@@ -85,6 +86,7 @@ EDITED_FIELDS = (
 )
 EDITED = tuple(each.name for each in EDITED_FIELDS)
 
+FILES = Uses(("content_html",))
 pages = Collection(
     "pages",
     (*EDITED_FIELDS, STATUS, PUBLISHED_AT, TRANSLATIONS, *REVISION_FIELDS, *CLEAN_FIELDS),
@@ -93,7 +95,7 @@ pages = Collection(
     is_audited=changes_more_than_a_draft,
     help="Standalone pages, such as About or a legal notice. The fields work as in `posts`.",
     editors=FREE,
-    uses=Uses(("content_html",)),
+    listings=(FILES.listings,),
     site=SiteRules(
         read="status = 'published' && published_at != '' && published_at <= @now",
         fields=("title", "slug", "content_html", "published_at", "translations", "updated"),
@@ -103,7 +105,7 @@ pages = Collection(
     events=page_events,
     jobs=page_jobs,
     snapshots=page_snapshots,
-    moves=page_moves,
+    followers=(FILES, Moves(page_moves)),
     counters=(Counter(by=("status",)),),
     # The orders of the admin's list.
     indexes=(

@@ -7,8 +7,10 @@ from typing import Any
 
 from masthead.caller import Kind
 from masthead.errors import Forbidden
+from masthead.links.file_uses import Uses
+from masthead.links.moves import Move, Moves
 from masthead.posts.site import LISTINGS, READING_MINUTES, SITE, SUMMARY, summarized
-from masthead.records.changes import Change, Event, Later, Move, Save, Snapshot, Tally
+from masthead.records.changes import Change, Event, Later, Save, Snapshot, Tally
 from masthead.records.collection import (
     FREE,
     Collection,
@@ -17,7 +19,6 @@ from masthead.records.collection import (
     Record,
     Rules,
     Searched,
-    Uses,
 )
 from masthead.records.derived.daily_counts import day_of
 from masthead.records.fields.documents import Json, TextList
@@ -183,6 +184,7 @@ EDITED_FIELDS = (
 """What a working copy and a revision of a post hold."""
 EDITED = tuple(each.name for each in EDITED_FIELDS)
 
+FILES = Uses(("content_html", "featured_image"))
 posts = Collection(
     "posts",
     (
@@ -202,8 +204,7 @@ posts = Collection(
     help="What a site publishes, including drafts.",
     rules=Rules(read=PUBLIC),
     site=SITE,
-    listings=LISTINGS,
-    uses=Uses(("content_html", "featured_image")),
+    listings=(LISTINGS, FILES.listings),
     editors=FREE,
     authors=Rules(read=OWN, create=OWN, update=OWN, delete=OWN),
     before_save=before_save,
@@ -211,7 +212,7 @@ posts = Collection(
     events=post_events,
     jobs=post_jobs,
     snapshots=post_snapshots,
-    moves=post_moves,
+    followers=(FILES, Moves(post_moves)),
     counters=(
         Counter(by=("status", "visibility"), late="published_at", late_if=("status", PUBLISHED)),
         Counter(by=("status",), each="tags"),

@@ -16,9 +16,9 @@ from urllib.parse import quote
 from masthead.caller import Caller, system
 from masthead.errors import Invalid, NotFound, Problem
 from masthead.jobs.runner import Handler, Job
+from masthead.links.moves import Move, redirect
 from masthead.posts.collection import post_working_copies, posts
 from masthead.posts.site import TAG_LIST, tag_slug
-from masthead.records.changes import Move
 from masthead.records.collection import Collection, Index, Record, Rules
 from masthead.records.engine import Records
 from masthead.records.fields.base import Access
@@ -194,5 +194,5 @@ async def _finish(unit: Unit, change: Record, *, has_address: bool) -> None:
     old, new = tag_slug(change["tag"]), tag_slug(change["new_tag"])
     if not change["new_tag"] or old == new or has_address:
         return
-    for page in _FEEDS:
-        await unit.redirect(Move(f"/tags/{quote(old)}{page}", f"/tags/{quote(new)}{page}"))
+    old, new = (f"/tags/{quote(each)}" for each in (old, new))
+    await redirect(unit, [Move(f"{old}{page}", f"{new}{page}") for page in _FEEDS])

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from masthead.audit.collection import audit_log
 from masthead.identity.tenants import superusers
 from masthead.members.collection import blog_members
 from masthead.privacy.email_variants import email_pattern
@@ -18,7 +19,6 @@ from masthead.records.fields.base import Field
 from masthead.records.fields.relation import Relation
 from masthead.records.fields.text import Email
 from masthead.records.registry import Registry
-from masthead.records.write.audit import audit_log
 
 
 class ErasureRule(StrEnum):

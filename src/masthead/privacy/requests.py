@@ -12,6 +12,15 @@ from typing import Any
 import structlog
 
 from masthead import clock, ids
+from masthead.audit.collection import (
+    CANCELLED_DELETION,
+    CANCELLED_ERASURE,
+    EXPORTED,
+    EXPORTED_SITE,
+    PLANNED_DELETION,
+    PLANNED_ERASURE,
+)
+from masthead.audit.entries import log_action
 from masthead.caller import Caller, system
 from masthead.email_address import is_email, normal_email
 from masthead.errors import NotFound
@@ -40,14 +49,6 @@ from masthead.privacy.validation import (
 )
 from masthead.records.collection import Record
 from masthead.records.engine import Records
-from masthead.records.write.audit import (
-    CANCELLED_DELETION,
-    CANCELLED_ERASURE,
-    EXPORTED,
-    EXPORTED_SITE,
-    PLANNED_DELETION,
-    PLANNED_ERASURE,
-)
 from masthead.records.write.unit import Unit
 from masthead.site.address import Site, Sites
 from masthead.site.collection import site_settings
@@ -115,7 +116,7 @@ class Requests:
             )
             payload = {"request_id": request["id"], "blog_name": site_name(requester, body)}
             await unit.enqueue(EXPORT_JOB, payload, run_at)
-            await unit.note(_EXPORTED[body.subject], by=requester.session)
+            log_action(unit, _EXPORTED[body.subject], by=requester.session)
         _audit("privacy.export_requested", request)
         return request
 
@@ -147,7 +148,7 @@ class Requests:
                     cancel_link=self._links.cancel(request["id"], cancel_token),
                 )
                 await self._mail.queue(unit, mail)
-            await unit.note(_PLANNED[body.subject], by=requester.session)
+            log_action(unit, _PLANNED[body.subject], by=requester.session)
         _audit("privacy.deletion_requested", request)
         return OpenedDeletion(request, cancel_token)
 
@@ -185,7 +186,7 @@ class Requests:
             if request["confirmed_at"]:
                 await self._undo_deletion(unit, request, by_site=by is not None)
             request = await self._close(unit, request, "cancelled")
-            await unit.note(_CANCELLED[request["subject"]], by=by)
+            log_action(unit, _CANCELLED[request["subject"]], by=by)
         _audit("privacy.deletion_cancelled", request)
         return request
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from masthead.audit.collection import CANCELLED_DELETION, PLANNED_DELETION
+from masthead.audit.entries import log_action
 from masthead.caller import Caller, in_tenant
 from masthead.identity.directory import Tenant
 from masthead.identity.tenants import TenantStatus, tenants
@@ -17,7 +19,6 @@ from masthead.privacy.requests import Requests
 from masthead.privacy.validation import TENANT, RequestBody, Requester
 from masthead.records.collection import Record
 from masthead.records.engine import Records
-from masthead.records.write.audit import CANCELLED_DELETION, PLANNED_DELETION
 
 REASON: Final = "This site is being deleted."
 
@@ -59,4 +60,4 @@ class SiteDeletions:
     async def _note(self, caller: Caller, action: str, tenant: Tenant) -> None:
         """In the service's own log, too: the site's goes with the site."""
         async with self.records.unit(in_tenant(caller, TenantId(""))) as unit:
-            await unit.note(action, label=tenant.name)
+            log_action(unit, action, label=tenant.name)

@@ -17,13 +17,6 @@ ACCOUNT_FIELDS: tuple[Field, ...] = (
 )
 
 
-COMMENT_MAILS_OFF = Flag(
-    name="comment_mails_off",
-    write=Access.MEMBER,
-    help="Gets no emails about comments.",
-)
-
-
 def new_token_key() -> str:
     return secrets.token_urlsafe(32)
 

@@ -1,16 +1,17 @@
 """What a collection's hooks are given and what they return: a record before and after a change, and
-the events, jobs, copies, redirects and counts that follow from it."""
+the events, jobs, copies and counts that follow from it."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from masthead.caller import Caller
 
 if TYPE_CHECKING:
     from masthead.records.collection import Record
+    from masthead.records.write.unit import Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +19,9 @@ class Site:
     """The tenant's settings that writes depend on."""
 
     read_only: bool = False
-    comments_enabled: bool = True
-    members_enabled: bool = True
-    comments_by: str = "members"
-    comments_moderation: str = "guests"
     slug: str = ""
+    settings: Record = field(default_factory=dict)
+    """Those that `hooks_read` of their collection names."""
 
 
 class PreparedTexts:
@@ -143,11 +142,18 @@ class Snapshot(NamedTuple):
     """It also has `changed_by` and `account_id`: who made the change."""
 
 
-class Move(NamedTuple):
-    """A page of the site has another address: the old one redirects to it from the same moment."""
+class Follower(Protocol):
+    """Another part of the service, for which the changes of a collection mean something: it writes
+    along at the end of their unit, in its transaction."""
 
-    old: str
-    new: str
+    @property
+    def note(self) -> Callable[[Change], Iterable[Any]]:
+        """What a change means: mostly nothing."""
+
+    @property
+    def settle(self) -> Callable[[Unit, Sequence[Any]], Awaitable[None]]:
+        """Called once, with all that the followers which share it have noted, if that is anything.
+        What it writes may be noted in turn."""
 
 
 class Tally(NamedTuple):

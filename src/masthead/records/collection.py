@@ -6,7 +6,6 @@ and the counters for totals. Every face and the database tables are built from i
 
 from __future__ import annotations
 
-import re
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +14,16 @@ from typing import Any, NamedTuple
 
 from masthead import ids
 from masthead.caller import Audience
-from masthead.records.changes import Change, Event, Later, Move, Rendering, Save, Snapshot, Tally
+from masthead.records.changes import (
+    Change,
+    Event,
+    Follower,
+    Later,
+    Rendering,
+    Save,
+    Snapshot,
+    Tally,
+)
 from masthead.records.fields.base import Access, Field, refuse
 from masthead.records.fields.documents import TextList
 from masthead.records.fields.file import File
@@ -80,8 +88,7 @@ class Listing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Listings:
-    """The ordered lists that a record is in, besides those by the items of its indexed fields and
-    by the files that it uses."""
+    """The ordered lists that a record is in, besides those by the items of its indexed fields."""
 
     by: tuple[str, ...]
     """All fields that they depend on, beside `created`, which never changes."""
@@ -122,16 +129,6 @@ class Counter:
 
 
 @dataclass(frozen=True, slots=True)
-class Uses:
-    """The uploaded files that a record shows or links to: those whose addresses stand in these
-    fields."""
-
-    fields: tuple[str, ...]
-    counted_in: str = "uses"
-    """The field of a media item that counts the records of the collection that use it."""
-
-
-@dataclass(frozen=True, slots=True)
 class Searched:
     """A field that full-text search covers."""
 
@@ -157,16 +154,6 @@ def collection_id(name: str, is_auth: bool) -> str:
     return f"pbc_{zlib.crc32((kind + name).encode())}"
 
 
-MEDIA = "media"
-"""The collection of uploaded files."""
-REDIRECTS = "redirects"
-"""The collection of old addresses."""
-USES = "uses of media"
-"""The listing of the records that use a file, by the file's id."""
-# On any host, and by the record store's address, where a collection has two names.
-_FILE_ADDRESS = re.compile(rf"/(?:{MEDIA}|{collection_id(MEDIA, False)})/([a-z0-9]{{15}})/")
-
-
 def _nothing_to_stamp(_: Save) -> Mapping[str, Any]:
     return {}
 
@@ -184,10 +171,6 @@ def _no_jobs(_: Change) -> Iterable[Later]:
 
 
 def _no_snapshots(_: Change) -> Iterable[Snapshot]:
-    return ()
-
-
-def _no_moves(_: Change) -> Iterable[Move]:
     return ()
 
 
@@ -219,16 +202,15 @@ class Collection:
     """For staff other than administrators. Locked by default."""
     site: SiteRules | None = None
     """For the reader's site. Locked by default."""
-    listings: Listings | None = None
-    uses: Uses | None = None
-    """Where its records name uploaded files. Each item counts its uses, and each has a list of the
-    records that use it."""
+    listings: tuple[Listings, ...] = ()
     is_auth: bool = False
     """Its records can sign in."""
     platform_records: bool = False
     """Some records belong to the platform itself, with an empty tenant."""
     is_identity: bool = False
     """Holds accounts, keys or tenant settings: a change invalidates what is cached of them."""
+    hooks_read: tuple[str, ...] = ()
+    """Of the settings of a site: the fields that every change is given, as `Site.settings`."""
     owner_may_delete: bool = True
     required_value: tuple[str, str] | None = None
     """A field and a value that at least one record of every tenant must have. The last such record
@@ -239,7 +221,7 @@ class Collection:
     events: Callable[[Change], Iterable[Event]] = _no_events
     jobs: Callable[[Change], Iterable[Later]] = _no_jobs
     snapshots: Callable[[Change], Iterable[Snapshot]] = _no_snapshots
-    moves: Callable[[Change], Iterable[Move]] = _no_moves
+    followers: tuple[Follower, ...] = ()
     rendering: Rendering | None = None
     counters: tuple[Counter, ...] = (Counter(by=()),)
     tallies: Callable[[Change, str], Iterable[Tally]] = _no_tallies
@@ -371,28 +353,20 @@ class Collection:
             for each in self.indexed_lists
             for item in record[each.name]
         )
-        by_file = (Listing(USES, each, created) for each in self.used_files(record))
-        return {*by_item, *by_file, *(self.listings.of(record) if self.listings else ())}
+        declared = (listing for each in self.listings for listing in each.of(record))
+        return {*by_item, *declared}
 
     @cached_property
     def listed_by(self) -> tuple[str, ...]:
         """The fields that decide in which lists a record is."""
         return (
             *(each.name for each in self.indexed_lists),
-            *(self.uses.fields if self.uses else ()),
-            *(self.listings.by if self.listings else ()),
+            *(name for each in self.listings for name in each.by),
         )
 
     @cached_property
     def searched_names(self) -> tuple[str, ...]:
         return tuple(each.name for each in self.searchable)
-
-    def used_files(self, record: Record | None) -> frozenset[str]:
-        """The ids of the media items whose addresses the record holds. Some may not exist."""
-        if self.uses is None or record is None:
-            return frozenset()
-        texts = (str(record[name]) for name in self.uses.fields)
-        return frozenset(each for text in texts for each in _FILE_ADDRESS.findall(text))
 
     @cached_property
     def _readable(self) -> Mapping[Access, tuple[Field, ...]]:

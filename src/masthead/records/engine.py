@@ -50,7 +50,7 @@ from masthead.records.registry import Registry
 from masthead.records.rotation import Rotated, Rotation
 from masthead.records.search.index import SearchIndex
 from masthead.records.search.terms import read_query
-from masthead.records.write.context import WriteContext
+from masthead.records.write.context import SETTINGS, Observer, Settings, WriteContext
 from masthead.records.write.record_rows import ENCRYPTION_PURPOSE, WriteStatements, secret_context
 from masthead.records.write.unit import Unit
 from masthead.records.write.unit_events import WrittenEvent
@@ -94,13 +94,15 @@ class Records:
         subscribers: Sequence[Subscriber] = (),
         on_deliveries_queued: Callable[[], None] | None = None,
         async_validators: Mapping[str, AsyncValidator] | None = None,
+        observe: Observer | None = None,
         origin_of: Callable[[str], str],
     ) -> None:
         """`on_deliveries_queued` is called after a commit that queued deliveries.
 
         `async_validators` are by collection. They run before the transaction opens, because it must
-        not wait for the network; so changes made directly through `unit` skip them. `origin_of` is
-        the scheme and host of a tenant's own addresses, by its slug.
+        not wait for the network; so changes made directly through `unit` skip them. `observe` is
+        told of every change that a caller asks for. `origin_of` is the scheme and host of a
+        tenant's own addresses, by its slug.
         """
         self.database = database
         self.registry = registry
@@ -110,13 +112,22 @@ class Records:
         self._async_validators = async_validators or {}
         self._keyring = keyring
         self._queries = Queries(database, registry, tables)
-        self._statements = WriteStatements(database, tables)
+        settings = registry[SETTINGS]
+        self._statements = WriteStatements(database, tables, settings)
         self.search_index = SearchIndex(database, registry, tables)
         self.daily = DailyCounts(database)
         self.counts = Counts(database, self._queries, self.daily, now)
         derived = DerivedRows(database, self.daily)
         self._write_context = WriteContext(
-            registry, self._queries, self._statements, derived, keyring, now, origin_of
+            registry=registry,
+            queries=self._queries,
+            statements=self._statements,
+            derived=derived,
+            keyring=keyring,
+            clock=now,
+            origin_of=origin_of,
+            settings=Settings(settings),
+            observe=observe,
         )
         self._rotation = Rotation(database, registry, tables, keyring)
 
@@ -296,7 +307,7 @@ class Records:
             self._on_deliveries_queued()
 
     async def _write_events(self, unit: Unit) -> bool:
-        await unit.count_uses()
+        await unit.settle()
         unit.store_events()
         written = unit.events.written
         is_queued = False

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from masthead.links.file_uses import Uses
 from masthead.records.changes import Change, Save, Snapshot
-from masthead.records.collection import Collection, Index, Uses
+from masthead.records.collection import Collection, Index
 from masthead.records.fields.base import Access
 from masthead.records.fields.documents import TextList
 from masthead.records.fields.secrets import Secret
@@ -40,6 +41,7 @@ def before_save(save: Save) -> Mapping[str, Any]:
     return {"domain_check_at": "", "domain_missing_since": ""}
 
 
+_FILES = Uses(("site_logo", "site_favicon", "navigation"))
 site_settings = Collection(
     "site_settings",
     (
@@ -164,8 +166,10 @@ site_settings = Collection(
     ),
     audited="site_name",
     help="The settings of a site: one record per tenant.",
-    uses=Uses(("site_logo", "site_favicon", "navigation")),
+    listings=(_FILES.listings,),
+    followers=(_FILES,),
     is_identity=True,
+    hooks_read=("comments_enabled", "members_enabled", "comments_by", "comments_moderation"),
     owner_may_delete=False,
     indexes=(
         Index((), unique=True),

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from masthead.caller import system
 from masthead.jobs.runner import Handler, Job
-from masthead.records.changes import Move
-from masthead.records.collection import REDIRECTS, Collection
+from masthead.links.moves import REDIRECTS, Move, redirect
+from masthead.records.collection import Collection
 from masthead.records.engine import Records
 from masthead.records.fields.text import Text, Url
 from masthead.records.fields.values import Number
@@ -40,9 +40,9 @@ REDIRECT_JOB = "site.redirect"
 
 
 def handlers(records: Records) -> Mapping[str, Handler]:
-    async def redirect(job: Job) -> None:
+    async def redirect_moved(job: Job) -> None:
         """`site.redirect`: a page that was moved by an earlier version of the service."""
         async with records.unit(system(job.tenant_id), emit_events=False) as unit:
-            await unit.redirect(Move(job.payload["old"], job.payload["new"]))
+            await redirect(unit, [Move(job.payload["old"], job.payload["new"])])
 
-    return {REDIRECT_JOB: redirect}
+    return {REDIRECT_JOB: redirect_moved}

@@ -7,7 +7,8 @@ from typing import Any
 from urllib.parse import quote
 
 from masthead.errors import Invalid, Problem
-from masthead.records.changes import Change, Move, Save
+from masthead.links.moves import Move
+from masthead.records.changes import Change, Save
 from masthead.records.collection import Record
 from masthead.records.fields.base import Access
 from masthead.records.fields.values import Date, Select

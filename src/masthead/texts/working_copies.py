@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from masthead.links.file_uses import Uses
 from masthead.records.changes import Save
-from masthead.records.collection import FREE, Collection, Index, Rules, Uses
+from masthead.records.collection import FREE, Collection, Index, Rules
 from masthead.records.fields.base import Access, Field
 from masthead.records.fields.values import Number
 from masthead.texts.copied_fields import copied, pointer
@@ -41,6 +42,7 @@ def working_copies_of(
         write=Access.ENGINE,
         help="The version of the text that the copy began with.",
     )
+    files = Uses(names_files, counted_in="draft_uses")
     fields = (pointer(singular), *copied(edited), base_version, EDITED_BY)
     return Collection(
         f"{singular}_working_copies",
@@ -50,6 +52,7 @@ def working_copies_of(
         authors=Rules(authors, authors, authors, authors),
         made_by="the editor",
         before_save=before_save,
-        uses=Uses(names_files, counted_in="draft_uses"),
+        listings=(files.listings,),
+        followers=(files,),
         indexes=(Index((f"{singular}_id",), unique=True),),
     )

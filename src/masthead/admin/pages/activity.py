@@ -12,12 +12,7 @@ from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.lists import Filters, Listing, options, read_page
 from masthead.admin.pages.people import staff_names
 from masthead.admin.request import AdminRequest
-from masthead.caller import Caller, Kind
-from masthead.errors import NotFound
-from masthead.records.collection import Record
-from masthead.records.filter.conditions import all_of, equals
-from masthead.records.read.page import ListRequest
-from masthead.records.write.audit import (
+from masthead.audit.collection import (
     CANCELLED_DELETION,
     CANCELLED_ERASURE,
     CHANGED,
@@ -35,6 +30,11 @@ from masthead.records.write.audit import (
     SIGNED_IN,
     audit_log,
 )
+from masthead.caller import Caller, Kind
+from masthead.errors import NotFound
+from masthead.records.collection import Record
+from masthead.records.filter.conditions import all_of, equals
+from masthead.records.read.page import ListRequest
 
 ADDRESS = "/admin/activity"
 EVERYWHERE = "/admin/operator/activity"

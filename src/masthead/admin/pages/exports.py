@@ -12,10 +12,10 @@ from masthead.admin.endpoint import Answer, Page, Redirect, Stored
 from masthead.admin.environment import day
 from masthead.admin.pages.media.item import size_text
 from masthead.admin.request import AdminRequest
+from masthead.audit.collection import DOWNLOADED_SITE, EXPORTED_SITE
 from masthead.errors import Conflict, NotFound
 from masthead.records.collection import Record
 from masthead.records.read.page import ListRequest
-from masthead.records.write.audit import DOWNLOADED_SITE, EXPORTED_SITE
 from masthead.site_export.collection import (
     EXPIRED,
     FAILED,

@@ -57,6 +57,21 @@ def listing_rows(items: FromClause, collection: Collection, listing: str) -> Col
     return item_rows(items, collection, listing, value)
 
 
+def listed_totals() -> sa.Select[Any]:
+    """How many records of each of the `collections` a listing has by each of the `keys`."""
+    items = listed_values
+    return (
+        sa.select(items.c.value, items.c.collection, sa.func.count())
+        .where(
+            items.c.tenant_id == sa.bindparam("tenant", required=True),
+            dialects.any_of(items.c.collection, sa.bindparam("collections", required=True)),
+            items.c.field == sa.bindparam("listing", required=True),
+            dialects.any_of(items.c.value, sa.bindparam("keys", required=True)),
+        )
+        .group_by(items.c.value, items.c.collection)
+    )
+
+
 def next_position(collection: Collection, listing: str) -> sa.Select[Any]:
     """The first position of a listing after the parameter `after`."""
     items = listed_values

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from masthead.clock import Clock
 from masthead.config.keyring import KeyRing
 from masthead.ids import TenantId
-from masthead.records.changes import Site
+from masthead.records.changes import Change, Site
+from masthead.records.collection import Collection
 from masthead.records.derived.rows import DerivedRows
+from masthead.records.read.decoding import RowDecoder
 from masthead.records.read.query import Queries
 from masthead.records.registry import Registry
 from masthead.records.write.record_rows import WriteStatements
 from masthead.storage.database import Row
 
+if TYPE_CHECKING:
+    from masthead.records.write.unit import Unit
+
 MAX_TENANTS = 20_000
+SETTINGS = "site_settings"
+"""The collection of the settings of sites."""
+
+Observer = Callable[["Unit", Collection, Change], None]
 
 
 class CachedTenant:
@@ -50,16 +60,21 @@ class TenantCache:
         self._tenants.pop(tenant_id, None)
 
 
-def site_of(row: Row) -> Site:
-    read_only, deleted_at, comments_enabled, members_enabled, comments_by, moderation, slug = row
-    return Site(
-        read_only=bool(read_only or deleted_at),
-        comments_enabled=bool(comments_enabled),
-        members_enabled=bool(members_enabled),
-        comments_by=comments_by,
-        comments_moderation=moderation,
-        slug=slug,
-    )
+class Settings:
+    """Reads what changes depend on from a row of the settings."""
+
+    def __init__(self, settings: Collection) -> None:
+        self._decoder = RowDecoder(
+            {name: type(settings.by_name[name]).decode for name in settings.hooks_read}
+        )
+        self._defaults = settings.default_values()
+
+    def site(self, rows: Sequence[Row]) -> Site:
+        """A tenant without settings has the defaults."""
+        if not rows:
+            return Site(settings={name: self._defaults[name] for name in self._decoder.names})
+        read_only, deleted_at, slug, *values = rows[0]
+        return Site(bool(read_only or deleted_at), slug, self._decoder.record(values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,4 +87,8 @@ class WriteContext:
     clock: Clock
     origin_of: Callable[[str], str]
     """The scheme and host of a tenant's own addresses, by its slug."""
+    settings: Settings
+    observe: Observer | None = None
+    """Told of every change that a caller asks for, in its transaction; not of what follows from
+    it."""
     tenants: TenantCache = field(default_factory=TenantCache)

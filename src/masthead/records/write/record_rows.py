@@ -21,8 +21,7 @@ from masthead.events.outbox import events
 from masthead.ids import TenantId
 from masthead.jobs.tables import jobs
 from masthead.records.collection import Collection, Pointer, Record
-from masthead.records.derived.list_items import item_rows, joined, listed_values
-from masthead.records.derived.uses import use_totals
+from masthead.records.derived.list_items import item_rows, joined, listed_totals, listed_values
 from masthead.records.fields.relation_list import RelationList
 from masthead.records.fields.text import Slug
 from masthead.records.tables import not_empty, tenant_states
@@ -154,16 +153,20 @@ def _not_unique(error: UniqueViolation) -> Invalid:
 
 
 class WriteStatements:
-    def __init__(self, database: Database, tables: Mapping[str, sa.Table]) -> None:
+    def __init__(
+        self, database: Database, tables: Mapping[str, sa.Table], settings: Collection
+    ) -> None:
         self._database = database
         self._tables = tables
         self._prepared: dict[Hashable, Statement] = {}
         self.next_version = database.compile(_next_version())
-        self.site = database.compile(_site(tables["site_settings"], tables["tenants"]))
+        self.site = database.compile(
+            _site(tables[settings.name], tables["tenants"], settings.hooks_read)
+        )
         self.mark_identity = database.compile(_mark_identity())
         self.event = database.compile(sa.insert(events))
         self.job = database.compile(sa.insert(jobs))
-        self.use_totals = database.compile(use_totals())
+        self.listed_totals = database.compile(listed_totals())
 
     def insert(self, collection: Collection) -> Statement:
         return self._cached(
@@ -326,16 +329,8 @@ def _mark_identity() -> sa.Update:
     )
 
 
-def _site(site_settings: sa.Table, tenants: sa.Table) -> sa.Select[Any]:
+def _site(site_settings: sa.Table, tenants: sa.Table, names: Sequence[str]) -> sa.Select[Any]:
     s = site_settings.c
     slug = sa.select(tenants.c.slug).where(tenants.c.id == s.tenant_id).scalar_subquery()
-    wanted = (
-        s.read_only_mode,
-        s.deleted_at,
-        s.comments_enabled,
-        s.members_enabled,
-        s.comments_by,
-        s.comments_moderation,
-        slug,
-    )
+    wanted = (s.read_only_mode, s.deleted_at, slug, *(s[name] for name in names))
     return sa.select(*wanted).where(s.tenant_id == sa.bindparam("tenant"))

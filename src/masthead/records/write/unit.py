@@ -6,14 +6,14 @@ A unit may hold several changes; they commit together or not at all.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from copy import copy
 from datetime import datetime
 from typing import Any
 
 from masthead import clock, ids
-from masthead.caller import Caller, system
+from masthead.caller import Caller, Kind, system
 from masthead.errors import Conflict, Forbidden, NotFound
 from masthead.ids import TenantId
 from masthead.jobs.tables import new_job
@@ -21,23 +21,18 @@ from masthead.records.access import Action, access_of, allow, name_of, refuse_gu
 from masthead.records.changes import (
     NOTHING_PREPARED,
     Change,
-    Move,
     PreparedTexts,
     Rendering,
     Save,
-    Site,
     Snapshot,
 )
-from masthead.records.collection import MEDIA, REDIRECTS, Collection, Pointer, Record, Rules
-from masthead.records.derived.uses import UseCounts
+from masthead.records.collection import Collection, Pointer, Record, Rules
 from masthead.records.fields.text import Slug
 from masthead.records.read.context import Context
 from masthead.records.read.decoding import engine_decoder
 from masthead.records.read.query import Shape
-from masthead.records.write.audit import audit_log, entry_of, event_of, made_by
-from masthead.records.write.context import UNKNOWN, CachedTenant, WriteContext, site_of
-from masthead.records.write.media_uses import items_used
-from masthead.records.write.moves import redirect
+from masthead.records.registry import Registry
+from masthead.records.write.context import UNKNOWN, CachedTenant, WriteContext
 from masthead.records.write.record_rows import RecordRows
 from masthead.records.write.relations import (
     check_relations,
@@ -55,6 +50,8 @@ NOT_LIKE_THIS = (
     "Nothing was changed: your account can't leave the record like this. "
     "Ask an editor or an owner of the site."
 )
+
+Settle = Callable[["Unit", Sequence[Any]], Awaitable[None]]
 
 
 class Unit:
@@ -81,12 +78,28 @@ class Unit:
         self._now: str
         self._version = 0
         self.events: UnitEvents
-        self._uses = UseCounts()
+        self._noted: dict[Settle, list[Any]] = {}
+        """What changes mean to the followers of their collections."""
         self.tenant = UNKNOWN
 
     @property
     def now(self) -> str:
         return self._now
+
+    @property
+    def caller(self) -> Caller:
+        return self._caller
+
+    @property
+    def registry(self) -> Registry:
+        return self._context.registry
+
+    def by_service(self) -> Unit:
+        """The same unit, whose changes are the service's own: they check no access."""
+        unit = copy(self)
+        unit._caller = system(self.tenant_id)
+        unit._access = access_of(unit._caller)
+        return unit
 
     async def begin(self) -> None:
         """Takes the tenant's next version, and with it the tenant's write lock."""
@@ -103,7 +116,7 @@ class Unit:
         cached = self._context.tenants.get(self.tenant_id, identity_version)
         if cached is None:
             rows = await self.fetch(self._context.statements.site, {"tenant": self.tenant_id})
-            cached = CachedTenant(identity_version, site_of(rows[0]) if rows else Site())
+            cached = CachedTenant(identity_version, self._context.settings.site(rows))
             self._context.tenants.put(self.tenant_id, cached)
         return cached
 
@@ -170,7 +183,7 @@ class Unit:
         change = Change(None, record)
         await self._record_change(collection, change)
         await self._check_result(collection, record, self._rules(collection).create)
-        self._audit(entry_of(self._caller, collection, change))
+        self._observe(collection, change)
         return record
 
     def _rules(self, collection: Collection) -> Rules:
@@ -248,7 +261,7 @@ class Unit:
         change = Change(old, record)
         await self._record_change(collection, change)
         await self._check_result(collection, record, rule)
-        self._audit(entry_of(self._caller, collection, change))
+        self._observe(collection, change)
         return record
 
     async def delete(
@@ -270,27 +283,26 @@ class Unit:
         self.refuse_if_read_only()
         await check_required_value(self, collection, old, None)
         await self._delete(collection, old, taken_back=taken_back)
-        self._audit(entry_of(self._caller, collection, Change(old, None)))
+        self._observe(collection, Change(old, None))
         return old
 
-    async def note(self, action: str, *, label: str = "", by: Caller | None = None) -> None:
-        """Writes into the audit log what changes no record. `by`: who asked for what the service
-        itself does here."""
-        self._audit(event_of(by or self._caller, action, label))
+    def _observe(self, collection: Collection, change: Change) -> None:
+        if self._context.observe is not None:
+            self._context.observe(self, collection, change)
 
-    def _audit(self, entry: Record | None) -> None:
-        if entry is None:
-            return
+    def append(self, collection: Collection, values: Mapping[str, Any]) -> None:
+        """Adds a record to a log: with the unit's other rows, and without anything that follows
+        from it."""
         record = {
             "id": ids.new_id(),
             "tenant_id": self.tenant_id,
-            **entry,
+            **values,
             "created": self._now,
             "updated": self._now,
             "version": 1,
         }
-        statement = self._context.statements.insert(audit_log)
-        row = statement.bind(self._rows.encoded(audit_log, record, tuple(record)))
+        statement = self._context.statements.insert(collection)
+        row = statement.bind(self._rows.encoded(collection, record, tuple(record)))
         self._tx.defer(Deferral(statement, [row]))
 
     async def render_again(self, collection: Collection, record_id: str, text: str) -> None:
@@ -308,23 +320,20 @@ class Unit:
         for record in await self.find(collection, {"id": record_id}, limit=1):
             await self._context.derived.list_again(self._tx, self.tenant_id, collection, record)
 
-    async def count_uses(self, item_ids: Sequence[str] = ()) -> None:
-        """Writes to the media items how many records use them now. At the end of the unit: a text
-        that takes the place of its working copy changes little. `item_ids` are counted anew."""
-        uses, self._uses = self._uses, UseCounts()
-        uses.new_items.update(item_ids)
-        if not uses:
-            return
-        items = await items_used(self, self._context, uses)
-        media = self._context.registry.find(MEDIA)
-        for old, counts in items:
-            assert media is not None
-            record: Record = {**old, **counts}
-            record.update(self._stamps(media, old, record, frozenset(counts)))
-            if changed := tuple(name for name in record if record[name] != old[name]):
-                # No new version: the item itself is as it was.
-                await self._rows.update(media, record, changed)
-                await self._record_change(media, Change(old, record))
+    async def stamp(self, collection: Collection, old: Record, values: Mapping[str, Any]) -> None:
+        """Writes what the service itself derives. No new version: the record is as it was."""
+        record: Record = {**old, **values}
+        record.update(self._stamps(collection, old, record, frozenset(values)))
+        if changed := _differing(record, old):
+            await self._rows.update(collection, record, changed)
+            await self._record_change(collection, Change(old, record))
+
+    async def settle(self) -> None:
+        """At the end of the unit: the followers write what its changes mean to them."""
+        while self._noted:
+            noted, self._noted = self._noted, {}
+            for settle, facts in noted.items():
+                await settle(self, facts)
 
     async def has_dependents(
         self, collection: Collection, record_id: str, of: Container[str] = ()
@@ -396,6 +405,27 @@ class Unit:
         to_record = engine_decoder(collection).record
         return [to_record(row) for row in rows]
 
+    async def find_some(self, collection: Collection, record_ids: Sequence[str]) -> list[Record]:
+        """Those of the tenant's records that have one of these ids, in no order."""
+        statements = self._context.statements
+        values = {"tenant": self.tenant_id, "keys": statements.list_value(record_ids)}
+        rows = await self.fetch(statements.find_some(collection), values)
+        return [engine_decoder(collection).record(row) for row in rows]
+
+    async def count_listed(
+        self, listing: str, values: Sequence[str], collections: Sequence[str]
+    ) -> list[Row]:
+        """How many records of which collection a listing has by each of the values: rows of value,
+        collection and total."""
+        statements = self._context.statements
+        bound = {
+            "tenant": self.tenant_id,
+            "listing": listing,
+            "keys": statements.list_value(values),
+            "collections": statements.list_value(collections),
+        }
+        return await self.fetch(statements.listed_totals, bound)
+
     async def _delete(
         self, collection: Collection, record: Record, *, taken_back: bool = False
     ) -> None:
@@ -449,28 +479,21 @@ class Unit:
             change,
             taken_back=taken_back,
         )
-        self._uses.note(collection, change)
         if collection.is_identity:
             await self.mark_identity()
         for job in collection.jobs(change):
             await self.enqueue(job.kind, job.payload, job.run_at)
         for snapshot in collection.snapshots(change):
             await self.store_snapshot(snapshot)
-        for move in collection.moves(change):
-            await self.redirect(move)
+        for follower in collection.followers:
+            for fact in follower.note(change):
+                self._noted.setdefault(follower.settle, []).append(fact)
         self.events.write_caused(collection, change, self._origin)
-
-    async def redirect(self, move: Move) -> None:
-        """Checks no access: the change that moves the page does."""
-        by_service = copy(self)
-        by_service._caller = system(self.tenant_id)
-        by_service._access = access_of(by_service._caller)
-        await redirect(by_service, self._context.registry[REDIRECTS], move)
 
     async def store_snapshot(self, snapshot: Snapshot) -> None:
         """Checks no access: the change that it belongs to does."""
         collection = self._context.registry[snapshot.collection]
-        who = made_by(self._caller) if snapshot.names_caller else {}
+        who = _author(self._caller) if snapshot.names_caller else {}
         new = NewRecord.of(collection, {**snapshot.values, **who})
         await self.store(collection, new, targets_exist=True)
         statement = self._context.statements.older(collection, snapshot.by, snapshot.newest)
@@ -496,3 +519,11 @@ def _missing_slug(collection: Collection, record: Record) -> Slug | None:
 
 def _differing(changes: Record, old: Record) -> tuple[str, ...]:
     return tuple(name for name, value in changes.items() if value != old[name])
+
+
+def _author(caller: Caller) -> Record:
+    """For a record that says who made a change: the account of staff, else the kind of caller."""
+    if caller.is_staff_account:
+        return {"changed_by": str(caller.kind), "account_id": caller.id}
+    is_other = caller.kind in (Kind.MEMBER, Kind.KEY)
+    return {"changed_by": str(caller.kind if is_other else Kind.SYSTEM), "account_id": ""}

@@ -14,6 +14,7 @@ from masthead.caller import Kind
 from masthead.commerce.collection import products
 from masthead.errors import Forbidden, Invalid, Problem, TooLarge
 from masthead.identity.tenants import superusers
+from masthead.links.file_uses import USES
 from masthead.media.collection import media
 from masthead.media.copies import widths_of
 from masthead.media.http import THUMBNAIL_TYPES
@@ -21,7 +22,7 @@ from masthead.media.path import media_path
 from masthead.media.record_view import MediaRecord, as_media
 from masthead.media.sniff import SVG
 from masthead.media.upload import replace_file
-from masthead.records.collection import USES, Collection, Record
+from masthead.records.collection import Collection, Record
 from masthead.records.read.page import ListRequest
 from masthead.site.address import with_origin
 from masthead.site.collection import site_settings

@@ -11,9 +11,9 @@ from masthead.admin.endpoint import Answer, Download
 from masthead.admin.lists import cursor_of
 from masthead.admin.pages.members.listing import MemberFilters, items_of
 from masthead.admin.request import AdminRequest
+from masthead.audit.collection import DOWNLOADED_MEMBERS
 from masthead.members.record_view import MemberRecord, as_member
 from masthead.records.collection import Record
-from masthead.records.write.audit import DOWNLOADED_MEMBERS
 from masthead.spreadsheet_cells import guard_cell
 
 COLUMNS = ("email", "name", "tier", "status", "newsletter", "labels", "created")

@@ -8,6 +8,7 @@ from masthead.admin.endpoint import Answer, Download, Page, Redirect
 from masthead.admin.environment import day
 from masthead.admin.pages.members.listing import ADDRESS
 from masthead.admin.request import AdminRequest
+from masthead.audit.collection import DOWNLOADED_EXPORT
 from masthead.errors import NotFound
 from masthead.members.collection import blog_members
 from masthead.privacy.collection import gdpr_requests
@@ -16,7 +17,6 @@ from masthead.privacy.validation import MEMBER
 from masthead.records.collection import Record
 from masthead.records.filter.conditions import all_of, equals
 from masthead.records.read.page import ListRequest
-from masthead.records.write.audit import DOWNLOADED_EXPORT
 
 MOST = 20
 

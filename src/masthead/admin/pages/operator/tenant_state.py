@@ -9,6 +9,8 @@ from masthead.admin.forms import Ask, sentence_of, widgets
 from masthead.admin.pages.operator.tenants import ADDRESS, found_tenant
 from masthead.admin.pages.settings.privacy import not_typed
 from masthead.admin.request import AdminRequest
+from masthead.audit.collection import PLANNED_DELETION
+from masthead.audit.entries import log_action
 from masthead.caller import Caller, in_tenant
 from masthead.errors import Invalid, NotFound, Problem
 from masthead.identity.directory import Tenant
@@ -17,7 +19,6 @@ from masthead.ids import TenantId
 from masthead.privacy.validation import PHRASE, TENANT, RequestBody, Requester
 from masthead.records.collection import Record
 from masthead.records.fields.base import REQUIRED
-from masthead.records.write.audit import PLANNED_DELETION
 from masthead.site import suspension
 
 _REASON = Ask(
@@ -67,7 +68,7 @@ async def delete(request: AdminRequest, tenant_id: str) -> Answer:
     await request.services.privacy.requests.open_deletion(requester, body)
     # The site's own log goes with the site.
     async with request.records.unit(request.everywhere) as unit:
-        await unit.note(PLANNED_DELETION, label=tenant.name)
+        log_action(unit, PLANNED_DELETION, label=tenant.name)
     sentence = f"{tenant.name} is read-only now and will be deleted in 30 days."
     return Redirect(f"{ADDRESS}/{tenant_id}", sentence)
 

@@ -12,6 +12,8 @@ from masthead.admin.flash import admin_cookie
 from masthead.admin.forms import Ask, Widget, given_values, sentence_of, widgets
 from masthead.admin.lists import Filters, Listing, options, read_page
 from masthead.admin.request import AdminRequest
+from masthead.audit.collection import OPENED
+from masthead.audit.entries import log_action
 from masthead.caller import Caller, in_tenant
 from masthead.comments.collection import comments
 from masthead.errors import Invalid, NotFound, Problem
@@ -27,7 +29,6 @@ from masthead.records.collection import Record
 from masthead.records.filter.ast import Comparison, Expression, Identifier, Literal, Or
 from masthead.records.filter.conditions import all_of, equals
 from masthead.records.read.page import ListRequest
-from masthead.records.write.audit import OPENED
 from masthead.site.address import site_url
 from masthead.web.staff import SITE_COOKIE
 
@@ -176,7 +177,7 @@ async def choose_tenant(request: AdminRequest, tenant_id: str) -> Answer:
     if request.context.tenant is not None:
         return Redirect(f"{site_url(request.services.settings, tenant.slug)}/admin")
     async with request.records.unit(in_tenant(request.caller, tenant.id)) as unit:
-        await unit.note(OPENED)
+        log_action(unit, OPENED)
     cookie = admin_cookie(
         SITE_COOKIE, tenant.id, seconds=_SESSION_SECONDS, is_https=request.context.is_https
     )

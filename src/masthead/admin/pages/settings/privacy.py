@@ -20,6 +20,7 @@ from masthead.admin.forms import sentence_of
 from masthead.admin.lists import Filters, Listing, read_page
 from masthead.admin.pages.settings.subnav import PRIVACY, in_settings
 from masthead.admin.request import AdminRequest
+from masthead.audit.collection import DOWNLOADED_SITE
 from masthead.errors import NotFound, Problem
 from masthead.identity.directory import Tenant
 from masthead.members.collection import blog_members
@@ -29,7 +30,6 @@ from masthead.privacy.validation import PHRASE, TENANT
 from masthead.records.collection import Record
 from masthead.records.filter.conditions import all_of, any_of, equals, newer
 from masthead.records.read.page import ListRequest
-from masthead.records.write.audit import DOWNLOADED_SITE
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from masthead.admin.request import AdminRequest
 from masthead.admin.sections import Section
 from masthead.caller import Kind
 from masthead.errors import BadRequest, Conflict, Invalid, Problem
+from masthead.links.file_uses import uses_of
 from masthead.media.collection import media
 from masthead.posts.site import lists_show
 from masthead.reader.pictures import small
@@ -244,7 +245,8 @@ def _action(section: Section, request: AdminRequest) -> str:
 async def _library_alts(section: Section, request: AdminRequest, record: Record) -> dict[str, str]:
     """What the library says of the pictures in a text, by their id: readers get it where the text
     says nothing itself."""
-    ids = sorted(section.texts.used_files(record))[:_MOST_PICTURES]
+    uses = uses_of(section.texts)
+    ids = sorted(uses.files(record))[:_MOST_PICTURES] if uses else []
     if not ids:
         return {}
     found = await request.records.related(request.caller, media, "id", ids, len(ids))

@@ -8,8 +8,8 @@ from datetime import timedelta
 import sqlalchemy as sa
 
 from masthead import clock
+from masthead.audit.collection import audit_log
 from masthead.clock import Clock
-from masthead.records.write.audit import audit_log
 from masthead.storage.database import EVERY_TENANT, Database
 
 RETENTION = timedelta(days=400)

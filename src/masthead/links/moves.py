@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
-from masthead.records.changes import Move
-from masthead.records.collection import Collection
+from masthead.records.changes import Change
 from masthead.records.fields.text import Text
+from masthead.records.write.unit import Unit
 
-if TYPE_CHECKING:
-    from masthead.records.write.unit import Unit
-
+REDIRECTS: Final = "redirects"
+"""The collection of old addresses."""
 MAX_CHANGED: Final = 100
 """Older addresses that follow when an address changes once more. More of them lead to it by way of
 another redirect."""
 
 
-async def redirect(unit: Unit, redirects: Collection, move: Move) -> None:
-    """`unit` must be allowed to change redirects, which most callers of the change are not."""
+class Move(NamedTuple):
+    """A page of the site has another address: the old one redirects to it from the same moment."""
+
+    old: str
+    new: str
+
+
+async def redirect(unit: Unit, moves: Sequence[Move]) -> None:
+    """Checks no access: the change that moves the page does."""
+    by_service = unit.by_service()
+    for move in moves:
+        await _redirect(by_service, move)
+
+
+async def _redirect(unit: Unit, move: Move) -> None:
     old, new = move
+    redirects = unit.registry[REDIRECTS]
     # The new address may be an older one of the same page, which must not lead away from it.
     for each in await unit.find(redirects, {"source": new}, limit=1):
         await unit.delete(redirects, each["id"])
@@ -31,3 +46,11 @@ async def redirect(unit: Unit, redirects: Collection, move: Move) -> None:
         await unit.update(redirects, found[0]["id"], {"destination": new})
     elif len(old) <= source.max:
         await unit.create(redirects, {"source": old, "destination": new})
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """Follows a collection whose records have pages of their own."""
+
+    note: Callable[[Change], Iterable[Move]]
+    settle = staticmethod(redirect)
