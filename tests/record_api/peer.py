@@ -29,6 +29,10 @@ class Peer:
         made: dict[str, Any] = http.call(self._port, "POST", path, body, self.signed)
         return made
 
+    def get(self, path: str) -> dict[str, Any]:
+        found: dict[str, Any] = http.call(self._port, "GET", path, None, self.signed)
+        return found
+
     def patch(self, path: str, body: dict[str, Any]) -> None:
         http.call(self._port, "PATCH", path, body, self.signed)
 

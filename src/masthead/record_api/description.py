@@ -133,6 +133,24 @@ _SCHEMAS: dict[str, Any] = {
         mfa=_SWITCH,
         otp=_SWITCH,
     ),
+    "Collection": {
+        "description": "What PocketBase's superusers see of a collection.",
+        "type": "object",
+        "properties": {
+            "id": text(),
+            "name": text(),
+            "type": text("`base`, or `auth` if its records can sign in."),
+            "fields": {"type": "array", "items": {"type": "object"}},
+        },
+    },
+    "CollectionPage": object_of(
+        ["page", "perPage", "totalItems", "totalPages", "items"],
+        page=_WHOLE,
+        perPage=_WHOLE,
+        totalItems=_WHOLE,
+        totalPages=_WHOLE,
+        items={"type": "array", "items": schema_ref("Collection")},
+    ),
     "BatchAnswers": {
         "type": "array",
         "items": object_of(
@@ -259,6 +277,48 @@ LIST = _described(
             },
         )
     },
+)
+_COLLECTION_EXAMPLE = {
+    "id": "pbc_1125843985",
+    "name": "posts",
+    "type": "base",
+    "system": False,
+    "listRule": "status = 'published'",
+    "viewRule": "status = 'published'",
+    "createRule": None,
+    "updateRule": None,
+    "deleteRule": None,
+    "fields": [{"id": "text724990059", "name": "title", "type": "text", "required": True}],
+    "indexes": [],
+    "created": "",
+    "updated": "",
+}
+LIST_COLLECTIONS = _described(
+    "listCollections",
+    "Lists the collections in PocketBase's shape. For owners and operators.",
+    [each for each in _LIST_PARAMETERS if each["name"] != "filter"] + [_FIELDS],
+    {
+        "200": answer(
+            "A page.",
+            schema_ref("CollectionPage"),
+            {
+                "page": 1,
+                "perPage": 30,
+                "totalItems": 1,
+                "totalPages": 1,
+                "items": [_COLLECTION_EXAMPLE],
+            },
+        )
+    },
+    errors=(400, 401, 403),
+    needs_session=True,
+)
+VIEW_COLLECTION = _described(
+    "viewCollection",
+    "Shows a collection, by its name or its id.",
+    [_NAMED, _FIELDS],
+    {"200": answer("The collection.", schema_ref("Collection"), _COLLECTION_EXAMPLE)},
+    needs_session=True,
 )
 VIEW = _described("viewRecord", "Shows a record.", [*_RECORD, *_VIEW], _SHOWN)
 CREATE = _described(

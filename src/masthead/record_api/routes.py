@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 
-from masthead.record_api import batch, changes, description, files, records, sign_in
+from masthead.record_api import (
+    batch,
+    changes,
+    collections,
+    description,
+    files,
+    other_services,
+    records,
+    sign_in,
+)
 from masthead.record_api.call import Call, RecordStoreServices
 from masthead.web.answers import Answer, Stream
 from masthead.web.dispatch import Action, Route
@@ -16,10 +26,17 @@ from masthead.web.rows import READ, Row, mount
 
 Handler = Callable[[Call], Awaitable[Answer | Stream]]
 
-RECORDS = "/api/collections/{collection}/records"
-RECORD = "/api/collections/{collection}/records/{id}"
-AUTH = "/api/collections/{collection}"
-PREFIXES = ("/api/collections", "/api/admins", "/api/files", "/api/batch")
+COLLECTIONS = "/api/collections"
+COLLECTION = "/api/collections/{collection}"
+RECORDS = f"{COLLECTION}/records"
+RECORD = f"{RECORDS}/{{id}}"
+PREFIXES = (
+    "/api/collections",
+    "/api/admins",
+    "/api/files",
+    "/api/batch",
+    *other_services.INSTEAD,
+)
 """Under these, errors have the record store's envelope: see `app.error_responders`."""
 
 
@@ -35,38 +52,46 @@ def _row(
     async def answer(services: RecordStoreServices, request: Request) -> Answer | Stream:
         return await handler(Call(services, request, await services.callers.of(request)))
 
-    policy = Policy(
-        who=Who.VISITOR,
+    policy = replace(
+        _FOR_VISITORS,
         while_suspended=while_suspended,
-        origin=Origin.COOKIES,
         limit=limit,
         body=Body(BodyKind.JSON) if described.body else None,
     )
     return Row(method, path, answer, policy, described)
 
 
+_FOR_VISITORS = Policy(
+    who=Who.VISITOR, while_suspended=WhileSuspended.OPERATORS, origin=Origin.COOKIES
+)
+
+
 # Signing in: also at a suspended site, whose people may ask for their data.
 _account = partial(_row, while_suspended=WhileSuspended.OPEN, limit=Limit.SIGN_INS)
 
 ROWS = (
+    _row("GET", COLLECTIONS, collections.list_collections, description.LIST_COLLECTIONS),
+    _row("GET", COLLECTION, collections.view_collection, description.VIEW_COLLECTION),
     _row("GET", RECORDS, records.list_records, description.LIST),
     _row("POST", RECORDS, changes.create_record, description.CREATE),
     _row("GET", RECORD, records.view_record, description.VIEW),
     _row("PATCH", RECORD, changes.update_record, description.UPDATE),
     _row("DELETE", RECORD, changes.delete_record, description.DELETE),
     _row("POST", "/api/batch", batch.change_records, description.BATCH),
-    _account("POST", f"{AUTH}/auth-with-password", sign_in.auth_with_password, description.SIGN_IN),
-    _account("POST", f"{AUTH}/auth-refresh", sign_in.auth_refresh, description.REFRESH),
-    _account("GET", f"{AUTH}/auth-methods", sign_in.auth_methods, description.METHODS),
+    _account(
+        "POST", f"{COLLECTION}/auth-with-password", sign_in.auth_with_password, description.SIGN_IN
+    ),
+    _account("POST", f"{COLLECTION}/auth-refresh", sign_in.auth_refresh, description.REFRESH),
+    _account("GET", f"{COLLECTION}/auth-methods", sign_in.auth_methods, description.METHODS),
     _account(
         "POST",
-        f"{AUTH}/request-password-reset",
+        f"{COLLECTION}/request-password-reset",
         sign_in.request_password_reset,
         description.REQUEST_RESET,
     ),
     _account(
         "POST",
-        f"{AUTH}/confirm-password-reset",
+        f"{COLLECTION}/confirm-password-reset",
         sign_in.confirm_password_reset,
         description.CONFIRM_RESET,
     ),
@@ -86,9 +111,30 @@ ROWS = (
 
 def routes(services: RecordStoreServices) -> list[Route]:
     return [
-        Route(each.path, {**each.actions, "OPTIONS": Action(_options(each), _FOR_ANYONE)})
-        for each in mount(ROWS, services)
+        *(_with_others(each, services) for each in mount(ROWS, services)),
+        Route(f"{COLLECTION}/truncate", {"DELETE": _refused_change(services)}),
+        *other_services.routes(),
     ]
+
+
+_REFUSED = {COLLECTIONS: ("POST",), COLLECTION: ("PUT", "PATCH", "DELETE")}
+"""Changes of the collections themselves."""
+
+
+def _with_others(route: Route, services: RecordStoreServices) -> Route:
+    """With `OPTIONS`, and what is refused with a reason."""
+    refused = dict.fromkeys(_REFUSED.get(route.path, ()), _refused_change(services))
+    options = Action(_options(route), _FOR_ANYONE)
+    return Route(route.path, {**route.actions, "OPTIONS": options, **refused})
+
+
+def _refused_change(services: RecordStoreServices) -> Action:
+    async def refuse(request: Request) -> Answer:
+        return await collections.refuse_change(
+            Call(services, request, await services.callers.of(request))
+        )
+
+    return Action(refuse, _FOR_VISITORS)
 
 
 def _options(route: Route) -> Callable[[Request], Awaitable[Answer]]:
