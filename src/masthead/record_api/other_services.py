@@ -21,7 +21,7 @@ INSTEAD = {
 
 
 def routes() -> list[Route]:
-    policy = Policy(who=Who.ANYONE, while_suspended=WhileSuspended.OPEN)
+    policy = Policy(who=Who.ANYONE, while_suspended=WhileSuspended.OPERATORS)
     return [
         Route(path, {ANY_METHOD: Action(_refusal(sentence), policy)})
         for prefix, sentence in INSTEAD.items()

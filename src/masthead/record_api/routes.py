@@ -62,7 +62,10 @@ def _row(
 
 
 _FOR_VISITORS = Policy(
-    who=Who.VISITOR, while_suspended=WhileSuspended.OPERATORS, origin=Origin.COOKIES
+    who=Who.VISITOR,
+    while_suspended=WhileSuspended.OPERATORS,
+    origin=Origin.COOKIES,
+    limit=Limit.COSTLY_READS,
 )
 
 
