@@ -9,7 +9,7 @@ from masthead.admin.endpoint import AdminPages
 from masthead.admin.environment import AdminTemplates
 from masthead.admin.request import AdminTools
 from masthead.admin.routes import admin_routes
-from masthead.background import job_handlers
+from masthead.background import job_handlers, sending_domains_of
 from masthead.errors import MastheadError
 from masthead.jobs.queue_state import QueueState
 from masthead.outbound.name_server import NameServer
@@ -66,6 +66,7 @@ def _tools(services: Services, site: SitePages, shared: Assets) -> AdminTools:
         domains=DomainProofs(
             records, services.keyring, NameServer(settings.dns_server), services.limit_store
         ),
+        sending=sending_domains_of(services),
         test_mails=TestMails(
             records, services.mail, services.sites, services.limit_store, services.keyring
         ),

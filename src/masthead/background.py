@@ -14,10 +14,12 @@ from masthead.importers.files.work_folder import delete_abandoned
 from masthead.importers.member_csv.expiry import delete_expired
 from masthead.jobs.runner import Chore, Handler, JobRunner
 from masthead.mail import jobs as mail_jobs
+from masthead.mail.dns_records import DnsChecks
 from masthead.mail.transport import transport_of
 from masthead.mailings.forms import FormCache
 from masthead.mailings.progress import MailingProgress
 from masthead.mailings.queue import RecipientQueue
+from masthead.mailings.sending_domains import SendingDomains
 from masthead.mailings.stopping import StoppedAddresses
 from masthead.mailings.worker import MailingWorker
 from masthead.media import alt_texts as media_alt_texts
@@ -95,6 +97,7 @@ def job_runner(parts: Services) -> JobRunner:
         Chore("privacy.sweep", hourly, parts.privacy.work.sweep),
         Chore("site_export.sweep", hourly, parts.site_exports.sweep),
         Chore("domains.check", hourly, partial(check_domains, parts)),
+        Chore("sending_domains.check", hourly, sending_domains_of(parts).run),
     ]
     if parts.keyring.is_rotating:
         rotate = parts.records.reencrypt_secrets
@@ -117,6 +120,11 @@ async def check_domains(parts: Services) -> None:
     names = NameServer(parts.settings.dns_server)
     proofs = DomainProofs(parts.records, parts.keyring, names, parts.limit_store)
     await DomainChecks(parts.records, proofs, parts.mail, parts.settings).run()
+
+
+def sending_domains_of(parts: Services) -> SendingDomains:
+    checks = DnsChecks(NameServer(parts.settings.dns_server), parts.settings)
+    return SendingDomains(parts.records, parts.signing_keys, checks, parts.limit_store)
 
 
 async def _sweep_audit(parts: Services) -> None:

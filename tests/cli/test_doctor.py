@@ -52,6 +52,16 @@ def test_an_open_secret_and_a_silent_mail_server_are_failures(
     assert "hush" not in outcome.out
 
 
+def test_a_sender_without_a_key_is_named(
+    masthead: Masthead, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    masthead.tenant()
+    assert checks_of(masthead("doctor", "--json"))["sending domain"][0] == "ok"
+    monkeypatch.setenv("MASTHEAD_SMTP_URL", "smtp://127.0.0.1:1")
+    state, detail = checks_of(masthead("doctor", "--json"))["sending domain"]
+    assert (state, "not signed" in detail) == ("warn", True)
+
+
 def test_a_wrong_setting_is_the_only_finding(
     capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,12 @@ from masthead.outbound.addresses import Address
 _TYPES = {RdataType.A: 4, RdataType.AAAA: 6}
 
 
+def _quoted(text: str) -> str:
+    """A TXT record is of strings of at most 255 bytes."""
+    parts = [text[at : at + 255] for at in range(0, len(text), 255)] or [""]
+    return " ".join(f'"{each}"' for each in parts)
+
+
 class NameServer(asyncio.DatagramProtocol):
     """Every name has a list of answers, given one after the other; the last one stays."""
 
@@ -61,7 +67,7 @@ class NameServer(asyncio.DatagramProtocol):
         if self.is_broken:
             response.set_rcode(dns.rcode.SERVFAIL)
         elif question.rdtype == RdataType.TXT and name in self._texts:
-            quoted = [f'"{each}"' for each in self._texts[name]]
+            quoted = [_quoted(each) for each in self._texts[name]]
             if quoted:
                 response.answer.append(dns.rrset.from_text(name, 0, "IN", "TXT", *quoted))
         elif name not in self._answers:

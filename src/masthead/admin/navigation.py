@@ -88,6 +88,7 @@ _OPERATE = (
     TENANTS,
     _Entry("Queue", "/admin/operator/queue", "list-ordered"),
     _Entry("Errors", "/admin/operator/errors", "circle-alert"),
+    _Entry("Sending domain", "/admin/operator/sending", "send"),
     _Entry("Activity everywhere", "/admin/operator/activity", "history"),
     _Entry("Components", "/admin/components", "panel-right"),
 )

@@ -27,6 +27,7 @@ from masthead.ids import TenantId
 from masthead.jobs.queue_state import QueueState
 from masthead.limits.rate_limiter import RateLimiter
 from masthead.mail.outbox import Outbox
+from masthead.mailings.sending_domains import SendingDomains
 from masthead.mailings.services import MailingServices
 from masthead.media.upload import UploadServices
 from masthead.outbound.client import OutboundClient
@@ -111,6 +112,7 @@ class AdminTools:
     templates: AdminTemplates
     invitations: Invitations
     domains: DomainProofs
+    sending: SendingDomains
     test_mails: TestMails
     payment_reports: Reports
     previews: Previews

@@ -6,7 +6,7 @@ from functools import partial
 
 from masthead.admin.calls import script_call, script_read, upload_call
 from masthead.admin.endpoint import AdminPages, Answer, Handler, Page, Redirect
-from masthead.admin.pages import activity, exports, shop, staff
+from masthead.admin.pages import activity, exports, sending_domain, shop, staff
 from masthead.admin.pages.account import appearance, sign_in
 from masthead.admin.pages.account import profile as account
 from masthead.admin.pages.comments import changes as comment_changes
@@ -42,7 +42,7 @@ from masthead.admin.pages.settings import (
     privacy,
     site,
 )
-from masthead.admin.pages.settings.subnav import NEWSLETTERS
+from masthead.admin.pages.settings.subnav import NEWSLETTERS, SENDING
 from masthead.admin.pages.texts import bulk, editor, posts, preview, publishing, revisions, tags
 from masthead.admin.pages.texts import form as text
 from masthead.admin.pages.texts import pages as site_pages
@@ -198,6 +198,7 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         Route(operate.ERRORS, at(get=operate.errors_page, who=operators)),
         Route(f"{operate.ERRORS}/{{id}}", at("id", get=operate.error_page, who=operators)),
         Route("/admin/components", at(get=components, who=operators)),
+        *_sending_domains(pages),
         *_imports(pages),
         *_webhooks(pages),
         # Last, because the first route that matches is taken.
@@ -223,6 +224,20 @@ def _mailings(pages: AdminPages) -> list[Route]:
         Route(f"{post}/test", at("id", post=sending.mail_test)),
         Route(mailing.ADDRESS, at(get=mailing.mailings_list)),
         Route(f"{mailing.ADDRESS}/{{id}}", at("id", get=mailing.mailing_page, post=mailing.act)),
+    ]
+
+
+def _sending_domains(pages: AdminPages) -> list[Route]:
+    at, page = pages.at, sending_domain
+    owners, operators = Who.OWNER, Who.OPERATOR
+    return [
+        Route(SENDING, at(get=page.site_page, post=page.make_site_key, who=owners)),
+        Route(f"{SENDING}/check", at(post=page.check_site, who=owners)),
+        Route(
+            page.INSTALLATION,
+            at(get=page.installation_page, post=page.make_installation_key, who=operators),
+        ),
+        Route(f"{page.INSTALLATION}/check", at(post=page.check_installation, who=operators)),
     ]
 
 

@@ -48,6 +48,7 @@ from masthead.config.values import (
     parse_size,
     parse_slug,
     parse_smtp_url,
+    parse_spf,
     parse_storage_url,
     parse_switch,
     parse_text,
@@ -178,6 +179,14 @@ class Settings:
         default_from=lambda known: parse_address(f"Masthead <no-reply@{known['base_domain']}>"),
         default_doc="`Masthead <no-reply@BASE_DOMAIN>`",
     )
+    mail_spf: str | None = _setting(
+        parse_spf,
+        "The part of an SPF record that lets your mail server send, such as "
+        "`include:amazonses.com` or `ip4:192.0.2.25`: see [Newsletters]"
+        "(newsletters.md#be-recognized-as-the-sender).",
+        default_doc="known for large providers by the name of the mail server, otherwise `a:` and "
+        "its name",
+    )
     mail_connections: int = _setting(
         parse_count,
         "Connections to the mail server on which a process sends newsletters at once.",
@@ -245,8 +254,8 @@ class Settings:
     )
     dns_server: tuple[str, int] | None = _setting(
         parse_name_server,
-        "The name server that proofs of custom domains are looked up at, such as `192.0.2.53` or "
-        "`127.0.0.1:5353`.",
+        "The name server that proofs of custom domains and the records of sending domains are "
+        "looked up at, such as `192.0.2.53` or `127.0.0.1:5353`.",
         default_doc="the system's",
     )
     max_upload: int = _setting(

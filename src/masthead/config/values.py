@@ -132,6 +132,12 @@ def parse_switch(text: str) -> bool:
     raise ValueError("must be 1 or 0")
 
 
+def parse_spf(text: str) -> str:
+    if not re.fullmatch(r"(include|a|mx|ip4|ip6|exists):[\w.:/-]+|a|mx", text, re.ASCII):
+        raise ValueError("must be one part of an SPF record, such as include:amazonses.com")
+    return text
+
+
 def parse_text(text: str) -> str:
     if not text.isprintable():
         raise ValueError("must be printable text")

@@ -3,14 +3,28 @@ found, else the installation's."""
 
 from __future__ import annotations
 
+from typing import Final
+
 from masthead.config.settings import Settings
 from masthead.ids import TenantId
-from masthead.mail.signing_keys import SigningKeys
+from masthead.mail.signing_keys import PLATFORM, SigningKeys
 from masthead.mailings.message import Sender
 from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.site.address import Sites
 from masthead.site.collection import site_settings
+
+NOT_SIGNED: Final = (
+    "Emails come from {sender}, and nothing proves it: the operator has not set up the sending "
+    "domain. Many receivers will take them for spam."
+)
+NOT_READY: Final = (
+    "Emails come from {sender}, whose records are not all right. Many receivers will take them for "
+    "spam. {problem}"
+)
+OWN_NOT_READY: Final = (
+    "Emails come from {sender}, not from {domain}: its records are not all right. {problem}"
+)
 
 
 class Senders:
@@ -21,6 +35,7 @@ class Senders:
         self.sites = sites
         self._keys = keys
         self.installation = settings.mail_from
+        self._is_sent = settings.smtp_url is not None
 
     async def of(self, tenant_id: TenantId, newsletter: Record) -> Sender:
         domain = await self.own_domain(tenant_id)
@@ -28,12 +43,34 @@ class Senders:
         site = await self.sites.of(tenant_id)
         return Sender.of(self.installation, site, newsletter, domain=domain, key=key)
 
+    async def warning(self, tenant_id: TenantId) -> str:
+        """What is wrong with the sender of the site's newsletters, for those who are about to send
+        one; '' if nothing is. From the last check: no name server is asked."""
+        if not self._is_sent:
+            return ""
+        sender = self.installation.addr_spec
+        own = await self._own(tenant_id)
+        if own and own["is_ready"]:
+            return ""
+        if own:
+            problem = own["problem"] or "They were not checked yet."
+            return OWN_NOT_READY.format(sender=sender, domain=own["domain"], problem=problem)
+        found = await self._keys.find(PLATFORM, self.installation.domain)
+        if found is None:
+            return NOT_SIGNED.format(sender=sender)
+        if found["is_ready"]:
+            return ""
+        problem = found["problem"] or "They were not checked yet."
+        return NOT_READY.format(sender=sender, problem=problem)
+
     async def own_domain(self, tenant_id: TenantId) -> str:
         """The site's domain, if the last check of its records found nothing wrong; otherwise ''."""
+        own = await self._own(tenant_id)
+        return str(own["domain"]) if own and own["is_ready"] else ""
+
+    async def _own(self, tenant_id: TenantId) -> Record | None:
+        """The sending domain of the site's present domain."""
         for settings in await self._records.find(site_settings, {}, tenant_id=tenant_id):
-            if not settings["custom_domain"]:
-                return ""
-            found = await self._keys.find(tenant_id, settings["custom_domain"])
-            if found and found["is_ready"]:
-                return str(found["domain"])
-        return ""
+            if settings["custom_domain"]:
+                return await self._keys.find(tenant_id, settings["custom_domain"])
+        return None

@@ -34,7 +34,9 @@ from masthead.config.settings import Settings, SettingsError
 from masthead.config.values import AiFor
 from masthead.errors import MastheadError, NotFound, Unavailable
 from masthead.events.outbox import events
+from masthead.mail.dns_records import DnsChecks
 from masthead.mail.smtp import SmtpTransport
+from masthead.outbound.name_server import NameServer
 from masthead.payments.reconcile import Report, Reports
 from masthead.records.rotation import Rotation
 from masthead.records.tables import tenant_states
@@ -49,6 +51,7 @@ from masthead.storage.postgres.row_security import ROLE
 
 REQUIRES = {
     "stored secrets": ("root secret", "database"),
+    "sending domain": ("root secret", "database"),
     "clock": ("database",),
     "payments": ("database",),
     "ai": ("database",),
@@ -272,6 +275,37 @@ async def mail(settings: Settings) -> Result:
     return State.OK, f"{server.host}:{server.port} answers"
 
 
+async def sending_domain(settings: Settings) -> Result:
+    """The records by which receivers know our emails."""
+    domain = settings.mail_from.domain
+    if settings.smtp_url is None or await revision_of(settings.database_url) != HEAD:
+        return State.OK, "no email is sent yet"
+    opened = await open_database(settings.database_url)
+    try:
+        known = opened.compile(_platform_domain())
+        rows = await opened.fetch(EVERY_TENANT, known, known.bind({"domain": domain}))
+    finally:
+        await opened.close()
+    if not rows:
+        return State.WARN, (
+            f"emails from {settings.mail_from.addr_spec} are not signed; an operator makes the key "
+            "in the admin under Sending domain"
+        )
+    names = ("domain", "selector", "public_key")
+    checks = DnsChecks(NameServer(settings.dns_server), settings)
+    found = await checks.look(dict(zip(names, rows[0], strict=True)), with_spf=True)
+    wrong = [f"{each.wanted.kind}: {each.sentence}" for each in found if not each.is_right]
+    if wrong:
+        return State.WARN, " ".join(wrong)
+    return State.OK, f"SPF, DKIM and DMARC of {domain} are right"
+
+
+def _platform_domain() -> sa.Select[Any]:
+    t = tables["sending_domains"].c
+    own = (t.tenant_id == "", t.domain == sa.bindparam("domain"))
+    return sa.select(t.domain, t.selector, t.public_key).where(*own)
+
+
 def _keyring(settings: Settings) -> KeyRing:
     return KeyRing([str(secret) for secret in settings.load_root_secrets()])
 
@@ -410,6 +444,7 @@ CHECKS: dict[str, Callable[[Settings], Awaitable[Result]]] = {
     "stored secrets": stored_secrets,
     "storage": storage,
     "mail": mail,
+    "sending domain": sending_domain,
     "clock": clock_sanity,
     "base url": base_url,
     "payments": payments,

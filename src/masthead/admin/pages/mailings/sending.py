@@ -157,6 +157,7 @@ async def _page(
         **form_values(request, post["id"], mail, names),
         **(await try_values(request, post, mail, is_live=True) if is_ready else {"bytes": 0}),
         "own": own,
+        "warning": await request.services.mailings.senders.warning(request.tenant_id),
         "address": f"{own}/mail",
         "title": post["title"],
         "times": [(each, label, each == choice.when) for each, label in _TIMES.items()],

@@ -17,6 +17,7 @@ KEYS = f"{SETTINGS}/keys"
 PAYMENTS = f"{SETTINGS}/payments"
 AI = f"{SETTINGS}/ai"
 MAIL = f"{SETTINGS}/mail"
+SENDING = f"{SETTINGS}/sending"
 NEWSLETTERS = f"{SETTINGS}/newsletters"
 PRIVACY = f"{SETTINGS}/privacy"
 
@@ -28,6 +29,7 @@ SECTIONS = (
     ("AI", AI),
     ("Newsletters", NEWSLETTERS),
     ("Email", MAIL),
+    ("Sending domain", SENDING),
     ("Data protection", PRIVACY),
 )
 """In the order of their links."""

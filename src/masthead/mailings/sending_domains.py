@@ -1,0 +1,69 @@
+"""The domains that emails come from: their keys are made, their DNS records are checked on demand
+and once a day, and what was found is stored."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, Final
+
+from masthead import clock
+from masthead.caller import Caller, system
+from masthead.ids import TenantId
+from masthead.limits.sliding_window import Limits
+from masthead.limits.stores import LimitStore
+from masthead.mail.collection import sending_domains
+from masthead.mail.dns_records import DnsChecks, Finding, State
+from masthead.mail.signing_keys import PLATFORM, SigningKeys
+from masthead.records.collection import Record
+from masthead.records.engine import Records
+from masthead.site.limits import SiteLimit
+
+EVERY: Final = timedelta(days=1)
+LIMITS: Final = Limits(per_minute=20, per_hour=600)
+"""Of a site. A page that is open checks twice a minute."""
+_REFUSAL: Final = "That is a lot of checks. Try again in a few minutes."
+_AT_ONCE: Final = 1_000
+
+
+class SendingDomains:
+    def __init__(
+        self, records: Records, keys: SigningKeys, checks: DnsChecks, limits: LimitStore
+    ) -> None:
+        self._records = records
+        self._limit = SiteLimit(limits, "sending-domain-checks", LIMITS, _REFUSAL)
+        self.keys = keys
+        self.checks = checks
+
+    async def check(self, caller: Caller, record: Record) -> list[Finding]:
+        """Looks its records up and stores what was found. Raises RateLimited."""
+        await self._limit.count(caller.tenant_id or PLATFORM, self._records.clock())
+        return await self._checked(caller, record)
+
+    async def run(self) -> None:
+        """The worker's chore: what was right may be gone, and what was missing may be there."""
+        due = await self._records.due(sending_domains, "check_at", self._records.clock(), _AT_ONCE)
+        for tenant_id, found in due.items():
+            for each in found:
+                await self._check_again(tenant_id, each)
+
+    async def _check_again(self, tenant_id: TenantId, record_id: str) -> None:
+        known = await self._records.find(sending_domains, {"id": record_id}, tenant_id=tenant_id)
+        for record in known:
+            await self._checked(system(tenant_id or None), record)
+
+    async def _checked(self, caller: Caller, record: Record) -> list[Finding]:
+        # The site's emails have the installation's address on their envelope, whose SPF counts.
+        findings = await self.checks.look(record, with_spf=not record["tenant_id"])
+        now = self._records.clock()
+        stamped: dict[str, Any] = {"check_at": clock.to_text(now + EVERY)}
+        # Name servers that don't answer say nothing about the records.
+        if all(each.state is not State.UNREACHABLE for each in findings):
+            stamped |= {
+                "is_ready": all(each.is_right for each in findings),
+                "problem": " ".join(each.sentence for each in findings if each.sentence)[:1_000],
+                "checked_at": clock.to_text(now),
+            }
+        async with self._records.unit(caller) as unit:
+            for known in await unit.find(sending_domains, {"id": record["id"]}, limit=1):
+                await unit.update(sending_domains, known["id"], {}, stamped=stamped)
+        return findings
