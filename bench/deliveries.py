@@ -37,7 +37,7 @@ from masthead.schema import registry, tables
 from masthead.services import Services, bring_up_to_date, build
 from masthead.storage.database import EVERY_TENANT
 from masthead.webhooks.collection import webhook_deliveries, webhook_subscriptions
-from masthead.webhooks.queue import QueueKey
+from masthead.webhooks.results import QueueKey
 from masthead.webhooks.signing import new_secret
 from masthead.webhooks.tables import webhook_attempts
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from masthead.errors import Unavailable
-from masthead.storage.objects import open_object_store
+from masthead.storage.open_objects import open_object_store
 
 WEED = Path(sys.executable).parent / "weed"
 BUCKET = "masthead-test"

@@ -136,7 +136,7 @@ MAY_READ_ENVIRONMENT = (
     "cli/",
     "serve/",
     "__main__.py",
-    "storage/objects.py",
+    "storage/open_objects.py",
 )
 # A setting's form, which is read before there is a database.
 MAY_KNOW_THE_ENGINE = ("storage/", "config/")

@@ -75,7 +75,7 @@ class Installation:
 
     @cached_property
     def objects(self) -> ObjectStore:
-        from masthead.storage.objects import open_object_store
+        from masthead.storage.open_objects import open_object_store
 
         return open_object_store(self.settings.storage_url)
 

@@ -59,7 +59,7 @@ from masthead.web.multipart import Upload
 from masthead.webhooks.attempts import SendResult
 from masthead.webhooks.collection import DEAD, DELIVERED
 from masthead.webhooks.delivery_log import DeliveryFilter
-from masthead.webhooks.queue import QueueKey, Result
+from masthead.webhooks.results import QueueKey, Result
 from masthead.webhooks.signing import Signed
 
 LONG = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichenverordnung, in voller Länge"

@@ -47,7 +47,7 @@ from masthead.site_export.jobs import (
     NO_ANSWER,
     SiteExports,
 )
-from masthead.storage.objects import LocalObjectStore
+from masthead.storage.local_objects import LocalObjectStore
 
 ADDRESS = "/admin/tools/export"
 HTMX = {"hx-request": "true"}

@@ -18,7 +18,7 @@ from masthead.jobs.runner import JobRunner
 from masthead.media.images import ImagePool
 from masthead.media.thumbs import thumb_key
 from masthead.media.upload import SWEEP_AFTER
-from masthead.storage.objects import LocalObjectStore
+from masthead.storage.local_objects import LocalObjectStore
 
 MEDIA = records_of("media")
 

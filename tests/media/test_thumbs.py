@@ -19,7 +19,7 @@ from tests.world import Account, TenantWorld, World, records_of
 from masthead.errors import Unavailable
 from masthead.media.images import BadImage, ImagePool
 from masthead.media.thumbs import FAILURE_LIFETIME, thumb_key
-from masthead.storage.objects import LocalObjectStore
+from masthead.storage.local_objects import LocalObjectStore
 
 MEDIA = records_of("media")
 KEY = "t/media/r/a.png"

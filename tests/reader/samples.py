@@ -9,41 +9,43 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from masthead.reader.views import (
+from masthead.reader.member_views import (
     AccountPage,
+    DeletePage,
+    ForgotPage,
+    FormProblem,
+    InboxPage,
+    OwnTier,
+    SignIn,
+    SignInPage,
+    SignUpPage,
+    Tier,
+    TiersPage,
+)
+from masthead.reader.views import (
     ArchivePage,
     Author,
     Card,
     Chrome,
     Comment,
     CommentForm,
-    DeletePage,
     Discussion,
     ErrorPage,
-    ForgotPage,
-    FormProblem,
     Head,
     HomePage,
-    InboxPage,
     Input,
     Link,
     ListPage,
     MessagePage,
     Month,
     Offer,
-    OwnTier,
     Pager,
     Picture,
     PostPage,
     Reader,
     SearchPage,
-    SignIn,
-    SignInPage,
-    SignUpPage,
     Site,
     TextPage,
-    Tier,
-    TiersPage,
 )
 
 ZONE = timezone(timedelta(hours=1))

@@ -22,7 +22,7 @@ from masthead.schema import tables
 from masthead.services import Services, build
 from masthead.storage.database import EVERY_TENANT
 from masthead.webhooks.attempts import SendResult
-from masthead.webhooks.queue import QueueKey, Result
+from masthead.webhooks.results import QueueKey, Result
 from masthead.webhooks.signing import Signed
 
 

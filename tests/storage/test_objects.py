@@ -17,15 +17,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from masthead.errors import NotFound, TooLarge, Unavailable
-from masthead.storage.objects import (
-    PART_BYTES,
-    InvalidKey,
-    LocalObjectStore,
-    ObjectStore,
-    RangeOutside,
-    check_key,
-    open_object_store,
-)
+from masthead.storage.local_objects import LocalObjectStore
+from masthead.storage.objects import PART_BYTES, InvalidKey, ObjectStore, RangeOutside, check_key
+from masthead.storage.open_objects import open_object_store
 
 if TYPE_CHECKING:
     from tests.object_stores import S3Server
@@ -286,7 +280,7 @@ class TestLocalFiles:
     ) -> None:
         program = """
             import asyncio, os, sys
-            from masthead.storage.objects import open_object_store
+            from masthead.storage.open_objects import open_object_store
             async def cut_off():
                 yield bytes(3_000_000)
                 os.kill(os.getpid(), 9)

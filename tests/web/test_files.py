@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from starlette.types import Message, Receive, Scope, Send
 
 from masthead.errors import NotFound
-from masthead.storage.objects import LocalObjectStore, StoredObject, open_object_store
+from masthead.storage.local_objects import LocalObjectStore
+from masthead.storage.objects import StoredObject
+from masthead.storage.open_objects import open_object_store
 from masthead.web.files import Store, content_disposition, serve_object
 
 CONTENT = bytes(range(256)) * 4

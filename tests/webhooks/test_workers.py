@@ -34,7 +34,8 @@ from masthead.webhooks.collection import (
     webhook_subscriptions,
 )
 from masthead.webhooks.deliver import DeliveryWorker
-from masthead.webhooks.queue import LEASE, DeliveryQueue, QueueKey, Result
+from masthead.webhooks.queue import LEASE, DeliveryQueue
+from masthead.webhooks.results import QueueKey, Result
 from masthead.webhooks.tables import webhook_lanes, webhook_leases
 
 AGAIN = RetryPolicy((60,))

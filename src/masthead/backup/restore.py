@@ -29,7 +29,8 @@ from masthead.records.search.index import queue_all_records
 from masthead.schema import registry, tables
 from masthead.storage.load import Loading, NotEmpty, open_loading, require_empty
 from masthead.storage.migrate import HEAD
-from masthead.storage.objects import ObjectStore, open_object_store
+from masthead.storage.objects import ObjectStore
+from masthead.storage.open_objects import open_object_store
 
 Count = Callable[[str, int], None]
 """Called with `checked` and bytes, or with `records` or `media` and the number of new ones."""

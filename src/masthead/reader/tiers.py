@@ -13,9 +13,10 @@ from masthead.payments.collection import payment_subscriptions, tiers
 from masthead.payments.memberships import MAX_SUBSCRIPTIONS
 from masthead.payments.subscription_state import MEMBER_STATUS, MemberStatus
 from masthead.reader.cards import local_time
+from masthead.reader.member_views import OwnTier, Tier
 from masthead.reader.prices import price_text
 from masthead.reader.request import SiteRequest
-from masthead.reader.views import Offer, OwnTier, Tier
+from masthead.reader.views import Offer
 from masthead.records.collection import Record
 from masthead.records.read.page import ListRequest
 from masthead.site.collection import site_settings

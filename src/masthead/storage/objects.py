@@ -1,47 +1,34 @@
 """Stores uploaded files and exports in a local folder or an S3 bucket.
 
-Reads, listings and everything on S3 use obstore. Local writes do not: obstore's local store never
-calls fsync, and an acknowledged upload has to survive a power cut.
+`local_objects.py` writes into a folder; reads, listings and everything on S3 use obstore.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import re
-import secrets
-import time
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
-from urllib.parse import unquote, urlsplit
+from datetime import datetime
+from typing import TYPE_CHECKING
 
 import obstore
 from obstore.exceptions import BaseError
 from obstore.store import LocalStore, S3Store
 
-from masthead.config import private_files
 from masthead.errors import BadRequest, DiskFull, NotFound, Unavailable
 from masthead.storage.disk import is_disk_full
-from masthead.whole_file import sync_folder
 
 if TYPE_CHECKING:
     from obstore import GetOptions, GetResult, ObjectMeta
-    from obstore.store import S3Config
 
 Data = bytes | AsyncIterable[bytes]
 
 PART_BYTES = 5 * 1024 * 1024
 """S3's smallest part. A smaller object takes a single request."""
 CHUNK_BYTES = 256 * 1024
-WRITE_BYTES = 4 * CHUNK_BYTES
-"""Local writes gather so much before they switch to a thread."""
 PING_SECONDS = 2
-MAX_UPLOAD_AGE = timedelta(days=1)
-"""Older unfinished uploads are removed."""
 
 
 class InvalidKey(BadRequest):
@@ -75,16 +62,6 @@ class StoredObject(ObjectInfo):
     start: int
     stop: int
     chunks: AsyncIterator[bytes]
-
-
-def open_object_store(storage_url: str, environ: Mapping[str, str] = os.environ) -> ObjectStore:
-    """`file:///path`, or `s3://bucket/prefix` with the usual `AWS_*` variables."""
-    parts = urlsplit(storage_url)
-    if parts.scheme == "file":
-        return LocalObjectStore(Path(unquote(parts.path)))
-    if parts.scheme == "s3":
-        return ObjectStore(_s3_store(parts.netloc, parts.path.strip("/"), environ))
-    raise ValueError("a storage URL starts with file:/// or s3://")
 
 
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\\#]")
@@ -123,7 +100,7 @@ class ObjectStore:
         """Stores the whole object or nothing, in constant memory; replaces an object of the same
         key. An exception of the `data` iterator ends the upload and is raised unchanged."""
         check_key(key)
-        first, rest = await _first_part(data, PART_BYTES)
+        first, rest = await first_part(data, PART_BYTES)
         attributes = None if content_type is None else {"Content-Type": content_type}
         with _store_errors():
             if rest is None:
@@ -243,86 +220,7 @@ class ObjectStore:
             await obstore.list_with_delimiter_async(self._store, prefix=".ping")
 
 
-class LocalObjectStore(ObjectStore):
-    """A folder. A write is a temporary file, fsync, rename, fsync of the folder."""
-
-    delete_batch = 8
-    """Files per batch. Deleting a large file takes milliseconds, in which commits wait for the same
-    disk."""
-
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        super().__init__(LocalStore(folder))
-        self._folder = folder
-        self._unfinished = folder / ".unfinished"
-        self._unfinished.mkdir(exist_ok=True)
-        _remove_older_than(self._unfinished, MAX_UPLOAD_AGE)
-
-    async def put(self, key: str, data: Data, *, content_type: str | None = None) -> None:
-        path = self._folder / check_key(key)
-        temporary = self._unfinished / secrets.token_hex(16)
-        first, rest = (
-            (data, None) if isinstance(data, bytes) else await _first_part(data, WRITE_BYTES)
-        )
-        if rest is None:
-            with _file_errors():
-                await asyncio.to_thread(_store, first, temporary, path, self._folder)
-            return
-        try:
-            with _file_errors():
-                # Not in a thread: it takes microseconds, and a cancellation meanwhile would leak
-                # the open file.
-                file = open(temporary, "xb", opener=private_files.opener)  # noqa: ASYNC230, SIM115
-            with file:
-                await _write_all(file, first, rest)
-                with _file_errors():
-                    await asyncio.to_thread(_sync_file, file)
-            with _file_errors():
-                await asyncio.to_thread(_rename_durably, temporary, path, self._folder)
-        finally:
-            with suppress(FileNotFoundError):
-                temporary.unlink()
-
-    async def _delete(self, keys: list[str]) -> None:
-        with _file_errors():
-            await asyncio.to_thread(_unlink_durably, [self._folder / key for key in keys])
-
-    async def sweep(self) -> None:
-        with _file_errors():
-            await asyncio.to_thread(_remove_older_than, self._unfinished, MAX_UPLOAD_AGE)
-
-    async def _ping(self) -> None:
-        with _file_errors():
-            await asyncio.to_thread(_touch, self._unfinished / "ping")
-
-
-def _s3_store(bucket: str, prefix: str, environ: Mapping[str, str]) -> S3Store:
-    config: S3Config = {
-        "region": environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION") or "us-east-1"
-    }
-    if endpoint := environ.get("AWS_ENDPOINT_URL_S3") or environ.get("AWS_ENDPOINT_URL"):
-        config["endpoint"] = endpoint
-    # Without keys obstore uses the role of the container or the machine.
-    if access_key := environ.get("AWS_ACCESS_KEY_ID"):
-        config["access_key_id"] = access_key
-        config["secret_access_key"] = environ.get("AWS_SECRET_ACCESS_KEY", "")
-    if session_token := environ.get("AWS_SESSION_TOKEN"):
-        config["session_token"] = session_token
-    return S3Store(
-        bucket,
-        prefix=prefix or None,
-        config=config,
-        client_options={
-            "allow_http": bool(endpoint and endpoint.startswith("http://")),
-            "connect_timeout": timedelta(seconds=5),
-            # For a whole response: a slow client may take long for a large file.
-            "timeout": timedelta(hours=1),
-        },
-        retry_config={"max_retries": 3, "retry_timeout": timedelta(seconds=15)},
-    )
-
-
-async def _first_part(data: Data, length: int) -> tuple[bytes, AsyncIterator[bytes] | None]:
+async def first_part(data: Data, length: int) -> tuple[bytes, AsyncIterator[bytes] | None]:
     """The beginning of the data, and the rest, if there is any."""
     if isinstance(data, bytes):
         if len(data) <= length:
@@ -385,76 +283,3 @@ def _store_errors() -> Iterator[None]:
         raise NotFound from error
     except (BaseError, OSError) as error:
         raise (DiskFull if is_disk_full(error) else Unavailable) from error
-
-
-@contextmanager
-def _file_errors() -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise (DiskFull if is_disk_full(error) else Unavailable) from error
-
-
-def _store(content: bytes, temporary: Path, path: Path, folder: Path) -> None:
-    """A small object in one call: each switch to a thread costs as much as writing it."""
-    try:
-        with open(temporary, "xb", opener=private_files.opener) as file:
-            file.write(content)
-            _sync_file(file)
-        _rename_durably(temporary, path, folder)
-    finally:
-        with suppress(FileNotFoundError):
-            temporary.unlink()
-
-
-async def _write_all(file: BinaryIO, first: bytes, rest: AsyncIterator[bytes]) -> None:
-    buffer = bytearray(first)
-    async for chunk in rest:
-        buffer += chunk
-        if len(buffer) >= WRITE_BYTES:
-            with _file_errors():
-                await asyncio.to_thread(file.write, bytes(buffer))
-            buffer.clear()
-    with _file_errors():
-        await asyncio.to_thread(file.write, bytes(buffer))
-
-
-def _sync_file(file: BinaryIO) -> None:
-    file.flush()
-    os.fsync(file.fileno())
-
-
-def _rename_durably(temporary: Path, path: Path, folder: Path) -> None:
-    created = []
-    parent = path.parent
-    while parent != folder and not parent.exists():
-        created.append(parent)
-        parent = parent.parent
-    path.parent.mkdir(parents=True, exist_ok=True)
-    os.replace(temporary, path)
-    # A new folder's entry is in its parent, which has to be synced as well.
-    for changed in {path.parent, *(each.parent for each in created)}:
-        sync_folder(changed)
-
-
-def _unlink_durably(paths: list[Path]) -> None:
-    changed = set()
-    for path in paths:
-        with suppress(FileNotFoundError, NotADirectoryError):
-            path.unlink()
-            changed.add(path.parent)
-    for folder in changed:
-        sync_folder(folder)
-
-
-def _touch(path: Path) -> None:
-    """Fails if the folder is missing or can't be written to."""
-    path.write_bytes(b"")
-
-
-def _remove_older_than(folder: Path, age: timedelta) -> None:
-    oldest = time.time() - age.total_seconds()
-    for path in folder.iterdir():
-        with suppress(FileNotFoundError):
-            if path.stat().st_mtime < oldest:
-                path.unlink()

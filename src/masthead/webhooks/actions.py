@@ -29,7 +29,7 @@ from masthead.webhooks.collection import (
     webhook_deliveries,
     webhook_subscriptions,
 )
-from masthead.webhooks.queue import Delivery, QueueKey
+from masthead.webhooks.results import Delivery, QueueKey
 from masthead.webhooks.sending import send
 from masthead.webhooks.signing import new_secret
 from masthead.webhooks.tables import webhook_attempts

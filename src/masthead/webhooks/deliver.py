@@ -21,7 +21,8 @@ from masthead.records.write.record_rows import ENCRYPTION_PURPOSE, secret_contex
 from masthead.webhooks.attempts import SendResult
 from masthead.webhooks.collection import DEAD, DELIVERED, PENDING, webhook_subscriptions
 from masthead.webhooks.hosts import ClaimedDelivery, Host, Hosts, Target, host_of
-from masthead.webhooks.queue import Delivery, DeliveryQueue, QueueKey, Result, Subscription
+from masthead.webhooks.queue import DeliveryQueue
+from masthead.webhooks.results import Delivery, QueueKey, Result, Subscription
 from masthead.webhooks.schedule import next_attempt
 from masthead.webhooks.sending import ATTEMPT_SECONDS, send
 

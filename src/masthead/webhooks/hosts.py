@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from masthead.ids import TenantId
-from masthead.webhooks.queue import Delivery, QueueKey
+from masthead.webhooks.results import Delivery, QueueKey
 
 INITIAL_CALLS = 2
 """The limit of a host that has not answered yet; each answer adds one."""

@@ -7,11 +7,11 @@ their ids, so that writers, claims and recordings can't deadlock.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -19,18 +19,24 @@ from masthead import clock
 from masthead.identity.tenants import TenantStatus
 from masthead.ids import TenantId
 from masthead.jobs.tables import new_job
-from masthead.records.changes import Tally
-from masthead.records.derived.daily_counts import DailyCounts, day_of
+from masthead.records.derived.daily_counts import DailyCounts
 from masthead.storage.database import EVERY_TENANT, Database, Transaction
-from masthead.webhooks.attempts import SendResult, attempt_row
 from masthead.webhooks.collection import (
-    DEAD,
     DELIVERED,
-    DELIVERIES_DELIVERED,
-    DELIVERIES_DIED,
-    PENDING,
 )
 from masthead.webhooks.delivery_log import DeliveryLog
+from masthead.webhooks.results import (
+    Delivery,
+    Outcome,
+    QueueKey,
+    Result,
+    Subscription,
+    attempt_of,
+    end_of,
+    next_due,
+    outcomes_of,
+    tallies_of,
+)
 from masthead.webhooks.retention import Retention
 from masthead.webhooks.statements import CLAIM_SIZES, DROP_BATCH, QueueStatements
 
@@ -38,48 +44,6 @@ NOTIFY_DISABLED = "webhooks.tell_disabled"
 LEASE = timedelta(seconds=30)
 """After it another worker may claim the delivery. Nothing is sent with less of it left than an
 attempt may take, so two workers never send the same delivery at the same time."""
-
-
-class QueueKey(NamedTuple):
-    """Identifies the queue of a subscription: a row of `webhook_lanes`."""
-
-    tenant_id: TenantId
-    webhook_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Subscription:
-    url: str
-    secret: str
-    """Encrypted, as stored."""
-    is_held: bool = False
-    """The site is suspended: its deliveries wait."""
-
-
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    queue_key: QueueKey
-    leased_until: datetime
-    id: str
-    event_id: str
-    event: str
-    event_created: str
-    payload: str
-    """JSON text, the same bytes at every attempt."""
-    attempts: int
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """The result of an attempt, and the new state of its delivery."""
-
-    attempt_id: str
-    delivery: Delivery
-    number: int
-    sent: SendResult
-    at: datetime
-    state: str
-    next_attempt_at: datetime | None
 
 
 class DeliveryQueue:
@@ -196,17 +160,17 @@ class DeliveryQueue:
         `is_repeated`: the database may have committed these results without confirming it.
         """
         async with self._database.transaction(EVERY_TENANT) as tx:
-            await self._open_queues(tx, _next_due(results))
+            await self._open_queues(tx, next_due(results))
             if is_repeated:
                 results = await self._not_recorded(tx, results)
             await self._write_attempts(tx, results)
             await self._end_leases(tx, [result.delivery for result in results])
             disabled = set()
-            for key, outcome in sorted(_outcomes(results).items()):
+            for key, outcome in sorted(outcomes_of(results).items()):
                 if await self._count(tx, key, outcome, disable_after):
                     await self._drop_some(tx, key, outcome.at)
                     disabled.add(key)
-            tx.defer(self._daily.deferral(_tallies(results)))
+            tx.defer(self._daily.deferral(tallies_of(results)))
         return disabled
 
     async def _not_recorded(self, tx: Transaction, results: Sequence[Result]) -> list[Result]:
@@ -343,9 +307,9 @@ class DeliveryQueue:
 
     async def _write_attempts(self, tx: Transaction, results: Sequence[Result]) -> None:
         sql = self._sql
-        await tx.execute_many(sql.attempt, [sql.attempt.bind(_attempt(each)) for each in results])
-        delivered = [_end(each) for each in results if each.state == DELIVERED]
-        failed = [_end(each) for each in results if each.state != DELIVERED]
+        await tx.execute_many(sql.attempt, [sql.attempt.bind(attempt_of(each)) for each in results])
+        delivered = [end_of(each) for each in results if each.state == DELIVERED]
+        failed = [end_of(each) for each in results if each.state != DELIVERED]
         if delivered:
             rows = [sql.delivered.bind(values) for values in _sorted_by_id(delivered)]
             await tx.execute_many(sql.delivered, rows)
@@ -355,7 +319,7 @@ class DeliveryQueue:
             )
 
     async def _count(
-        self, tx: Transaction, key: QueueKey, outcome: _Outcome, disable_after: int | None
+        self, tx: Transaction, key: QueueKey, outcome: Outcome, disable_after: int | None
     ) -> bool:
         """Updates the subscription's failure count; True if that disables it."""
         sql = self._sql
@@ -392,83 +356,6 @@ class _Claim:
     """The queue is due again at the earliest: the next delivery's time, or the end of a lease."""
 
 
-@dataclass(slots=True)
-class _Outcome:
-    """The effect of ordered results on the subscription: `failure_count` is the number of
-    consecutive exhausted deliveries, reset by any success; `last_delivery_at` and `last_status` are
-    those of the last attempt, successful or not."""
-
-    at: datetime
-    status: int = 0
-    failures: int = 0
-    has_success: bool = False
-
-
-def _outcomes(results: Iterable[Result]) -> dict[QueueKey, _Outcome]:
-    outcomes: dict[QueueKey, _Outcome] = {}
-    for result in results:
-        outcome = outcomes.setdefault(result.delivery.queue_key, _Outcome(result.at))
-        outcome.at, outcome.status = result.at, result.sent.status
-        if result.state == DELIVERED:
-            outcome.has_success, outcome.failures = True, 0
-        elif result.state == DEAD:
-            outcome.failures += 1
-    return outcomes
-
-
-def _tallies(results: Iterable[Result]) -> Iterator[tuple[str, Tally]]:
-    """What has ended, by the day of its end."""
-    metrics = {DELIVERED: DELIVERIES_DELIVERED, DEAD: DELIVERIES_DIED}
-    for result in results:
-        if result.state in metrics:
-            key = result.delivery.queue_key
-            tally = Tally(metrics[result.state], day_of(result.at))
-            yield key.tenant_id, tally
-            yield key.tenant_id, tally._replace(subject=key.webhook_id)
-
-
-def _next_due(results: Iterable[Result]) -> dict[QueueKey, str]:
-    """When each queue is due: at its next retry, or at once if an exhausted delivery may disable
-    the subscription, so that its other deliveries are dropped."""
-    due: dict[QueueKey, str] = {}
-    for result in results:
-        if result.state in (PENDING, DEAD):
-            moment = clock.to_text(result.next_attempt_at or result.at)
-            key = result.delivery.queue_key
-            due[key] = min(due.get(key, moment), moment)
-    return due
-
-
-def _notice(key: QueueKey, now: str) -> dict[str, Any]:
-    """The job that notifies the owner of a disabled subscription."""
-    return new_job(key.tenant_id, NOTIFY_DISABLED, {"webhook_id": key.webhook_id}, now)
-
-
-def _attempt(result: Result) -> dict[str, Any]:
-    delivery = result.delivery
-    return attempt_row(
-        delivery.queue_key.tenant_id,
-        result.attempt_id,
-        delivery.id,
-        result.number,
-        result.sent,
-        result.at,
-    )
-
-
-def _end(result: Result) -> dict[str, Any]:
-    again = result.next_attempt_at
-    return {
-        "tenant": result.delivery.queue_key.tenant_id,
-        "id_": result.delivery.id,
-        "new_state": result.state,
-        "number": result.number,
-        "status": result.sent.status or None,
-        "again": clock.to_text(again) if again else "",
-        "now": clock.to_text(result.at),
-    }
-
-
 def _sorted_by_id(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: str(row["id_"]))
 
@@ -479,3 +366,8 @@ def _queue_keys(rows: Iterable[Sequence[Any]]) -> list[QueueKey]:
 
 def _key(key: QueueKey) -> dict[str, Any]:
     return {"tenant": key.tenant_id, "webhook": key.webhook_id}
+
+
+def _notice(key: QueueKey, now: str) -> dict[str, Any]:
+    """The job that notifies the owner of a disabled subscription."""
+    return new_job(key.tenant_id, NOTIFY_DISABLED, {"webhook_id": key.webhook_id}, now)

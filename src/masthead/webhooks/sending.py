@@ -9,7 +9,7 @@ from masthead import clock
 from masthead.outbound.client import OutboundClient
 from masthead.outbound.errors import OutboundError
 from masthead.webhooks.attempts import SendResult
-from masthead.webhooks.queue import Delivery
+from masthead.webhooks.results import Delivery
 from masthead.webhooks.signing import sign_attempt, signed_headers
 
 ATTEMPT_SECONDS = 10.0

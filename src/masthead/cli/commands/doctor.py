@@ -45,8 +45,8 @@ from masthead.schema import registry, tables
 from masthead.storage.database import EVERY_TENANT
 from masthead.storage.disk import has_no_space
 from masthead.storage.migrate import HEAD, revision_of
-from masthead.storage.objects import open_object_store
 from masthead.storage.open import open_database
+from masthead.storage.open_objects import open_object_store
 from masthead.storage.postgres.row_security import ROLE
 
 REQUIRES = {

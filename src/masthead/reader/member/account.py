@@ -32,19 +32,11 @@ from masthead.reader.member.services import (
     caller_of,
     session_cookie,
 )
+from masthead.reader.member_views import AccountPage, DeletePage, FormProblem, Newsletter, SignIn
 from masthead.reader.request import SiteRequest
 from masthead.reader.site import site_of
 from masthead.reader.tiers import own_tier
-from masthead.reader.views import (
-    AccountPage,
-    DeletePage,
-    FormProblem,
-    Head,
-    Link,
-    MessagePage,
-    Newsletter,
-    SignIn,
-)
+from masthead.reader.views import Head, Link, MessagePage
 from masthead.records.collection import Record
 from masthead.records.fields.base import REQUIRED
 from masthead.records.read.page import ListRequest

@@ -21,19 +21,11 @@ from masthead.reader.member.services import (
     MemberServices,
     session_cookie,
 )
+from masthead.reader.member_views import ForgotPage, FormProblem, InboxPage, SignInPage, SignUpPage
 from masthead.reader.request import SiteRequest
 from masthead.reader.site import site_of
 from masthead.reader.tiers import offer_of
-from masthead.reader.views import (
-    ForgotPage,
-    FormProblem,
-    Head,
-    InboxPage,
-    Link,
-    MessagePage,
-    SignInPage,
-    SignUpPage,
-)
+from masthead.reader.views import Head, Link, MessagePage
 from masthead.records.fields.base import REQUIRED, FieldError
 
 TRAP = "website"

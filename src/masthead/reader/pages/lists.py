@@ -13,15 +13,7 @@ from masthead.reader.cards import CARD_FIELDS, author_of, cards_of, list_posts
 from masthead.reader.endpoint import Page
 from masthead.reader.request import SiteRequest
 from masthead.reader.site import absolute, site_of
-from masthead.reader.views import (
-    ArchivePage,
-    Card,
-    Head,
-    Link,
-    ListPage,
-    Month,
-    SearchPage,
-)
+from masthead.reader.views import ArchivePage, Card, Head, Link, ListPage, Month, SearchPage
 from masthead.records.read.page import ListRequest
 
 PER_PAGE = 15

@@ -12,10 +12,11 @@ from masthead.members.record_view import MemberRecord
 from masthead.payments.checkout import Buyer, is_on_sale
 from masthead.payments.processor import ProcessorError
 from masthead.reader.endpoint import Form, Page, Redirect, see_other
+from masthead.reader.member_views import LeavingPage, TiersPage
 from masthead.reader.request import SiteRequest
 from masthead.reader.site import site_of
 from masthead.reader.tiers import CHECKOUT, has_payment_key, payment_key, shown_tier, tiers_on_sale
-from masthead.reader.views import ErrorPage, Head, LeavingPage, TiersPage
+from masthead.reader.views import ErrorPage, Head
 from masthead.records.collection import Record
 
 TIERS, ACCOUNT = "/member/tiers", "/member/account"

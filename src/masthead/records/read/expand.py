@@ -14,7 +14,7 @@ from masthead.records.fields.relation_list import RelationList
 
 if TYPE_CHECKING:
     from masthead.caller import Caller
-    from masthead.records.engine import Records
+    from masthead.records.read.record_reader import RecordReader
 
 MAX_DEPTH = 6
 MAX_PATHS = 50
@@ -58,7 +58,7 @@ def with_relations(
 
 
 async def expand_records(
-    records: Records,
+    records: RecordReader,
     caller: Caller,
     collection: Collection,
     items: Sequence[Record],
@@ -91,7 +91,7 @@ def _count_shown(record: Record, counted: dict[int, int]) -> int:
 
 
 async def _expand(
-    records: Records,
+    records: RecordReader,
     caller: Caller,
     collection: Collection,
     items: Sequence[Record],
@@ -107,7 +107,7 @@ async def _expand(
 
 
 async def _expand_all(
-    records: Records,
+    records: RecordReader,
     caller: Caller,
     collection: Collection,
     items: Sequence[Record],
@@ -126,7 +126,7 @@ async def _expand_all(
 
 
 async def _expand_forward(
-    records: Records,
+    records: RecordReader,
     caller: Caller,
     relation: Pointer,
     items: Sequence[Record],
@@ -151,7 +151,7 @@ async def _expand_forward(
 
 
 async def _expand_backward(
-    records: Records,
+    records: RecordReader,
     caller: Caller,
     source: Collection,
     relation: Pointer,
@@ -185,7 +185,7 @@ def _tenant_key(caller: Caller, record: Record) -> str:
 
 
 async def _expand_nested(
-    records: Records,
+    records: RecordReader,
     caller: Caller,
     collection: Collection,
     found: Sequence[Record],

@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from copy import copy
-from datetime import datetime
 from typing import Any
 
-from masthead import clock, ids
+from masthead import ids
 from masthead.caller import Caller, Kind, system
 from masthead.errors import Conflict, Forbidden, NotFound
 from masthead.ids import TenantId
-from masthead.jobs.tables import new_job
 from masthead.records.access import Action, access_of, allow, name_of, refuse_guest
 from masthead.records.changes import (
     NOTHING_PREPARED,
@@ -29,10 +27,8 @@ from masthead.records.changes import (
 from masthead.records.collection import Collection, Pointer, Record, Rules
 from masthead.records.fields.text import Slug
 from masthead.records.read.context import Context
-from masthead.records.read.decoding import engine_decoder
 from masthead.records.read.query import Shape
-from masthead.records.registry import Registry
-from masthead.records.write.context import UNKNOWN, CachedTenant, WriteContext
+from masthead.records.write.context import WriteContext
 from masthead.records.write.record_rows import RecordRows
 from masthead.records.write.relations import (
     check_relations,
@@ -42,9 +38,10 @@ from masthead.records.write.relations import (
     value_without,
 )
 from masthead.records.write.slugs import slugify
+from masthead.records.write.transaction import TenantTransaction
 from masthead.records.write.unit_events import UnitEvents
 from masthead.records.write.validation import NewRecord, check_changes
-from masthead.storage.database import Deferral, Row, Statement, Transaction
+from masthead.storage.database import Deferral, Transaction
 
 NOT_LIKE_THIS = (
     "Nothing was changed: your account can't leave the record like this. "
@@ -54,7 +51,7 @@ NOT_LIKE_THIS = (
 Settle = Callable[["Unit", Sequence[Any]], Awaitable[None]]
 
 
-class Unit:
+class Unit(TenantTransaction):
     """Constructed by `Records.unit`, which opens and ends the transaction."""
 
     def __init__(
@@ -66,33 +63,18 @@ class Unit:
         emit_events: bool | tuple[str, ...],
         prepared: PreparedTexts | None = None,
     ) -> None:
-        self.tenant_id = tenant_id
+        super().__init__(transaction, caller, tenant_id, context)
         self._prepared = prepared or NOTHING_PREPARED
-        self._tx = transaction
-        self._caller = caller
         self._access = access_of(caller)
-        self._context = context
         self._rows = RecordRows(transaction, tenant_id, context.statements, context.keyring)
         self._emit_events = emit_events
-        self._moment: datetime
-        self._now: str
-        self._version = 0
         self.events: UnitEvents
         self._noted: dict[Settle, list[Any]] = {}
         """What changes mean to the followers of their collections."""
-        self.tenant = UNKNOWN
-
-    @property
-    def now(self) -> str:
-        return self._now
 
     @property
     def caller(self) -> Caller:
         return self._caller
-
-    @property
-    def registry(self) -> Registry:
-        return self._context.registry
 
     def by_service(self) -> Unit:
         """The same unit, whose changes are the service's own: they check no access."""
@@ -102,36 +84,11 @@ class Unit:
         return unit
 
     async def begin(self) -> None:
-        """Takes the tenant's next version, and with it the tenant's write lock."""
-        ((self._version, identity_version),) = await self._tx.fetch(
-            self._context.statements.next_version, (self.tenant_id, 1)
-        )
-        # Read after the lock is held, so that later versions have later times.
-        self._moment = self._context.clock()
-        self._now = clock.to_text(self._moment)
+        await super().begin()
         self.events = UnitEvents(self.tenant_id, self._version, self._now, self._emit_events)
-        self.tenant = await self._cached_tenant(identity_version)
-
-    async def _cached_tenant(self, identity_version: int) -> CachedTenant:
-        cached = self._context.tenants.get(self.tenant_id, identity_version)
-        if cached is None:
-            rows = await self.fetch(self._context.statements.site, {"tenant": self.tenant_id})
-            cached = CachedTenant(identity_version, self._context.settings.site(rows))
-            self._context.tenants.put(self.tenant_id, cached)
-        return cached
 
     def _origin(self) -> str:
         return self._context.origin_of(self.tenant.site.slug)
-
-    @property
-    def is_read_only(self) -> bool:
-        """The site can't be changed by this caller."""
-        return self.tenant.site.read_only and not self._caller.is_platform
-
-    def refuse_if_read_only(self) -> None:
-        """Called after validation, whose errors come first."""
-        if self.is_read_only:
-            raise Forbidden("This site is read-only. Nothing can be changed until that is lifted.")
 
     async def create(
         self,
@@ -348,30 +305,6 @@ class Unit:
                 return True
         return False
 
-    async def enqueue(self, kind: str, payload: Mapping[str, Any], run_at: str = "") -> str:
-        """Adds a job that becomes visible to workers with the commit of this change."""
-        job = new_job(self.tenant_id, kind, payload, self._now, run_at)
-        statement = self._context.statements.job
-        await self._tx.execute(statement, statement.bind(job))
-        return str(job["id"])
-
-    async def fetch(self, statement: Statement, values: Mapping[str, Any]) -> list[Row]:
-        """Reads a capability's own tables in this change's transaction."""
-        return await self._tx.fetch(statement, statement.bind(values))
-
-    async def execute(
-        self, statement: Statement, values: Mapping[str, Any], *, slow: bool = False
-    ) -> int:
-        """Writes a capability's own tables in this change's transaction. `slow`: its cost grows
-        with the site."""
-        return await self._tx.execute(statement, statement.bind(values), slow=slow)
-
-    async def mark_identity(self) -> None:
-        """Invalidates what is cached of the tenant's accounts, sessions, keys and settings."""
-        # Other units must not see what this one has not committed yet.
-        self.tenant = CachedTenant(-1, self.tenant.site)
-        await self.execute(self._context.statements.mark_identity, {"tenant": self.tenant_id})
-
     def _tenant_of(self, collection: Collection, record_id: str) -> str:
         # A tenant's own row belongs to itself, so its id is chosen before the unit begins.
         if collection.name == "tenants" and record_id != self.tenant_id:
@@ -394,37 +327,6 @@ class Unit:
         values: dict[str, Any] = {"tenant": self.tenant_id, "id": record_id}
         Context(self._caller, self._moment).fill(prepared.names, values)
         return bool(await self._tx.fetch(prepared, prepared.bind(values)))
-
-    async def find(
-        self, collection: Collection, equals: Mapping[str, Any], limit: int
-    ) -> list[Record]:
-        """Records of this tenant by equality, hidden fields included."""
-        statement = self._context.statements.find(collection, tuple(equals), True)
-        values = {**equals, "tenant": self.tenant_id, "limit": limit}
-        rows = await self._tx.fetch(statement, statement.bind(values))
-        to_record = engine_decoder(collection).record
-        return [to_record(row) for row in rows]
-
-    async def find_some(self, collection: Collection, record_ids: Sequence[str]) -> list[Record]:
-        """Those of the tenant's records that have one of these ids, in no order."""
-        statements = self._context.statements
-        values = {"tenant": self.tenant_id, "keys": statements.list_value(record_ids)}
-        rows = await self.fetch(statements.find_some(collection), values)
-        return [engine_decoder(collection).record(row) for row in rows]
-
-    async def count_listed(
-        self, listing: str, values: Sequence[str], collections: Sequence[str]
-    ) -> list[Row]:
-        """How many records of which collection a listing has by each of the values: rows of value,
-        collection and total."""
-        statements = self._context.statements
-        bound = {
-            "tenant": self.tenant_id,
-            "listing": listing,
-            "keys": statements.list_value(values),
-            "collections": statements.list_value(collections),
-        }
-        return await self.fetch(statements.listed_totals, bound)
 
     async def _delete(
         self, collection: Collection, record: Record, *, taken_back: bool = False

@@ -1,0 +1,295 @@
+"""The reading half of the engine: pages, single records, and what our own code looks up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from datetime import datetime
+from typing import Any, Self
+
+import sqlalchemy as sa
+
+from masthead import clock
+from masthead.caller import Caller, Kind
+from masthead.errors import AnswerTooLarge, BadRequest, NotFound
+from masthead.ids import TenantId
+from masthead.records.access import (
+    NAME_A_TENANT,
+    access_of,
+    allow_reading,
+    check_id,
+    scope_of_caller,
+)
+from masthead.records.changes import Rendering
+from masthead.records.collection import Collection, Record
+from masthead.records.derived.daily_counts import DailyCounts
+from masthead.records.fields.base import Access
+from masthead.records.filter.parser import ParsedFilter, parse_given
+from masthead.records.read.context import Context
+from masthead.records.read.counts import Counts
+from masthead.records.read.decoding import engine_decoder
+from masthead.records.read.expand import Expansion, expand_records, with_relations
+from masthead.records.read.page import (
+    MAX_OFFSET,
+    ListRequest,
+    Page,
+    page_values,
+    search_values,
+)
+from masthead.records.read.query import Prepared, Queries, Shape
+from masthead.records.read.sorting import parse_sort
+from masthead.records.registry import Registry
+from masthead.records.search.index import SearchIndex
+from masthead.records.search.terms import read_query
+from masthead.records.write.record_rows import WriteStatements
+from masthead.storage.database import (
+    EVERY_TENANT,
+    MAX_BYTES,
+    Database,
+    Row,
+    RowsTooLarge,
+    SizedRows,
+    scope_of,
+)
+
+# Ids are unique within a tenant only.
+SEVERAL_TENANTS = f"Several tenants have a record with this id. {NAME_A_TENANT}"
+
+
+class RecordReader:
+    def __init__(
+        self,
+        database: Database,
+        registry: Registry,
+        tables: Mapping[str, sa.Table],
+        statements: WriteStatements,
+        now: clock.Clock,
+    ) -> None:
+        self.database = database
+        self.registry = registry
+        self.clock = now
+        self._queries = Queries(database, registry, tables)
+        self._statements = statements
+        self.search_index = SearchIndex(database, registry, tables)
+        self.daily = DailyCounts(database)
+        self.counts = Counts(database, self._queries, self.daily, now)
+
+    def reading_from(self, database: Database) -> Self:
+        """The same engine, which reads through another connection, such as one for long reads."""
+        records = copy(self)
+        records.database = database
+        records.counts = Counts(database, self._queries, self.daily, self.clock)
+        return records
+
+    async def page(self, caller: Caller, collection: Collection, wanted: ListRequest) -> Page:
+        access = allow_reading(caller, collection)
+        terms = read_query(wanted.search)
+        given = wanted.filter
+        if terms and access is Access.SITE:
+            assert collection.site is not None
+            given = collection.site.searched(caller.audience)
+        parsed = parse_given(given, for_admin=not caller.is_reader)
+        expansion = Expansion.parse(wanted.expand)
+        if wanted.search and not terms:
+            return Page([], wanted.page, wanted.per_page, -1 if wanted.skip_total else 0)
+        shape = Shape(
+            collection.name,
+            access,
+            caller.tenant_id is not None,
+            filter=parsed.shape if parsed else None,
+            sort=parse_sort(wanted.sort),
+            names=with_relations(collection, wanted.names, expansion),
+            after=wanted.after is not None,
+            search=bool(terms),
+            with_tenant=_needs_tenant(caller, expansion),
+            listing=wanted.listing[0] if wanted.listing else "",
+            sized=wanted.max_bytes is not None,
+            rendered=wanted.rendered,
+        )
+        found = search_values(self.database, caller, collection, wanted, terms) if terms else None
+        is_complete = not terms or await self.search_index.catch_up(
+            TenantId(caller.tenant_id or ""), collection
+        )
+        context = Context(caller, self.clock(), found)
+        items, weight = await self._items(caller, shape, parsed, context, wanted)
+        total = -1
+        if not wanted.skip_total:
+            total = await self.counts.total_of(caller, shape, parsed, context)
+        if expansion and items:
+            await expand_records(self, caller, collection, items, expansion, wanted.max_bytes)
+        costly = context.is_costly
+        return Page(items, wanted.page, wanted.per_page, total, is_complete, weight, costly)
+
+    async def get(
+        self,
+        caller: Caller,
+        collection: Collection,
+        record_id: str,
+        *,
+        expand: str = "",
+        names: frozenset[str] | None = None,
+        max_bytes: int | None = None,
+    ) -> Record:
+        access = allow_reading(caller, collection)
+        check_id(record_id)
+        expansion = Expansion.parse(expand)
+        names = with_relations(collection, names, expansion)
+        shape = Shape(
+            collection.name,
+            access,
+            caller.tenant_id is not None,
+            names=names,
+            with_tenant=_needs_tenant(caller, expansion),
+        )
+        prepared = self._queries.one(shape)
+        values: dict[str, Any] = {"id": record_id, "tenant": caller.tenant_id}
+        rows = await self._fetch(caller, prepared, values, Context(caller, self.clock()))
+        if not rows:
+            raise NotFound
+        if len(rows) > 1:
+            raise BadRequest(SEVERAL_TENANTS)
+        [record] = await _shown(caller, collection, [prepared.rows.record(rows[0])])
+        if expansion:
+            await expand_records(self, caller, collection, [record], expansion, max_bytes)
+        return record
+
+    async def find(
+        self,
+        collection: Collection,
+        equals: Mapping[str, Any],
+        *,
+        tenant_id: TenantId | None = None,
+        limit: int = 1,
+    ) -> list[Record]:
+        """Rows by equality, hidden fields included, in one tenant or in all of them. Checks no
+        access rule."""
+        statement = self._statements.find(collection, tuple(equals), tenant_id is not None)
+        values = {**equals, "tenant": tenant_id, "limit": limit}
+        scope = EVERY_TENANT if tenant_id is None else scope_of(tenant_id)
+        rows = await self.database.fetch(scope, statement, statement.bind(values))
+        to_record = engine_decoder(collection).record
+        return [to_record(row) for row in rows]
+
+    async def next_position(
+        self, tenant_id: TenantId, collection: Collection, listing: tuple[str, str], after: str
+    ) -> str:
+        """Where the listing's next record after a position stands; '' if there is none. Of a list
+        by date, this is when the list changes by itself."""
+        statement = self._queries.next_position(collection, listing[0])
+        values = {"tenant": tenant_id, "listing_value": listing[1], "after": after}
+        rows = await self.database.fetch(scope_of(tenant_id), statement, statement.bind(values))
+        return str(rows[0][0]) if rows else ""
+
+    async def due(
+        self, collection: Collection, name: str, until: datetime, limit: int
+    ) -> dict[TenantId, list[str]]:
+        """For jobs: the ids of records of all tenants whose date `name` is set and not later than
+        `until`, earliest first. The collection needs an index on the date."""
+        statement = self._statements.due(collection, name, limit)
+        bound = statement.bind({"until": clock.to_text(until)})
+        found: dict[TenantId, list[str]] = {}
+        for tenant_id, record_id in await self.database.fetch(EVERY_TENANT, statement, bound):
+            found.setdefault(TenantId(tenant_id), []).append(record_id)
+        return found
+
+    async def related(
+        self,
+        caller: Caller,
+        collection: Collection,
+        by: str,
+        keys: Sequence[str],
+        limit: int,
+        max_bytes: int | None = None,
+        names: frozenset[str] | None = None,
+    ) -> list[Record]:
+        """The records visible to the caller whose field `by` holds one of the keys. `names` are
+        the fields to read; None is all of them.
+
+        For a caller without a tenant they come from any tenant and hold their `tenant_id`, even
+        where the caller may not read it: several tenants may have a record of the same id.
+        """
+        if collection.rules_for(access_of(caller)).read is None:
+            return []
+        has_tenant = caller.tenant_id is not None
+        shape = Shape(
+            collection.name,
+            access_of(caller),
+            has_tenant,
+            names=names,
+            with_tenant=not has_tenant,
+            sized=max_bytes is not None,
+        )
+        prepared = self._queries.some(shape, by)
+        values: dict[str, Any] = {
+            "tenant": caller.tenant_id,
+            "keys": self.database.list_value(keys),
+            "limit": limit,
+        }
+        rows = await self._fetch(caller, prepared, values, Context(caller, self.clock()), max_bytes)
+        return await _shown(caller, collection, [prepared.rows.record(row) for row in rows])
+
+    async def _items(
+        self,
+        caller: Caller,
+        shape: Shape,
+        parsed: ParsedFilter | None,
+        context: Context,
+        wanted: ListRequest,
+    ) -> tuple[list[Record], int]:
+        prepared = await self._queries.page(shape, parsed, context)
+        collection = self.registry[shape.collection]
+        if wanted.offset > MAX_OFFSET:
+            return [], 0
+        values = page_values(caller, wanted, prepared, parsed)
+        rows = await self._fetch(caller, prepared, values, context, wanted.max_bytes)
+        to_record = prepared.rows.record
+        records = await _shown(caller, collection, [to_record(row) for row in rows])
+        return records, rows.size if isinstance(rows, SizedRows) else 0
+
+    async def _fetch(
+        self,
+        caller: Caller,
+        prepared: Prepared,
+        values: dict[str, Any],
+        context: Context,
+        max_bytes: int | None = None,
+    ) -> list[Row]:
+        statement = prepared.statement
+        context.fill(statement.names, values)
+        values[MAX_BYTES] = max_bytes
+        try:
+            return await self.database.fetch(
+                scope_of_caller(caller),
+                statement,
+                statement.bind(values),
+                slow=prepared.is_slow,
+                max_bytes=max_bytes,
+            )
+        except RowsTooLarge:
+            raise AnswerTooLarge(max_bytes or 0) from None
+
+
+async def _shown(caller: Caller, collection: Collection, records: list[Record]) -> list[Record]:
+    if collection.rendering is not None:
+        await _render_old(collection.rendering, records)
+    if caller.kind is not Kind.SITE or collection.site is None:
+        return records
+    show = collection.site.show
+    return [show(record, caller.audience) for record in records]
+
+
+async def _render_old(rendering: Rendering, records: list[Record]) -> None:
+    """What older rules have made, or none, is made while it is read."""
+    old = [
+        each
+        for each in records
+        if each.pop(rendering.made_by, rendering.rules) != rendering.rules and each[rendering.of]
+    ]
+    if old:
+        made = await rendering.make_anyway([each[rendering.of] for each in old])
+        for record, text in zip(old, made, strict=True):
+            record[rendering.of] = text
+
+
+def _needs_tenant(caller: Caller, expansion: Expansion | None) -> bool:
+    return expansion is not None and caller.tenant_id is None
