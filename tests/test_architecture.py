@@ -111,6 +111,7 @@ MAY_SPEAK_SQL = (
     "mailings/audience.py",
     "mailings/progress.py",
     "mailings/queue.py",
+    "mailings/recipients.py",
     "mailings/reports.py",
     "mailings/services.py",
     "mailings/starting.py",

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from tests.admin.filled_form import filled
 from tests.admin.visitor import Visitor, staff
 from tests.mailings.conftest import Press
 
+from masthead.caller import system
 from masthead.mailings.collection import mailings
+from masthead.members.collection import blog_members
 from masthead.records.collection import Record
 
 
@@ -88,3 +92,94 @@ async def test_only_owners_mail(press: Press) -> None:
     editor, _ = await staff(press.tenant, "editor")
     for each in (path, "/admin/mailings"):
         assert (await editor.get(each)).status_code in (403, 404)
+
+
+async def test_recipients_are_shown_by_state_and_found_by_address(press: Press) -> None:
+    kept, refused, leaving = await press.readers(3)
+    press.postbox.unknown.add(refused["email"])
+    owner, path = await opened(press)
+    begun = await owner.post(path, filled((await owner.get(path)).text))
+    own = begun.headers["location"]
+    assert "reader0@example.com" in (await owner.get(f"{own}/recipients?state=waiting")).text
+    await press.tenant.update("blog_members", leaving["id"], {"newsletter": False})
+    await press.send()
+    page = (await owner.get(own)).text
+    assert f"{own}/recipients?state=failed" in page
+    shown = (await owner.get(f"{own}/recipients?state=bounced")).text
+    assert refused["email"] in shown
+    assert "550" in shown
+    assert kept["email"] not in shown
+    found = (await owner.get(f"{own}/recipients?q={kept['email']}")).text
+    assert kept["email"] in found
+    assert refused["email"] not in found
+    none = (await owner.get(f"{own}/recipients?q=nobody@example.com")).text
+    assert "Nobody here" in none
+    for odd in ("state=x", "after=%00", "q=%27%22", "state=failed&after=zzz"):
+        assert (await owner.get(f"{own}/recipients?{odd}")).status_code == 200
+
+
+async def test_the_page_of_a_member_has_each_newsletter_with_its_fate(press: Press) -> None:
+    _, refused = await press.readers(2)
+    press.postbox.unknown.add(refused["email"])
+    owner, path = await opened(press)
+    await owner.post(path, filled((await owner.get(path)).text))
+    await press.send()
+    page = " ".join((await owner.get(f"/admin/members/{refused['id']}?kind=mails")).text.split())
+    assert "Low tide" in page
+    assert "came back" in page
+    editor, _ = await staff(press.tenant, "editor")
+    page = (await editor.get(f"/admin/members/{refused['id']}")).text
+    assert "Low tide" in page
+    assert "/admin/mailings/" not in page
+
+
+async def test_what_can_not_be_taken_back_is_asked_first(press: Press) -> None:
+    await press.readers(2)
+    owner, path = await opened(press)
+    begun = await owner.post(path, filled((await owner.get(path)).text))
+    own = begun.headers["location"]
+    asked = (await owner.get(f"{own}/cancel")).text
+    assert "2 recipients will not get it." in asked
+    assert (await stored(press))["status"] == "sending"
+    assert "No recipient is uncertain." in await owner.follow(await owner.get(f"{own}/again"))
+
+
+async def test_stopped_addresses_are_listed_and_lifted_on_purpose(press: Press) -> None:
+    first, second, _ = await press.readers(3)
+    records = press.world.parts.records
+    for member, state in ((first, "bounced"), (second, "complained")):
+        stamped = {"mail_state": state, "mail_state_reason": f"550 {state}"}
+        async with records.unit(system(press.tenant.id)) as unit:
+            await unit.update(blog_members, member["id"], {}, stamped=stamped)
+    owner, _ = await staff(press.tenant, "owner")
+    bounced = (await owner.get("/admin/members/stopped")).text
+    assert "550 bounced" in bounced
+    assert second["email"] not in bounced
+    assert second["email"] in (await owner.get("/admin/members/stopped?kind=complained")).text
+    assert first["email"] not in (await owner.get("/admin/members/stopped?q=nobody")).text
+    lift = f"/admin/members/{second['id']}/mail-again?from=stopped"
+    asked = (await owner.get(lift)).text
+    assert "called a newsletter of yours spam" in asked
+    lifted = await owner.post(f"/admin/members/{second['id']}/mail-again", filled(asked))
+    assert lifted.headers["location"] == "/admin/members/stopped"
+    [after] = await records.find(blog_members, {"id": second["id"]}, tenant_id=press.tenant.id)
+    assert after["mail_state"] == "ok"
+    # The log never names a reader.
+    activity = (await owner.get("/admin/activity")).text
+    assert "mail state" in activity
+    assert second["email"] not in activity
+    editor, _ = await staff(press.tenant, "editor")
+    page = (await editor.get("/admin/members/stopped")).text
+    assert first["email"] in page
+    assert "mail-again" not in page
+    assert (await editor.get(lift)).status_code in (403, 404)
+
+
+async def test_newsletters_show_their_readers_and_growth(press: Press) -> None:
+    first, *_ = await press.readers(3)
+    await press.tenant.create("newsletters", {"name": "Tides", "slug": "tides"})
+    await press.tenant.update("blog_members", first["id"], {"newsletters_off": ["tides"]})
+    owner, _ = await staff(press.tenant, "owner")
+    page = " ".join((await owner.get("/admin/settings/newsletters")).text.split())
+    found = re.findall(r'<td class="r num fit"> ?([^ <]*) ?</td>', page)
+    assert found == ["3", "+3", "2", "+2"]

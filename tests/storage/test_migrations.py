@@ -375,6 +375,28 @@ async def test_0020_counts_pages_by_status_and_queues_them_for_search(
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
+async def test_0047_counts_who_has_turned_a_newsletter_off(engine: str, tmp_path: Path) -> None:
+    url = empty_url(engine, tmp_path)
+    await _migrate_to("0046", url)
+    await _run(url, "INSERT INTO tenants (tenant_id, id, slug, name) VALUES ('t', 't', 't', 'T')")
+    for n, off in enumerate(('["main"]', "[]", '["main", "tides"]')):
+        await _run(
+            url,
+            "INSERT INTO blog_members (tenant_id, id, email, newsletter, newsletters_off) VALUES "
+            f"('t', 'm{n}', 'm{n}@example.com', true, '{off}')",
+        )
+
+    await migrate(url)
+
+    counted = await _read(
+        url,
+        "SELECT bucket, total FROM record_counts WHERE collection = 'blog_members' "
+        "AND counter = 'each newsletters_off,status,newsletter' ORDER BY bucket",
+    )
+    assert counted == [("main\x1factive\x1fTrue", 2), ("tides\x1factive\x1fTrue", 1)]
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
 async def test_drafts_are_listed_by_tag_and_author(engine: str, tmp_path: Path) -> None:
     url = empty_url(engine, tmp_path)
     await _migrate_to("0017", url)

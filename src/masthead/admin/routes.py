@@ -18,14 +18,14 @@ from masthead.admin.pages.imports import run as import_run
 from masthead.admin.pages.imports import upload as import_upload
 from masthead.admin.pages.imports.runs import imports_page
 from masthead.admin.pages.imports.samples import sample_page
-from masthead.admin.pages.mailings import mailing, sending
+from masthead.admin.pages.mailings import mailing, recipients, sending
 from masthead.admin.pages.mailings import preview as mail_preview
 from masthead.admin.pages.media import item as media_item
 from masthead.admin.pages.media import library as media
 from masthead.admin.pages.members import download as members_csv
 from masthead.admin.pages.members import importing as members_import
 from masthead.admin.pages.members import listing as members
-from masthead.admin.pages.members import member
+from masthead.admin.pages.members import member, stopped
 from masthead.admin.pages.members import privacy as member_privacy
 from masthead.admin.pages.operator import queue_and_errors as operate
 from masthead.admin.pages.operator import tenant_state, tenants
@@ -89,10 +89,14 @@ def admin_routes(pages: AdminPages) -> list[Route]:
             "/admin/members/new",
             at(get=members.new_member_form, post=members.new_member, who=owners),
         ),
+        Route(stopped.ADDRESS, at(get=stopped.stopped_list)),
         *_member_imports(pages),
         Route("/admin/members/change", at(post=members.change_members, who=owners)),
         Route("/admin/members/{id}", at("id", get=member.member_page, post=member.save_member)),
-        Route("/admin/members/{id}/mail-again", at("id", post=member.mail_again, who=owners)),
+        Route(
+            "/admin/members/{id}/mail-again",
+            at("id", get=stopped.lift_form, post=stopped.lift, who=owners),
+        ),
         Route(
             "/admin/members/{id}/export",
             at("id", post=member_privacy.export_member, who=owners, while_suspended=True),
@@ -219,11 +223,17 @@ def _exports(pages: AdminPages) -> list[Route]:
 
 def _mailings(pages: AdminPages) -> list[Route]:
     at, post = partial(pages.at, who=Who.OWNER), "/admin/posts/{id}/mail"
+    one = f"{mailing.ADDRESS}/{{id}}"
     return [
         Route(post, at("id", get=sending.mail_form, post=sending.mail_post)),
         Route(f"{post}/test", at("id", post=sending.mail_test)),
         Route(mailing.ADDRESS, at(get=mailing.mailings_list)),
-        Route(f"{mailing.ADDRESS}/{{id}}", at("id", get=mailing.mailing_page, post=mailing.act)),
+        Route(one, at("id", get=mailing.mailing_page, post=mailing.act)),
+        Route(f"{one}/recipients", at("id", get=recipients.recipients_page)),
+        *(
+            Route(f"{one}/{each}", at("id", get=partial(mailing.ask, each)))
+            for each in mailing.ASKED
+        ),
     ]
 
 

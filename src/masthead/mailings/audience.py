@@ -19,7 +19,7 @@ def is_reader(members: Any, slug: Any) -> sa.ColumnElement[bool]:
     return sa.and_(
         dialects.without_index(members.newsletter) == sa.true(),
         members.status != "cancelled",
-        members.mail_state == MAIL_OK,
+        dialects.without_index(members.mail_state) == MAIL_OK,
         sa.not_(is_off),
     )
 

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from masthead.mail.outbox import Outbox
 from masthead.mailings.actions import MailingActions, TestLetters
+from masthead.mailings.recipients import MailingRecipients
 from masthead.mailings.reports import MailReports
 from masthead.mailings.senders import Senders
 from masthead.mailings.starting import Starting
@@ -22,6 +23,7 @@ class MailingServices:
     test_letters: TestLetters
     reports: MailReports
     senders: Senders
+    recipients: MailingRecipients
 
 
 def mailing_services(
@@ -33,4 +35,5 @@ def mailing_services(
         TestLetters(records, outbox, senders),
         MailReports(records, tables),
         senders,
+        MailingRecipients(records.database, tables),
     )

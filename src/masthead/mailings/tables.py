@@ -23,6 +23,9 @@ class State(StrEnum):
 
 
 IS_OPEN = sa.text("due_at <> ''")
+IS_NOTABLE = sa.text("state IN ('failed', 'uncertain', 'unsubscribed')")
+IS_REPORTED = sa.text("report <> ''")
+"""The conditions of partial indexes. A query needs the same text to use one."""
 
 mailing_recipients = Table(
     "mailing_recipients",
@@ -48,4 +51,21 @@ mailing_recipients = Table(
     ),
     Index("ix_mailing_recipients__open", "tenant_id", "mailing_id", "due_at", sqlite_where=IS_OPEN),
     Index("ix_mailing_recipients__tenant_id_member_id", "tenant_id", "member_id"),
+    # The few that staff looks for among many. Those that were sent are in neither.
+    Index(
+        "ix_mailing_recipients__notable",
+        "tenant_id",
+        "mailing_id",
+        "state",
+        "member_id",
+        sqlite_where=IS_NOTABLE,
+    ),
+    Index(
+        "ix_mailing_recipients__reported",
+        "tenant_id",
+        "mailing_id",
+        "report",
+        "member_id",
+        sqlite_where=IS_REPORTED,
+    ),
 )

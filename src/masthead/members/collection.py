@@ -18,6 +18,10 @@ from masthead.records.fields.text import Email, Text
 from masthead.records.fields.values import Date, Flag, Select
 
 MEMBERS_JOINED, MEMBERS_LEFT = "members.joined", "members.left"
+SUBSCRIBED, NO_LONGER_SUBSCRIBED = "members.subscribed", "members.unsubscribed"
+"""To newsletters at all."""
+TURNED_ON, TURNED_OFF = "newsletters.turned_on", "newsletters.turned_off"
+"""Of subscribed members, by the newsletter's slug."""
 HISTORY: Final = "member_history"
 MAILS: Final = "member_mails"
 RECORDED: Final = ("tier", "status", "newsletter", "email", "name", "labels", "note")
@@ -77,6 +81,20 @@ def member_tallies(change: Change, now: str) -> Iterator[Tally]:
         yield Tally(MEMBERS_JOINED, day_of(change.record["created"]))
     elif change.new is None:
         yield Tally(MEMBERS_LEFT, day_of(now))
+    day = day_of(change.record["created"] if change.old is None else now)
+    was, is_now = is_subscribed(change.old), is_subscribed(change.new)
+    if was != is_now:
+        yield Tally(SUBSCRIBED if is_now else NO_LONGER_SUBSCRIBED, day)
+    # Subscribers of one newsletter are all subscribers without those who have turned it off.
+    before, after = _turned_off(change.old), _turned_off(change.new)
+    yield from (Tally(TURNED_OFF, day, slug) for slug in sorted(after - before))
+    yield from (Tally(TURNED_ON, day, slug) for slug in sorted(before - after))
+
+
+def _turned_off(member: Record | None) -> set[str]:
+    if member is None or not is_subscribed(member):
+        return set()
+    return set(member["newsletters_off"])
 
 
 def member_snapshots(change: Change) -> Iterator[Snapshot]:
@@ -274,6 +292,7 @@ blog_members = Collection(
     counters=(
         Counter(by=("tier", "status", "newsletter")),
         Counter(by=("tier", "status"), each="labels"),
+        Counter(by=("status", "newsletter"), each="newsletters_off"),
     ),
     tallies=member_tallies,
     searchable=(Searched("name"), Searched("email")),
@@ -281,6 +300,7 @@ blog_members = Collection(
         Index(("tier", "created", "id")),
         Index(("status", "created", "id")),
         Index(("newsletter", "created", "id")),
+        Index(("mail_state", "mail_state_at", "id")),
         # A bounce stops the address on every site.
         Index(("email",), across_tenants=True),
         Index(("payment_customer_id",), skip_empty="payment_customer_id"),

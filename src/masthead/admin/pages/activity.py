@@ -70,6 +70,8 @@ _PAGES = {
     "posts": "/admin/posts",
     "_superusers": "/admin/staff",
     "import_runs": "/admin/tools/import",
+    "mailings": "/admin/mailings",
+    "newsletters": "/admin/settings/newsletters",
 }
 """Where a record of the collection has a page."""
 _EVENTS = {

@@ -26,7 +26,7 @@ from masthead.site.collection import MAIN_NEWSLETTER
 MOST: Final = 50
 """Newsletters to choose from."""
 AUDIENCES: Final = {EVERYONE: "All", FREE: "Free members", PAID: "Paid members"}
-_WHOM: Final = {EVERYONE: "members", FREE: "free members", PAID: "paid members"}
+AUDIENCE_WORDS: Final = {EVERYONE: "members", FREE: "free members", PAID: "paid members"}
 FIELD_LABELS: Final = {
     "newsletter": "Newsletter",
     "audience": "Who gets it",
@@ -157,7 +157,11 @@ async def _letter_bytes(request: AdminRequest, post: Record, choice: MailChoice)
 
 
 def readers_in_words(choice: MailChoice, number: int, newsletter: str) -> str:
-    whom = _WHOM[choice.audience] if number != 1 else _WHOM[choice.audience].removesuffix("s")
+    whom = (
+        AUDIENCE_WORDS[choice.audience]
+        if number != 1
+        else AUDIENCE_WORDS[choice.audience].removesuffix("s")
+    )
     labelled = f" with the label {' or '.join(choice.labels)}" if choice.labels else ""
     return f"{number:,} {whom} of {newsletter}{labelled}"
 
@@ -166,4 +170,4 @@ def nobody_in_words(choice: MailChoice, newsletter: str) -> str:
     if not newsletter:
         return "Nobody gets it: the site has no such newsletter."
     labelled = " with such a label" if choice.labels else ""
-    return f"Nobody gets it: {newsletter} has no {_WHOM[choice.audience]}{labelled}."
+    return f"Nobody gets it: {newsletter} has no {AUDIENCE_WORDS[choice.audience]}{labelled}."

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
+import msgspec
+
 from masthead.admin.endpoint import Answer, Page, Redirect
+from masthead.admin.lists import Listing, read_page, with_query
+from masthead.admin.pages.mailings.choosing import AUDIENCE_WORDS, newsletter_names
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import POSTS
 from masthead.errors import BadRequest, WrongState
@@ -15,7 +20,9 @@ from masthead.records.read.page import ListRequest
 
 ADDRESS: Final = "/admin/mailings"
 MOST: Final = 50
-"""Mailings in the list."""
+"""Mailings on a page of the list."""
+_ASKS_EVERY: Final = {SENDING: 2, SCHEDULED: 10}
+"""Seconds after which the page asks for its progress."""
 _BADGES: Final = {
     "scheduled": "draft",
     "sending": "info",
@@ -32,17 +39,38 @@ _COUNTS: Final = (
     ("complained", "Called spam", "They get no newsletter any more."),
     ("unsubscribed", "Unsubscribed before", "They left before their email did, and got none."),
 )
+_MEASURED: Final = (
+    ("opens", "Opened", "Readers whose mail program loaded the pictures."),
+    ("clicks", "Clicked", "Readers who followed a link."),
+)
+"""Only where the site counts them."""
 ACTIONS: Final = {
     "pause": "No further email leaves.",
     "resume": "It goes on.",
     "cancel": "It is cancelled. Nobody else gets it.",
     "again": "The uncertain are emailed again.",
 }
+ASKED: Final = {
+    "again": (
+        "Email the uncertain again?",
+        "{uncertain:,} {people} may have got this email already: the connection or the service "
+        "ended before the mail server had answered. Who has got it gets it a second time.",
+        "Email them again",
+        "Starting…",
+    ),
+    "cancel": (
+        "Cancel the rest?",
+        "{left:,} {others} will not get it. The {sent:,} that were sent stay sent, and this post "
+        "can’t be emailed to this newsletter again.",
+        "Cancel the rest",
+        "Cancelling…",
+    ),
+}
+"""Title, sentence and button of what is asked before it is done."""
 
 
 async def mailing_page(request: AdminRequest, mailing_id: str) -> Answer:
     mailing = await request.records.get(request.caller, mailings, mailing_id)
-    done = sum(mailing[name] for name in ("sent", "failed", "uncertain", "unsubscribed"))
     status = mailing["status"]
     values = {
         "mailing": mailing,
@@ -50,17 +78,60 @@ async def mailing_page(request: AdminRequest, mailing_id: str) -> Answer:
         "status": status.capitalize(),
         "own": f"{ADDRESS}/{mailing_id}",
         "post": POSTS.url(mailing["post_id"]) if mailing["post_id"] else "",
-        "done": min(done, mailing["recipients"]),
+        "done": min(_done(mailing), mailing["recipients"]),
         "is_open": status not in ENDED,
         "is_working": status == SENDING,
+        "asks_every": _ASKS_EVERY.get(status, 0),
         "is_paused": status == PAUSED,
         "when": _when(request, mailing),
-        "counts": [(label, mailing[name], help_text) for name, label, help_text in _COUNTS],
+        "audience": await _audience(request, mailing),
+        "counts": [
+            (label, mailing[name], help_text, f"{ADDRESS}/{mailing_id}/recipients?state={name}")
+            for name, label, help_text in _COUNTS
+        ],
+        "measured": [
+            (label, mailing[name], help_text)
+            for name, label, help_text in _MEASURED
+            if mailing[name] is not None
+        ],
         "stored": where_stored(request.services.settings),
     }
     return Page(
         "mailings/mailing.html", mailing["subject"], values, fragment="mailings/_mailing.html"
     )
+
+
+async def _audience(request: AdminRequest, mailing: Record) -> str:
+    names = await newsletter_names(request)
+    whom = AUDIENCE_WORDS[mailing["audience"]]
+    labels = mailing["labels"]
+    shown = msgspec.json.decode(labels) if isinstance(labels, msgspec.Raw) else labels
+    labelled = f" with the label {' or '.join(shown)}" if shown else ""
+    newsletter = names.get(mailing["newsletter"], mailing["newsletter"])
+    return f"To {whom} of {newsletter}{labelled}"
+
+
+async def ask(name: str, request: AdminRequest, mailing_id: str) -> Answer:
+    """Before what can't be taken back."""
+    mailing = await request.records.get(request.caller, mailings, mailing_id)
+    own = f"{ADDRESS}/{mailing_id}"
+    if name == "again" and not mailing["uncertain"]:
+        return Redirect(own, "No recipient is uncertain.")
+    if name == "cancel" and mailing["status"] in ENDED:
+        return Redirect(own, "The mailing has ended.")
+    title, sentence, label, busy = ASKED[name]
+    left = max(mailing["recipients"] - _done(mailing), 0)
+    said = sentence.format(
+        uncertain=mailing["uncertain"],
+        people="person" if mailing["uncertain"] == 1 else "people",
+        left=left,
+        others="recipient" if left == 1 else "recipients",
+        sent=mailing["sent"],
+    )
+    if not mailing["started_at"]:
+        said = "Nobody gets it, and this post can’t be emailed to this newsletter again."
+    values = {"own": own, "do": name, "said": said, "label": label, "busy": busy}
+    return Page("mailings/ask.html", title, {**values, "subject": mailing["subject"]})
 
 
 async def act(request: AdminRequest, mailing_id: str) -> Answer:
@@ -84,22 +155,31 @@ async def act(request: AdminRequest, mailing_id: str) -> Answer:
 
 
 async def mailings_list(request: AdminRequest) -> Answer:
-    wanted = ListRequest(per_page=MOST, sort="-created", skip_total=True)
-    found = await request.records.page(request.caller, mailings, wanted)
+    wanted = ListRequest(sort="-created", filter="")
+    listing = Listing(mailings, wanted, partial(with_query, ADDRESS))
+    page = await read_page(request, listing, MOST)
+    if page is None:
+        return Redirect(ADDRESS)
+    items, pager = page
+    names = await newsletter_names(request)
     rows = [
         {
             "url": f"{ADDRESS}/{each['id']}",
             "subject": each["subject"],
-            "newsletter": each["newsletter"],
+            "newsletter": names.get(each["newsletter"], each["newsletter"]),
             "badge_kind": _BADGES[each["status"]],
             "status": each["status"].capitalize(),
             "recipients": each["recipients"],
             "sent": each["sent"],
             "when": request.when(each["created"]),
         }
-        for each in found.items
+        for each in items
     ]
-    return Page("mailings/list.html", "Mailings", {"rows": rows})
+    return Page("mailings/list.html", "Mailings", {"rows": rows, "pager": pager})
+
+
+def _done(mailing: Record) -> int:
+    return sum(mailing[name] for name in ("sent", "failed", "uncertain", "unsubscribed"))
 
 
 def _when(request: AdminRequest, mailing: Record) -> str:

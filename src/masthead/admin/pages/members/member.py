@@ -24,6 +24,7 @@ from masthead.admin.pages.members.listing import (
     said,
 )
 from masthead.admin.pages.members.privacy import requests_of
+from masthead.admin.pages.members.stopped import STOPPED
 from masthead.admin.pages.people import staff_names
 from masthead.admin.request import AdminRequest
 from masthead.comments.collection import comments
@@ -31,9 +32,8 @@ from masthead.commerce.collection import orders
 from masthead.errors import Invalid, Problem
 from masthead.mail.outbox import RETENTION
 from masthead.mail.wording import where_stored
+from masthead.mailings.recipients import Fate
 from masthead.members.collection import (
-    BOUNCED,
-    COMPLAINED,
     FAILED,
     MAIL_OK,
     SENT,
@@ -58,10 +58,6 @@ ASKS = (
     Ask("labels", "Labels", LABELS_HELP),
     Ask("note", "Note", "Only staff see this. An export of the person's data includes it.", rows=3),
 )
-_STOPPED = {
-    BOUNCED: "No newsletter goes to this address: an email came back.",
-    COMPLAINED: "No newsletter goes to this address: the reader called one spam.",
-}
 NEWEST = 20
 """Of each kind of entry."""
 KINDS = {
@@ -125,6 +121,15 @@ MAIL_WORDS = {
 _OUTCOMES = {WAITING: "waits to be sent", SENT: "sent", FAILED: "could not be delivered"}
 _STORED = {**_OUTCOMES, WAITING: "waits to be written", SENT: "written to a file, not sent"}
 """Without a mail server."""
+_FATES = {
+    Fate.WAITING: "waits to be sent",
+    Fate.SENT: "sent",
+    Fate.FAILED: "refused by the mail server",
+    Fate.UNCERTAIN: "may have left or not",
+    Fate.BOUNCED: "came back",
+    Fate.COMPLAINED: "called spam",
+    Fate.UNSUBSCRIBED: "not sent: unsubscribed before",
+}
 _WORDS = {"past_due": "past due"}
 
 
@@ -166,18 +171,12 @@ async def save_member(request: AdminRequest, member_id: str) -> Answer:
     return Redirect(f"{ADDRESS}/{member_id}", "Saved.")
 
 
-async def mail_again(request: AdminRequest, member_id: str) -> Answer:
-    """Newsletters go to the address again."""
-    await request.records.update(request.caller, blog_members, member_id, {"mail_state": MAIL_OK})
-    return Redirect(f"{ADDRESS}/{member_id}", "Newsletters go to this address again.")
-
-
 def _stopped(request: AdminRequest, member: Record) -> dict[str, str] | None:
     """Why no newsletter goes to the address."""
     if member["mail_state"] == MAIL_OK:
         return None
     when = request.when(member["mail_state_at"]) if member["mail_state_at"] else ""
-    return {"why": _STOPPED[member["mail_state"]], "words": member["mail_state_reason"], "at": when}
+    return {"why": STOPPED[member["mail_state"]], "words": member["mail_state_reason"], "at": when}
 
 
 async def _page(
@@ -246,6 +245,7 @@ async def _history(
     if kind in ("", "mails"):
         mails = await _of_member(request, member_mails, member["id"])
         found += [_mailed(request, each) for each in mails]
+        found += await _newsletters(request, member["id"])
     if kind in ("", "changes"):
         changes = await _of_member(request, member_history, member["id"])
         names = await staff_names(request) if any(each["account_id"] for each in changes) else {}
@@ -283,6 +283,23 @@ def _mailed(request: AdminRequest, mail: Record) -> Entry:
     state = FAILED if _is_lost(request, mail) else mail["state"]
     outcomes = _STORED if where_stored(request.services.settings) else _OUTCOMES
     return _entry(request, mail["created"], "send", f"Email: {what}", outcomes.get(state, ""))
+
+
+async def _newsletters(request: AdminRequest, member_id: str) -> list[Entry]:
+    recipients = request.services.mailings.recipients
+    return [
+        Entry(
+            each.at,
+            _when(request, each.at),
+            "send",
+            "Newsletter:",
+            f"/admin/mailings/{each.mailing_id}" if may_change(request) else "",
+            each.subject,
+            each.reply,
+            _FATES[each.fate],
+        )
+        for each in await recipients.of_member(request.tenant_id, member_id, NEWEST)
+    ]
 
 
 def _is_lost(request: AdminRequest, mail: Record) -> bool:

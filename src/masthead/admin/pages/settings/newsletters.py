@@ -7,6 +7,7 @@ from typing import Final
 
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import Ask, given_values, widgets
+from masthead.admin.newsletter_growth import growth_of
 from masthead.admin.pages.settings.subnav import NEWSLETTERS, in_settings, said
 from masthead.admin.request import AdminRequest
 from masthead.errors import Invalid, Problem
@@ -37,8 +38,11 @@ ASKS: Final = (
 async def newsletters_page(request: AdminRequest) -> Answer:
     wanted = ListRequest(per_page=MOST, sort="created", skip_total=True)
     found = await request.records.page(request.caller, newsletters, wanted)
+    growth = await growth_of(request, [each["slug"] for each in found.items])
     rows = [
         {
+            "readers": growth[each["slug"]].readers,
+            "gained": growth[each["slug"]].gained,
             "url": f"{NEWSLETTERS}/{each['id']}",
             "name": each["name"],
             "description": each["description"],
