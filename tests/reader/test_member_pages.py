@@ -161,6 +161,43 @@ async def test_a_reader_joins_by_the_mailed_link_and_is_back_at_the_post(
     assert [name for name in await site.event_names() if "member." in name] == ["member.subscribed"]
 
 
+async def test_a_reader_chooses_among_several_newsletters_when_joining(
+    office: Office, site: TenantWorld
+) -> None:
+    reader = reader_of(site)
+    assert 'name="newsletter"' in (await reader.open("/member/sign-up")).text
+    for name in ("Sunday", "Tides"):
+        await site.create("newsletters", {"name": name, "description": f"About {name}"})
+    form = (await reader.open("/member/sign-up")).text
+    assert "About Sunday" in form
+    assert "checked" not in form
+    chosen = {"newsletter.sunday": "true", "newsletter.unknown": "true"}
+    await reader.send("/member/sign-up", email="ada@example.com", **chosen)
+    shown = await reader.open(await link_in_mail(office, "ada@example.com"))
+    assert "You get Sunday by email until you turn that off." in shown.text
+    await reader.send("")
+    member = await member_at(site, "ada@example.com")
+    assert member is not None
+    assert member["newsletter"]
+    assert sorted(member["newsletters_off"]) == ["main", "tides"]
+
+
+async def test_who_is_not_asked_gets_the_newsletters_for_new_members(
+    office: Office, site: TenantWorld
+) -> None:
+    await site.create("newsletters", {"name": "Sunday", "is_default": False})
+    await site.create("newsletters", {"name": "Tides", "is_default": True})
+    reader = reader_of(site)
+    await reader.open("/member/sign-up")
+    # As the short form below a post sends it.
+    await reader.send("/member/sign-up", email="ada@example.com", newsletter="true")
+    await reader.open(await link_in_mail(office, "ada@example.com"))
+    await reader.send("")
+    member = await member_at(site, "ada@example.com")
+    assert member is not None
+    assert (member["newsletter"], member["newsletters_off"]) == (True, ["sunday"])
+
+
 async def test_joining_without_the_newsletter_sends_no_event(
     office: Office, site: TenantWorld
 ) -> None:

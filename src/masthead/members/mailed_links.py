@@ -61,6 +61,7 @@ class Link:
     account_mark: str
     newsletter: bool
     back: str
+    newsletters: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,8 @@ class Wanted:
     email: str
     newsletter: bool = False
     back: str = ""
+    newsletters: tuple[str, ...] = ()
+    """The slugs of those that were chosen; none where the form does not ask for them."""
 
 
 class MailedLinks:
@@ -91,7 +94,15 @@ class MailedLinks:
         t = member_links.c
         in_tenant = t.tenant_id == sa.bindparam("tenant")
         self._find = database.compile(
-            sa.select(t.purpose, t.email, t.member_id, t.account_mark, t.newsletter, t.back).where(
+            sa.select(
+                t.purpose,
+                t.email,
+                t.member_id,
+                t.account_mark,
+                t.newsletter,
+                t.back,
+                t.newsletters,
+            ).where(
                 in_tenant,
                 t.token_hash == sa.bindparam("hash"),
                 t.expires > sa.bindparam("now"),
@@ -117,6 +128,7 @@ class MailedLinks:
             "email": wanted.email,
             "newsletter": wanted.newsletter,
             "back": wanted.back,
+            "newsletters": list(wanted.newsletters),
         }
         # The platform's job: the site has not changed, so its caches stay.
         async with self._records.unit(system()) as unit:
@@ -185,6 +197,8 @@ class MailedLinks:
             "account_mark": _hash(member["token_key"]) if member else "",
             "newsletter": bool(wanted["newsletter"]),
             "back": wanted["back"],
+            # A job of the release before has none.
+            "newsletters": ",".join(wanted.get("newsletters", ())),
             "expires": clock.to_text(self._records.clock() + LIFETIMES[purpose]),
         }
         await unit.execute(self._insert, values)
@@ -212,13 +226,25 @@ async def _sign_up(unit: Unit, link: Link) -> Record:
         raise Forbidden(CLOSED)
     found = await unit.find(blog_members, {"email": link.email}, limit=1)
     if not found:
-        others = await unit.find(newsletters, {"is_default": False}, limit=MAX_OFF)
         given = {"email": link.email, "newsletter": link.newsletter}
-        given["newsletters_off"] = [each["slug"] for each in others]
+        given["newsletters_off"] = await _not_chosen(unit, link.newsletters)
         stamped = {"verified": True, "token_key": new_token_key()}
         return await unit.create(blog_members, given, stamped=stamped)
-    wants = {"newsletter": True} if link.newsletter else {}
+    wants: dict[str, Any] = {"newsletter": True} if link.newsletter else {}
+    if wants and link.newsletters:
+        off = await _not_chosen(unit, link.newsletters)
+        if found[0]["newsletter"]:
+            # What they got before they still get.
+            off = [each for each in found[0]["newsletters_off"] if each in off]
+        wants["newsletters_off"] = off
     return await _confirm(unit, found[0], wants)
+
+
+async def _not_chosen(unit: Unit, chosen: tuple[str, ...]) -> list[str]:
+    """The newsletters that a new member does not get: all others, or where the reader was not asked
+    those that are not for new members."""
+    others = await unit.find(newsletters, {} if chosen else {"is_default": False}, limit=MAX_OFF)
+    return [each["slug"] for each in others if each["slug"] not in chosen]
 
 
 async def _account(unit: Unit, link: Link) -> Record:
@@ -243,8 +269,11 @@ async def _confirm(unit: Unit, member: Record, changes: Mapping[str, Any]) -> Re
 def _link(rows: list[Row]) -> Link:
     if not rows:
         raise BadRequest(DEAD_LINK)
-    purpose, email, member_id, account_mark, newsletter, back = rows[0]
-    return Link(Purpose(purpose), email, member_id or "", account_mark, bool(newsletter), back)
+    purpose, email, member_id, account_mark, newsletter, back, chosen = rows[0]
+    slugs = tuple(each for each in chosen.split(",") if each)
+    return Link(
+        Purpose(purpose), email, member_id or "", account_mark, bool(newsletter), back, slugs
+    )
 
 
 def _hash(token: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlalchemy as sa
 from sqlalchemy import Column, ForeignKeyConstraint, Index, PrimaryKeyConstraint, Table
 
 from masthead.storage import dialects
@@ -43,6 +44,8 @@ member_links = Table(
     Column("account_mark", dialects.Text(), nullable=False),
     # Of a sign-up: whether the reader wants the newsletter.
     Column("newsletter", dialects.Flag(), nullable=False),
+    # And which ones, by slug with commas between; '' where the reader was not asked.
+    Column("newsletters", dialects.Text(), nullable=False, server_default=sa.text("''")),
     # Where the reader came from, and is brought back to.
     Column("back", dialects.Text(), nullable=False),
     Column("expires", dialects.Text(), nullable=False),

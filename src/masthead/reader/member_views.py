@@ -88,6 +88,8 @@ class SignUpPage:
     problems: tuple[FormProblem, ...] = ()
     offer: Offer | None = None
     """What the paid tiers cost, where the site sells any."""
+    newsletters: tuple[Newsletter, ...] = ()
+    """To choose from, where the site has several."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from masthead.mail.wording import where_stored
 from masthead.members.collection import blog_members
 from masthead.members.mailed_links import CLOSED, Purpose, Wanted
 from masthead.reader.endpoint import Form, Page, Redirect, see_other
+from masthead.reader.member.account import newsletters_of
 from masthead.reader.member.back import HOME, back_path
 from masthead.reader.member.services import (
     ACCOUNT,
@@ -21,13 +22,22 @@ from masthead.reader.member.services import (
     MemberServices,
     session_cookie,
 )
-from masthead.reader.member_views import ForgotPage, FormProblem, InboxPage, SignInPage, SignUpPage
+from masthead.reader.member_views import (
+    ForgotPage,
+    FormProblem,
+    InboxPage,
+    Newsletter,
+    SignInPage,
+    SignUpPage,
+)
 from masthead.reader.request import SiteRequest
 from masthead.reader.site import site_of
 from masthead.reader.tiers import offer_of
 from masthead.reader.views import Head, Link, MessagePage
 from masthead.records.fields.base import REQUIRED, FieldError
 
+CHOSEN = "newsletter."
+"""Before the slug of a newsletter, in the name of its box."""
 TRAP = "website"
 """A field that no person sees: what fills it in is a program."""
 WRONG = "The email address or the password is not right."
@@ -44,14 +54,16 @@ class Joining:
 
     async def sign_up(self, request: SiteRequest, form: Form) -> Page | Redirect:
         _check_open(request)
-        newsletter, back = form.get("newsletter") == "true", back_path(form.get("back", HOME))
+        chosen = tuple(each for each in await _slugs(request) if f"{CHOSEN}{each}" in form)
+        newsletter = form.get("newsletter") == "true" or bool(chosen)
+        back = back_path(form.get("back", HOME))
         try:
             email = _email(form)
         except FieldError as error:
             problems = (FormProblem("email", error.problem.message),)
             page = SignUpPage(form.get("email", ""), newsletter, back, problems)
-            return await _sign_up(request, page, 422)
-        wanted = Wanted(Purpose.SIGN_UP, email, newsletter, back)
+            return await _sign_up(request, page, 422, chosen)
+        wanted = Wanted(Purpose.SIGN_UP, email, newsletter, back, chosen)
         return await self._mail_link(request, form, wanted, "sign_up")
 
     async def sign_in_page(self, request: SiteRequest) -> Page | Redirect:
@@ -108,7 +120,7 @@ class Joining:
             title, button = f"Join {name}?", "Confirm and join"
             text = [f"You join with {link.email}, and are signed in."]
             if link.newsletter:
-                text.append("You get new stories by email until you turn that off.")
+                text.append(await _what_is_sent(request, link.newsletters))
         else:
             title, button = f"Sign in to {name}?", "Sign in"
             text = [f"You sign in as {link.email}."]
@@ -158,8 +170,26 @@ def _head(request: SiteRequest, title: str) -> Head:
     return Head(title=f"{title} · {site_of(request).name}", noindex=True)
 
 
-async def _sign_up(request: SiteRequest, page: SignUpPage, status: int = 200) -> Page:
-    page = replace(page, offer=await offer_of(request))
+async def _slugs(request: SiteRequest) -> list[str]:
+    return [each["slug"] for each in await newsletters_of(request)]
+
+
+async def _what_is_sent(request: SiteRequest, chosen: tuple[str, ...]) -> str:
+    """What the emails are, after the button was pressed."""
+    names = [each["name"] for each in await newsletters_of(request) if each["slug"] in chosen]
+    what = " and ".join(names) if names else "new stories"
+    return f"You get {what} by email until you turn that off."
+
+
+async def _sign_up(
+    request: SiteRequest, page: SignUpPage, status: int = 200, chosen: tuple[str, ...] = ()
+) -> Page:
+    choices = tuple(
+        Newsletter(each["slug"], each["name"], each["description"], each["slug"] in chosen)
+        for each in await newsletters_of(request)
+    )
+    several = choices if len(choices) > 1 else ()
+    page = replace(page, offer=await offer_of(request), newsletters=several)
     return Page("sign_up.html", _head(request, "Join"), page, status)
 
 
