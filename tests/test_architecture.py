@@ -30,6 +30,7 @@ LAYERS = (
         "cli",
         "demo",
         "installation",
+        "metrics",
         "services",
         "schema",
         "serve",
@@ -95,6 +96,8 @@ MAY_SPEAK_SQL = (
     "web/tables.py",
     # What AI has cost is no record either.
     "ai/ledger.py",
+    # What waits in all queues.
+    "metrics/queues.py",
     # The deliveries' own queue and its tables.
     "webhooks/",
     # Which payment events were taken, what was paid back, and the nightly report.

@@ -8,16 +8,18 @@ import os
 from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 
 from starlette.types import Receive, Scope, Send
 
 from masthead import logs
 from masthead.ai import description as ai_description
 from masthead.ai import http as ai
-from masthead.background import Background
+from masthead.background import Background, job_handlers
 from masthead.comments.http import comment_mail_routes
 from masthead.comments.v1 import routes as comment_table
 from masthead.config.settings import Settings
+from masthead.counters import CACHES
 from masthead.errors import MastheadError
 from masthead.mailings import http as mail_events
 from masthead.mailings.v1 import routes as mailing_table
@@ -25,6 +27,8 @@ from masthead.media.http import media_routes
 from masthead.media.v1 import routes as media_table
 from masthead.members.http import member_routes
 from masthead.members.v1 import routes as member_table
+from masthead.metrics.page import MetricsPage, metrics_routes
+from masthead.metrics.queues import Queues
 from masthead.password_reset.http import reset_routes
 from masthead.payments import description as payments_description
 from masthead.payments import receiver as payments
@@ -40,7 +44,7 @@ from masthead.record_api.errors import error_answer as record_store_error
 from masthead.record_api.routes import PREFIXES as RECORD_STORE_PREFIXES
 from masthead.record_api.routes import ROWS as RECORD_ROWS
 from masthead.record_api.routes import routes as record_routes
-from masthead.schema import registry
+from masthead.schema import registry, tables
 from masthead.services import Services, build
 from masthead.site.address import site_url
 from masthead.site.v1 import routes as site_table
@@ -61,6 +65,7 @@ from masthead.web.one_address import OneAddress
 from masthead.web.openapi.endpoints import description_routes
 from masthead.web.openapi.service import Part, service_description_routes
 from masthead.web.request import Request
+from masthead.web.request_counts import RequestCounts
 from masthead.web.rows import mount
 from masthead.web.v1.endpoint import V1Answers
 from masthead.web.v1.errors import error_responder
@@ -73,14 +78,19 @@ def http_app(services: Services) -> FrontDoor:
     return faces(services)[0]
 
 
-def faces(services: Services, in_flight: InFlight | None = None) -> tuple[FrontDoor, LazyFace]:
+def faces(
+    services: Services, in_flight: InFlight | None = None, metrics: MetricsPage | None = None
+) -> tuple[FrontDoor, LazyFace]:
     """All faces behind the front door, and the one that is not built yet."""
     settings = services.settings
-    site = SitePages(services, AnswerCache(services.versions, services.records.clock))
+    pages_cache = AnswerCache(services.versions, services.records.clock, counts=CACHES["site"])
+    site = SitePages(services, pages_cache)
     elsewhere = other_addresses(site)
     assets = (Assets(PLAIN, [OUR_STATIC]), *services.themes.assets.values())
     admin = LazyFace(partial(_admin_face, services, site, assets, elsewhere))
-    v1 = V1Answers(services, services.idempotency, AnswerCache(services.versions))
+    v1_cache = AnswerCache(services.versions, counts=CACHES["v1"])
+    v1 = V1Answers(services, services.idempotency, v1_cache)
+    token = settings.metrics.token if settings.metrics else None
     routes = Dispatch(
         [
             *record_routes(services),
@@ -94,6 +104,7 @@ def faces(services: Services, in_flight: InFlight | None = None) -> tuple[FrontD
             *mount(ai.ROWS, services),
             *mount(privacy.ROWS, services),
             *mount(health.ROWS, services),
+            *(metrics_routes(metrics, token) if metrics and token else ()),
             *member_routes(services, site.show),
             *comment_mail_routes(services, site.show),
             *reset_routes(services, site.show),
@@ -107,7 +118,16 @@ def faces(services: Services, in_flight: InFlight | None = None) -> tuple[FrontD
         fallback=elsewhere,
     )
     responders = error_responders(settings, admin.error_answer)
-    return front_door(services, routes, responders, in_flight), admin
+    counts = metrics.requests if metrics else None
+    return front_door(services, routes, responders, in_flight, counts), admin
+
+
+def metrics_page(
+    services: Services, in_flight: InFlight, folder: Path | None = None
+) -> MetricsPage:
+    kinds = tuple(job_handlers(services))
+    queues = Queues(services.database, tables, kinds, services.records.clock)
+    return MetricsPage(services, queues, in_flight, folder)
 
 
 def front_door(
@@ -115,6 +135,7 @@ def front_door(
     routes: Dispatch,
     responders: ErrorResponders | None = None,
     in_flight: InFlight | None = None,
+    counts: RequestCounts | None = None,
 ) -> FrontDoor:
     settings = services.settings
     return FrontDoor(
@@ -137,6 +158,7 @@ def front_door(
         error_log=services.error_log,
         disk=DiskState(),
         in_flight=in_flight or InFlight(),
+        counts=counts,
     )
 
 
@@ -192,9 +214,16 @@ SERVICE_PARTS = (
 class Service:
     """The ASGI application of one server process, with its background worker."""
 
-    def __init__(self, settings: Settings, *, with_worker: bool = True) -> None:
+    def __init__(
+        self, settings: Settings, *, with_worker: bool = True, metrics_folder: Path | None = None
+    ) -> None:
+        """`metrics_folder` is where several processes share their numbers."""
         self._settings = settings
         self._with_worker = with_worker
+        self._metrics_folder = metrics_folder
+        self.metrics: MetricsPage | None = None
+        """Once the service has started, if it has any."""
+        self._sharing: asyncio.Task[None] | None = None
         self.in_flight = InFlight()
         self._services: Services | None = None
         self._http: FrontDoor | None = None
@@ -218,7 +247,10 @@ class Service:
 
     async def start(self) -> Services:
         self._services = services = await build(self._settings)
-        self._http, self._admin = faces(services, self.in_flight)
+        if self._settings.metrics:
+            self.metrics = metrics_page(services, self.in_flight, self._metrics_folder)
+            self._sharing = asyncio.create_task(self.metrics.share_forever())
+        self._http, self._admin = faces(services, self.in_flight, self.metrics)
         if self._with_worker:
             self._worker = Background(services)
             self._worker_task = asyncio.create_task(self._worker.run_forever())
@@ -235,6 +267,8 @@ class Service:
     async def stop(self) -> None:
         """Finishes running jobs and deliveries, then closes everything."""
         self.end_streams()
+        if self._sharing:
+            self._sharing.cancel()
         if self._worker and self._worker_task:
             self._worker.stop()
             await self._worker_task

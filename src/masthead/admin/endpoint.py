@@ -159,6 +159,7 @@ class AdminPages:
         except MastheadError as error:
             if pages.wants_json(request):
                 raise
+            request.error = error
             answer = _error_page(error)
         return await _response(opened, answer)
 

@@ -22,6 +22,7 @@ from masthead.config.values import (
     ErrorCodes,
     GdprHeaderAuth,
     LogFormat,
+    MetricsAccess,
     Network,
     RateLimits,
     RetryPolicy,
@@ -37,6 +38,7 @@ from masthead.config.values import (
     parse_domain,
     parse_existing_file,
     parse_http_url,
+    parse_metrics,
     parse_name_server,
     parse_networks,
     parse_path,
@@ -316,6 +318,13 @@ class Settings:
         parse_existing_file,
         "The certificate's key (PEM, without a password).",
         default_doc="none",
+    )
+    metrics: MetricsAccess | None = _setting(
+        parse_metrics,
+        "Where [`/metrics`](metrics.md) is: `HOST:PORT` for a port of its own, or `token:SECRET` "
+        "for the service's own port with `Authorization: Bearer SECRET`.",
+        default_doc="off",
+        secret=True,
     )
     log: LogFormat = _setting(
         parse_choice(LogFormat),

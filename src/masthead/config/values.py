@@ -227,6 +227,28 @@ def parse_name_server(text: str) -> tuple[str, int]:
     return str(found), number
 
 
+@dataclass(frozen=True, slots=True)
+class MetricsAccess:
+    """Where `/metrics` is: on a port of its own, or behind a token on that of the service."""
+
+    host: str = ""
+    port: int = 0
+    token: Secret | None = None
+
+
+def parse_metrics(text: str) -> MetricsAccess:
+    expected = "must be HOST:PORT, such as 127.0.0.1:9100, or token:SECRET"
+    kind, _, secret = text.partition(":")
+    if kind == "token":
+        if not secret or not secret.isascii() or not secret.isprintable() or " " in secret:
+            raise ValueError(expected)
+        return MetricsAccess(token=Secret(secret))
+    parts = _split(f"//{text}", expected)
+    if not parts.hostname or parts.port is None or parts.path or _has_extras(parts):
+        raise ValueError(expected)
+    return MetricsAccess(parts.hostname, parts.port)
+
+
 _DELAYS = re.compile(r"([0-9]{1,8}(?:,[0-9]{1,8})*)(?:;disable_after=([0-9]{1,6}))?\Z")
 
 

@@ -18,7 +18,7 @@ import msgspec
 import sqlalchemy as sa
 import structlog
 
-from masthead import clock
+from masthead import clock, counters
 from masthead.errors import Unavailable
 from masthead.ids import TenantId
 from masthead.jobs.tables import jobs
@@ -153,9 +153,11 @@ class JobRunner:
         # One of the three edges with a broad catch: any exception of a job is logged and retried.
         except Exception as error:
             log.exception("jobs.failed", kind=job.kind, job_id=job.id, attempt=job.attempts)
+            counters.JOBS.add(job.kind, counters.FAILED)
             await self._queue.postpone(job, lease, type(error).__name__)
             return
         await self._queue.finish(job)
+        counters.JOBS.add(job.kind, counters.DONE)
 
     async def _handle(self, job: Job, lease: _Lease) -> None:
         """Renews the lease while the job runs."""

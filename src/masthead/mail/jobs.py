@@ -8,6 +8,7 @@ from email.headerregistry import Address
 import structlog
 from aiosmtplib import SMTPException
 
+from masthead import counters
 from masthead.jobs.runner import MAX_ATTEMPTS, Handler, Job
 from masthead.mail.message import compose
 from masthead.mail.outbox import SEND, Outbox
@@ -42,11 +43,14 @@ def handlers(
         except Undeliverable as error:
             log.warning("mail.undeliverable", mail_id=queued.id, reason=str(error))
             await outbox.discard(job.tenant_id, queued.id, str(error))
+            counters.MAILS.add(counters.ACCOUNT, counters.FAILED)
             return
         except (SMTPException, OSError) as error:
             gave_up = job.attempts >= MAX_ATTEMPTS
             await outbox.fail(job.tenant_id, queued.id, reason_of(error), gave_up=gave_up)
+            counters.MAILS.add(counters.ACCOUNT, counters.FAILED)
             raise
+        counters.MAILS.add(counters.ACCOUNT, counters.SENT)
         await outbox.remove(job.tenant_id, queued.id)
 
     return {SEND: send}

@@ -12,7 +12,7 @@ from typing import Final
 
 import structlog
 
-from masthead import clock
+from masthead import clock, counters
 from masthead.errors import Unavailable
 from masthead.mail.connection import Answer, Connection, Fate, connection_to
 from masthead.mail.transport import SigningTransport
@@ -182,6 +182,8 @@ class MailingWorker:
             self._ledger.record(Ended(claimed, State.FAILED, str(error)))
             return
         answer = await connection.hand_over(mail_id, mail)
+        result = counters.SENT if answer.fate is Fate.TAKEN else counters.FAILED
+        counters.MAILS.add(counters.NEWSLETTER, result)
         self._ledger.record(self._result(claimed, answer))
 
     async def _is_its_turn(self, claimed: Claimed) -> bool:

@@ -246,6 +246,7 @@ async def _or_error_page(request: Request, answer: Callable[[], Awaitable[Answer
     except MastheadError as error:
         if not wants_html(request):
             raise
+        request.error = error
         return await pages.error_answer(request, error)
 
 

@@ -40,6 +40,7 @@ from masthead.web.cache import AnswerCache, CachedAnswer
 from masthead.web.dispatch import Action, Route, reading
 from masthead.web.errors import MethodNotAllowed, retry_after
 from masthead.web.etags import is_unchanged, site_mark
+from masthead.web.failures import log_failure
 from masthead.web.forms import own_origin
 from masthead.web.policy import (
     FORM_BYTES,
@@ -343,6 +344,7 @@ async def _make_or_redirect(request: SiteRequest, make: Making) -> Result:
 
 def _error_page(request: SiteRequest, error: MastheadError) -> Page:
     status, _, title = pages.described(error)
+    log_failure(error, status, request.path)
     head = Head(title=f"{title} · {site_of(request).name}", noindex=True)
     page = ErrorPage(status, title, str(error))
     headers = tuple(retry_after(status, error))

@@ -14,9 +14,11 @@ import structlog
 
 from masthead.app import Service
 from masthead.config.settings import Settings
+from masthead.metrics.page import MetricsApp
 from masthead.serve.http_server import HttpServer
 from masthead.serve.listener import stop_accepting
 from masthead.serve.memory import return_large_blocks
+from masthead.serve.metrics_place import MetricsPlace
 from masthead.serve.tls import certificate_of
 from masthead.services import Services
 from masthead.web.in_flight import DRAIN_SECONDS
@@ -27,6 +29,7 @@ SWITCH_SECONDS = 0.00025
 RESERVED_FILES = 128
 """Open files for databases, media and outgoing connections."""
 MAX_CONNECTIONS = 100_000
+METRICS_CONNECTIONS = 16
 
 
 def max_connections() -> int:
@@ -63,9 +66,12 @@ class ServerProcess:
         listeners: Sequence[socket.socket],
         *,
         with_worker: bool = True,
+        metrics: MetricsPlace | None = None,
     ) -> None:
         self._certificate = certificate_of(settings)
-        self._service = Service(settings, with_worker=with_worker)
+        self._metrics = metrics or MetricsPlace()
+        folder = self._metrics.folder
+        self._service = Service(settings, with_worker=with_worker, metrics_folder=folder)
         self._listeners = listeners
         self._stop = asyncio.Event()
 
@@ -97,6 +103,7 @@ class ServerProcess:
             )
             for listener in self._listeners
         ]
+        servers += self._metrics_servers()
         serving = [asyncio.create_task(server.serve()) for server in servers]
         await when_ready(services)
         warming_up = asyncio.create_task(self._warm_up())
@@ -123,6 +130,12 @@ class ServerProcess:
         for each in late:
             each.cancel()
         await warming_up
+
+    def _metrics_servers(self) -> list[HttpServer]:
+        page, listener = self._service.metrics, self._metrics.listener
+        if page is None or listener is None:
+            return []
+        return [HttpServer(MetricsApp(page), listener, max_connections=METRICS_CONNECTIONS)]
 
     async def _warm_up(self) -> None:
         await self._service.warm_up()

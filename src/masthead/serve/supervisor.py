@@ -20,6 +20,7 @@ import structlog
 from masthead.config.settings import Settings
 from masthead.errors import MastheadError
 from masthead.serve.listener import stop_accepting
+from masthead.serve.metrics_place import MetricsPlace
 from masthead.web.in_flight import DRAIN_SECONDS
 
 log = structlog.get_logger()
@@ -27,6 +28,7 @@ log = structlog.get_logger()
 RESTART_SECONDS = 1.0
 KILL_AFTER_SECONDS = DRAIN_SECONDS + 10
 READY = b"ready\n"
+METRICS_FOLDER, METRICS_SOCKET = "--metrics-folder=", "--metrics-socket="
 
 
 class NotStarted(MastheadError):
@@ -41,6 +43,7 @@ class Supervisor:
         count: int,
         *,
         with_worker: bool,
+        metrics: MetricsPlace | None = None,
     ) -> None:
         self._listeners = listeners
         self._descriptors = tuple(listener.fileno() for listener in listeners)
@@ -50,6 +53,12 @@ class Supervisor:
         self._command = [sys.executable, "-m", "masthead.serve.child", descriptors]
         if not with_worker:
             self._command.append("--no-worker")
+        if metrics and metrics.folder:
+            self._command.append(f"{METRICS_FOLDER}{metrics.folder}")
+        if metrics and metrics.listener:
+            metrics.listener.set_inheritable(True)
+            self._command.append(f"{METRICS_SOCKET}{metrics.listener.fileno()}")
+            self._descriptors += (metrics.listener.fileno(),)
         # The command line overrides the environment.
         self._environment = {
             **os.environ,

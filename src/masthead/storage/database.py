@@ -161,6 +161,14 @@ class Database(Protocol):
 
     def transaction(self, scope: Scope) -> AbstractAsyncContextManager[Transaction]: ...
 
+    def connections(self) -> tuple[int, int]:
+        """How many are open, and how many of them are idle."""
+        ...
+
+    async def stored_bytes(self) -> int:
+        """The size of the database on its disk."""
+        ...
+
     async def ping(self) -> None:
         """Returns when the database answers; raises `Unavailable` within two seconds otherwise."""
         ...

@@ -13,7 +13,7 @@ from masthead.identity.hosts import BareHost, HostKind, Subdomain, classify_host
 from masthead.web.answers import header
 from masthead.web.one_address import with_or_without_www
 
-HEALTH = "/api/health"
+HEALTH, METRICS = "/api/health", "/metrics"
 API_PREFIX, V1_PREFIX = "/api/", "/api/v1/"
 UNKNOWN_HOST = (
     "No site is served at this address. "
@@ -25,6 +25,7 @@ class AddressedSite:
     def __init__(self, directory: TenantDirectory, settings: Settings) -> None:
         self._directory = directory
         self._settings = settings
+        self._shows_metrics = settings.metrics is not None and settings.metrics.token is not None
         self._place = lru_cache(maxsize=4_096)(self._placed)
 
     async def of(self, scope: Scope) -> Tenant | None:
@@ -34,8 +35,8 @@ class AddressedSite:
             raise BadRequest("The request needs exactly one Host header.")
         place = self._place(raw)
         path = scope["path"]
-        if path == HEALTH:
-            # A load balancer may use any host name.
+        if path == HEALTH or (path == METRICS and self._shows_metrics):
+            # A load balancer may use any host name, and so may Prometheus.
             return None
         # Not for pages: a shared cache keeps them under the host's name alone.
         named = header(scope, b"x-tenant-id") if path.startswith(API_PREFIX) else None

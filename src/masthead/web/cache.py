@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from masthead import clock
+from masthead.counters import CacheCounts
 from masthead.ids import TenantId
 from masthead.records.versions import TenantVersions
 from masthead.web.answers import RawHeaders
@@ -40,22 +41,27 @@ class AnswerCache:
         now: clock.Clock = clock.now,
         *,
         max_bytes: int = MAX_BYTES,
+        counts: CacheCounts | None = None,
     ) -> None:
         self._versions = versions
         self._clock = now
         self._max_bytes = max_bytes
         self._answers: OrderedDict[CacheKey, CachedAnswer] = OrderedDict()
         self._bytes = 0
+        self._counts = counts or CacheCounts()
 
     async def get(self, key: CacheKey) -> CachedAnswer | None:
         answer = self._answers.get(key)
         if answer is None:
+            self._counts.misses += 1
             return None
         is_over = bool(answer.until) and clock.to_text(self._clock()) >= answer.until
         if is_over or await self.version(key[0]) != answer.version:
             self._remove(key)
+            self._counts.misses += 1
             return None
         self._answers.move_to_end(key)
+        self._counts.hits += 1
         return answer
 
     def put(

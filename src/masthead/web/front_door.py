@@ -26,10 +26,12 @@ from masthead.web.cors import allow_origin
 from masthead.web.dispatch import ANY_METHOD, Dispatch, LazyRoute
 from masthead.web.error_log import ErrorLog
 from masthead.web.errors import ErrorResponders, InternalError, MethodNotAllowed
+from masthead.web.failures import log_failure
 from masthead.web.in_flight import InFlight
 from masthead.web.one_address import HSTS, OneAddress
 from masthead.web.proxies import client_address, is_https
 from masthead.web.request import Request
+from masthead.web.request_counts import RequestCounts
 from masthead.web.sending import NO_ANSWER, Sending
 
 log = structlog.get_logger()
@@ -48,6 +50,8 @@ class FrontDoor:
     error_log: ErrorLog
     disk: DiskState
     in_flight: InFlight
+    counts: RequestCounts | None = None
+    """None: nobody looks at them."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         began = perf_counter()
@@ -68,14 +72,20 @@ class FrontDoor:
             # The status has been sent already: the connection can only be closed.
             if sending.status != NO_ANSWER:
                 raise
+            request.error = error
             await send_answer(sending, await self.error_responders.answer(request, error))
         # One of the service's three edges: no request may stop the service.
         except Exception as error:
             await self._fail(request, sending, error)
         finally:
             self.in_flight.end()
+            seconds = perf_counter() - began
+            if self.counts is not None:
+                self.counts.add(request.route, scope["method"], sending.status, seconds)
             if scope["path"] != HEALTH:
-                _log_answer(request, sending.status, perf_counter() - began)
+                _log_answer(request, sending.status, seconds)
+            if sending.status >= 500 and request.error is not None:
+                log_failure(request.error, sending.status, scope["path"])
             reset_contextvars(**bound)
 
     async def _answer(self, request: Request) -> Answer | Stream:
@@ -113,6 +123,7 @@ async def respond(routes: Dispatch, checks: Checks, request: Request) -> Answer 
     route = routes.find(request)
     while isinstance(route, LazyRoute):
         route = (await route.face.load()).routes.find(request)
+    request.route = route.path
     action = route.actions.get(request.scope["method"]) or route.actions.get(ANY_METHOD)
     try:
         if action is None:
@@ -121,6 +132,7 @@ async def respond(routes: Dispatch, checks: Checks, request: Request) -> Answer 
         await checks.admit(request, action.policy)
         return await action.handler(request)
     except MastheadError as error:
+        request.error = error
         if route.error_answer is None:
             raise
         return await route.error_answer(request, error)

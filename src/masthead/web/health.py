@@ -54,7 +54,7 @@ async def _state(services: HealthServices) -> tuple[int, dict[str, Any]]:
         # Pages and lists are answered, so a load balancer must not take the service out.
         body.update(status="degraded", pb="degraded", error="disk_full")
     except Unavailable as error:
-        log.warning("health.record_store_down", cause=str(error.__cause__ or error))
+        log.error("health.record_store_down", cause=str(error.__cause__ or error))
         # Never the cause itself: it may name a host, a path or a user.
         body.update(status="degraded", pb="down", error="The record store does not answer.")
         return 503, body

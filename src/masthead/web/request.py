@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.types import Receive, Scope
 
 from masthead.caller import Caller
-from masthead.errors import BadRequest
+from masthead.errors import BadRequest, MastheadError
 from masthead.identity.directory import Tenant
 from masthead.identity.sign_ins import Client
 from masthead.ids import TenantId
@@ -30,6 +30,7 @@ class Request:
         "added",
         "address",
         "caller",
+        "error",
         "files",
         "form",
         "id",
@@ -38,6 +39,7 @@ class Request:
         "key",
         "path_parameters",
         "receive",
+        "route",
         "scope",
         "site",
         "tenant",
@@ -64,7 +66,11 @@ class Request:
         self.is_https = is_https
         self.added: RawHeaders = [] if added is None else added
         """Headers that its response gets, whatever it is."""
+        self.route = ""
+        """The template of its path; '' before one was found."""
         self.path_parameters: dict[str, str] = {}
+        self.error: MastheadError | None = None
+        """Why it was refused, or failed: for the log."""
         self.caller: Caller | None = None
         """Who makes it, once that was asked: see `Callers`."""
         self.site: Tenant | None = None

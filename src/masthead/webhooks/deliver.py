@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from masthead import clock, ids
+from masthead import clock, counters, ids
 from masthead.config.keyring import DecryptionError, KeyRing
 from masthead.config.values import RetryPolicy
 from masthead.errors import Unavailable
@@ -329,7 +329,8 @@ class DeliveryWorker:
             except Exception:
                 log.exception("webhooks.not_recorded", deliveries=len(batch))
                 disabled = set()
-            for claimed, _ in batch:
+            for claimed, result in batch:
+                counters.DELIVERIES.add(_COUNTED[result.state])
                 self._finish(claimed)
             if disabled:
                 for claimed in self._hosts.take_waiting_of(disabled):
@@ -360,6 +361,10 @@ class DeliveryWorker:
             self._all_done.set()
         if claimed.host.can_resume_deferred or (self._is_full and self._claimed < MAX_CLAIMED // 2):
             self._wake.set()
+
+
+_COUNTED = {DELIVERED: counters.DELIVERED, PENDING: counters.FAILED, DEAD: counters.DEAD}
+"""By the new state of the delivery."""
 
 
 def _batches(shares: dict[QueueKey, int]) -> Iterator[dict[QueueKey, int]]:

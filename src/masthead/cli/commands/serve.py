@@ -9,6 +9,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -19,6 +20,7 @@ from masthead.cli.opened_installation import configure_logs, migrate_schema
 from masthead.config.settings import Settings
 from masthead.config.values import Url
 from masthead.serve.listener import address_of, base_url_for, listen
+from masthead.serve.metrics_place import MetricsPlace, metrics_place
 
 # The parent of several server processes loads nothing of the service.
 if TYPE_CHECKING:
@@ -62,33 +64,48 @@ def serve(
     if not os.environ.get("MASTHEAD_BASE_URL", "").strip():
         base_url = base_url_for(hosts[0], listeners[0].getsockname()[1], _scheme(settings))
         settings = dataclasses.replace(settings, base_url=Url(base_url))
-    if workers == 1:
-        uvloop.run(_serve_in_process(settings, listeners, with_worker=not no_worker, demo=demo))
-    else:
-        uvloop.run(
-            _serve_with_workers(settings, listeners, workers, with_worker=not no_worker, demo=demo)
-        )
+    with metrics_place(settings, processes=workers) as metrics:
+        place = Place(listeners, metrics)
+        if workers == 1:
+            work = _serve_in_process(settings, place, with_worker=not no_worker, demo=demo)
+        else:
+            work = _serve_with_workers(
+                settings, place, workers, with_worker=not no_worker, demo=demo
+            )
+        uvloop.run(work)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the service is reached."""
+
+    listeners: Sequence[socket.socket]
+    metrics: MetricsPlace
+
+    def addresses(self, settings: Settings) -> list[str]:
+        return [address_of(each, _scheme(settings)) for each in self.listeners]
 
 
 async def _serve_in_process(
-    settings: Settings, listeners: Sequence[socket.socket], *, with_worker: bool, demo: bool
+    settings: Settings, place: Place, *, with_worker: bool, demo: bool
 ) -> None:
     from masthead.serve.process import ServerProcess
 
     await migrate_schema(settings)
-    server = ServerProcess(settings, listeners, with_worker=with_worker)
+    server = ServerProcess(
+        settings, place.listeners, with_worker=with_worker, metrics=place.metrics
+    )
     _on_signals(server.stop)
-    addresses = [address_of(each, _scheme(settings)) for each in listeners]
 
     async def print_ready(parts: Services) -> None:
-        _print_ready(addresses, await _demo_access(parts) if demo else None)
+        _print_ready(place.addresses(settings), await _demo_access(parts) if demo else None)
 
     await server.run(print_ready)
 
 
 async def _serve_with_workers(
     settings: Settings,
-    listeners: Sequence[socket.socket],
+    place: Place,
     count: int,
     *,
     with_worker: bool,
@@ -98,9 +115,11 @@ async def _serve_with_workers(
 
     await migrate_schema(settings)
     access = await _seed_demo(settings) if demo else None
-    supervisor = Supervisor(settings, listeners, count, with_worker=with_worker)
+    supervisor = Supervisor(
+        settings, place.listeners, count, with_worker=with_worker, metrics=place.metrics
+    )
     _on_signals(supervisor.stop)
-    addresses = [address_of(each, _scheme(settings)) for each in listeners]
+    addresses = place.addresses(settings)
     ready = asyncio.get_running_loop().create_future()
     ready.add_done_callback(lambda _: _print_ready(addresses, access))
     await supervisor.run(ready)

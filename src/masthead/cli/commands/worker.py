@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import structlog
 
 from masthead.background import Background
 from masthead.cli.invocation import Invocation, command
 from masthead.cli.opened_installation import prepared_settings
-from masthead.services import build
+from masthead.serve.listener import CannotListen
+from masthead.serve.metrics_place import metrics_listener
+from masthead.services import Services, build
+from masthead.web.in_flight import InFlight
 
 log = structlog.get_logger()
 
@@ -25,7 +30,35 @@ async def worker(invocation: Invocation) -> None:
         for each in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(each, runner.stop)
         log.info("worker.started")
-        await runner.run_forever()
+        async with _metrics_shown(parts):
+            await runner.run_forever()
     finally:
         await parts.close()
     log.info("worker.stopped")
+
+
+@asynccontextmanager
+async def _metrics_shown(parts: Services) -> AsyncIterator[None]:
+    """On a port of its own. A service on the same machine may have it already; the worker runs
+    without, then."""
+    try:
+        listener = metrics_listener(parts.settings)
+    except CannotListen as error:
+        log.warning("worker.without_metrics", cause=str(error))
+        listener = None
+    if listener is None:
+        yield
+        return
+    # Loaded here: a worker without metrics needs no HTTP server.
+    from masthead.app import metrics_page
+    from masthead.metrics.page import MetricsApp
+    from masthead.serve.http_server import HttpServer
+
+    server = HttpServer(MetricsApp(metrics_page(parts, InFlight())), listener, max_connections=16)
+    serving = asyncio.create_task(server.serve())
+    try:
+        yield
+    finally:
+        listener.close()
+        server.stop()  # type: ignore[no-untyped-call]
+        await serving

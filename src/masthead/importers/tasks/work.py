@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from masthead.caller import system
+from masthead.counters import IMPORTS
 from masthead.errors import MastheadError, NotFound, Unavailable
 from masthead.importers.collection import (
     DONE,
@@ -89,8 +90,10 @@ class ImportJob:
             except MastheadError as error:
                 # A retry would fail again: the file is no export, or the site is read-only.
                 await self._log.fail(str(error))
+                IMPORTS.add(run["task"], FAILED)
             else:
                 await self._log.finish(report)
+                IMPORTS.add(run["task"], DONE)
         await self._tidy()
 
     async def _find(self) -> Record | None:

@@ -23,6 +23,7 @@ from masthead.errors import DiskFull, StatementTimeout, Unavailable
 from masthead.storage import dialects
 from masthead.storage.cancelling import complete
 from masthead.storage.database import (
+    EVERY_TENANT,
     MAX_BYTES,
     Deferral,
     ForeignKeyViolation,
@@ -93,6 +94,8 @@ class PostgresDatabase:
         self._share = FairShare(reads_per_tenant)
         self._indexes: dict[str, tuple[str, ...]] = {}
         self._disk = DiskState()
+        size = sa.func.pg_database_size(sa.func.current_database())
+        self._size = self.compile(sa.select(size))
 
     def compile(self, statement: ClauseElement, counted: Sequence[str] = ()) -> Statement:
         def compile_now() -> Statement:
@@ -155,6 +158,13 @@ class PostgresDatabase:
                 raise
             finally:
                 transaction.end()
+
+    def connections(self) -> tuple[int, int]:
+        return self._pool.get_size(), self._pool.get_idle_size()
+
+    async def stored_bytes(self) -> int:
+        ((found,),) = await self.fetch(EVERY_TENANT, self._size, slow=True)
+        return int(found)
 
     async def ping(self) -> None:
         try:

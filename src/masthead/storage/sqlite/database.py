@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 
 import msgspec
@@ -79,6 +80,13 @@ class SqliteDatabase:
         """A number that changes with every commit, of this process or another."""
         return self._readers.data_version()
 
+    def connections(self) -> tuple[int, int]:
+        opened, idle = self._readers.connections()
+        return opened + 1, idle  # and the writer's
+
+    async def stored_bytes(self) -> int:
+        return await asyncio.to_thread(_size, self._path)
+
     async def ping(self) -> None:
         # Writes to a file that was removed or replaced would be lost at the next start.
         if _identity(self._path) != self._file:
@@ -91,6 +99,15 @@ class SqliteDatabase:
     async def close(self) -> None:
         await self._writer.close()
         await self._readers.close()
+
+
+def _size(path: Path) -> int:
+    """With the log of what is not in the file yet."""
+    found = 0
+    for each in (path, path.with_name(f"{path.name}-wal")):
+        with suppress(OSError):
+            found += each.stat().st_size
+    return found
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

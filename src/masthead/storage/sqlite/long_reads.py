@@ -76,6 +76,12 @@ class _LongReads:
     def transaction(self, scope: Scope) -> AbstractAsyncContextManager[Transaction]:
         return self._database.transaction(scope)
 
+    def connections(self) -> tuple[int, int]:
+        return self._database.connections()
+
+    async def stored_bytes(self) -> int:
+        return await self._database.stored_bytes()
+
     async def ping(self) -> None:
         await self._database.ping()
 

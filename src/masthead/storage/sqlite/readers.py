@@ -55,6 +55,7 @@ class Readers:
         self._share = FairShare(THREADS_PER_TENANT)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="sqlite-reader")
         self._idle: list[sqlite3.Connection] = []
+        self._opened = 1
 
     async def fetch(
         self,
@@ -84,6 +85,10 @@ class Readers:
         except sqlite3.Error as error:
             raise translated(error) from error
         return version
+
+    def connections(self) -> tuple[int, int]:
+        """Open ones, and idle ones among those of the threads."""
+        return self._opened, len(self._idle)
 
     async def close(self) -> None:
         await asyncio.get_running_loop().run_in_executor(None, self._threads.shutdown)
@@ -147,6 +152,8 @@ class Readers:
         try:
             return self._idle.pop()
         except IndexError:
+            # Two threads at once may count one too few: it is only shown.
+            self._opened += 1
             return connect(self._path, busy_seconds=self._timeout_seconds, query_only=True)
 
 

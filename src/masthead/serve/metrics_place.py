@@ -1,0 +1,45 @@
+"""Where the processes of one service have their metrics: a socket and a folder that they share."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from masthead.config.settings import Settings
+from masthead.serve.listener import listen
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsPlace:
+    listener: socket.socket | None = None
+    """Of a port of its own; None with a token on that of the service."""
+    folder: Path | None = None
+    """None for a single process."""
+
+
+@contextmanager
+def metrics_place(settings: Settings, *, processes: int) -> Iterator[MetricsPlace]:
+    listener = metrics_listener(settings)
+    folder = None
+    if settings.metrics and processes > 1:
+        folder = Path(tempfile.mkdtemp(prefix="masthead-metrics-"))
+    try:
+        yield MetricsPlace(listener, folder)
+    finally:
+        if listener:
+            listener.close()
+        if folder:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def metrics_listener(settings: Settings) -> socket.socket | None:
+    """Raises `CannotListen`, which names host and port."""
+    wanted = settings.metrics
+    if wanted is None or wanted.token is not None:
+        return None
+    return listen(wanted.host, port=wanted.port)[0]
