@@ -195,7 +195,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Services:
         signer=Signer(),
         signing_keys=signing_keys,
         mailings=mailing_services(
-            records, tables, mail, Senders(records, sites, signing_keys, settings)
+            records, tables, mail, Senders(records, sites, signing_keys, settings), outbound
         ),
         email_changes=EmailChanges(records, mail, sites),
         links=MailedLinks(records, accounts, throttle, mail, sites),

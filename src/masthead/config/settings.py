@@ -54,6 +54,7 @@ from masthead.config.values import (
     parse_storage_url,
     parse_switch,
     parse_text,
+    parse_topics,
 )
 from masthead.errors import MastheadError
 from masthead.suggestions import suggestion
@@ -223,6 +224,13 @@ class Settings:
         "SendGrid's verification key of signed event webhooks, for reports of bounces.",
         default_doc="none: its address answers 404",
         secret=True,
+    )
+    mail_events_ses_topics: tuple[str, ...] = _setting(
+        parse_topics,
+        "The ARNs of the Amazon SNS topics at which Amazon SES reports bounces and complaints; "
+        "comma-separated.",
+        default="",
+        default_doc="none: its address answers 404",
     )
     ai_provider: AiProvider | None = _setting(
         parse_choice(AiProvider),

@@ -211,6 +211,18 @@ def parse_networks(text: str) -> tuple[Network, ...]:
         ) from None
 
 
+_TOPIC = re.compile(r"arn:aws(-[a-z]+)*:sns:[a-z]{2}(-[a-z]+)+-[0-9]{1,2}:[0-9]{12}:[\w.-]{1,256}")
+
+
+def parse_topics(text: str) -> tuple[str, ...]:
+    names = [name.strip() for name in text.split(",")] if text else []
+    if not all(_TOPIC.fullmatch(name) for name in names):
+        raise ValueError(
+            "must be ARNs such as arn:aws:sns:eu-west-1:123456789012:bounces, separated by commas"
+        )
+    return tuple(names)
+
+
 def parse_name_server(text: str) -> tuple[str, int]:
     """The IP address and the port."""
     expected = "must be an IP address, with a port or without, such as 192.0.2.53 or [::1]:5353"

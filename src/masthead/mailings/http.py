@@ -18,6 +18,7 @@ from masthead.web.request import Request
 from masthead.web.rows import Row
 
 TAG = "Email"
+SES = "ses"
 MAX_BODY_BYTES = 1024 * 1024
 
 POLICY = Policy(
@@ -41,7 +42,10 @@ async def receive_reports(services: ReportServices, request: Request) -> Answer:
     body = await request.body(MAX_BODY_BYTES)
     now = services.records.clock().timestamp()
     source = request.path_parameters["source"]
-    reports = authentic_reports(source, services.settings, request, body, now)
+    if source == SES:
+        reports = await services.mailings.sns.reports(services.settings, body)
+    else:
+        reports = authentic_reports(source, services.settings, request, body, now)
     if len(reports) > MAX_REPORTS:
         raise BadRequest(f"Send at most {MAX_REPORTS:,} reports in a call.")
     for each in reports:
@@ -49,7 +53,7 @@ async def receive_reports(services: ReportServices, request: Request) -> Answer:
     return json_answer(200, {"received": True})
 
 
-_SOURCE = in_path("source", "Who reports.", {"type": "string", "enum": list(SOURCES)}, "generic")
+_SOURCE = in_path("source", "Who reports.", {"type": "string", "enum": [*SOURCES, SES]}, "generic")
 _EXAMPLE = {"type": "bounce", "kind": "hard", "email": "ada@example.com"}
 _GIVEN = {"description": "The report, as the source sends it.", "type": ["object", "array"]}
 

@@ -103,27 +103,29 @@ def _read_generic(given: Any) -> Iterator[Report]:
         state = _TYPES[each["type"]]
         is_hard = state == COMPLAINED or _KINDS[each.get("kind", "hard")]
         message_id = str(each.get("message_id") or "")
-        yield Report(state, _text(each, "email"), is_hard, message_id, "reported")
+        yield Report(state, text_in(each, "email"), is_hard, message_id, "reported")
 
 
 def _read_postmark(given: Any) -> Iterator[Report]:
     if given["RecordType"] == "SpamComplaint":
-        yield Report(COMPLAINED, _text(given, "Email"), reason="reported by Postmark")
+        yield Report(COMPLAINED, text_in(given, "Email"), reason="reported by Postmark")
     elif given["RecordType"] == "Bounce":
         is_hard = given["Type"] in ("HardBounce", "BadEmailAddress")
         reason = str(given.get("Description") or "reported by Postmark")
-        yield Report(BOUNCED, _text(given, "Email"), is_hard, reason=reason)
+        yield Report(BOUNCED, text_in(given, "Email"), is_hard, reason=reason)
 
 
 def _read_mailgun(given: Any) -> Iterator[Report]:
     event = given["event-data"]
     message_id = str(event.get("message", {}).get("headers", {}).get("message-id", ""))
     if event["event"] == "complained":
-        yield Report(COMPLAINED, _text(event, "recipient"), True, message_id, "reported by Mailgun")
+        yield Report(
+            COMPLAINED, text_in(event, "recipient"), True, message_id, "reported by Mailgun"
+        )
     elif event["event"] == "failed":
         is_hard = event.get("severity") == "permanent"
         reason = str(event.get("delivery-status", {}).get("message") or "reported by Mailgun")
-        yield Report(BOUNCED, _text(event, "recipient"), is_hard, message_id, reason)
+        yield Report(BOUNCED, text_in(event, "recipient"), is_hard, message_id, reason)
 
 
 def _read_sendgrid(given: Any) -> Iterator[Report]:
@@ -131,15 +133,15 @@ def _read_sendgrid(given: Any) -> Iterator[Report]:
         message_id = str(event.get("smtp-id", ""))
         if event["event"] == "spamreport":
             yield Report(
-                COMPLAINED, _text(event, "email"), True, message_id, "reported by SendGrid"
+                COMPLAINED, text_in(event, "email"), True, message_id, "reported by SendGrid"
             )
         elif event["event"] == "bounce":
             is_hard = event.get("type", "bounce") == "bounce"
             reason = str(event.get("reason") or "reported by SendGrid")
-            yield Report(BOUNCED, _text(event, "email"), is_hard, message_id, reason)
+            yield Report(BOUNCED, text_in(event, "email"), is_hard, message_id, reason)
 
 
-def _text(given: Mapping[str, Any], name: str) -> str:
+def text_in(given: Mapping[str, Any], name: str) -> str:
     value = given[name]
     if not isinstance(value, str) or not value or "\x00" in value or not value.isprintable():
         raise ValueError(name)

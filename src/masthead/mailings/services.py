@@ -12,7 +12,9 @@ from masthead.mailings.actions import MailingActions, TestLetters
 from masthead.mailings.recipients import MailingRecipients
 from masthead.mailings.reports import MailReports
 from masthead.mailings.senders import Senders
+from masthead.mailings.sns import SnsMessages
 from masthead.mailings.starting import Starting
+from masthead.outbound.client import OutboundClient
 from masthead.records.engine import Records
 
 
@@ -24,10 +26,15 @@ class MailingServices:
     reports: MailReports
     senders: Senders
     recipients: MailingRecipients
+    sns: SnsMessages
 
 
 def mailing_services(
-    records: Records, tables: Mapping[str, sa.Table], outbox: Outbox, senders: Senders
+    records: Records,
+    tables: Mapping[str, sa.Table],
+    outbox: Outbox,
+    senders: Senders,
+    outbound: OutboundClient,
 ) -> MailingServices:
     return MailingServices(
         Starting(records.database, tables),
@@ -36,4 +43,5 @@ def mailing_services(
         MailReports(records, tables),
         senders,
         MailingRecipients(records.database, tables),
+        SnsMessages(outbound, records.clock),
     )
