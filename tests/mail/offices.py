@@ -11,13 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 from tests.databases import fresh_url
+from tests.every_row import delete_every_row, every_row
 from tests.world import START, World, open_world
 
 from masthead.background import job_runner
-from masthead.schema import metadata
-from masthead.storage.database import EVERY_TENANT
 
 
 @dataclass(frozen=True)
@@ -59,10 +57,7 @@ async def office_world(
 async def office(office_world: World) -> Office:
     """Without a row and without a mail of earlier tests."""
     office_world.clock.moment = START
-    database = office_world.parts.database
-    async with database.transaction(EVERY_TENANT) as tx:
-        for table in reversed(metadata.sorted_tables):
-            await tx.execute(database.compile(sa.delete(table)))
+    await delete_every_row(office_world.parts.database)
     folder = office_world.parts.settings.data_dir / "mail"
     for path in folder.glob("*.eml"):
         path.unlink()
@@ -84,10 +79,5 @@ def text_of(mail: EmailMessage, kind: str = "plain") -> str:
 
 async def everything(world: World) -> dict[str, list[Any]]:
     """Every row of every table."""
-    database = world.parts.database
-    rows = {}
-    for table in metadata.sorted_tables:
-        statement = database.compile(sa.select(table))
-        found = await database.fetch(EVERY_TENANT, statement, statement.bind({}))
-        rows[table.name] = sorted(map(repr, map(tuple, found)))
-    return rows
+    found = await every_row(world.parts.database)
+    return {name: sorted(map(repr, map(tuple, rows))) for name, rows in found.items()}

@@ -10,6 +10,7 @@ import httpx
 import pytest
 import sqlalchemy as sa
 from tests.databases import fresh_url
+from tests.every_row import delete_every_row
 from tests.mail.postbox import Postbox
 from tests.v1.keys import key_client
 from tests.world import START, TenantWorld, World, open_world
@@ -17,8 +18,7 @@ from tests.world import START, TenantWorld, World, open_world
 from masthead.background import job_runner, mailing_worker
 from masthead.mailings.tables import mailing_recipients
 from masthead.records.collection import Record
-from masthead.schema import metadata
-from masthead.storage.database import EVERY_TENANT, scope_of
+from masthead.storage.database import scope_of
 
 MAILINGS = "/api/v1/mailings"
 
@@ -96,10 +96,7 @@ async def press(press_world: tuple[World, Postbox]) -> Press:
     """Without a row and without an email of earlier tests."""
     world, postbox = press_world
     world.clock.moment = START
-    database = world.parts.database
-    async with database.transaction(EVERY_TENANT) as tx:
-        for table in reversed(metadata.sorted_tables):
-            await tx.execute(database.compile(sa.delete(table)))
+    await delete_every_row(world.parts.database)
     for each in (postbox.letters, postbox.envelopes, postbox.refusals, postbox.second_thoughts):
         each.clear()
     postbox.unknown.clear()

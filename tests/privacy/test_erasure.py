@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from tests.databases import fresh_url
+from tests.every_row import count_rows, every_row, rows_of_tenant
 from tests.privacy.people import member_with_records
 from tests.privacy.requests import (
     DELETE,
@@ -38,29 +39,14 @@ IN_ONE_SLICE = 3600.0
 
 
 async def rows_of(world: World, tenant_id: str, *names: str) -> dict[str, int]:
-    """How many rows each table, or each of those named, has of the tenant."""
-    database = world.parts.database
-    found = {}
-    for table in [metadata.tables[name] for name in names] or metadata.sorted_tables:
-        counted = sa.select(sa.func.count()).where(table.c.tenant_id == sa.bindparam("t"))
-        statement = database.compile(counted)
-        ((count,),) = await database.fetch(EVERY_TENANT, statement, (tenant_id,))
-        if count:
-            found[table.name] = count
-    return found
+    return await count_rows(world.parts.database, tenant_id, *names)
 
 
 async def text_of(world: World, tenant_id: str | None) -> str:
     """Every row of the tenant or of all, whatever table it is in."""
     database = world.parts.database
-    rows = []
-    for table in metadata.sorted_tables:
-        chosen = sa.select(*table.columns)
-        if tenant_id is not None:
-            chosen = chosen.where(table.c.tenant_id == tenant_id)
-        statement = database.compile(chosen)
-        rows += await database.fetch(EVERY_TENANT, statement, statement.bind({}))
-    return repr([tuple(row) for row in rows])
+    found = await (rows_of_tenant(database, tenant_id) if tenant_id else every_row(database))
+    return repr([tuple(row) for rows in found.values() for row in rows])
 
 
 async def find(world: World, collection: str, record: Record) -> Record | None:

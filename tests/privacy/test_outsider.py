@@ -10,13 +10,10 @@ from typing import Any
 
 import httpx
 import pytest
-import sqlalchemy as sa
+from tests.every_row import rows_of_tenant
 from tests.privacy.people import member_with_records
 from tests.privacy.requests import DELETE, EXPORT, PHRASE, run_jobs
 from tests.world import Account, TenantWorld, World
-
-from masthead.storage.database import EVERY_TENANT
-from masthead.storage.metadata import metadata
 
 SECRETS = ("Ada Lovelace", "ada@example.com", "Unpublished thoughts")
 OWN_BOOKKEEPING = {
@@ -37,15 +34,13 @@ _numbers = itertools.count(1)
 
 async def state_of(tenant: TenantWorld) -> set[tuple[str, str]]:
     """Every row of the tenant, with its table."""
-    database = tenant.world.parts.database
-    rows = set()
-    for table in metadata.sorted_tables:
-        if table.name not in OWN_BOOKKEEPING:
-            chosen = sa.select(*table.columns).where(table.c.tenant_id == tenant.id)
-            statement = database.compile(chosen)
-            found = await database.fetch(EVERY_TENANT, statement, statement.bind({}))
-            rows |= {(table.name, repr(tuple(row))) for row in found}
-    return rows
+    found = await rows_of_tenant(tenant.world.parts.database, tenant.id)
+    return {
+        (table, repr(tuple(row)))
+        for table, rows in found.items()
+        if table not in OWN_BOOKKEEPING
+        for row in rows
+    }
 
 
 class Outsider:
