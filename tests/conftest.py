@@ -16,6 +16,7 @@ from playwright.async_api import Browser as PlaywrightBrowser
 from structlog.dev import ConsoleRenderer, plain_traceback
 from tests import corpus, database_choice, rounds
 from tests.browser import REFUSED, Browser, keep_files_together, launched
+from tests.cheap_passwords import cheap_passwords
 from tests.databases import database_url, fresh_url
 from tests.loop_time import LoopTime
 from tests.not_run import pytest_terminal_summary
@@ -77,6 +78,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     database_choice.leave_out_the_other_database(config, items)
     keep_files_together(items)
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_passwords() -> Iterator[None]:
+    with cheap_passwords():
+        yield
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])

@@ -176,7 +176,7 @@ def counted(site: TenantWorld) -> tuple[TenantWorld, CountingDatabase]:
         clock_,
         origin_of=lambda slug: slug,
     )
-    return replace(site, world=World(replace(parts, records=records), clock_, "")), database
+    return replace(site, world=World(replace(parts, records=records), clock_)), database
 
 
 async def test_the_number_of_statements_does_not_grow(site: TenantWorld) -> None:
