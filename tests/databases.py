@@ -34,6 +34,17 @@ if TYPE_CHECKING:
 _TEMPLATE = "masthead_template"
 _numbers = itertools.count(1)
 
+_NOT_DURABLE = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    # It would visit hundreds of databases, the more often the more there are.
+    "autovacuum": "off",
+}
+"""Settings of a server that ends with the tests."""
+
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
@@ -83,7 +94,7 @@ def start_postgres_server(*, durable: bool) -> PostgresServer:
     server.ensure_pgdata_inited()
     if not durable:
         with (server.pgdata / "postgresql.conf").open("a") as config:
-            config.write("fsync = off\nsynchronous_commit = off\nfull_page_writes = off\n")
+            config.writelines(f"{name} = {value}\n" for name, value in _NOT_DURABLE.items())
     server.start()
     return server
 
