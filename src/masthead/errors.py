@@ -79,7 +79,7 @@ class SiteSuspended(Forbidden):
     """An operator has suspended the site."""
 
     message = (
-        "This site is suspended, so nothing of it can be read or changed. "
+        "This site is suspended, so it can't be read or changed. "
         "Its owner sees the reason in the admin."
     )
 

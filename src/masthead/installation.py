@@ -125,7 +125,7 @@ async def _keyring(settings: Settings, database: Database) -> KeyRing:
     if settings.lacks_root_secret and await is_used(database) and settings.lacks_root_secret:
         raise SettingsError(
             f"secret.key is missing in {settings.data_dir.absolute()}, although the database is in "
-            "use: restore the file from a backup, or set MASTHEAD_SECRET_KEY to what it held."
+            "use: restore the file from a backup, or set MASTHEAD_SECRET_KEY to its content."
         )
     return KeyRing([str(secret) for secret in settings.load_root_secrets()])
 

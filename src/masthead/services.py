@@ -129,7 +129,7 @@ class Services:
     themes: Themes
     accents: AccentStyles
     build: str
-    """The revision that runs."""
+    """The running revision."""
 
     async def close(self) -> None:
         await self.outbound.close()

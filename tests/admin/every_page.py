@@ -354,7 +354,7 @@ SAMPLES = (
     Sample(
         "domain-refused",
         "/admin/settings/domain",
-        act=fill(("#wanted_domain", "not a domain"), press="Ask for it"),
+        act=fill(("#wanted_domain", "not a domain"), press="Request it"),
     ),
     Sample("domain-address-part", "/admin/settings/domain/address", is_page=False),
     Sample("domain-remove", "/admin/settings/domain/remove", site="empty"),

@@ -98,7 +98,7 @@ async def test_comments_that_wait_are_counted_with_the_oldest(
         app.clock.advance(hours=1)
     expected = (
         "2 comments are waiting for approval.",
-        "The oldest waits since Saturday 14 November",
+        "The oldest has been waiting since Saturday 14 November",
     )
     assert rows_in(await home_of(browser)) == [expected]
     editor, _ = await staff(tenant, "editor")
@@ -139,7 +139,7 @@ async def test_dead_deliveries_of_the_last_week_name_their_receiver(
     )
     await dead_delivery(tenant, ids.new_id(), 97)
     assert rows_in(await home_of(browser)) == [
-        ("More than 100 webhook deliveries died.", "2 receivers did not take them")
+        ("More than 100 webhook deliveries died.", "2 receivers did not accept them")
     ]
     app.clock.advance(days=8)
     fresh = (await staff(tenant, "owner"))[0]

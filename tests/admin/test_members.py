@@ -332,7 +332,7 @@ class TestWhoAndWhat:
         await queue("Ana@Example.com")
         await queue("stranger@example.com")
         assert history_in((await browser.get(address)).text) == [
-            "Email: a sign-in link, waits to be written"
+            "Email: a sign-in link, waiting to be written"
         ]
         assert len(await office.mails()) == 2
         assert history_in((await browser.get(address)).text) == [
@@ -341,7 +341,7 @@ class TestWhoAndWhat:
         office.world.clock.advance(minutes=1)
         bounced = await queue("ana@example.com")
         await parts.mail.fail(tenant.id, bounced, "Later.", gave_up=False)
-        assert history_in((await browser.get(address)).text)[0].endswith("waits to be written")
+        assert history_in((await browser.get(address)).text)[0].endswith("waiting to be written")
         await parts.mail.discard(tenant.id, bounced, "No such mailbox.")
         assert history_in((await browser.get(address)).text) == [
             "Email: a sign-in link, could not be delivered",
@@ -352,7 +352,7 @@ class TestWhoAndWhat:
         await queue("ana@example.com")
         office.world.clock.advance(days=RETENTION.days, seconds=-1)
         browser, _ = await staff(tenant, "owner")
-        assert history_in((await browser.get(address)).text)[0].endswith("waits to be written")
+        assert history_in((await browser.get(address)).text)[0].endswith("waiting to be written")
         office.world.clock.advance(seconds=2)
         assert history_in((await browser.get(address)).text)[0].endswith("could not be delivered")
         rows = await parts.records.find(member_mails, {}, tenant_id=tenant.id, limit=99)
@@ -621,6 +621,6 @@ async def test_an_address_that_came_back_is_shown_and_can_be_mailed_again(
     owner, _ = await staff(tenant, "owner")
     assert "mail-again" in (await owner.get(path)).text
     page = await owner.follow(await owner.post(f"{path}/mail-again"))
-    assert "Newsletters go to this address again." in page
+    assert "This address gets newsletters again." in page
     [found] = await records.find(members, {"id": member["id"]}, tenant_id=tenant.id)
     assert found["mail_state"] == "ok"

@@ -64,7 +64,7 @@ async def test_a_published_post_without_changes_offers_to_take_it_off(
 ) -> None:
     post = await tenant.published(title="Tides")
     page = (await browser.get(dialog_of(post))).text
-    assert "without changes that wait" in page
+    assert "without the waiting changes" in page
     await choose(browser, f"/admin/posts/{post['id']}")
     assert (await stored(tenant, post))["status"] == "published"
     await choose(browser, f"/admin/posts/{post['id']}", what="unpublish")

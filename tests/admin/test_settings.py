@@ -391,12 +391,12 @@ class TestMail:
         htmx = {"hx-request": "true"}
         assert "every 2s" in (await owner.get(part, **htmx)).text
         mail = await office.mail_to(account.email)
-        assert mail["subject"] == "A test email of site"
+        assert mail["subject"] == "A test email from site"
         part_sent = (await owner.get(part, **htmx)).text
         assert ("Written, not sent." in part_sent, "every 2s" in part_sent) == (True, False)
         office.world.clock.advance(days=1)
         owner, _ = await staff(tenant, "owner")
-        assert "Nothing is known" in (await owner.get(answer.headers["location"])).text
+        assert "is not available" in (await owner.get(answer.headers["location"])).text
 
     async def test_of_a_test_mail_that_never_was_nothing_is_said(self, office: Office) -> None:
         one, two = await office.world.new_tenant("one"), await office.world.new_tenant("two")
@@ -410,13 +410,13 @@ class TestMail:
             f"{mail_id}-{int(moment) + 1}-{signature}",
         ):
             page = (await owner.get(f"{MAIL}?test={mark}")).text
-            assert "Nothing is known of this test email." in page, mark
+            assert "The result of this test email is not available." in page, mark
             assert ("Written, not sent." in page, "Sent." in page) == (False, False)
             if mark:
                 assert (await owner.get(f"{MAIL}/test/{mark}")).status_code == 404
         other, _ = await staff(two, "owner")
-        assert "Nothing is known" in (await other.get(f"{MAIL}?test={genuine}")).text
-        assert "Nothing is known" not in (await owner.get(MAIL)).text
+        assert "is not available" in (await other.get(f"{MAIL}?test={genuine}")).text
+        assert "is not available" not in (await owner.get(MAIL)).text
 
     async def test_too_many_test_mails_are_refused(self, office: Office) -> None:
         tenant = await office.world.new_tenant("site")

@@ -87,7 +87,7 @@ async def test_a_key_is_made_copied_and_calls_the_api(site: Site) -> None:
 async def test_a_domain_is_proven_while_the_page_is_open(site: Site) -> None:
     page = await site.opened("/admin/settings/domain")
     await page.get_by_label("Domain", exact=True).fill("blog.example.com")
-    await page.get_by_role("button", name="Ask for it").click()
+    await page.get_by_role("button", name="Request it").click()
     await expect(page.get_by_role("button", name="Check now")).to_be_visible()
     name, value = (await page.locator("[data-copied]").all_text_contents())[:2]
     await page.get_by_role("button", name="Check now").click()
@@ -158,7 +158,7 @@ async def test_the_site_is_set_up_and_readers_see_it(site: Site) -> None:
     await _save(page)
     await reader.reload()
     await expect(comment).to_be_visible()
-    await expect(reader.get_by_text("It appears once the staff has approved it.")).to_be_visible()
+    await expect(reader.get_by_text("It appears after the staff has approved it.")).to_be_visible()
     await page.get_by_label("Posts can be commented on").uncheck()
     await page.get_by_label("Readers can become members").check()
     await _save(page)

@@ -163,7 +163,7 @@ class TestSubscriptions:
         assert stored["paused"]
         page = (await browser.get(ADDRESS)).text
         assert "Paused" in page
-        assert "is off since" not in page
+        assert "has been off since" not in page
         page = await browser.follow(await browser.post(f"{address}/turn-on"))
         assert "Search index is on." in page
         stored = await hooks.subscription(hook["id"])
@@ -228,7 +228,7 @@ class TestDisabled:
         hooks.receiver.next(answer(503))
         await hooks.deliver(OFF_AFTER_ONE)
         page = (await browser.get(ADDRESS)).text
-        assert "“Hook” is off since" in page
+        assert "“Hook” has been off since" in page
         assert "A delivery died; the last answer was 503." in page
         assert "Off since" in (await browser.get(f"{ADDRESS}/{hook['id']}")).text
         [delivery] = deliveries_in(page)
@@ -237,7 +237,7 @@ class TestDisabled:
         retried = await browser.post(f"{ADDRESS}/deliveries/{delivery}/retry")
         assert "was not retried" in await browser.follow(retried)
         page = await browser.follow(await browser.post(f"{ADDRESS}/{hook['id']}/turn-on"))
-        assert "is off since" not in page
+        assert "has been off since" not in page
         retried = await browser.post(f"{ADDRESS}/deliveries/{delivery}/retry")
         assert "It is being sent again." in await browser.follow(retried)
         await hooks.deliver()
@@ -417,7 +417,7 @@ class TestDeadLetters:
         form = {f"select.{each}": "on" for each in dead[:2]} | {"state": "dead"}
         moved = await browser.post(f"{ADDRESS}/retry", form)
         assert moved.headers["location"] == f"{ADDRESS}?state=dead"
-        assert "2 are sent again." in await browser.follow(moved)
+        assert "2 are being sent again." in await browser.follow(moved)
         again = await browser.follow(await browser.post(f"{ADDRESS}/retry", form))
         assert "2 were not retried" in again
         assert await hooks.deliver() == 2

@@ -129,7 +129,7 @@ async def test_a_disabled_one_has_a_notice_and_is_turned_on_again(panel: Panel) 
     receiver.at("/print", DOWN)
     for number in range(2):
         await tenant.published(title=f"Story {number}")
-    notice = "text=“Print shop” is off since"
+    notice = "text=“Print shop” has been off since"
     await _until_shown(page, f"{panel.origin}/admin/webhooks", notice)
     off = page.get_by_role("alert").filter(has_text="Print shop")
     await expect(off).to_contain_text("the last answer was 503")

@@ -244,7 +244,7 @@ class TestUnderWrites:
             await world.parts.objects.put(f"{tenant.id}/media/{'n' * 15}/new.txt", b"no row yet")
             outcome = await original.command("backup", str(file), "--json")
         assert json.loads(outcome.out)["media"] == 1
-        assert f"1 stored files are missing, which their records name: {gone}." in outcome.err
+        assert f"1 stored files that records name are missing: {gone}." in outcome.err
         with tarfile.open(file) as tar:
             names = [name for name in tar.getnames() if name.startswith(archive.OBJECTS)]
         assert names == [f"objects/{tenant.id}/media/{items[1]['id']}/{items[1]['file']}"]
@@ -364,7 +364,7 @@ class TestRefusals:
         refused = await target.command("restore", str(file))
         assert (refused.code, refused.err) == (
             1,
-            "masthead: The archive is damaged or not complete. Nothing was restored.\n",
+            "masthead: The archive is damaged or incomplete. Nothing was restored.\n",
         )
         assert not target.data_dir.exists()
         if engine == "postgresql":

@@ -239,7 +239,7 @@ class TestSecrets:
         outcome = masthead("doctor", "--json")
         state, detail = checks_of(outcome)["stored secrets"]
         assert (outcome.code, state) == (1, "fail")
-        assert detail.startswith("1 can't be read with the present root secret; restore")
+        assert detail.startswith("1 can't be read with the current root secret; restore")
 
     def test_a_root_secret_that_is_gone(self, masthead: Masthead) -> None:
         masthead.tenant()

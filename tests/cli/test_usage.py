@@ -22,7 +22,7 @@ WRONG = [
     (f"{CREATE} --plan gold", "'gold' is not one of 'free', 'pro'"),
     (CREATE, "Missing option '--plan'."),
     ("tenant set-plan acme gold", "'gold' is not one of"),
-    ("tenant set-plan acme pro --per-minute 5", "enterprise plan only"),
+    ("tenant set-plan acme pro --per-minute 5", "only the enterprise plan"),
     ("tenant set-plan acme enterprise --per-minute -1", "-1 is not in the range x>=0"),
     ("key create --tenant a --name n", "Missing option '--scope'."),
     ("key create --tenant a --name n --scope post:read", "did you mean posts:read?"),

@@ -95,7 +95,7 @@ class TestToAuthors:
     ) -> None:
         waiting = await Browser(site, "fog").comment("Please let me in")
         [to_author] = await mails_to(office, author.email)
-        assert "until an editor or an owner approves it" in text_of(to_author)
+        assert "An editor or an owner has to approve it" in text_of(to_author)
         assert "approve-comment" not in text_of(to_author)
         [mail] = await mails_to(office, owner.email)
         path = path_in(text_of(mail), "approve-comment")

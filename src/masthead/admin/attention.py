@@ -101,7 +101,7 @@ async def _dead_deliveries(request: AdminRequest, webhooks: Sequence[Record]) ->
 def _why_dead(dead: Sequence[Record], names: Mapping[str, str]) -> str:
     receivers = {each["webhook_id"] for each in dead}
     if len(receivers) > 1:
-        return f"{len(receivers)} receivers did not take them"
+        return f"{len(receivers)} receivers did not accept them"
     receiver = f"“{names[name]}”" if (name := receivers.pop()) in names else "Its receiver"
     statuses = {each["last_status"] for each in dead if each["last_status"]}
     if len(statuses) == 1:
@@ -144,7 +144,7 @@ def _domain(request: AdminRequest) -> Attention | None:
         return None
     what = f"The TXT record of {request.site_record['custom_domain']} is missing."
     ends = request.local(clock.to_text(clock.from_text(since) + GRACE))
-    why = f"Without it the site is no longer served there from {ends:%-d %B} on"
+    why = f"Without it, the site will leave this domain on {ends:%-d %B}"
     return Attention("domain", "globe", "bad", what, why, since, request.when(since))
 
 
@@ -196,7 +196,7 @@ async def _waiting_comments(request: AdminRequest) -> Attention | None:
         else f"{waiting:,} comments are waiting for approval."
     )
     since = f"since {moment:%A} {moment.day} {moment:%B}"
-    why = f"It waits {since}" if waiting == 1 else f"The oldest waits {since}"
+    why = f"It waits {since}" if waiting == 1 else f"The oldest has been waiting {since}"
     return Attention("comments", "message-square", "warn", what, why, at, request.when(at))
 
 

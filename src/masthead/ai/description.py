@@ -29,7 +29,7 @@ _ACTIONS = {
 _EXAMPLE = {"action": "summarize", "selection": "Tides are made by the moon and the sun."}
 _STREAM = {
     "description": "Events, each a line `data: <JSON>` and a blank line; the last one is "
-    "`data: [DONE]`. Failures after the start are events, too.",
+    "`data: [DONE]`. Failures after the start are also events.",
     "content": {"text/event-stream": {"example": 'data: {"text":"The moon "}\n\ndata: [DONE]\n\n'}},
 }
 

@@ -25,12 +25,12 @@ audit_log = Collection(
     "audit_log",
     (
         Text(name="account_id", max=15, write=Access.ENGINE),
-        Email(name="email", personal=True, write=Access.ENGINE, help="Of the account, back then."),
+        Email(name="email", personal=True, write=Access.ENGINE, help="The account's at that time."),
         Text(
             name="role",
             max=20,
             write=Access.ENGINE,
-            help=f"Of the account, back then. `{Kind.SHELL}`: without an account, by a command on "
+            help=f"The account's at that time. `{Kind.SHELL}`: no account, but a command on "
             "the machine itself.",
         ),
         Text(

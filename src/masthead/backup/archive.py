@@ -41,7 +41,7 @@ CountBytes = Callable[[int], None]
 
 
 class DamagedArchive(MastheadError):
-    message = "The archive is damaged or not complete. Nothing was restored."
+    message = "The archive is damaged or incomplete. Nothing was restored."
 
 
 class NotAnArchive(MastheadError):

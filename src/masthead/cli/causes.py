@@ -21,7 +21,8 @@ _REFUSED_KEY = ("InvalidAccessKeyId", "SignatureDoesNotMatch", "AccessDenied", "
 
 
 FREE_SPACE = (
-    "free space or enlarge it; meanwhile the service still serves reads, and stores again by itself"
+    "free space or enlarge it; until then the service serves only reads, and writes resume by "
+    "themselves"
 )
 
 

@@ -33,7 +33,7 @@ COMMANDS = {
     "operator": "Creates, lists and deletes platform operators, and resets their passwords.",
     "key": "Creates, lists and revokes API keys.",
     "member": "Creates, lists and deletes members.",
-    "mail": "Takes notices of undeliverable emails.",
+    "mail": "Processes notices of undeliverable emails.",
     "settings": "Reads and changes a tenant's site settings.",
     "openapi": "Prints the OpenAPI document of the public API.",
     "deliveries": "Lists webhook deliveries and retries dead ones.",

@@ -109,7 +109,7 @@ comments = Collection(
             max=15,
             read=Access.SITE,
             write=Access.ENGINE,
-            help="The comment that began the thread; empty for that one.",
+            help="The first comment of the thread; empty for that comment itself.",
         ),
         Select(name="status", values=(APPROVED, PENDING, SPAM), default=APPROVED),
         Select(

@@ -187,7 +187,7 @@ gift_cards = Collection(
         Flag(name="redeemed"),
     ),
     audited="",
-    help="Codes that stand for an amount of money.",
+    help="Codes that are worth an amount of money.",
     events=gift_card_events,
     indexes=(Index(("email", "created", "id")),),
 )

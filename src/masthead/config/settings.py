@@ -192,36 +192,36 @@ class Settings:
     )
     mail_connections: int = _setting(
         parse_count,
-        "Connections to the mail server on which a process sends newsletters at once.",
+        "How many connections to the mail server a process uses at once to send newsletters.",
         default="8",
     )
     mails_per_second: float | None = _setting(
         parse_rate,
-        "The most newsletter emails a second that a process hands to the mail server.",
-        default_doc="none: as fast as the server takes them",
+        "How many newsletter emails a second a process sends at most.",
+        default_doc="none: as fast as the server accepts them",
     )
     mails_per_domain: float | None = _setting(
         parse_rate,
-        "The most newsletter emails a second that a process sends to the addresses of one domain. "
-        "A domain that refuses several for now gets none for a while, whatever this says.",
+        "How many newsletter emails a second a process sends at most to one domain. A domain "
+        "that temporarily refuses several gets none for a while, whatever this setting says.",
         default_doc="none",
     )
     mail_events_secret: Secret | None = _setting(
         parse_secret,
-        "The `secret` in the addresses at which bounces are reported by sources without a "
+        "The `secret` in the addresses that receive bounce reports from sources without a "
         "signature: see [Newsletters](newsletters.md#bounces-and-complaints).",
         default_doc="none: they answer 404",
         secret=True,
     )
     mail_events_mailgun_key: Secret | None = _setting(
         parse_secret,
-        "Mailgun's HTTP webhook signing key, for reports of bounces.",
+        "Mailgun's HTTP webhook signing key, for bounce reports.",
         default_doc="none: its address answers 404",
         secret=True,
     )
     mail_events_sendgrid_key: Secret | None = _setting(
         parse_secret,
-        "SendGrid's verification key of signed event webhooks, for reports of bounces.",
+        "SendGrid's verification key of signed event webhooks, for bounce reports.",
         default_doc="none: its address answers 404",
         secret=True,
     )
@@ -264,8 +264,8 @@ class Settings:
     )
     dns_server: tuple[str, int] | None = _setting(
         parse_name_server,
-        "The name server that proofs of custom domains and the records of sending domains are "
-        "looked up at, such as `192.0.2.53` or `127.0.0.1:5353`.",
+        "The name server that Masthead asks for the records of custom and sending domains, such "
+        "as `192.0.2.53` or `127.0.0.1:5353`.",
         default_doc="the system's",
     )
     max_upload: int = _setting(

@@ -132,9 +132,9 @@ _MAILING = (
     Fact("post_id", "The post; null if it was deleted.", "k3v9q0x7m2c8b1d", nullable=True),
     Fact("subject", "The subject of the emails.", "The lighthouse keeps its own hours"),
     Fact("status", "How it ended: `sent`, `failed` or `cancelled`.", "sent"),
-    Fact("recipients", "To how many it was to go.", 1840),
-    Fact("sent", "Emails that the mail server took.", 1836),
-    Fact("failed", "Recipients whom the mail server refused.", 3),
+    Fact("recipients", "How many members it was addressed to.", 1840),
+    Fact("sent", "Emails that the mail server accepted.", 1836),
+    Fact("failed", "Recipients that the mail server refused.", 3),
     _TENANT,
 )
 _MEDIA = (
@@ -261,7 +261,7 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "comment.approved",
         Category.COMMENTS,
-        "a comment becomes approved, each time; one that is approved as it comes in counts too",
+        "a comment becomes approved, each time, including one that is approved when it is created",
         "comments",
         _COMMENT,
         _CREATE | _UPDATE,

@@ -38,7 +38,9 @@ def effort_of(html: str) -> Effort:
     if tags <= _FEW and len(html) <= 4_000:
         return Effort(is_light=True)
     if tags > MAX_TAGS:
-        return Effort(is_light=False, refusal=f"It has more than {MAX_TAGS:,} tags or signs <.")
+        return Effort(
+            is_light=False, refusal=f"It has more than {MAX_TAGS:,} tags or < characters."
+        )
     return _scanned(html)
 
 

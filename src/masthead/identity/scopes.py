@@ -16,7 +16,7 @@ SCOPES: dict[str, str] = {
     "members:write": "update a member's tier and status",
     "mailings:read": "list and view mailings",
     "mailings:write": "send posts as emails; pause, resume and cancel mailings",
-    "site-settings:read": "read the site settings, secrets left out",
+    "site-settings:read": "read the site settings, except secrets",
     "settings:write": "update the site settings that are not secret",
     "webhooks:read": "list webhook subscriptions and poll the events",
     "webhooks:write": "create, update, delete and test webhook subscriptions",

@@ -21,6 +21,6 @@ async def tenant_named(records: Records, named: str) -> Record:
     if len(found) > 1:
         raise AmbiguousTenant(
             f"{named!r} is the slug of one tenant and the id of another. "
-            "Name the tenant by what the other does not have."
+            "For the first, give its id; for the second, its slug."
         )
     return next(iter(found.values()))

@@ -141,7 +141,7 @@ tenants = Collection(
             nullable=True,
             min=0,
             write=Access.PLATFORM,
-            help="Recipients of newsletters in a month. Empty: the plan's limit.",
+            help="Newsletter recipients a month. If empty, the plan's limit applies.",
         ),
         Select(
             name="status",

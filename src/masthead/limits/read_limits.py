@@ -84,6 +84,6 @@ def _subject(network: str) -> str:
 def _refusal(seconds: int) -> RateLimited:
     return RateLimited(
         seconds,
-        f"{COSTLY_PER_MINUTE} lists a minute that are empty, costly or larger than 1 MiB are"
-        " answered to one address. Wait a while, or ask for fewer records or fields at a time.",
+        f"An address gets at most {COSTLY_PER_MINUTE} lists a minute that are empty, costly or "
+        "larger than 1 MiB. Wait a while, or ask for fewer records or fields at a time.",
     )

@@ -33,7 +33,7 @@ def already_member(*, site_name: str, site_url: str, to: str, link: str) -> Mail
     return Mail(
         "already_member",
         to,
-        f"You are a member of {site_name} already",
+        f"You are already a member of {site_name}",
         {"site_name": site_name, "site_url": site_url, "link": link, "minutes": 15},
     )
 
@@ -164,6 +164,6 @@ def test_mail(*, site_name: str, site_url: str, to: str) -> Mail:
     return Mail(
         "test_mail",
         to,
-        f"A test email of {site_name}",
+        f"A test email from {site_name}",
         {"site_name": site_name, "site_url": site_url},
     )

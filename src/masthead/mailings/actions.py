@@ -28,7 +28,7 @@ from masthead.records.write.unit import Unit
 from masthead.site.collection import MAIN_NEWSLETTER
 from masthead.storage.database import Database
 
-NO_STAFF = Problem("validation_not_staff", "Must be the email address of someone of the staff.")
+NO_STAFF = Problem("validation_not_staff", "Must be the email address of someone on the staff.")
 HAS_ENDED = "The mailing has ended: it is {status}."
 NONE_UNCERTAIN = "No recipient of the mailing is uncertain."
 MAX_SUBJECT = 255

@@ -24,14 +24,15 @@ COUNTS: Final = ("sent", "failed", "uncertain", "bounced", "complained", "unsubs
 _ONE_LINE: Final = re.compile(r"(?=.*\S)[^\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 _HELP: Final = {
-    "sent": "Emails that the mail server took.",
-    "failed": "Recipients whom the mail server refused for good, or for more than a day.",
-    "uncertain": "Recipients whose email may have left or not: the connection or the process ended "
-    "before the mail server's answer was stored. They get it again only on request.",
-    "bounced": "Emails that came back, or were refused, because there is no such mailbox.",
-    "complained": "Recipients who called the email spam.",
+    "sent": "Emails that the mail server accepted.",
+    "failed": "Recipients that the mail server refused permanently, or for more than a day.",
+    "uncertain": "Recipients whose email may or may not have been sent: the connection or the "
+    "process ended before the mail server's answer was stored. They get it again only on "
+    "request.",
+    "bounced": "Emails that bounced, or were refused, because the mailbox does not exist.",
+    "complained": "Recipients who reported the email as spam.",
     "unsubscribed": "Recipients who unsubscribed, cancelled or were deleted before their email "
-    "left. They got none.",
+    "was sent. They did not get it.",
 }
 
 
@@ -69,7 +70,7 @@ mailings = Collection(
             to="posts",
             read=Access.EDITOR,
             write=Access.ENGINE,
-            help="The post that is sent. Empty after the post was deleted.",
+            help="The post that is sent. Empty if the post was deleted.",
         ),
         Text(
             name="newsletter",
@@ -83,7 +84,7 @@ mailings = Collection(
             min=1,
             max=255,
             pattern=_ONE_LINE,
-            allowed="May not be blank or hold line breaks or other control characters.",
+            allowed="May not be blank or contain line breaks or other control characters.",
             read=Access.EDITOR,
             write=Access.ENGINE,
         ),
@@ -101,7 +102,7 @@ mailings = Collection(
             max_length=50,
             read=Access.EDITOR,
             write=Access.ENGINE,
-            help="Only members with one of these labels. Empty: with any labels or none.",
+            help="Only members with one of these labels. If empty, labels make no difference.",
         ),
         Select(
             name="status",
@@ -109,7 +110,8 @@ mailings = Collection(
             default=SENDING,
             read=Access.EDITOR,
             write=Access.ENGINE,
-            help="`sent`: every recipient is accounted for. `failed`: the mail server took none.",
+            help="`sent`: every recipient is accounted for. `failed`: the mail server accepted "
+            "none.",
         ),
         Text(
             name="reason",
@@ -118,7 +120,9 @@ mailings = Collection(
             write=Access.ENGINE,
             help="Why the service itself paused or ended it.",
         ),
-        _number("recipients", "To whom it goes, fixed when it starts; 0 before."),
+        _number(
+            "recipients", "How many members it is addressed to, fixed when it starts; 0 before."
+        ),
         *(_number(name, _HELP[name]) for name in COUNTS),
         _number("opens", "Null while the site does not count them.", nullable=True),
         _number("clicks", "Null while the site does not count them.", nullable=True),

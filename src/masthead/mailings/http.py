@@ -63,7 +63,7 @@ RECEIVE = Description(
     summary="Reports bounces and complaints.",
     answers={
         "200": answer(
-            "The reports were taken, also for unknown addresses.",
+            "The reports were accepted, including those for unknown addresses.",
             schema_ref("ReportsReceived"),
             {"received": True},
         )

@@ -169,7 +169,7 @@ async def _wall(
     if post["visibility"] != "paid":
         return Wall(
             f"{what} is for members",
-            f"Joining {site.name} is free. It costs an email address.",
+            f"Joining {site.name} is free. You only need an email address.",
             "Join",
             f"{site.url}/member/sign-up",
         )

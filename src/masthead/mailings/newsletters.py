@@ -21,34 +21,34 @@ newsletters = Collection(
             source="name",
             max=MAX_SLUG,
             immutable=True,
-            help="Never changes: links in emails that were sent hold it.",
+            help="Never changes, because links in sent emails contain it.",
         ),
         Text(name="name", required=True, max=100),
         Text(name="description", max=500),
         Text(
             name="sender_name",
             max=100,
-            help="The name in `From`. Empty: the site's name.",
+            help="The name in `From`. If empty, the site's name.",
         ),
-        Email(name="reply_to", help="Where replies go. Empty: to the sender's address."),
+        Email(name="reply_to", help="Where replies go. If empty, to the sender's address."),
         Url(
             name="header_image",
             help="A picture at the top of each email, such as `/media/…`. It is shown 600 wide.",
         ),
         replace(
             ACCENT_COLOR,
-            help="The colour of links in emails. Empty: the site's. It is darkened or lightened "
+            help="The colour of links in emails. If empty, the site's. It is darkened or lightened "
             "where it would be hard to read.",
         ),
         Text(
             name="footer",
             max=1_000,
-            help="The last lines of each email, such as a postal address.",
+            help="The footer of each email, such as a postal address.",
         ),
         Flag(
             name="is_default",
-            help="People who sign up at the site get it. If it is off, it is among the "
-            "`newsletters_off` of those who sign up from now on.",
+            help="Whether people who sign up at the site get it. If it is off, new members "
+            "have it in their `newsletters_off`.",
         ),
     ),
     audited="name",

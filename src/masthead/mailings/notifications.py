@@ -12,7 +12,7 @@ from masthead.members.collection import BOUNCED
 
 MAX_BYTES: Final = 5 * 1024 * 1024
 _HARD: Final = re.compile(r"\s*5\.1\.\d")
-_NOT_ONE: Final = "This is no delivery status notification (RFC 3464): pipe the whole email."
+_NOT_ONE: Final = "This is not a delivery status notification (RFC 3464): pipe the whole email."
 
 
 def read_notification(raw: bytes) -> list[Report]:

@@ -46,14 +46,16 @@ MAILS_PER_MONTH: Final[Mapping[Plan, int | None]] = {
 """Recipients in a month (UTC); None is no limit."""
 
 NO_POST = Problem("validation_missing_rel_records", "Must be the id of a post of this site.")
-NO_NEWSLETTER = Problem("validation_unknown_newsletter", "The site has no newsletter of this slug.")
+NO_NEWSLETTER = Problem(
+    "validation_unknown_newsletter", "The site has no newsletter with this slug."
+)
 NO_READERS = Problem(
     "validation_no_recipients", "Nobody would get it: choose another audience or other labels."
 )
 PAST = Problem("validation_past_date", "Must be in the future. Leave it out to send now.")
 DRAFT = (
-    "The post is a draft. Publish it first, or send `scheduled_for`: then it goes out at that "
-    "time, or when it is published after it."
+    "The post is a draft. Publish it first, or send `scheduled_for`: it is then sent at that "
+    "time, or when it is published, if that is later."
 )
 
 
@@ -188,7 +190,7 @@ class Starting:
         key = {"post_id": given["post_id"], "newsletter": newsletter}
         for first in await unit.find(mailings, key, limit=1):
             raise WrongState(
-                f"This post was sent to the newsletter {newsletter} already: the mailing "
+                f"This post was already sent to the newsletter {newsletter}: the mailing "
                 f"{first['id']} is {first['status']}."
             )
         return found[0]

@@ -49,7 +49,7 @@ CREATE = Body(
     required=frozenset({"post_id"}),
     nullable=frozenset({"scheduled_for"}),
 )
-TO = Email(name="to", required=True, help="The email address of someone of the staff.")
+TO = Email(name="to", required=True, help="The email address of someone on the staff.")
 
 
 TEST = Body(
@@ -144,7 +144,7 @@ routes = (
         status=202,
         body=TEST,
         prepare=drawn_letter,
-        summary="Send one copy to someone of the staff",
+        summary="Send one copy to someone on the staff",
     ),
     # Not cached: the counts change without a change of the record.
     Route(

@@ -158,13 +158,13 @@ media = Collection(
             name="uses",
             read=Access.AUTHOR,
             write=Access.ENGINE,
-            help="How many posts, pages, accounts and settings name its address.",
+            help="How many posts, pages, accounts and settings contain its address.",
         ),
         Number(
             name="draft_uses",
             read=Access.AUTHOR,
             write=Access.ENGINE,
-            help="How many unpublished changes name its address.",
+            help="How many unpublished changes contain its address.",
         ),
         TextList(
             name="library_lists",

@@ -183,7 +183,8 @@ member_mails = Collection(
             default=WAITING,
             read=Access.EDITOR,
             write=Access.ENGINE,
-            help="`sent`: the mail server took it. `failed`: it did not, and no attempt follows.",
+            help="`sent`: the mail server accepted it. `failed`: it did not, and there are no "
+            "more attempts.",
         ),
         Date(name="ended_at", read=Access.EDITOR, write=Access.ENGINE),
     ),
@@ -205,8 +206,8 @@ MAIL_FIELDS: Final = (
         default=MAIL_OK,
         read=Access.EDITOR,
         write=Access.ADMIN,
-        help="Whether newsletters are sent to the address. `bounced`: there is no such mailbox. "
-        "`complained`: the reader has called one spam. Staff may set it back to `ok`.",
+        help="Whether newsletters are sent to the address. `bounced`: the mailbox does not "
+        "exist. `complained`: the reader reported one as spam. Staff can set it back to `ok`.",
     ),
     Date(name="mail_state_at", read=Access.EDITOR, write=Access.ENGINE),
     Text(
@@ -244,7 +245,8 @@ blog_members = Collection(
         Flag(
             name="newsletter",
             write=Access.MEMBER,
-            help="Wants newsletters. Off: gets none, whatever `newsletters_off` says.",
+            help="Whether the member wants newsletters. If off, they get none, whatever "
+            "`newsletters_off` says.",
         ),
         TextList(
             name="newsletters_off",

@@ -36,7 +36,7 @@ PER_ADDRESS = 3
 """Requests within `LIFETIME`, so that no mailbox can be flooded."""
 
 DEAD_LINK = "This link has been used or has expired. Request a new one in your account."
-IN_USE = "This email address has its own account by now, so nothing was changed."
+IN_USE = "This email address now has its own account, so nothing was changed."
 
 
 @dataclass(frozen=True, slots=True)

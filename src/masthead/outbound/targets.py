@@ -126,7 +126,7 @@ def _parsed(text: str) -> URL:
     if " " in text or "\\" in text:
         raise refused(NOT_A_URL)
     if "@" in authority[1]:
-        raise refused("Must not hold a user name or password.")
+        raise refused("Must not contain a user name or password.")
     try:
         url = URL(text)
     except ValueError:

@@ -89,7 +89,7 @@ payment_products = Collection(
         Text(name="payment_price_id", max=255),
         Relation(name="product_id", to="products", on_delete=OnDelete.CASCADE),
     ),
-    help="Which product of the payment processor is which of ours.",
+    help="Maps products of the payment processor to the site's products.",
 )
 
 payment_customers = Collection(
@@ -99,7 +99,7 @@ payment_customers = Collection(
         Relation(name="member_id", to="blog_members", on_delete=OnDelete.CASCADE),
         Date(name="event_created", help="When the last event that names both was created."),
     ),
-    help="Which customer of the payment processor is which member.",
+    help="Maps customers of the payment processor to members.",
 )
 
 payment_subscriptions = Collection(
@@ -110,7 +110,8 @@ payment_subscriptions = Collection(
             required=True,
             max=255,
             unique=True,
-            help="The processor's id; the customer's or checkout's where it names no subscription.",
+            help="The subscription's id at the processor, or the customer's or checkout's id if "
+            "there is none.",
         ),
         Text(name="payment_customer_id", max=255, personal=True),
         Relation(name="member_id", to="blog_members", on_delete=OnDelete.CASCADE),

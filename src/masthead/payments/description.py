@@ -13,7 +13,8 @@ _SIGNATURES: list[dict[str, Any]] = [
     {
         "name": name,
         "in": "header",
-        "description": "HMAC-SHA256 of the body with the shared secret. One good header is enough.",
+        "description": "HMAC-SHA256 of the body with the shared secret. One valid header is "
+        "enough.",
         "schema": {"type": "string"},
         "example": example,
     }
@@ -33,7 +34,7 @@ _SLUG = in_path("slug", "The tenant's slug.", {"type": "string", "minLength": 1}
 
 def _receiver(name: str, summary: str, parameters: list[dict[str, Any]]) -> Description:
     received = answer(
-        "The event was taken, now or before, or its type is not handled.",
+        "The event was accepted, now or earlier, or its type is not handled.",
         schema_ref("Received"),
         {"received": True},
     )

@@ -118,7 +118,7 @@ class Processor:
             is_own = (parts.scheme, parts.netloc) == (own.scheme, own.netloc)
             if is_own or (parts.scheme == "https" and "@" not in parts.netloc):
                 return url
-        raise ProcessorError("the answer has no address of a page", is_temporary=False)
+        raise ProcessorError("the answer contains no page address", is_temporary=False)
 
 
 async def _body_of(response: StreamedResponse, timeout_seconds: float) -> bytes:
@@ -140,7 +140,7 @@ def _session(status: int, body: bytes) -> Mapping[str, Any]:
     fault = answer.get("error") if isinstance(answer, dict) else None
     fault = fault if isinstance(fault, dict) else {}
     raise ProcessorError(
-        f"status {status}" if status != 200 else "the answer is no JSON object",
+        f"status {status}" if status != 200 else "the answer is not a JSON object",
         # 409 is another request with the same repeat key, which is still running.
         is_temporary=status in (409, 429) or status >= 500,
         code=_word(fault.get("code")) or _word(fault.get("type")),

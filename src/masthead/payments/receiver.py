@@ -101,7 +101,7 @@ class _Receiver:
                     await self._inbox.note(unit, event, note)
         except Invalid as error:
             fields = ", ".join(error.problems)
-            raise BadRequest(f"The payment event holds invalid values: {fields}.") from (error)
+            raise BadRequest(f"The payment event contains invalid values: {fields}.") from (error)
         if note:
             log.warning("payments.not_acted_on", tenant_id=tenant_id, event_id=event.id, why=note)
 

@@ -46,7 +46,7 @@ tag_changes = Collection(
             max=_TAGS.max_length,
             # Forms separate tags by commas.
             pattern=re.compile(r"[^,]*"),
-            allowed="A tag can't hold a comma.",
+            allowed="A tag can't contain a comma.",
             help="The tag that the posts get instead. If empty, none.",
         ),
         Number(name="total", write=Access.ENGINE, help="The posts that had the tag at the start."),

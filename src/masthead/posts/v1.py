@@ -124,7 +124,7 @@ Q = Parameter(
     "q",
     "Only posts that have all of these words in their title, excerpt, text or tags. "
     '`"quoted words"` must be adjacent, `begin*` finds all words with this prefix; accents and '
-    "upper case make no difference. Newest first, as every list.",
+    "upper case make no difference. Newest first, like every list.",
     maximum=200,
 )
 UPDATED_SINCE = Parameter("updated_since", "Only posts changed after this moment.", "moment")

@@ -26,8 +26,8 @@ gdpr_requests = Collection(
             name="asked_by",
             values=("site", "member", "header", "session"),
             write=Access.ENGINE,
-            help="The site's owner or an operator, the member, or a caller who sent the tenant's "
-            "id only. Older requests say `session` for both of the first.",
+            help="The site's owner or an operator, the member, or a caller who sent only the "
+            "tenant's id. Older requests say `session` for the first two.",
         ),
         Email(name="notify_email", write=Access.ENGINE, personal=True),
         Date(name="grace_until", write=Access.ENGINE, help="It can be cancelled until then."),

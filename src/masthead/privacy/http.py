@@ -145,7 +145,7 @@ class _RequestEndpoints:
         wanted = named or (session.tenant_id if session else None)
         found = await self._services.directory.by_id(TenantId(wanted)) if wanted else None
         if found is None:
-            raise BadRequest("Say which site: `tenant_id` or the x-tenant-id header names none.")
+            raise BadRequest("Name the site with `tenant_id` or the x-tenant-id header.")
         return found
 
     async def _check(self, request: Request, requester: Requester, body: RequestBody) -> None:

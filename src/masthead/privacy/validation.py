@@ -23,7 +23,7 @@ MAX_BLOG_NAME = 200
 
 NO_CREDENTIAL = (
     "Sign in as the owner of the site or as the member concerned, "
-    "or name the site by the x-tenant-id header where the operator allows it."
+    "or name the site with the x-tenant-id header if the operator allows it."
 )
 NOT_YOURS = (
     "This session may not request that: owners act on their own site, members for themselves."
@@ -86,7 +86,7 @@ def parse_deletion(raw: Mapping[str, Any]) -> RequestBody:
         raise BadRequest(f"`confirmation_phrase` must be exactly `{PHRASE}`.")
     body = parse_body(raw)
     if body.subject == TENANT and not body.tenant_slug:
-        raise BadRequest("`tenant_slug` is missing: it must repeat the name of the site.")
+        raise BadRequest("`tenant_slug` is missing: it must be the slug of the site.")
     return body
 
 

@@ -98,7 +98,7 @@ class Records(RecordReader):
         """For faces: refuses before a large body is read."""
         allow(caller, collection, Action.CREATE)
         if collection.made_by:
-            raise Forbidden(f"Such a record is made by {collection.made_by}.")
+            raise Forbidden(f"Only these create such a record: {collection.made_by}.")
 
     def check_may_update(self, caller: Caller, collection: Collection, record_id: str) -> None:
         """For faces: refuses before a body is read or a password hashed."""

@@ -93,29 +93,29 @@ site_settings = Collection(
         CustomDomain(
             name="custom_domain",
             write=Access.PLATFORM,
-            help="A host name of the site's own, such as `blog.example.com`.",
+            help="The site's own host name, such as `blog.example.com`.",
         ),
         CustomDomain(
             name="wanted_domain",
-            help="The domain that the site asks for. It becomes `custom_domain` once a TXT record "
-            "proves that it is the owner's; the admin shows the record and checks it.",
+            help="The domain that the owner wants. It becomes `custom_domain` once a TXT "
+            "record proves that it is theirs; the admin shows the record and checks it.",
         ),
         Date(
             name="domain_check_at",
             write=Access.PLATFORM,
-            help="When the TXT record of `custom_domain` is looked for again. Empty: an operator "
-            "has set the domain, which needs no proof.",
+            help="When the TXT record of `custom_domain` is checked again. Empty if an "
+            "operator has set the domain, which needs no proof.",
         ),
         Date(
             name="domain_missing_since",
             write=Access.PLATFORM,
-            help="Since when the TXT record of `custom_domain` is missing. The domain ends two "
-            "weeks later.",
+            help="Since when the TXT record of `custom_domain` is missing. The domain is "
+            "dropped two weeks later.",
         ),
         Flag(
             name="read_only_mode",
             write=Access.PLATFORM,
-            help="Refuses every change of the site with 403. Payments are still taken.",
+            help="Refuses every change of the site with 403. Payments are still recorded.",
         ),
         Date(
             name="deleted_at",
@@ -126,7 +126,7 @@ site_settings = Collection(
             name="member_payment_secret_key",
             max=500,
             help="The payment processor's key. It opens checkouts and the customer portal. "
-            "With a live one, test events are not acted on.",
+            "With a live key, test events are ignored.",
         ),
         Secret(
             name="member_payment_webhook_secret",
@@ -136,32 +136,32 @@ site_settings = Collection(
         Select(
             name="ai_provider",
             values=("openai", "anthropic"),
-            help="The kind of AI server. Empty: the platform's.",
+            help="The kind of AI server. If empty, the platform's.",
         ),
-        Url(name="ai_base_url", help="Where the AI key is sent. Empty: the platform's address."),
+        Url(name="ai_base_url", help="Where the AI key is sent. If empty, the platform's address."),
         Text(
             name="ai_model",
             max=255,
-            help="Empty: the platform's model, or a small model of the provider.",
+            help="If empty, the platform's model, or a small model of the provider.",
         ),
         Secret(
             name="ai_api_key",
             max=500,
-            help="The site's own key for the AI provider. Empty: the platform's key.",
+            help="The site's own key for the AI provider. If empty, the platform's key.",
         ),
         Select(
             name="ai_for",
             values=("anyone", "staff"),
-            help="Who may use the AI, and so spend the key. Empty: anyone with the site's own key, "
-            "and with the platform's what the operator has set.",
+            help="Who can use the AI, and so spend the key. If empty, anyone if the site has "
+            "its own key; otherwise the operator's setting applies.",
         ),
-        Number(name="ai_per_minute", nullable=True, min=0, help="AI calls a minute. Empty: 60."),
-        Number(name="ai_per_day", nullable=True, min=0, help="AI calls a day. Empty: 1,000."),
+        Number(name="ai_per_minute", nullable=True, min=0, help="AI calls a minute. If empty, 60."),
+        Number(name="ai_per_day", nullable=True, min=0, help="AI calls a day. If empty, 1,000."),
         Number(
             name="ai_daily_tokens",
             nullable=True,
             min=0,
-            help="The most AI tokens, in and out, a day. Empty: no limit.",
+            help="AI tokens a day, input and output together. If empty, there is no limit.",
         ),
     ),
     audited="site_name",

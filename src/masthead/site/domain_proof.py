@@ -31,7 +31,7 @@ EVERY = timedelta(days=7)
 """How often the proof of a domain that is served is looked for again."""
 LIMITS = Limits(per_minute=20, per_hour=600)
 """Of a site. A page that is open checks four times a minute."""
-_REFUSAL = "That is a lot of checks. Try again in a few minutes."
+_REFUSAL = "Too many checks at once. Try again in a few minutes."
 _PURPOSE = "domain-proof"
 _CHARACTERS = 32
 

@@ -27,7 +27,7 @@ one that is not there any more was sent."""
 _SUBJECT = "test-mails"
 _PURPOSE = "test-mails"
 _SEPARATOR = "-"
-_REFUSAL = "That is a lot of test emails. Try again in a few minutes."
+_REFUSAL = "Too many test emails at once. Try again in a few minutes."
 
 
 class State(StrEnum):

@@ -45,7 +45,7 @@ site_exports = Collection(
         ),
         # Not a relation: an operator's account belongs to no tenant.
         Text(name="asked_by", max=15, write=Access.ENGINE, help="The account that gets the email."),
-        Number(name="done", write=Access.ENGINE, help="Records that are written so far."),
+        Number(name="done", write=Access.ENGINE, help="Records written so far."),
         Number(name="total", write=Access.ENGINE, help="Records in all."),
         Json(name="report", write=Access.ENGINE, help="How many records of each kind are in it."),
         Number(name="bytes", write=Access.ENGINE, help="The size of the file."),
@@ -55,7 +55,7 @@ site_exports = Collection(
     ),
     audited="format",
     jobs=remove_file,
-    help="Exports for other platforms, asked for in the admin.",
+    help="Exports for other platforms, requested in the admin.",
     made_by="Tools, Export in the admin",
     # For the sweep, which goes through all tenants.
     indexes=(Index(("state", "expires_at"), across_tenants=True),),

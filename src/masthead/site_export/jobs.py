@@ -65,13 +65,13 @@ CHUNK_BYTES: Final = 256 * 1024
 MOST: Final = 100
 """Records of a site: of each format one that is ready and one that is not."""
 
-ONE_AT_A_TIME: Final = "An export is being made already. Wait for it, or cancel it."
+ONE_AT_A_TIME: Final = "An export is already being made. Wait for it, or cancel it."
 NO_ROOM: Final = (
-    "The server could not write the file. Its operator may have to make room; then ask again."
+    "The server could not write the file. The operator may have to free space. Then try again."
 )
-NO_ANSWER: Final = "The database or the file store did not answer. Ask again in a few minutes."
+NO_ANSWER: Final = "The database or the file store did not answer. Try again in a few minutes."
 BROKEN: Final = (
-    "It was tried several times. Ask again; if it fails again, its cause is in the server's log."
+    "Several attempts failed. Try again. If it still fails, the server's log has the cause."
 )
 
 log = structlog.get_logger()

@@ -38,7 +38,7 @@ class InvalidKey(BadRequest):
 class RangeOutside(BadRequest):
     """The range starts after the object's end; `size` is the object's."""
 
-    message = "The requested range lies outside the file."
+    message = "The requested range is outside the file."
 
     def __init__(self, size: int) -> None:
         super().__init__()

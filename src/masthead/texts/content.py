@@ -29,8 +29,8 @@ _SMALL_DOCUMENT: Final = 10_000
 CONTENT_HTML = Text(
     name="content_html",
     max=MAX_HTML,
-    help="The text as it was sent. Readers get it cleaned: without scripts, styles and whatever "
-    "else the site does not show.",
+    help="The text as it was sent. Readers get a clean version, without scripts, styles and "
+    "anything else that the site does not show.",
 )
 CLEAN_FIELDS = (
     Text(name="content_clean", max=10_000_000, read=Access.ENGINE, write=Access.ENGINE),
@@ -46,7 +46,7 @@ CONTENT_MARKDOWN: Final = Text(
     max=300_000,
     help="The text as Markdown, instead of `content_html` and `content_json`: CommonMark with "
     "tables, strikethrough, task lists and footnotes. Both are made from it; it is not stored. "
-    "HTML in it is kept; where the editor can't show that HTML, `content_json` becomes null.",
+    "HTML in it is kept; if the editor can't show that HTML, `content_json` becomes null.",
 )
 _CONVERTED_AT_ONCE: Final = 1_000
 """Characters, for which a thread would cost more than the conversion."""

@@ -286,7 +286,7 @@ async def schedule(
     async with records.unit(caller, prepared=prepared) as unit:
         opened = await _lock(unit, kind, text_id, version)
         if opened.text["status"] == PUBLISHED:
-            raise BadRequest("The post is published already. Only a draft can be scheduled.")
+            raise BadRequest("The post is already published. Only a draft can be scheduled.")
         changes = {**await _with_slug(unit, opened, given or {}), "scheduled_for": moment}
         return await _merge(unit, caller, opened, changes)
 

@@ -90,7 +90,7 @@ class _Addresses:
     def add(self, *values: object) -> None:
         self._length += sum(len(str(each)) for each in values if each)
         if self._length > MAX_ADDRESSES:
-            raise refused(f"The addresses have more than {MAX_ADDRESSES:,} characters in all.")
+            raise refused(f"The addresses have more than {MAX_ADDRESSES:,} characters in total.")
 
 
 class _Parser:

@@ -170,7 +170,7 @@ def _marks(raw: bytes, max_values: int) -> Iterator[bytes]:
         marks = _TEXT.sub(b"", raw[at:end]).translate(None, _NO_MARKS)
         values += len(marks) - marks.count(b"]") - marks.count(b"}")
         if values > max_values:
-            raise BadRequest(f"The request body holds more than {max_values:,} values.")
+            raise BadRequest(f"The request body contains more than {max_values:,} values.")
         yield marks
         at = end
 
@@ -198,7 +198,7 @@ def _check_nested(value: dict[str, Any]) -> None:
                 if kind is dict or kind is list:
                     children.append(item)
                 elif kind is int and item not in _INT64:
-                    raise BadRequest("The request body holds an integer of more than 64 bits.")
+                    raise BadRequest("The request body contains an integer of more than 64 bits.")
         if not children:
             return
         level = children
@@ -218,6 +218,6 @@ def _check_texts(value: dict[str, Any]) -> None:
                 children += item
             elif isinstance(item, str) and "\0" in item:
                 raise BadRequest(
-                    "The request body holds a NUL character, which text can't contain."
+                    "The request body contains a NUL character, which text can't contain."
                 )
         level = children

@@ -25,10 +25,10 @@ class InternalError(MastheadError):
 
 
 class MethodNotAllowed(MastheadError):
-    message = "This address does not take that method."
+    message = "This address does not support that method."
 
     def __init__(self, allowed: tuple[str, ...]) -> None:
-        super().__init__(f"This address takes {', '.join(allowed)} only.")
+        super().__init__(f"This address supports only {', '.join(allowed)}.")
         self.allowed = allowed
 
 

@@ -59,7 +59,7 @@ def decode_form(raw: bytes) -> dict[str, str]:
             name, _, value = pair.partition(b"=")
             found[_unquoted(name)] = _unquoted(value).replace("\r\n", "\n")
     if any("\0" in name or "\0" in value for name, value in found.items()):
-        raise BadRequest("The form holds a NUL character, which text can't contain.")
+        raise BadRequest("The form contains a NUL character, which text can't contain.")
     return found
 
 

@@ -73,10 +73,10 @@ _SCHEMA = object_of(
     status={"enum": ["ok", "degraded"]},
     ts=text("UTC.", format="date-time"),
     pb={
-        "description": "The record store: `degraded` where it can only be read.",
+        "description": "The record store: `degraded` if it can only be read.",
         "enum": ["ok", "degraded", "down"],
     },
-    build=text("The revision that runs."),
+    build=text("The running revision."),
     error=text(),
 )
 TAG = "Health"

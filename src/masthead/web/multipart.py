@@ -309,7 +309,7 @@ class _Reader:
         self._field_bytes += count
         most = self._max_field_bytes
         if self._field_bytes > most:
-            raise TooLarge(f"The form's fields hold more than {most:,} bytes of text.")
+            raise TooLarge(f"The form's fields contain more than {most:,} bytes of text.")
 
 
 @contextmanager
@@ -326,7 +326,7 @@ def _text(raw: bytes | bytearray) -> str:
     except UnicodeDecodeError as error:
         raise BadRequest("A field of the form is not valid UTF-8.") from error
     if "\0" in text:
-        raise BadRequest("A field of the form holds a NUL character, which text can't contain.")
+        raise BadRequest("A field of the form contains a NUL character, which text can't contain.")
     return text
 
 

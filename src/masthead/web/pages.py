@@ -63,7 +63,7 @@ ERRORS: tuple[tuple[type[MastheadError], int, str, str], ...] = (
     (errors.SiteSuspended, 403, "forbidden", "This site is not available"),
     (errors.Forbidden, 403, "forbidden", "This is not allowed"),
     (errors.NotFound, 404, "not_found", "There is nothing here"),
-    (MethodNotAllowed, 405, "method_not_allowed", "This address takes no such request"),
+    (MethodNotAllowed, 405, "method_not_allowed", "This address does not support that"),
     (errors.PlanTooSmall, 403, "forbidden", "The plan does not include this"),
     (errors.WrongState, 409, "conflict", "This is not possible now"),
     (errors.Conflict, 409, "conflict", "Something changed meanwhile"),

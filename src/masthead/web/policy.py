@@ -147,7 +147,7 @@ class Policy:
         if self.is_for_staff and self.cache is not Cache.NOBODY:
             raise ValueError("A page for staff is not cached.")
         if self.origin in _FORMS and (self.body is None or self.body.kind not in _FORM_KINDS):
-            raise ValueError("Where a form is checked there is a form.")
+            raise ValueError("A check of a form needs a form.")
         changes = method not in SAFE_METHODS
         if changes and self.origin is Origin.ANY and self.who in _BY_COOKIE:
             raise ValueError(f"A {method} by cookie needs a check of its origin.")

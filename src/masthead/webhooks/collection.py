@@ -63,7 +63,7 @@ webhook_subscriptions = Collection(
         Flag(
             name="paused",
             write=Access.ENGINE,
-            help="Whether a person has disabled it; else failures did.",
+            help="Whether a person disabled it. Otherwise failures did.",
         ),
     ),
     audited="name",

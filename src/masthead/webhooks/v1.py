@@ -63,20 +63,21 @@ UPDATE = Body(
 EVENT = Parameter("event", "Only events of this name.", "choice", choices=EVENT_NAMES)
 SINCE = Parameter(
     "since",
-    "Only events created after this moment. A whole second, such as an item's `created`, takes in "
-    "the events of that second: skip the ids that you have, or go on with `after`.",
+    "Only events created after this moment. A whole second, such as an item's `created`, "
+    "includes the events of that second: skip the ids that you already have, or continue with "
+    "`after`.",
     "moment",
 )
 AFTER = Parameter(
     "after",
-    "Only events that follow the one with this id, oldest first: ask again with the last id of "
-    "each answer and nothing is missed.",
+    "Only events that follow the one with this id, oldest first: repeat with the last id of "
+    "each answer, and you miss nothing.",
     maximum=100,
 )
 
 UNKNOWN_EVENT = Problem(
     "validation_unknown_event",
-    f"There is no such event, or no more: events are kept for {EVENT_RETENTION.days} days. "
+    f"There is no such event, or it was deleted: events are kept for {EVENT_RETENTION.days} days. "
     "Start again with `since`, or without both for the newest.",
 )
 

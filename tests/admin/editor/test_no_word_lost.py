@@ -160,7 +160,9 @@ async def test_what_can_not_be_sent_is_said_in_the_list_and_sent_later(desk: Des
     assert "Kept" not in (await desk.stored(stored["id"]))["content_html"]
     await desk.context.unroute("**/text", cut)
     await page.goto(f"{desk.server.url}/admin/comments")
-    await expect(page.locator(".toast")).to_contain_text("Saved what this browser had kept")
+    await expect(page.locator(".toast")).to_contain_text(
+        "Saved the changes that this browser had kept"
+    )
     await until_stored(desk, stored["id"], "Kept words.")
     await page.goto(f"{desk.server.url}/admin/posts")
     await expect(page.get_by_role("link", name="Untitled")).to_be_visible()

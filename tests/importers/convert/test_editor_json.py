@@ -140,15 +140,15 @@ def test_what_the_editor_can_hold(html: str) -> None:
     [
         (
             "<figure><table><tr><td>x</table><figcaption>c</figcaption></figure>",
-            "a caption of something else than a picture",
+            "a caption of something other than a picture",
         ),
         (
             "<figure><figcaption>c</figcaption><img src=a></figure>",
-            "a caption of something else than a picture",
+            "a caption of something other than a picture",
         ),
         (
             "<figure><img src=a><img src=b><figcaption>c</figcaption></figure>",
-            "a caption of something else than a picture",
+            "a caption of something other than a picture",
         ),
         (
             "<figure><img src=a><figcaption>c</figcaption><p>d</p></figure>",
@@ -156,9 +156,9 @@ def test_what_the_editor_can_hold(html: str) -> None:
         ),
         (
             "<figure><blockquote><img src=a><figcaption>c</figcaption></blockquote></figure>",
-            "a caption of something else than a picture",
+            "a caption of something other than a picture",
         ),
-        ("<img src=a><figcaption>c</figcaption>", "a caption of something else than a picture"),
+        ("<img src=a><figcaption>c</figcaption>", "a caption of something other than a picture"),
         (
             "<figure><a href=b target=_blank><img src=a></a><figcaption>c</figcaption></figure>",
             "a caption under a picture with a mark",

@@ -31,14 +31,13 @@ from masthead.site_export.jobs import MOST
 
 ADDRESS = ADMIN_PATH
 SENTENCES = {
-    Format.WXR: "Posts, pages, authors, comments and the addresses of media in one XML file, which "
-    "WordPress, most other platforms and Masthead read.",
-    Format.GHOST: "Posts, pages, authors, media and members in a ZIP file, which Ghost 5 and 6 and "
-    "Masthead read, and comments, which Masthead reads.",
-    Format.CSV: "Posts, pages and members as tables in a ZIP file, which spreadsheets and scripts "
-    "read.",
-    Format.HTML: "Posts, pages and media as web pages in a ZIP file, which any browser reads, also "
-    "without a network.",
+    Format.WXR: "Posts, pages, authors, comments and the addresses of media in one XML file, "
+    "for WordPress, Masthead and most other platforms.",
+    Format.GHOST: "Posts, pages, authors, media and members in a ZIP file, for Ghost 5 and 6 "
+    "and Masthead, and comments, for Masthead.",
+    Format.CSV: "Posts, pages and members as tables in a ZIP file, for spreadsheets and scripts.",
+    Format.HTML: "Posts, pages and media as web pages in a ZIP file, for any browser, even "
+    "offline.",
 }
 _STATES = {
     READY: ("good", "Ready"),

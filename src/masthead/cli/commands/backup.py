@@ -57,6 +57,6 @@ async def _check_secrets(installation: Installation) -> int:
 def _missing(taken: Taken) -> str:
     more = " …" if taken.missing > len(taken.first_missing) else ""
     return (
-        f"{taken.missing:,} stored files are missing, which their records name: "
+        f"{taken.missing:,} stored files that records name are missing: "
         f"{', '.join(taken.first_missing)}{more}."
     )

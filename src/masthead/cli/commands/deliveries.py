@@ -52,10 +52,10 @@ async def list_deliveries(
 @command("retry", app)
 @tenant_option
 @click.argument("delivery_id", metavar="[ID …]", nargs=-1)
-@click.option("--all-dead", is_flag=True, help="All that the other options select.")
+@click.option("--all-dead", is_flag=True, help="All dead deliveries that the other options select.")
 @webhook_option
-@click.option("--since", metavar="ISO", default="", help="Of events at or after this time.")
-@click.option("--until", metavar="ISO", default="", help="Of events before this time.")
+@click.option("--since", metavar="ISO", default="", help="Only for events at or after this time.")
+@click.option("--until", metavar="ISO", default="", help="Only for events before this time.")
 async def retry(
     invocation: Invocation,
     tenant: str,

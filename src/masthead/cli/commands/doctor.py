@@ -321,10 +321,10 @@ async def stored_secrets(settings: Settings) -> Result:
         await opened.close()
     if count:
         return State.FAIL, (
-            f"{count} can't be read with the present root secret; restore the secret.key or "
+            f"{count} can't be read with the current root secret; restore the secret.key or "
             "MASTHEAD_SECRET_KEY that encrypted them, or set them again"
         )
-    return State.OK, "all can be read with the present root secret"
+    return State.OK, "all can be read with the current root secret"
 
 
 async def clock_sanity(settings: Settings) -> Result:
@@ -361,7 +361,10 @@ async def base_url(settings: Settings) -> Result:
     if settings.base_domain == "localhost" and not is_local:
         return State.WARN, "MASTHEAD_BASE_DOMAIN is not set: tenants have no public subdomain"
     if parts.scheme == "http" and not is_local:
-        return State.WARN, f"{settings.base_url} is not https: cookies and keys travel in the clear"
+        return (
+            State.WARN,
+            f"{settings.base_url} is not https: cookies and keys are sent unencrypted",
+        )
     if is_local:
         return State.OK, f"{settings.base_url}, this machine only"
     return State.OK, f"{settings.base_url}, tenants under {settings.base_domain}"

@@ -9,7 +9,7 @@ import click
 from masthead.cli.invocation import Invocation, Shown, command, new_group
 from masthead.cli.opened_installation import opened
 
-app = new_group("Takes notices of undeliverable emails.")
+app = new_group("Processes notices of undeliverable emails.")
 
 
 @command("bounce", app)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     multiple=True,
     default=["127.0.0.1"],
     show_default=True,
-    help="Can be given several times; `::` also takes IPv4.",
+    help="Can be given several times; `::` also serves IPv4.",
 )
 @click.option("--port", metavar="P", type=click.IntRange(0, 65535), default=8000, show_default=True)
 @click.option(

@@ -123,7 +123,7 @@ async def set_plan(
     """Changes a tenant's plan and its own limits. A limit that is not given is removed."""
     limits = dict(zip(LIMITS, (per_minute, per_hour, per_day), strict=True))
     if plan != Plan.ENTERPRISE and any(limit is not None for limit in limits.values()):
-        raise click.BadParameter("own rate limits are for the enterprise plan only")
+        raise click.BadParameter("only the enterprise plan can have its own rate limits")
     async with opened(invocation) as parts:
         tenant = await tenant_named(parts.records, slug)
         caller = system(TenantId(tenant["id"]))

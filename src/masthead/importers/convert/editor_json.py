@@ -262,7 +262,7 @@ class _Converter:
         allow(name, attributes)
         figure = self._figure
         if figure is None or figure.blocks is not self._blocks or not figure.holds_one:
-            raise Unsupported("a caption of something else than a picture")
+            raise Unsupported("a caption of something other than a picture")
         node = self._node("figure", **captioned(self._blocks[-1]))
         self._inline = node["content"] = []
         self._blocks[-1] = node

@@ -55,7 +55,7 @@ def captioned(block: Json) -> Json:
     content = block.get("content", [])
     is_picture = [each["type"] for each in content] == ["image"]
     if block["type"] != "paragraph" or "attrs" in block or not is_picture:
-        raise Unsupported("a caption of something else than a picture")
+        raise Unsupported("a caption of something other than a picture")
     picture = content[0]
     shown: Json = dict(picture["attrs"])
     for mark in picture.get("marks", []):

@@ -112,8 +112,8 @@ def _failed(request: SiteRequest, error: ProcessorError) -> Page:
     if not error.is_temporary:
         title = "The payment could not be started"
         text = (
-            f"The payment service refused what {site_of(request).name} asked for. Nothing was "
-            "charged. Try again later, or tell the people behind the site."
+            f"The payment service refused the request of {site_of(request).name}. Nothing was "
+            "charged. Try again later, or tell the people who run the site."
         )
     head = Head(title=f"{title} · {site_of(request).name}", noindex=True)
     return Page("error.html", head, ErrorPage(502, title, text), 502)

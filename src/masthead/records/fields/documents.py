@@ -77,7 +77,7 @@ class Json(Field):
         if b"\\u0000" in written and _ESCAPED_NUL.search(written):
             raise refuse(
                 "validation_invalid_json",
-                "Holds a NUL character, which can't be stored. Remove it.",
+                "Contains a NUL character, which can't be stored. Remove it.",
             )
         return written
 

@@ -13,7 +13,7 @@ from masthead.email_address import MAX_OCTETS, is_email, normal_email
 from masthead.records.fields.base import Field, refuse
 from masthead.storage import dialects
 
-UNSTORABLE = "Holds a NUL character or half a surrogate pair, which can't be stored. Remove it."
+UNSTORABLE = "Contains a NUL character or half a surrogate pair, which can't be stored. Remove it."
 
 
 def _has_utf8(text: str) -> bool:

@@ -29,7 +29,7 @@ class Translations(Json):
             raise _refused(f"Must be a list of at most {MAX_TRANSLATIONS} translations.")
         checked = [_translation(each) for each in found]
         if len({each["language"].lower() for each in checked}) < len(checked):
-            raise _refused("Each language may be there once.")
+            raise _refused("Each language may appear only once.")
         return checked
 
 

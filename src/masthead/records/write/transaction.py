@@ -62,7 +62,9 @@ class TenantTransaction:
     def refuse_if_read_only(self) -> None:
         """Called after validation, whose errors come first."""
         if self.is_read_only:
-            raise Forbidden("This site is read-only. Nothing can be changed until that is lifted.")
+            raise Forbidden(
+                "This site is read-only. Nothing can be changed until it is writable again."
+            )
 
     async def enqueue(self, kind: str, payload: Mapping[str, Any], run_at: str = "") -> str:
         """Adds a job that becomes visible to workers with the commit of this change."""

@@ -308,7 +308,7 @@ class Unit(TenantTransaction):
     def _tenant_of(self, collection: Collection, record_id: str) -> str:
         # A tenant's own row belongs to itself, so its id is chosen before the unit begins.
         if collection.name == "tenants" and record_id != self.tenant_id:
-            raise Forbidden("An operator makes sites in the admin: Sites, New site.")
+            raise Forbidden("Operators create sites in the admin, under Sites, New site.")
         return self.tenant_id
 
     async def _visible(self, collection: Collection, record_id: str, action: Action) -> Record:

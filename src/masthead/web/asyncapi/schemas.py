@@ -42,7 +42,7 @@ def envelope_schema(kind: EventKind, payload: Schema) -> Schema:
             "event": {"type": "string", "const": kind.name, "description": "The event's name."},
             "timestamp": {
                 "type": "integer",
-                "description": "When it happened, in Unix seconds; the same over retries.",
+                "description": "When it happened, in Unix seconds; the same for all retries.",
             },
             "payload": payload,
         },
@@ -60,8 +60,8 @@ def _previous_schema(collection: Collection) -> Schema:
     fields = [field for field in collection.reported_fields if has_previous_value(field)]
     return {
         "type": "object",
-        "description": "What the changed fields held before. Long texts and documents are left "
-        "out. An empty date, address or relation is an empty text, as in the record store.",
+        "description": "The previous values of the changed fields. Long texts and documents are "
+        "left out. An empty date, address or relation is an empty text, as in the record store.",
         "properties": {field.name: _previous_value(field) for field in fields},
     }
 
@@ -81,5 +81,5 @@ _SEQUENCE = {
 _CHANGED = {
     "type": "array",
     "items": {"type": "string"},
-    "description": "The record's fields that changed. Only there when the record was updated.",
+    "description": "The record's fields that changed. Present only if the record was updated.",
 }

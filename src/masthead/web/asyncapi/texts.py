@@ -9,25 +9,25 @@ from masthead.events.catalog import Category
 TITLE = "Masthead events"
 
 INTRODUCTION = """\
-Everything that happens on a site, sent as it happens to the addresses that subscribed to it.
+Masthead sends every event of a site, as it happens, to the addresses that subscribe to it.
 
-**Subscribing.** `POST /api/v1/webhooks` with a name, an https address and the events you want
-answers with a secret, once. A site has up to 100 subscriptions.
+**Subscribing.** Call `POST /api/v1/webhooks` with a name, an https address and the events you
+want. The answer has a secret, which is shown once. A site has up to 100 subscriptions.
 
-**Delivery.** One POST per event and subscription. A 2xx within 10 seconds is a success; redirects
-are not followed. Anything else is tried again on the service's schedule, and afterwards waits in
-the dead-letter queue until it is retried, 410 included. Every event arrives
-at least once: use `X-Service-Delivery`, which stays the same over retries, to drop repeats.
+**Delivery.** Each event is one POST for each subscription. A 2xx within 10 seconds is a success;
+redirects are not followed. After anything else, 410 included, the service retries on its schedule.
+Then the delivery waits in the dead-letter queue until someone retries it. Every event arrives at
+least once: use `X-Service-Delivery`, which stays the same for all retries, to drop repeats.
 
-**Order.** Deliveries run side by side and retries come late. `sequence` counts the changes of a
-record: drop what is lower than the last you have handled for it.
+**Order.** Deliveries run in parallel, and retries come late. `sequence` counts the changes of a
+record: drop an event whose number is lower than the last one that you have handled for the record.
 
-**Signature.** `X-Service-Signature` is `v1=` and the hex HMAC-SHA256, keyed with the secret as it
-was given to you, of `v1:<X-Service-Timestamp>:<raw body>`. Compare in constant time and refuse
-timestamps that are more than five minutes off. The `webhook-*` headers are those of Standard
-Webhooks: its libraries verify them with the same secret.
+**Signature.** `X-Service-Signature` is `v1=` and the hex HMAC-SHA256 of
+`v1:<X-Service-Timestamp>:<raw body>`, keyed with the secret exactly as you received it. Compare in
+constant time and refuse timestamps that are more than five minutes off. The `webhook-*` headers are
+those of Standard Webhooks: its libraries verify them with the same secret.
 
-**Polling.** `GET /api/v1/webhooks/events` gives the same events to those who can't receive.
+**Polling.** If you can't receive calls, `GET /api/v1/webhooks/events` returns the same events.
 """
 
 tags: dict[Category, str] = {
@@ -59,7 +59,7 @@ HEADERS: dict[str, Any] = {
         "X-Service-Event": {"type": "string", "description": "The event's name."},
         "X-Service-Delivery": {
             "type": "string",
-            "description": "The delivery's id, the same over retries: your idempotency key.",
+            "description": "The delivery's id, the same for all retries: your idempotency key.",
         },
         "X-Service-Timestamp": {
             **_UNIX_SECONDS,
@@ -108,12 +108,12 @@ SECURITY: dict[str, Any] = {
         "type": "httpApiKey",
         "name": "webhook-signature",
         "in": "header",
-        "description": "`v1,<base64>` as Standard Webhooks has it; its libraries take the same "
+        "description": "`v1,<base64>` as in Standard Webhooks, whose libraries take the same "
         "secret. Either signature is enough.",
     },
 }
 
 CORRELATION = {
-    "description": "The same over retries.",
+    "description": "The same for all retries.",
     "location": "$message.header#/X-Service-Delivery",
 }

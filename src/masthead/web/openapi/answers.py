@@ -28,10 +28,10 @@ HEADERS: dict[str, tuple[str, dict[str, Any], Any]] = {
         1_794_648_660,
     ),
     "Retry-After": ("Seconds to wait.", {"type": "integer", "minimum": 1}, 17),
-    "ETag": ("The version of what was answered.", {"type": "string"}, '"7"'),
+    "ETag": ("The version of the returned data.", {"type": "string"}, '"7"'),
     "Link": (
-        "Neighbouring pages: `first`, `prev`, `next`, `last`, and `next-cursor`, which goes on "
-        "after this page's last item by cursor.",
+        "Neighbouring pages: `first`, `prev`, `next`, `last`, and `next-cursor`, which "
+        "continues after this page's last item by cursor.",
         {"type": "string"},
         '</api/v1/posts?per_page=20&page=2>; rel="next"',
     ),
@@ -80,7 +80,7 @@ def header_components() -> dict[str, Any]:
 
 def error_schema() -> dict[str, Any]:
     return {
-        "description": "Every refusal has this shape.",
+        "description": "Every refusal has this format.",
         "type": "object",
         "required": ["error"],
         "properties": {
@@ -91,7 +91,7 @@ def error_schema() -> dict[str, Any]:
                     "code": schema_ref("ErrorCode"),
                     "message": {"description": "A sentence for people.", "type": "string"},
                     "details": {
-                        "description": "Of a validation error: what is wrong, by field or "
+                        "description": "For a validation error: what is wrong, by field or "
                         "parameter. Otherwise empty.",
                         "type": "object",
                         "additionalProperties": {"type": "array", "items": {"type": "string"}},
@@ -104,7 +104,7 @@ def error_schema() -> dict[str, Any]:
 
 def error_code_schema(codes: ErrorCodes) -> dict[str, Any]:
     return {
-        "description": "What programs decide by; more may come.",
+        "description": "For programs; more codes may be added.",
         "type": "string",
         "enum": list(dict.fromkeys(_code(code, codes) for _, _, code in TABLE)),
     }

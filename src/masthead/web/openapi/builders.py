@@ -94,5 +94,5 @@ STORED_FILE: dict[str, Any] = {
     "200": {"description": "The file.", "content": {"*/*": {}}},
     "206": {"description": "The requested `Range`.", "content": {"*/*": {}}},
     "304": {"description": "Nothing has changed since the version in `If-None-Match`."},
-    "416": {"description": "`Range` lies outside the file."},
+    "416": {"description": "`Range` is outside the file."},
 }

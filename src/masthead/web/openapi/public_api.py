@@ -81,24 +81,24 @@ _PARAMETERS: dict[str, Any] = {
     "IfNoneMatch": {
         "name": "If-None-Match",
         "in": "header",
-        "description": "An `ETag` you hold: the answer is 304 while nothing has changed.",
+        "description": "An `ETag` that you have: the answer is 304 if nothing has changed.",
         "schema": _VERSIONS,
         "example": '"6"',
     },
     "IfMatch": {
         "name": "If-Match",
         "in": "header",
-        "description": "The `ETag` of the record as you read it: a record that has changed since "
-        "stays as it is, and the answer is 412.",
+        "description": "The `ETag` of the record as you read it. If the record has changed "
+        "since, it stays as it is and the answer is 412.",
         "schema": _VERSIONS,
         "example": "*",
     },
     "IdempotencyKey": {
         "name": "Idempotency-Key",
         "in": "header",
-        "description": "Any text of your own, such as a UUID. A repeated call with the same key "
-        "and body gets the first one's answer, for 24 hours; with another body it is refused "
-        "with 422.",
+        "description": "Any text that you choose, such as a UUID. For 24 hours, a repeated "
+        "call with the same key and body gets the answer of the first; with another body it "
+        "is refused with 422.",
         "schema": {"type": "string", "maxLength": MAX_LENGTH},
         "example": "3f1c7a52-9c0e-4a57-8d7e-1f0a3c5b7d91",
     },
@@ -220,7 +220,7 @@ def _upload_schema(route: Route) -> Schema:
     for name in route.body.fields:
         if isinstance(fields[name], File):
             schema["properties"][name] = {
-                "description": "The file. Its type is found out from its content.",
+                "description": "The file. Its type is detected from its content.",
                 "type": "string",
                 "format": "binary",
             }

@@ -25,13 +25,13 @@ The endpoints of a Masthead service outside the public API `/api/v1`, whose desc
 `/api/v1/openapi.json`.
 
 **Tenants.** The host names the tenant: `<slug>.<base domain>` or its own domain. On the service's
-own host the header `x-tenant-id` does.
+own host, the header `x-tenant-id` names it.
 
-**Record store.** Every collection at PocketBase's endpoints, so that its clients work unchanged.
-What a caller may see and change depends on the session; an invalid token is ignored.
+**Record store.** Every collection is at PocketBase's endpoints, so its clients work unchanged. The
+session decides what a caller can see and change; an invalid token is ignored.
 
-**Errors** of the record store have PocketBase's shape, `{"status", "code", "message", "data"}`; all
-others that of the public API, `{"error": {"code", "message", "details"}}`. Every answer has an
+**Errors** of the record store have PocketBase's format, `{"status", "code", "message", "data"}`;
+all others have the public API's, `{"error": {"code", "message", "details"}}`. Every answer has an
 `X-Request-Id`, which the operator finds in the log.
 """
 
@@ -49,7 +49,7 @@ _SECURITY_SCHEMES = {
         "type": "apiKey",
         "in": "header",
         "name": "x-tenant-id",
-        "description": "The tenant alone, if `MASTHEAD_GDPR_HEADER_AUTH` allows it.",
+        "description": "Only the tenant, if `MASTHEAD_GDPR_HEADER_AUTH` allows it.",
     },
 }
 
@@ -129,10 +129,10 @@ def service_description_routes(
 
 _MEANINGS = {
     400: "The request can't be parsed, or a value is missing.",
-    401: "The call needs a session, or the tenant header where the operator allows it.",
+    401: "The call needs a session, or the tenant header if the operator allows it.",
     403: "The caller may not do this.",
-    404: "There is nothing at this address, or the link is not valid any more.",
-    422: "A value is well-formed and wrong.",
+    404: "There is nothing at this address, or the link is no longer valid.",
+    422: "A value is well-formed but wrong.",
     429: "Too many calls; `Retry-After` says how many seconds to wait.",
     **COMMON_ERRORS,
 }

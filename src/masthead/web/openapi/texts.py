@@ -10,26 +10,26 @@ INTRODUCTION = """\
 Posts, media, comments, members and settings of one site, for import pipelines, mobile apps,
 automation platforms and plugins.
 
-**Keys.** Every call carries `Authorization: Bearer <key>`. A key belongs to one site and holds
-scopes; an owner makes it in the admin, under Settings, Keys, which shows it once.
-The API is part of the Pro plan and above. Sites have hosts of their own, and the service's own
-address serves them all: the key decides the site. A host or an `x-tenant-id` header that names
+**Keys.** Every call carries `Authorization: Bearer <key>`. A key belongs to one site and has
+scopes; an owner creates it in the admin, under Settings, Keys, which shows it once.
+The API is part of the Pro plan and above. Each site has its own host, and the service's own
+address serves all sites: the key decides the site. A host or an `x-tenant-id` header that names
 another site is refused with 401.
 
-**Bodies** are JSON in UTF-8, uploads are multipart forms. Unknown fields are ignored. Text can't
-hold NUL characters, integers have at most 64 bits, nesting at most 128 levels. Times are UTC, such
-as `2026-11-14T09:30:00.123Z`.
+**Bodies** are JSON in UTF-8; uploads are multipart forms. Unknown fields are ignored. Text can't
+contain NUL characters, integers have at most 64 bits, nesting has at most 128 levels. Times are
+UTC, such as `2026-11-14T09:30:00.123Z`.
 
-**Lists** come newest first, by `page` and `per_page`, or by following the `Link` header's cursor,
-which costs the same however deep and never skips or repeats an item.
+**Lists** are newest first. Use `page` and `per_page`, or follow the cursor in the `Link` header,
+which costs the same on every page and never skips or repeats an item.
 
-**Changes.** Send a record's `ETag` as `If-Match` to change only what you have seen (412 otherwise),
-and an `Idempotency-Key` with a POST to repeat it safely for 24 hours.
+**Changes.** Send a record's `ETag` as `If-Match` to change only the version that you have seen (412
+otherwise), and an `Idempotency-Key` with a POST to repeat it safely for 24 hours.
 
-**Limits** count per key. The answer to every counted call has them in `X-RateLimit-*`; a refused
-call gets 429 and `Retry-After`, the seconds to wait. Without a limit there are no such headers.
+**Limits** count per key. The answer to every counted call has them in `X-RateLimit-*`. A refused
+call gets a 429 with `Retry-After`, the seconds to wait. Without a limit there are no such headers.
 
-**Errors** have one shape, `{"error": {"code", "message", "details"}}`. Checks run in this order:
+**Errors** have one format, `{"error": {"code", "message", "details"}}`. Checks run in this order:
 HTTPS, key, plan, limits, scope, query and body, existence, permission. Every answer has an
 `X-Request-Id`, which the operator finds in the log.
 
@@ -57,21 +57,22 @@ common_fields: dict[str, str] = {
 fields: dict[str, dict[str, str]] = {
     "posts": {
         "title": "The headline.",
-        "slug": "The last part of the post's address, unique in the site. Made from the title when "
-        "left out; one that is taken is refused.",
-        "content_html": "The text as HTML, kept and answered as it was sent. Readers see it "
-        "cleaned: without scripts, styles and whatever else the site does not show. HTML that "
-        "would take too long to clean is refused.",
-        "content_json": "The rich-text editor's document. When it comes without `content_html`, "
-        "the HTML is rendered from it. A change of `content_html` alone leaves it as it is.",
+        "slug": "The last part of the post's address, unique in the site. Made from the title "
+        "if you leave it out. A slug that is taken is refused.",
+        "content_html": "The text as HTML, stored and returned as it was sent. Readers see a "
+        "clean version, without scripts, styles and anything else that the site does not "
+        "show. HTML that would take too long to clean is refused.",
+        "content_json": "The rich-text editor's document. If you send it without "
+        "`content_html`, the HTML is rendered from it. A change of only `content_html` leaves "
+        "it as it is.",
         "excerpt": "A teaser for lists.",
-        "status": "Publishing stamps `published_at`; a move back to draft clears it. `published` "
+        "status": "Publishing sets `published_at`; going back to draft clears it. `published` "
         "with a `published_at` or a `scheduled_for` in the future is refused.",
         "visibility": "Who may read it once it is published: everyone, members, or paid members.",
         "featured_image": "The address of the picture above the post and in lists: an http(s) "
         "URL or a path of the site.",
-        "tags": "In the order given; repeated ones are dropped.",
-        "published_at": "Stamped when the post becomes published.",
+        "tags": "In the order that you send; repeats are dropped.",
+        "published_at": "Set when the post is published.",
         "seo_title": "The title for search engines.",
         "seo_description": "The description for search engines.",
     },
@@ -89,11 +90,11 @@ fields: dict[str, dict[str, str]] = {
         "author_name": "The name shown with it.",
         "author_email": "Never shown to readers.",
         "body": "Plain text.",
-        "parent_id": "The comment it replies to, of the same post.",
+        "parent_id": "The comment that it replies to, on the same post.",
         "status": "Only approved comments are shown to readers.",
     },
     "blog_members": {
-        "email": "Masked in `/api/v1`: the first character and the domain only.",
+        "email": "Masked in `/api/v1`: only the first character and the domain.",
         "tier": "What the member may read.",
         "status": "The state of the subscription.",
     },
@@ -101,25 +102,25 @@ fields: dict[str, dict[str, str]] = {
         "post_id": "The post that is sent. Each post is sent once to a newsletter.",
         "newsletter": "The newsletter's slug. Every site has `main`, which is the default.",
         "subject": "The post's title, unless another one is given.",
-        "scheduled_for": "When it goes out. A post that is a draft then goes out when it is "
-        "published. Null: at once.",
-        "started_at": "When its recipients were fixed and the first email was due.",
+        "scheduled_for": "When it is sent. If the post is a draft then, it is sent when the "
+        "post is published. Null: at once.",
+        "started_at": "When the list of recipients was fixed and the first email was due.",
         "finished_at": "When the last recipient was accounted for, or it was cancelled.",
     },
     "webhook_subscriptions": {
         "name": "A name of your choice.",
-        "url": "Where events are sent: https, and no address of a private network.",
+        "url": "Where events are sent: an https address that is not in a private network.",
         "events": "Which events are sent.",
         "failure_count": "Deliveries that failed in a row.",
         "last_delivery_at": "When a delivery was last tried.",
-        "disabled_at": "When it was disabled; nothing is sent since then.",
+        "disabled_at": "When it was disabled. Nothing has been sent since.",
     },
     "site_settings": {
         "site_name": "The name of the site.",
         "site_description": "One or two sentences about it.",
         "site_logo": "Address of the logo, or a path on the site.",
         "site_favicon": "Address of the icon, or a path on the site.",
-        "members_enabled": "Whether readers can join. Who is a member already stays one.",
+        "members_enabled": "Whether readers can join. Existing members stay members.",
         "comments_enabled": "Whether new comments are accepted.",
     },
 }

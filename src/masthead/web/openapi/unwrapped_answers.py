@@ -13,7 +13,7 @@ from masthead.web.v1.routes import Route
 
 _ID = {"type": "string"}
 _SECRET = {
-    "description": "Signs every delivery. Shown this once.",
+    "description": "Signs every delivery. Shown only once.",
     "type": "string",
     "minLength": 64,
     "maxLength": 64,
@@ -41,7 +41,7 @@ _TESTED: Schema = {
         "webhook_id": _ID,
         "event": {"type": "string", "const": "test.ping"},
         "success": {"description": "Whether the answer was 2xx in time.", "type": "boolean"},
-        "status_code": {"description": "0 when there was no answer.", "type": "integer"},
+        "status_code": {"description": "0 if there was no answer.", "type": "integer"},
         "duration_ms": {"type": "integer"},
         "error": {"description": "What went wrong.", "type": ["string", "null"]},
         "delivered_at": {"type": "string", "format": "date-time"},

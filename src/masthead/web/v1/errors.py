@@ -31,7 +31,7 @@ class QuotaExceeded(errors.RateLimited):
 
 
 class HttpsRequired(MastheadError):
-    message = "This API answers over HTTPS only. Repeat the call with https://."
+    message = "This API answers only over HTTPS. Repeat the call with https://."
 
 
 # The first matching row counts.

@@ -70,7 +70,7 @@ PER_PAGE = Parameter(
 CURSOR = Parameter(
     "cursor",
     'Continue after the last item of an earlier answer, as its `Link: rel="next"` header says. '
-    "Costs the same however deep, and never skips or repeats an item. `page` is then ignored.",
+    "Costs the same on every page, and never skips or repeats an item. `page` is then ignored.",
     "cursor",
 )
 PAGING = (PAGE, PER_PAGE, CURSOR)

@@ -29,7 +29,7 @@ const TITLES: Record<Action, string> = {
 };
 const QUESTIONS: Partial<Record<Action, [string, string]>> = {
   translate: ["Into which language?", "English"],
-  generate: ["What shall be written?", "Three sentences about…"],
+  generate: ["What should it write?", "Three sentences about…"],
 };
 const MAX_SELECTION = 32_000;
 

@@ -38,9 +38,9 @@ export function formattedAnswer(html: string, sent: Sent, asked: string, schema:
   const lost = sent.links.length - seen.links.size;
   const lostBlocks = sent.blocks.length - seen.blocks.size + sent.pictures.length - seen.pictures.size;
   const notes = [
-    lost === 1 ? "A link of the selection is not in it." : lost ? `${lost} links of the selection are not in it.` : "",
-    lostBlocks === 1 ? "A picture, table or embed of the selection is not in it." : "",
-    lostBlocks > 1 ? `${lostBlocks} pictures, tables or embeds of the selection are not in it.` : "",
+    lost === 1 ? "A link of the selection is missing." : lost ? `${lost} links of the selection are missing.` : "",
+    lostBlocks === 1 ? "A picture, table or embed of the selection is missing." : "",
+    lostBlocks > 1 ? `${lostBlocks} pictures, tables or embeds of the selection are missing.` : "",
     madeUp ? "Addresses that the AI made up are left out." : "",
   ];
   return { content, notes: notes.filter(Boolean) };

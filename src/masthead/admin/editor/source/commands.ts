@@ -91,7 +91,7 @@ export const QUOTE: Command = {
   isActive: (editor) => editor.isActive("blockquote"),
 };
 export const CODE_BLOCK: Command = {
-  label: "Block of code",
+  label: "Code block",
   icon: "code",
   keys: "Ctrl Alt C",
   words: "pre program",

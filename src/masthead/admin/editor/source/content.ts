@@ -21,7 +21,7 @@ export function openedContent(documentId: string, html: string, notices: Notices
   }
   const losses = lost(html);
   if (losses.length) {
-    notices.add("warn", `Saved from here, the text loses what the editor lacks: ${losses.join(", ")}.`, "losses");
+    notices.add("warn", `If you save here, the text loses parts that the editor lacks: ${losses.join(", ")}.`, "losses");
   }
   return cleanPaste(html);
 }

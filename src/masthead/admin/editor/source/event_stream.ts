@@ -6,11 +6,11 @@ export type Piece =
 
 const REASONS: Record<string, string> = {
   provider_timeout: "The provider took too long.",
-  provider_disconnected: "The provider broke off.",
+  provider_disconnected: "The provider stopped in the middle.",
   provider_garbled: "The provider sent something unreadable.",
   provider_error: "The provider reported an error.",
   provider_rate_limited: "The provider is busy.",
-  content_filtered: "The provider refuses to go on with this text.",
+  content_filtered: "The provider refuses to continue this text.",
   empty_answer: "The provider sent no text.",
   answer_too_long: "The answer became too long.",
   service_stopping: "The service is being restarted.",
@@ -25,7 +25,7 @@ export function read(data: string): Piece | null {
   if (typeof given.error === "string") return { error: given.error, retryable: false };
   if (given.event === "stream_failed") {
     const reason = String(given.reason);
-    return { error: REASONS[reason] ?? `The answer broke off (${reason}).`, retryable: given.retryable === true };
+    return { error: REASONS[reason] ?? `The answer stopped early (${reason}).`, retryable: given.retryable === true };
   }
   return null;
 }

@@ -140,7 +140,7 @@ const view: NodeViewRenderer = ({ node, editor, getPos }) => {
     if (document.activeElement !== field) field.value = String(alt ?? "");
     // Readers get the library's where the text has none.
     const fallback = libraryAlt(String(src ?? ""));
-    field.placeholder = fallback ? `From the library: ${fallback}` : "Say what the picture shows";
+    field.placeholder = fallback ? `From the library: ${fallback}` : "Describe the picture";
     dom.classList.toggle("is-without-alt", !alt && !fallback);
     contentDOM.classList.toggle("is-empty", current.content.size === 0);
   };

@@ -177,7 +177,7 @@ class TextEditor extends HTMLElement implements Page {
 
   otherTab(message: TabMessage): void {
     if (message.type === "saved") {
-      this.notices.add("warn", `Saved in another tab at ${clock(message.at)}. Reopen it to go on from there.`, "tab", [
+      this.notices.add("warn", `Saved in another tab at ${clock(message.at)}. Reopen it to continue from there.`, "tab", [
         button("Reopen", () => location.reload()),
       ]);
     } else {
@@ -186,7 +186,7 @@ class TextEditor extends HTMLElement implements Page {
   }
 
   restored(at: string): void {
-    this.notices.add("info", `Restored what you wrote until ${clock(at)} and what was not sent yet.`, "restored");
+    this.notices.add("info", `Restored your text of ${clock(at)}, which had not been saved.`, "restored");
   }
 
   offerAside(): void {

@@ -33,7 +33,7 @@ export async function offerAside(notices: Notices, text: string): Promise<void> 
   if (!newest) return;
   const sentence = others.length
     ? `${found.length} other versions that you wrote are still on this device, the newest of ${moment(newest)}.`
-    : `A version of ${moment(newest)}, that you did not take is still on this device.`;
+    : `A version of ${moment(newest)}, which you did not take, is still on this device.`;
   notices.add("info", sentence, "aside", [button("Show", () => showAll(found))]);
 }
 

@@ -19,7 +19,7 @@ export function sentenceOf(machine: Machine, label = ""): [string, boolean] {
     case "signed-out":
       return ["Not saved: signed out. Kept on this device", true];
     case "refused":
-      return [refusal(Object.values(machine.problems)[0] ?? "something is to be corrected", label), true];
+      return [refusal(Object.values(machine.problems)[0] ?? "something needs correcting", label), true];
     case "conflict":
       return ["Not saved: two versions", true];
   }

@@ -39,7 +39,7 @@ function sayWhatIsSaved(sent: readonly Unsent[]): void {
     if (link) link.textContent = nameOf(kept.mine);
   }
   const names = sent.map(({ kept }) => `“${nameOf(kept.mine)}”`).join(", ");
-  const said = element("span", { class: "pad-r" }, `Saved what this browser had kept: ${names}.`);
+  const said = element("span", { class: "pad-r" }, `Saved the changes that this browser had kept: ${names}.`);
   const toast = document.createElement("mh-toast");
   toast.className = "toast";
   toast.append(said);
@@ -75,7 +75,7 @@ function notice(unsent: Unsent): HTMLElement {
 
 function why({ outcome, reason }: Unsent): string {
   if (outcome === "differs") return "It was changed in another tab or by someone else. Open it to choose between the two.";
-  if (outcome === "waiting") return "The server can’t be reached. The next page tries it again.";
+  if (outcome === "waiting") return "The server can’t be reached. The next page will try again.";
   return reason;
 }
 

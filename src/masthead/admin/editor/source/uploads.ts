@@ -128,7 +128,7 @@ export async function insertPicture(editor: Editor, target: UploadTarget, file: 
       if (asksForText) shown?.querySelector<HTMLInputElement>(".figure-alt input")?.focus();
     } catch (error) {
       bar.hidden = true;
-      said.textContent = `${file.name} is not uploaded: ${(error as Error).message}`;
+      said.textContent = `${file.name} was not uploaded: ${(error as Error).message}`;
       actions.replaceChildren(
         button("Try again", () => void attempt()),
         button("Leave it out", () => remove(view, id), "quiet"),

@@ -96,7 +96,7 @@ def _pictures(report: Report, *, is_preview: bool) -> Line:
     images = report.images
     why = []
     if images.to_fetch:
-        why.append(f"{images.to_fetch:,} to fetch from the old site, as far as it still has them")
+        why.append(f"{images.to_fetch:,} to fetch from the old site, if it still has them")
     if images.failed:
         could = "can’t" if is_preview else "could not"
         why.append(f"{images.failed:,} {could} be fetched: the texts keep their old addresses")

@@ -168,6 +168,6 @@ def readers_in_words(choice: MailChoice, number: int, newsletter: str) -> str:
 
 def nobody_in_words(choice: MailChoice, newsletter: str) -> str:
     if not newsletter:
-        return "Nobody gets it: the site has no such newsletter."
+        return "Nobody would get it: the site has no such newsletter."
     labelled = " with such a label" if choice.labels else ""
-    return f"Nobody gets it: {newsletter} has no {AUDIENCE_WORDS[choice.audience]}{labelled}."
+    return f"Nobody would get it: {newsletter} has no {AUDIENCE_WORDS[choice.audience]}{labelled}."

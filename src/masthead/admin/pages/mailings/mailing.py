@@ -32,12 +32,16 @@ _BADGES: Final = {
     "failed": "bad",
 }
 _COUNTS: Final = (
-    ("sent", "Sent", "The mail server took the email."),
-    ("failed", "Refused", "The mail server refused it for good, or for more than a day."),
-    ("uncertain", "Uncertain", "It may have left or not. They are emailed again only by you."),
-    ("bounced", "Bounced", "It came back: there is no such mailbox."),
-    ("complained", "Called spam", "They get no newsletter any more."),
-    ("unsubscribed", "Unsubscribed before", "They left before their email did, and got none."),
+    ("sent", "Sent", "The mail server accepted the email."),
+    ("failed", "Refused", "The mail server refused it permanently, or for more than a day."),
+    (
+        "uncertain",
+        "Uncertain",
+        "It may or may not have been sent. You decide whether to send it again.",
+    ),
+    ("bounced", "Bounced", "The mailbox does not exist."),
+    ("complained", "Reported as spam", "They get no more newsletters."),
+    ("unsubscribed", "Unsubscribed", "They left before their email was sent."),
 )
 _MEASURED: Final = (
     ("opens", "Opened", "Readers whose mail program loaded the pictures."),
@@ -45,14 +49,14 @@ _MEASURED: Final = (
 )
 """Only where the site counts them."""
 ACTIONS: Final = {
-    "pause": "No further email leaves.",
-    "resume": "It goes on.",
-    "cancel": "It is cancelled. Nobody else gets it.",
-    "again": "The uncertain are emailed again.",
+    "pause": "The mailing is paused. No more emails are sent.",
+    "resume": "The mailing continues.",
+    "cancel": "The mailing is cancelled. Nobody else gets it.",
+    "again": "The uncertain emails are being sent again.",
 }
 ASKED: Final = {
     "again": (
-        "Email the uncertain again?",
+        "Send the uncertain again?",
         "{uncertain:,} {people} may have got this email already: the connection or the service "
         "ended before the mail server had answered. Who has got it gets it a second time.",
         "Email them again",

@@ -128,4 +128,4 @@ def _sees(post: Record, reader: str) -> str:
     label = _CHOICES["as"][reader]
     if is_open(post, _READERS[reader]):
         return f"A {label.lower()} gets all of it."
-    return f"A {label.lower()} gets the beginning, and the call to join in place of the rest."
+    return f"A {label.lower()} gets the beginning, and instead of the rest an invitation."

@@ -95,7 +95,7 @@ async def mail_post(request: AdminRequest, post_id: str) -> Answer:
     except (PlanTooSmall, WrongState, Conflict) as error:
         refused = Problem("refused", str(error))
         return await _page(request, post, choice, {"newsletter": refused})
-    said = "The email waits for its time." if at else "Sending has begun."
+    said = "The email is scheduled." if at else "Sending has begun."
     return Redirect(f"{ADDRESS}/{made['id']}", said)
 
 
@@ -196,15 +196,15 @@ def _sentence(
     newsletter: str,
 ) -> str:
     if first:
-        return f"{mailed_in_words(request, first[0], newsletter)} A post is emailed once."
+        return f"{mailed_in_words(request, first[0], newsletter)} You can email a post only once."
     if post["status"] != PUBLISHED:
-        return "This post is a draft. Publish it first: then it can be emailed, once."
+        return "This post is a draft. Publish it first; then you can email it, once."
     if not number:
         return nobody_in_words(choice.mail, newsletter)
     when = "now" if choice.when == NOW else typed_in_words(request, choice.at)
     whom = readers_in_words(choice.mail, number, newsletter)
-    more = "" if choice.when == NOW else " Who joins or leaves until then is counted then."
-    return f"“{choice.mail.subject}” is emailed {when} to {whom}, once.{more}"
+    more = "" if choice.when == NOW else " The list of recipients is made at that time."
+    return f"“{choice.mail.subject}” will be emailed {when} to {whom}, once.{more}"
 
 
 def mailed_in_words(request: AdminRequest, mailing: Record, newsletter: str) -> str:
@@ -213,11 +213,11 @@ def mailed_in_words(request: AdminRequest, mailing: Record, newsletter: str) -> 
     if mailing["status"] == SCHEDULED:
         when = moment_in_words(request, mailing["scheduled_for"])
         return (
-            f"It is emailed to {name} {when}, or when it is published if that is later. "
-            "Its page can cancel that."
+            f"It will be emailed to {name} {when}, or when it is published, if that is later. "
+            "You can cancel that on its page."
         )
     if mailing["status"] not in ENDED:
         return f"It is being emailed to {name}."
     if not mailing["sent"]:
-        return f"Its email to {name} has ended as {mailing['status']}: nobody got it."
+        return f"Its mailing to {name} ended as {mailing['status']}: nobody got it."
     return f"It was emailed to {mailing['sent']:,} readers of {name}."

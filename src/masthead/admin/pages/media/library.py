@@ -140,7 +140,7 @@ async def upload_call(request: AdminRequest, form: Form) -> JsonAnswer:
     """One file, from the library, the editor, or the choice of a picture."""
     upload = next((each for each in form.files if each.field == "file"), None)
     if upload is None:
-        raise BadRequest("The call holds no file.")
+        raise BadRequest("The request contains no file.")
     given = {name: value for name, value in form.fields if name == "alt"}
     return JsonAnswer(
         dict(picture_of(request, as_media(await _store_file(request, upload, given))))

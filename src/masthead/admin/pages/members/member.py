@@ -118,15 +118,15 @@ MAIL_WORDS = {
     "welcome_paid": "a welcome as a paid member",
 }
 """By template."""
-_OUTCOMES = {WAITING: "waits to be sent", SENT: "sent", FAILED: "could not be delivered"}
-_STORED = {**_OUTCOMES, WAITING: "waits to be written", SENT: "written to a file, not sent"}
+_OUTCOMES = {WAITING: "waiting to be sent", SENT: "sent", FAILED: "could not be delivered"}
+_STORED = {**_OUTCOMES, WAITING: "waiting to be written", SENT: "written to a file, not sent"}
 """Without a mail server."""
 _FATES = {
-    Fate.WAITING: "waits to be sent",
+    Fate.WAITING: "waiting to be sent",
     Fate.SENT: "sent",
     Fate.FAILED: "refused by the mail server",
     Fate.UNCERTAIN: "may have left or not",
-    Fate.BOUNCED: "came back",
+    Fate.BOUNCED: "bounced",
     Fate.COMPLAINED: "called spam",
     Fate.UNSUBSCRIBED: "not sent: unsubscribed before",
 }

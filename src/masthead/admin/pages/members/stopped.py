@@ -22,8 +22,8 @@ PER_PAGE: Final = 50
 _FIELDS: Final = frozenset({"email", "name", "mail_state", "mail_state_at", "mail_state_reason"})
 _KINDS: Final = {BOUNCED: "Bounced", COMPLAINED: "Called spam"}
 STOPPED: Final = {
-    BOUNCED: "No newsletter goes to this address: an email came back.",
-    COMPLAINED: "No newsletter goes to this address: the reader called one spam.",
+    BOUNCED: "This address gets no newsletters: an email bounced.",
+    COMPLAINED: "This address gets no newsletters: the reader reported one as spam.",
 }
 _MEANS: Final = {
     BOUNCED: "The mail server said that there is no such mailbox. If that is still so, the next "
@@ -113,7 +113,7 @@ async def lift_form(request: AdminRequest, member_id: str) -> Answer:
 async def lift(request: AdminRequest, member_id: str) -> Answer:
     """Newsletters go to the address again. The activity shows who wanted that."""
     await request.records.update(request.caller, blog_members, member_id, {"mail_state": MAIL_OK})
-    return Redirect(_back(request.form, member_id), "Newsletters go to this address again.")
+    return Redirect(_back(request.form, member_id), "This address gets newsletters again.")
 
 
 def _back(given: Mapping[str, str], member_id: str) -> str:

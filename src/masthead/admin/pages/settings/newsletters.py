@@ -19,19 +19,19 @@ from masthead.site.collection import MAIN_NEWSLETTER
 MOST: Final = 100
 """Newsletters in the list."""
 ASKS: Final = (
-    Ask("name", "Name", "Readers see it in each email and where they choose."),
-    Ask("description", "What it is about", "Readers see it where they choose.", rows=3),
-    Ask("sender_name", "Sender’s name", "Empty: the name of the site."),
-    Ask("reply_to", "Replies go to", "Empty: to the sender’s address."),
+    Ask("name", "Name", "Readers see it in each email and in their account."),
+    Ask("description", "What it is about", "Readers see it in their account.", rows=3),
+    Ask("sender_name", "Sender’s name", "If empty, the name of the site."),
+    Ask("reply_to", "Replies go to", "If empty, to the sender’s address."),
     Ask(
         "header_image",
         "Picture at the top",
         "The address of a picture, or a path such as /media/…",
         is_picture=True,
     ),
-    Ask("accent_color", "Colour of links", "Such as #8f1d2c. Empty: the site’s."),
-    Ask("footer", "Last lines", "Such as your postal address, which some laws ask for.", rows=3),
-    Ask("is_default", "For new members", "People who join with the newsletter get it at once."),
+    Ask("accent_color", "Colour of links", "A colour such as #8f1d2c. If empty, the site’s."),
+    Ask("footer", "Footer", "Such as your postal address, which some laws require.", rows=3),
+    Ask("is_default", "For new members", "People who sign up for newsletters get this one."),
 )
 
 

@@ -87,7 +87,7 @@ async def _read_given(
 ) -> dict[str, Any]:
     document = body.get("content_json")
     if not isinstance(document, dict) or document.get("type") != "doc":
-        raise BadRequest("The save holds no document.")
+        raise BadRequest("The request contains no document.")
     asks = await asks_of(section, request, stored)
     given = given_values(request.caller, section.texts, asks, _form(body))
     given.pop("content_html", None)

@@ -131,7 +131,7 @@ async def publish(section: Section, request: AdminRequest, text_id: str) -> Answ
     except Conflict:
         return Redirect(
             dialog.own,
-            f"Nothing was published: this {section.noun} was saved since. Look at it again.",
+            f"Nothing was published: this {section.noun} has been saved since. Check it again.",
         )
     done = _DONE.get(choice.what, "Nothing has changed.").format(noun=section.noun)
     if choice.mail is None:
@@ -301,16 +301,16 @@ def _sentence(request: AdminRequest, dialog: Dialog, choice: Choice, mailed: str
             said = f"It goes live on {host} now. {who}"
         case "schedule":
             when = typed_in_words(request, choice.later)
-            said = f"It goes live on {host} by itself {when}. {who}"
+            said = f"It goes live on {host} automatically {when}. {who}"
         case "unschedule":
             said = "It stays a draft until you publish it yourself."
         case "update":
             said = f"Your changes replace what {host} shows now. {who}"
         case "unpublish":
             lost = " Changes that are not live yet stay in the draft." if dialog.opened.copy else ""
-            said = f"It leaves {host} now and becomes a draft. Its address answers 404.{lost}"
+            said = f"It becomes a draft and leaves {host} now. Its address will be a 404.{lost}"
         case _:
-            said = f"It is on {host}, without changes that wait. {who}"
+            said = f"It is live on {host}, without the waiting changes. {who}"
     return f"{said} {mailed}".strip()
 
 
@@ -331,4 +331,4 @@ def _mailed(
         return nobody_in_words(choice.mail, newsletter)
     when = "then" if choice.what == SCHEDULE else "at once"
     whom = readers_in_words(choice.mail, number, newsletter)
-    return f"“{choice.mail.subject}” is emailed {when} to {whom}, once."
+    return f"“{choice.mail.subject}” will be emailed {when} to {whom}, once."

@@ -97,7 +97,9 @@ def _sentence(retried: int, asked: int) -> str:
     left = f"One {_STAYS}" if rest == 1 else f"{rest:,} {_STAY}"
     if not retried:
         return left
-    done = "1 delivery is being sent again." if retried == 1 else f"{retried:,} are sent again."
+    done = (
+        "1 delivery is being sent again." if retried == 1 else f"{retried:,} are being sent again."
+    )
     return f"{done} {left}" if rest else done
 
 

@@ -47,7 +47,7 @@ def comments_of(
             waiting.append(found)
             if len(waiting) > MAX_WAITING:
                 raise BadFile(
-                    "The export has far more replies before their comments than a site has."
+                    "The export has far more replies before their comments than a real site has."
                 )
             continue
         yield found or Skipped("comment", "", "not a comment")

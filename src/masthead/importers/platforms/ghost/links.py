@@ -33,7 +33,7 @@ ALWAYS_ALLOWED: Final = 20_000
 LINKS_PER_OWNER: Final = 30
 """On average, beyond `ALWAYS_ALLOWED`: tags of a post or newsletters of a member."""
 _TOO_MUCH: Final = "The export links far more tags and members than it has room for."
-_SPLIT: Final = "If it is meant so, export the site again in several parts."
+_SPLIT: Final = "If this is correct, export the site again in several parts."
 _PAYING: Final = frozenset({"active", "trialing", "past_due", "unpaid"})
 
 
