@@ -41,7 +41,7 @@ from masthead.records.search.terms import read_query, words_of
 from masthead.records.write.slugs import slugify
 from masthead.texts.alt_texts import alts_in
 from masthead.texts.blocks import blocks_of
-from masthead.texts.difference import difference, words_compared
+from masthead.texts.difference import compare_words, difference
 from masthead.texts.markdown import convert
 from masthead.web.bodies import decode_json_object
 from masthead.web.forms import decode_form
@@ -86,7 +86,7 @@ HTML_READERS: dict[str, Read] = {
     "Substack": substack.cleaned,
 }
 OTHER_READERS: dict[str, Read] = {
-    "words compared": lambda text: words_compared(text, f"new {text} new"),
+    "words compared": lambda text: compare_words(text, f"new {text} new"),
     "Markdown": convert,
     "Markdown of Ghost": render_markdown,
     "filter": parse,

@@ -72,11 +72,11 @@ async def test_failures_elsewhere_never_lock_out_a_known_network(
 ) -> None:
     throttle, owner = app.parts.throttle, attempt(ids.new_id())
     await throttle.admit(owner)
-    await throttle.succeeded(owner)
+    await throttle.note_success(owner)
     for _ in range(3):
         await from_many_networks(throttle, owner.identity)
         assert await admitted(throttle, owner) == 1
-        await throttle.succeeded(owner)
+        await throttle.note_success(owner)
     app.clock.advance(days=KNOWN_NETWORK_AGE.days, seconds=1)
     await from_many_networks(throttle, owner.identity)
     assert await admitted(throttle, owner) == 0
@@ -95,10 +95,10 @@ async def test_a_sign_in_from_a_known_network_refunds_no_attempts_of_others(app:
     throttle, owner = app.parts.throttle, attempt(ids.new_id())
     for _ in range(2):
         await throttle.admit(owner)
-        await throttle.succeeded(owner)
+        await throttle.note_success(owner)
     await from_many_networks(throttle, owner.identity)
     await throttle.admit(owner)
-    await throttle.succeeded(owner)
+    await throttle.note_success(owner)
     assert await admitted(throttle, attempt(owner.identity)) == 0
 
 
@@ -163,7 +163,7 @@ async def test_a_clock_that_was_ahead_locks_no_account_out(app: World) -> None:
 async def test_a_right_password_is_refunded_and_resets_no_failures(app: World) -> None:
     throttle, who = app.parts.throttle, attempt()
     await admitted(throttle, *[who] * (ATTEMPTS_PER_PAIR - 1))
-    await throttle.succeeded(who)
+    await throttle.note_success(who)
     assert await admitted(throttle, *[who] * ATTEMPTS_PER_PAIR) == 2
 
 

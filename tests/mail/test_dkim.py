@@ -95,19 +95,19 @@ def test_the_key_of_another_domain_does_not_verify_it(pair: KeyPair) -> None:
 
 async def test_a_process_signs_and_its_end_loses_no_signature(pair: KeyPair) -> None:
     signer = Signer(processes=1)
-    first = await signer.signed(mail(pair))
+    first = await signer.sign(mail(pair))
     verify(first.content, record(pair))
     running = signer._free[0]._running
     assert running is not None
     running[0].kill()
     running[0].join()
-    verify((await signer.signed(mail(pair))).content, record(pair))
+    verify((await signer.sign(mail(pair))).content, record(pair))
 
 
 async def test_an_email_without_a_key_is_left_as_it_is() -> None:
     rendered = RenderedMail("ada@example.org", "Tides", "Hi", "<p>Hi</p>")
     made = compose(rendered, mail_id="m1", written=WRITTEN, sender=SENDER)
-    assert (await Signer(processes=1).signed(made)).content == made.content
+    assert (await Signer(processes=1).sign(made)).content == made.content
 
 
 class TestOutgoing:

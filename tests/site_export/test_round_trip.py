@@ -106,7 +106,7 @@ async def test_pictures_come_with_the_words_about_them(source: Source, filled: F
 
 async def test_members_of_a_ghost_export_are_who_they_were(filled: Filled, tmp_path: Path) -> None:
     records = filled.tenant.world.parts.records
-    there = await records.related(
+    there = await records.find_related(
         system(filled.tenant.id),
         filled.tenant.world.collection("blog_members"),
         "tenant_id",

@@ -13,9 +13,9 @@ from masthead.texts.difference import (
     MAX_CHARACTERS,
     Difference,
     Row,
-    compared,
+    compare,
+    compare_words,
     difference,
-    words_compared,
 )
 
 WORDS = ("the", "sea", "a", "fog", "lamp", "lit", "und", "海", "霧")
@@ -94,7 +94,7 @@ def test_every_character_of_both_states_is_in_the_difference() -> None:
     chance = random.Random(7)
     for _ in range(60):
         old, new = (" ".join(chance.choices(WORDS, k=chance.randrange(30))) for _ in range(2))
-        pieces = words_compared(old, new)
+        pieces = compare_words(old, new)
         assert "".join(text for kind, text in pieces if kind != "added") == old
         assert "".join(text for kind, text in pieces if kind != "removed") == new
 
@@ -118,8 +118,8 @@ def test_texts_without_anything_in_common_are_shown_whole() -> None:
 
 
 async def test_a_text_that_is_too_long_is_not_compared() -> None:
-    assert await compared("x" * (MAX_CHARACTERS + 1), "") == Difference(is_too_long=True)
-    assert not (await compared("<p>a</p>", "<p>a</p>")).is_too_long
+    assert await compare("x" * (MAX_CHARACTERS + 1), "") == Difference(is_too_long=True)
+    assert not (await compare("<p>a</p>", "<p>a</p>")).is_too_long
 
 
 def test_many_blocks_against_few_long_ones_are_compared_roughly() -> None:
@@ -149,5 +149,5 @@ def test_more_blocks_than_a_page_can_show_are_not_compared() -> None:
 async def test_long_texts_are_compared_in_a_process_with_the_same_result() -> None:
     old = "".join(f"<p>Word {number} of many in a long text.</p>" for number in range(2_000))
     new = old.replace("Word 7 ", "Another word ").replace("<p>Word 1500 of many in", "<p>New in")
-    assert await compared(old, new) == difference(old, new)
-    assert not (await compared(old, new)).is_same
+    assert await compare(old, new) == difference(old, new)
+    assert not (await compare(old, new)).is_same

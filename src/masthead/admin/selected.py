@@ -20,7 +20,7 @@ def ticked(form: Mapping[str, str]) -> list[str]:
     return [name.removeprefix(SELECT) for name in form if name.startswith(SELECT)]
 
 
-async def matching(request: AdminRequest, listing: Listing) -> list[str]:
+async def find_matching(request: AdminRequest, listing: Listing) -> list[str]:
     """The ids of all records of the list, up to `MOST`."""
     found: list[str] = []
     after: tuple[str, str] | None = None

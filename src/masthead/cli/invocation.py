@@ -1,6 +1,6 @@
 """What every command shares: the global options, the settings, and one way to print a result.
 
-A command is a function that takes an `Invocation` first and returns `Shown`, its result as text
+A command is a function that takes an `Invocation` first and returns `Output`, its result as text
 and as JSON.
 """
 
@@ -21,7 +21,7 @@ import click
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class Output:
     data: Any
     """What `--json` prints."""
     text: str = ""
@@ -59,7 +59,7 @@ json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object or array."
 )
 
-Function = Callable[..., Shown | Coroutine[Any, Any, Shown | None] | None]
+Function = Callable[..., Output | Coroutine[Any, Any, Output | None] | None]
 
 
 def command(
@@ -105,7 +105,7 @@ def _run(function: Function, invocation: Invocation, given: dict[str, Any]) -> N
     shown = function(invocation, **given)
     if inspect.iscoroutine(shown):
         shown = asyncio.run(shown)
-    if isinstance(shown, Shown):
+    if isinstance(shown, Output):
         show(shown, as_json=invocation.as_json)
         raise click.exceptions.Exit(shown.exit_code)
 
@@ -121,7 +121,7 @@ def enable_gc() -> None:
         gc.enable()
 
 
-def show(shown: Shown, *, as_json: bool) -> None:
+def show(shown: Output, *, as_json: bool) -> None:
     if as_json:
         import msgspec
 

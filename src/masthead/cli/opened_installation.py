@@ -28,15 +28,15 @@ class UnreachableDatabase(MastheadError):
 
 @asynccontextmanager
 async def opened(invocation: Invocation, *, creates: bool = False) -> AsyncIterator[Installation]:
-    """Checks as `prepared_settings` does."""
-    installation = await open_installation(await prepared_settings(invocation, creates=creates))
+    """Checks as `prepare_settings` does."""
+    installation = await open_installation(await prepare_settings(invocation, creates=creates))
     try:
         yield installation
     finally:
         await installation.close()
 
 
-async def prepared_settings(invocation: Invocation, *, creates: bool = False) -> Settings:
+async def prepare_settings(invocation: Invocation, *, creates: bool = False) -> Settings:
     """Creates the schema in an empty database; refuses a database with an older schema.
 
     A command that `creates` may be the first on an installation. Any other needs an existing data

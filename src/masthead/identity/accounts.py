@@ -88,7 +88,7 @@ class Accounts:
         password_hash = account["password_hash"] if account else ""
         if not await passwords.verify_password(password_hash, password) or account is None:
             raise BadRequest(FAILED if tenant_id else FAILED_ON_BARE_HOST)
-        await self._throttle.succeeded(attempt)
+        await self._throttle.note_success(attempt)
         await self._renew_hash(collection, account, password)
         return await self.begin(collection, account, Client(address, user_agent), tenant_id)
 
@@ -172,12 +172,12 @@ class Accounts:
         # Ids are unique within a tenant only, so the token key decides.
         found = await self._records.find(collection, {"id": claims.id}, limit=MAX_SAME_ID)
         for account in found:
-            session = await self._verified_session(token, token_type, collection, account)
+            session = await self._verify_session(token, token_type, collection, account)
             if session is not None:
                 return session
         return None
 
-    async def _verified_session(
+    async def _verify_session(
         self, token: str, token_type: TokenType, collection: Collection, account: Record
     ) -> _Session | None:
         tenant_id = account["tenant_id"]
@@ -217,7 +217,7 @@ class Accounts:
             account["password_hash"], password
         ):
             return False
-        await self._throttle.succeeded(attempt)
+        await self._throttle.note_success(attempt)
         return True
 
     async def _account_of(self, collection: Collection, caller: Caller) -> Record | None:

@@ -12,7 +12,7 @@ class AmbiguousTenant(MastheadError):
     """A slug of one tenant is the id of another."""
 
 
-async def tenant_named(records: Records, named: str) -> Record:
+async def find_tenant_named(records: Records, named: str) -> Record:
     by_slug = await records.find(tenants, {"slug": named})
     by_id = await records.find(tenants, {"id": named})
     found = {each["id"]: each for each in (*by_slug, *by_id)}

@@ -90,7 +90,7 @@ class QueueState:
         ]
         return [each for each in found if each.due or each.running or each.later or each.failed]
 
-    async def failed(self) -> list[FailedJob]:
+    async def list_failed(self) -> list[FailedJob]:
         """The newest first."""
         bound = self._failed.bind({})
         rows = await self._database.fetch(EVERY_TENANT, self._failed, bound)

@@ -156,7 +156,7 @@ class LoginThrottle:
         if wait:
             raise RateLimited(wait, WAIT)
 
-    async def succeeded(self, attempt: Attempt) -> None:
+    async def note_success(self, attempt: Attempt) -> None:
         """Refunds this attempt. Earlier failures stay: an attacker's own account with the same
         email address must not reset the count."""
         async with self._database.transaction(EVERY_TENANT) as tx:

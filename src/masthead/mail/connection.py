@@ -74,7 +74,7 @@ class SigningConnection:
         self._signer = signer
 
     async def hand_over(self, mail_id: str, mail: ComposedMail) -> Answer:
-        return await self._inner.hand_over(mail_id, await self._signer.signed(mail))
+        return await self._inner.hand_over(mail_id, await self._signer.sign(mail))
 
     async def close(self) -> None:
         await self._inner.close()
@@ -137,7 +137,7 @@ class SmtpConnection:
             await self.close()
         is_fresh = self._client is None
         try:
-            client = self._client or await self._connected()
+            client = self._client or await self._connect()
             await self._envelope(client, mail)
             await _command(client, b"DATA", expected=(_SEND_THE_TEXT,))
         except aiosmtplib.SMTPNotSupported:
@@ -155,7 +155,7 @@ class SmtpConnection:
             return await self._hand_over(mail)
         return await self._text(client, mail)
 
-    async def _connected(self) -> aiosmtplib.SMTP:
+    async def _connect(self) -> aiosmtplib.SMTP:
         client = self._transport.client()
         try:
             await client.connect()

@@ -30,7 +30,7 @@ class Signer:
         self._free = [LimitedProcess(signed_in_process) for _ in range(number)]
         self._slots = asyncio.Semaphore(number)
 
-    async def signed(self, mail: ComposedMail) -> ComposedMail:
+    async def sign(self, mail: ComposedMail) -> ComposedMail:
         """The same email if its domain has no key."""
         if mail.key is None:
             return mail

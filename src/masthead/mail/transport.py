@@ -29,7 +29,7 @@ class SigningTransport:
         self.signer = signer
 
     async def send(self, mail_id: str, mail: ComposedMail) -> None:
-        await self.inner.send(mail_id, await self.signer.signed(mail))
+        await self.inner.send(mail_id, await self.signer.sign(mail))
 
 
 def transport_of(settings: Settings, signer: Signer) -> SigningTransport:

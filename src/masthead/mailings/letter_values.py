@@ -116,7 +116,7 @@ async def _pictures(
     ids = sorted({file.record_id for file in wanted.values()})
     if not ids:
         return {}
-    found = await records.related(caller, media, "id", ids, len(ids))
+    found = await records.find_related(caller, media, "id", ids, len(ids))
     items = {(item["id"], name): item for item in found for name in file_names(item)}
     known = {address: items[file] for address, file in wanted.items() if file in items}
     return {address: _mailed(item) for address, item in known.items() if item["width"]}
@@ -151,7 +151,9 @@ async def _byline(
     if not ids:
         [tenant] = await records.find(tenants, {"id": tenant_id}, tenant_id=tenant_id)
         ids = [tenant["owner_id"]] if tenant["owner_id"] else []
-    found = await records.related(caller, superusers, "id", sorted(ids), len(ids)) if ids else []
+    found = (
+        await records.find_related(caller, superusers, "id", sorted(ids), len(ids)) if ids else []
+    )
     names = {each["id"]: each["name"] for each in found}
     at = post["published_at"] or post.get("scheduled_for") or clock.to_text(records.clock())
     zone = ZoneInfo(settings["time_zone"] or "UTC")

@@ -65,7 +65,7 @@ async def _copy(
     if item["picture_sizes"] or not is_copied(item):
         return
     try:
-        sizes = await _stored_sizes(store, pool, tenant_id, item)
+        sizes = await _make_sizes(store, pool, tenant_id, item)
     except NotFound:
         # Deleted meanwhile, with its file.
         return
@@ -76,7 +76,7 @@ async def _copy(
             await unit.update(media, item["id"], {}, stamped={"picture_sizes": sizes})
 
 
-async def _stored_sizes(
+async def _make_sizes(
     store: ObjectStore, pool: ImagePool, tenant_id: TenantId, item: Record
 ) -> str:
     key = file_key(tenant_id, media, item["id"], item["file"])

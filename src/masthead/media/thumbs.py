@@ -83,11 +83,11 @@ async def _store_thumb(
     make: Callable[[BinaryIO], bytes],
 ) -> str:
     """The key of what `make` has made of the original; the original's key if it can't be made."""
-    if (existing := await _existing(store, key, stored_key)) is not None:
+    if (existing := await _find_existing(store, key, stored_key)) is not None:
         return existing
     async with pool.tenant_slot(key.partition("/")[0]):
         # Checked again: the task before may have made the same one.
-        if (existing := await _existing(store, key, stored_key)) is not None:
+        if (existing := await _find_existing(store, key, stored_key)) is not None:
             return existing
         try:
             thumb = await _make(store, pool, key, make)
@@ -98,7 +98,7 @@ async def _store_thumb(
     return stored_key if thumb else key
 
 
-async def _existing(store: ObjectStore, key: str, stored_key: str) -> str | None:
+async def _find_existing(store: ObjectStore, key: str, stored_key: str) -> str | None:
     """The key if a thumbnail was made or has failed before; None if it must be made."""
     try:
         found = await store.head(stored_key)

@@ -116,7 +116,7 @@ class EmailChanges:
         async with self._records.unit(member) as unit:
             # Checked again inside the transaction, for two concurrent clicks.
             pending = _pending(await unit.fetch(self._find, self._key(tenant_id, token)))
-            old = await self._unchanged_account(unit, pending)
+            old = await self._check_unchanged(unit, pending)
             if await unit.find(blog_members, {"email": pending.new_email}, limit=1):
                 raise BadRequest(IN_USE)
             await unit.execute(self._void, {"tenant": tenant_id, "member": pending.member_id})
@@ -175,7 +175,7 @@ class EmailChanges:
         await unit.execute(self._insert, values)
         return token
 
-    async def _unchanged_account(self, unit: Unit, pending: PendingChange) -> Record:
+    async def _check_unchanged(self, unit: Unit, pending: PendingChange) -> Record:
         found = await unit.find(blog_members, {"id": pending.member_id}, limit=1)
         mark = _hash(found[0]["token_key"]) if found else ""
         if not hmac.compare_digest(mark, pending.account_mark):

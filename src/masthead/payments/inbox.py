@@ -106,14 +106,14 @@ class Inbox:
     async def set_last_refusal(self, unit: Unit, at: str) -> None:
         await unit.execute(self._set_refusal, {"tenant_id": unit.tenant_id, "refused": at})
 
-    async def refunded(self, unit: Unit, payment: str) -> Refunded:
+    async def find_refunded(self, unit: Unit, payment: str) -> Refunded:
         key = {"tenant_id": unit.tenant_id, "payment_id": payment}
         rows = await unit.fetch(self._find_refund, key)
         return Refunded(rows[0][0], bool(rows[0][1])) if rows else Refunded()
 
     async def add_refund(self, unit: Unit, refund: Refund) -> Refunded:
         """The processor's amounts are cumulative, so the largest is the newest in any order."""
-        known = await self.refunded(unit, refund.payment)
+        known = await self.find_refunded(unit, refund.payment)
         total = Refunded(max(known.amount, refund.amount), known.is_full or refund.is_full)
         values = {
             "tenant_id": unit.tenant_id,

@@ -33,7 +33,7 @@ async def settle_checkout(unit: Unit, inbox: Inbox, checkout: Checkout) -> str:
         order = await unit.update(orders, order["id"], _paid(checkout))
     if is_paid:
         await _close_cart(unit, checkout)
-    await _apply_refund(unit, order, await inbox.refunded(unit, checkout.payment))
+    await _apply_refund(unit, order, await inbox.find_refunded(unit, checkout.payment))
     return note
 
 

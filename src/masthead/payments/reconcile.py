@@ -152,20 +152,20 @@ class Reconciliation:
         return Report(
             members=await self._members(tenant_id),
             orders=_merged(
-                await self._matching(
+                await self._find_matching(
                     tenant_id,
                     orders,
                     "(status = 'paid' || status = 'shipped') && payment_id = ''",
                     "has no payment",
                 ),
-                await self._matching(
+                await self._find_matching(
                     tenant_id,
                     orders,
                     f"status = 'pending' && created < '{late}'",
                     "waits for its payment",
                 ),
             ),
-            subscriptions=await self._matching(
+            subscriptions=await self._find_matching(
                 tenant_id,
                 payment_subscriptions,
                 "member_id = '' && tier = 'paid'",
@@ -176,21 +176,23 @@ class Reconciliation:
 
     async def _members(self, tenant_id: TenantId) -> Kind:
         wrong: list[Finding] = []
-        async for member, rows in self._paying(tenant_id):
+        async for member, rows in self._find_paying(tenant_id):
             expected = member_outcome(map(state_row, rows)).tier
             if expected is not None and expected != member["tier"]:
                 why = f"is {member['tier']}, and {expected} by the subscription"
                 wrong.append(Finding(member["id"], why))
         return _kind(wrong)
 
-    async def _paying(self, tenant_id: TenantId) -> AsyncIterator[tuple[Record, list[Record]]]:
+    async def _find_paying(self, tenant_id: TenantId) -> AsyncIterator[tuple[Record, list[Record]]]:
         """Each member with subscriptions, and all of their subscriptions."""
         caller = system(tenant_id)
         after = ""
         while payers := await self._next_payers(tenant_id, after):
             after = payers[-1]
-            members = await self._records.related(caller, blog_members, "id", payers, MEMBER_PAGE)
-            rows = await self._records.related(
+            members = await self._records.find_related(
+                caller, blog_members, "id", payers, MEMBER_PAGE
+            )
+            rows = await self._records.find_related(
                 caller, payment_subscriptions, "member_id", payers, MEMBER_PAGE * MAX_SUBSCRIPTIONS
             )
             by_member: dict[str, list[Record]] = defaultdict(list)
@@ -205,7 +207,7 @@ class Reconciliation:
         rows = await self._records.database.fetch(scope, self._payers, values, slow=True)
         return [member_id for (member_id,) in rows]
 
-    async def _matching(
+    async def _find_matching(
         self, tenant_id: TenantId, collection: Collection, matching: str, why: str
     ) -> Kind:
         wanted = ListRequest(per_page=MAX_LISTED, filter=matching, names=frozenset({"id"}))

@@ -61,7 +61,7 @@ class MemberErasure:
         found = await self._records.find(
             blog_members, {"id": request["member_id"]}, tenant_id=tenant_id
         )
-        person = person_of(found[0]) if found else await self._deleted_member(request, email)
+        person = person_of(found[0]) if found else await self._find_deleted_member(request, email)
         await self._delete_events(tenant_id, request, person)
         await self._expire_exports(tenant_id, person)
         for collection in member_collections(self._records.registry):
@@ -71,7 +71,7 @@ class MemberErasure:
         await self._remove_address(tenant_id, request, person)
         await self._finish(request, person)
 
-    async def _deleted_member(self, request: Record, email: str) -> Person:
+    async def _find_deleted_member(self, request: Record, email: str) -> Person:
         """The member was deleted during the grace period. Their other records are found by the
         address, unless it belongs to another member by now."""
         holders = await self._records.find(

@@ -107,7 +107,7 @@ async def authors_of(request: SiteRequest, found: Iterable[Record]) -> dict[str,
     wanted.discard("")
     if not wanted:
         return {}
-    staff = await request.records.related(
+    staff = await request.records.find_related(
         request.caller, superusers, "id", sorted(wanted), len(wanted)
     )
     return {each["id"]: author_of(each) for each in staff}

@@ -25,7 +25,7 @@ def share_url(request: SiteRequest, post: PostRecord) -> str:
     return f"/share/{quote(post['slug'])}/{digest}.png"
 
 
-async def stored_share_picture(request: SiteRequest, post: PostRecord, digest: str) -> bytes:
+async def make_share_picture(request: SiteRequest, post: PostRecord, digest: str) -> bytes:
     """Drawn if it is not stored yet: one at a time for a site."""
     store, pool = request.services.objects, request.services.images
     key = key_beside(share_file(request.tenant_id, post["id"]), f"{digest}.png")

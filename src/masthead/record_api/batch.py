@@ -17,12 +17,12 @@ from masthead.record_api.changes import (
     NOT_UPDATED,
     Values,
     in_requested_tenant,
+    read_written,
     update_own,
     values_to_create,
     values_to_update,
     why_no_files,
     with_modifiers,
-    written_record,
 )
 from masthead.record_api.errors import batch_failure
 from masthead.record_api.parameters import parse_view_parameters
@@ -82,7 +82,7 @@ class _Batch:
             target = target_of(item)
             call = _call_of(self._call, target)
             parse_view_parameters(target.query_string)
-            self._steps.append(await self._prepared(call, call.collection(), item))
+            self._steps.append(await self._prepare(call, call.collection(), item))
         except MastheadError as error:
             self._steps.append(_Refusal(error))
 
@@ -112,7 +112,7 @@ class _Batch:
                 found.append({"status": 200, "body": await _answer(step, caller, record)})
         return found
 
-    async def _prepared(self, call: Call, collection: Collection, item: Item) -> _Change:
+    async def _prepare(self, call: Call, collection: Collection, item: Item) -> _Change:
         if item.method == "DELETE":
             return await self._delete(call, collection)
         given = with_modifiers(collection, item.body)
@@ -194,7 +194,7 @@ class _Batch:
 
     async def _prepare_texts(self, call: Call, collection: Collection, values: Values) -> None:
         await call.records.validate_async(collection, values.given)
-        self._texts.add(await call.records.prepared(collection, values.given))
+        self._texts.add(await call.records.prepare(collection, values.given))
 
     async def _is_known(self, call: Call, collection: Collection, record_id: str) -> bool:
         known = self._exists.get((collection.name, record_id))
@@ -223,7 +223,7 @@ async def _apply(step: _Change | _Refusal, unit: Unit) -> Record:
 
 async def _answer(change: _Change, caller: Caller, record: Record) -> Record:
     try:
-        return await written_record(change.call, change.collection, caller, record)
+        return await read_written(change.call, change.collection, caller, record)
     except NotFound:
         # A later request of the batch has deleted it.
         return change.call.records.as_seen_by(caller, change.collection, record)

@@ -53,7 +53,7 @@ async def create_record(call: Call) -> Answer:
         record = await _create(call, caller, collection, given, uploads)
     except Invalid as error:
         raise Invalid(error.problems, NOT_CREATED) from None
-    return json_answer(200, await written_record(call, collection, caller, record))
+    return json_answer(200, await read_written(call, collection, caller, record))
 
 
 async def update_record(call: Call) -> Answer:
@@ -65,7 +65,7 @@ async def update_record(call: Call) -> Answer:
         record = await _update(call, collection, given)
     except Invalid as error:
         raise Invalid(error.problems, NOT_UPDATED) from None
-    return json_answer(200, await written_record(call, collection, call.caller, record))
+    return json_answer(200, await read_written(call, collection, call.caller, record))
 
 
 async def delete_record(call: Call) -> Answer:
@@ -73,7 +73,7 @@ async def delete_record(call: Call) -> Answer:
     return Answer(204)
 
 
-async def written_record(
+async def read_written(
     call: Call, collection: Collection, caller: Caller, record: Record
 ) -> Record:
     """The written record as its caller may read it; only rules and expansions need a query."""

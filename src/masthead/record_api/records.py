@@ -32,7 +32,7 @@ async def list_records(call: Call) -> Answer | Stream:
     names = with_tenant(call.caller, collection, request.names)
     if names is not request.names:
         request = replace(request, names=names)
-    page = await _limited_page(call, collection, request)
+    page = await _read_limited_page(call, collection, request)
     await complete_addresses(call, call.caller, collection, page.items)
     body = {
         "page": page.page,
@@ -51,7 +51,7 @@ async def list_records(call: Call) -> Answer | Stream:
     return Stream(lambda send: send_chunks(send, chunks))
 
 
-async def _limited_page(call: Call, collection: Collection, wanted: ListRequest) -> Page:
+async def _read_limited_page(call: Call, collection: Collection, wanted: ListRequest) -> Page:
     """Limits how many lists that are costly, large or empty one network of readers may request."""
     if not call.caller.is_reader:
         return await call.records.page(call.caller, collection, wanted)

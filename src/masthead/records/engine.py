@@ -115,7 +115,7 @@ class Records(RecordReader):
         await self.validate_async(collection, given)
         require_tenant(caller)
         checked = NewRecord.checked(caller, collection, given)
-        prepared = await self.prepared(collection, checked.fields)
+        prepared = await self.prepare(collection, checked.fields)
         async with self.unit(caller, prepared=prepared) as unit:
             return await unit.store(collection, checked, stamped=stamped)
 
@@ -135,7 +135,7 @@ class Records(RecordReader):
     ) -> Record:
         caller = await self._may_change(caller, collection, record_id, Action.UPDATE)
         await self.validate_async(collection, given)
-        prepared = await self.prepared(collection, given)
+        prepared = await self.prepare(collection, given)
         async with self.unit(caller, prepared=prepared) as unit:
             return await unit.update(
                 collection, record_id, given, stamped=stamped, expected_version=expected_version
@@ -153,7 +153,7 @@ class Records(RecordReader):
         async with self.unit(caller) as unit:
             return await unit.delete(collection, record_id, expected_version=expected_version)
 
-    async def prepared(self, collection: Collection, values: Mapping[str, Any]) -> PreparedTexts:
+    async def prepare(self, collection: Collection, values: Mapping[str, Any]) -> PreparedTexts:
         """What a change with these values needs and takes long to make: for `unit`."""
         if collection.rendering is None:
             return NOTHING_PREPARED
@@ -210,9 +210,9 @@ class Records(RecordReader):
             ENCRYPTION_PURPOSE, stored, secret_context(collection, record, name)
         )
 
-    async def secrets_readability(self) -> tuple[int, int]:
+    async def count_readable_secrets(self) -> tuple[int, int]:
         """How many stored secrets of all tenants can be read, and how many can't."""
-        return await self._rotation.readability()
+        return await self._rotation.count_readable()
 
     async def reencrypt_secrets(self) -> Rotated:
         """Encrypts all stored secrets with the newest root secret. Older ones can then go."""

@@ -59,9 +59,9 @@ class Rotation:
 
     async def unreadable(self) -> int:
         """How many stored secrets none of the configured root secrets decrypts."""
-        return (await self.readability())[1]
+        return (await self.count_readable())[1]
 
-    async def readability(self) -> tuple[int, int]:
+    async def count_readable(self) -> tuple[int, int]:
         """How many stored secrets can be read, and how many can't."""
         found = [0, 0]
         for column in self._columns:

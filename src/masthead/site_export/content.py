@@ -122,7 +122,7 @@ class Content:
             if len(found) < ROWS_PER_PAGE:
                 break
             after = (found[-1]["created"], found[-1]["id"])
-        staff = await self._records.related(
+        staff = await self._records.find_related(
             system(self._tenant_id), superusers, "id", sorted(ids), len(ids), names=_AUTHOR
         )
         return sorted(staff, key=lambda each: str(each["email"]))
@@ -131,7 +131,7 @@ class Content:
         """By post, the oldest first, so that an answer follows what it answers."""
         ids = [each["id"] for each in texts]
         caller, names = system(self._tenant_id), frozenset(_COMMENT)
-        found = await self._records.related(
+        found = await self._records.find_related(
             caller, comments, "post_id", ids, ROWS_PER_PAGE, names=names
         )
         by_post: dict[str, list[Record]] = {}
@@ -185,7 +185,7 @@ class Content:
         )
         if not keys:
             return {}
-        found = await self._records.related(
+        found = await self._records.find_related(
             system(self._tenant_id), media, "id", keys, limit=len(keys)
         )
         return {each["id"]: each for each in found}

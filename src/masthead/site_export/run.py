@@ -42,7 +42,7 @@ class Written:
     bytes: int
 
 
-async def _uncounted(_kind: str, _count: int) -> None:
+async def _count_nothing(_kind: str, _count: int) -> None:
     pass
 
 
@@ -51,7 +51,7 @@ async def export_site(
     tenant: Record,
     export_format: Format,
     output: Path,
-    count: Count = _uncounted,
+    count: Count = _count_nothing,
 ) -> Written:
     """Writes the file `output`. Raises `CannotWrite` and leaves no file then."""
     with whole_file(output) as file:
@@ -63,7 +63,7 @@ async def write_site(
     tenant: Record,
     export_format: Format,
     file: BinaryIO,
-    count: Count = _uncounted,
+    count: Count = _count_nothing,
 ) -> Written:
     """Writes all content of the tenant, with drafts and posts for members."""
     blog = await blog_of(services, tenant, clock.to_text(services.records.clock()))

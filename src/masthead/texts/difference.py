@@ -69,7 +69,7 @@ class Difference:
         return not self.is_too_long and all(row.kind in (SAME, SKIPPED) for row in self.rows)
 
 
-async def compared(old_html: str, new_html: str) -> Difference:
+async def compare(old_html: str, new_html: str) -> Difference:
     """In a thread, because it may take a second, and one at a time: several would compete with the
     event loop for the interpreter. Long texts have a process of their own."""
     if max(len(old_html), len(new_html)) > MAX_CHARACTERS:
@@ -110,7 +110,7 @@ def _between(old: Sequence[Block], new: Sequence[Block]) -> Difference:
     return Difference(tuple(_shortened(rows)), is_rough=comparison.is_rough)
 
 
-def words_compared(old: str, new: str) -> tuple[Piece, ...]:
+def compare_words(old: str, new: str) -> tuple[Piece, ...]:
     """For a short text such as a title."""
     return _Comparison().words(old, new)
 

@@ -18,7 +18,7 @@ from masthead.identity.tenants import superusers
 from masthead.records.changes import PreparedTexts
 from masthead.records.collection import Record
 from masthead.records.engine import Records
-from masthead.records.write.slugs import free_slug, slugify
+from masthead.records.write.slugs import find_free_slug, slugify
 from masthead.records.write.unit import Unit
 from masthead.texts.content import JSON, html_of
 from masthead.texts.kinds import TextKind
@@ -90,7 +90,7 @@ async def save_text(
     _check_names(kind, given)
     given = await with_html(given)
     # Also where it only goes into a working copy: what can't go live is refused at once.
-    prepared = await records.prepared(kind.texts, given)
+    prepared = await records.prepare(kind.texts, given)
     async with records.unit(caller, prepared=prepared) as unit:
         opened = await _lock(unit, kind, text_id, version)
         given = _without_same_text(opened, await _with_slug(unit, opened, given))
@@ -212,7 +212,7 @@ async def _prepare(
 ) -> PreparedTexts:
     """The text that was given, or else that of the working copy."""
     if given.keys() & _FORMS_OF_TEXT:
-        return await records.prepared(kind.texts, given)
+        return await records.prepare(kind.texts, given)
     copies = await records.find(
         kind.working_copies, {kind.pointer: text_id}, tenant_id=caller.tenant_id
     )
@@ -220,7 +220,7 @@ async def _prepare(
         return PreparedTexts()
     [copy] = copies
     name = "content_json" if copy["content_source"] == JSON else "content_html"
-    return await records.prepared(kind.texts, {name: copy[name]})
+    return await records.prepare(kind.texts, {name: copy[name]})
 
 
 def _goes_live(opened: Opened, given: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -245,14 +245,14 @@ async def _merge(
         # Of the text only what was typed last.
         typed = {name: value for name, value in typed.items() if name not in _FORMS_OF_TEXT}
     if "authors" in typed:
-        typed["authors"] = await _existing_accounts(unit, typed["authors"])
+        typed["authors"] = await _find_existing_accounts(unit, typed["authors"])
     text = await unit.update(kind.texts, opened.text["id"], {**typed, **given}, stamped=stamped)
     if copy is not None:
         await unit.delete(kind.working_copies, copy["id"])
     return Opened(kind, text, None)
 
 
-async def _existing_accounts(unit: Unit, account_ids: Sequence[str]) -> list[str]:
+async def _find_existing_accounts(unit: Unit, account_ids: Sequence[str]) -> list[str]:
     """A copy may name an account that was deleted since."""
     return [each for each in account_ids if await unit.find(superusers, {"id": each}, limit=1)]
 
@@ -304,7 +304,7 @@ async def restore_revision(
     if not found:
         raise NotFound
     state = found[0]
-    prepared = await records.prepared(kind.texts, {"content_html": state["content_html"]})
+    prepared = await records.prepare(kind.texts, {"content_html": state["content_html"]})
     async with records.unit(caller, prepared=prepared) as unit:
         opened = await _lock(unit, kind, text_id, version)
         names = [name for name in kind.edited if name not in _NOT_RESTORED]
@@ -361,7 +361,7 @@ async def _with_slug(unit: Unit, opened: Opened, given: Mapping[str, Any]) -> di
         return bool(found) and found[0]["id"] != text["id"]
 
     title = str(given.get("title") or text["title"])
-    slug = await free_slug(slugify(title), is_taken, MAX_SLUG)
+    slug = await find_free_slug(slugify(title), is_taken, MAX_SLUG)
     return {**given, "slug": slug}
 
 

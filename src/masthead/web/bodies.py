@@ -112,10 +112,10 @@ async def json_object(raw: bytes) -> dict[str, Any]:
     because several would compete with it for the interpreter."""
     if len(raw) <= LARGE_BYTES:
         return decode_json_object(raw)
-    return await decoded_beside(decode_json_object, raw)
+    return await decode_beside(decode_json_object, raw)
 
 
-async def decoded_beside(decode: Callable[[bytes], T], raw: bytes) -> T:
+async def decode_beside(decode: Callable[[bytes], T], raw: bytes) -> T:
     return await asyncio.get_running_loop().run_in_executor(_thread, decode, raw)
 
 

@@ -104,7 +104,7 @@ def is_compressible(status: int, headers: RawHeaders, body: bytes | None = None)
     return _is_compressible_type(content_type)
 
 
-async def encoded(
+async def encode(
     accepted: bytes, status: int, headers: RawHeaders, body: bytes
 ) -> tuple[RawHeaders, bytes]:
     """Headers and body as the client accepts them, of a response that is compressible."""

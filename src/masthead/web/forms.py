@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope
 from masthead.config.keyring import KeyRing
 from masthead.errors import BadRequest, Forbidden
 from masthead.web.answers import header
-from masthead.web.bodies import decoded_beside, read_body
+from masthead.web.bodies import decode_beside, read_body
 from masthead.web.policy import FORM_BYTES
 from masthead.web.request import request_of
 
@@ -47,7 +47,7 @@ async def read_form(scope: Scope, receive: Receive, *, limit: int = MAX_BYTES) -
         raise BadRequest(f"The form must be sent as {CONTENT_TYPE}.")
     raw = await read_body(scope, receive, limit=limit)
     # A long text takes a while to decode.
-    return await decoded_beside(decode_form, raw) if len(raw) > MAX_BYTES else decode_form(raw)
+    return await decode_beside(decode_form, raw) if len(raw) > MAX_BYTES else decode_form(raw)
 
 
 def decode_form(raw: bytes) -> dict[str, str]:

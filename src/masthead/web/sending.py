@@ -11,7 +11,7 @@ from collections.abc import Awaitable
 from starlette.types import Message, Scope, Send
 
 from masthead.web.answers import Answer, RawHeaders, header_lines
-from masthead.web.compression import encoded, is_compressible
+from masthead.web.compression import encode, is_compressible
 
 NO_ANSWER = 499
 """Logged, never sent, as by nginx: the client closed the connection before the response."""
@@ -35,7 +35,7 @@ class Sending:
         status, body = answer.status, answer.body
         headers = [*answer.headers, *self.added]
         if is_compressible(status, headers, body):
-            headers, body = await encoded(self._accepted, status, headers, body)
+            headers, body = await encode(self._accepted, status, headers, body)
         if status not in (204, 304):
             headers.append((b"content-length", str(len(body)).encode()))
         self.status = status
@@ -72,7 +72,7 @@ class Sending:
         if not is_compressible(start["status"], start["headers"], body):
             return message
         headers = [each for each in start["headers"] if each[0] != b"content-length"]
-        start["headers"], body = await encoded(self._accepted, start["status"], headers, body)
+        start["headers"], body = await encode(self._accepted, start["status"], headers, body)
         if start["status"] != 304:
             start["headers"].append((b"content-length", str(len(body)).encode()))
         return {**message, "body": body}

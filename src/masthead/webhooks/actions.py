@@ -116,7 +116,7 @@ async def fire_test(
         written.id,
         TEST_PING,
         written.created,
-        await _stored_payload(records, tenant_id, written.id),
+        await _read_payload(records, tenant_id, written.id),
         attempts=0,
     )
     secret = records.reveal(webhook_subscriptions, subscription, "secret")
@@ -126,7 +126,7 @@ async def fire_test(
     return Tested(delivery.id, sent, ended)
 
 
-async def _stored_payload(records: Records, tenant_id: TenantId, event_id: str) -> str:
+async def _read_payload(records: Records, tenant_id: TenantId, event_id: str) -> str:
     """As stored, because the log shows these bytes and they are the signed ones."""
     e = events.c
     query = sa.select(e.payload).where(e.tenant_id == tenant_id, e.id == event_id)

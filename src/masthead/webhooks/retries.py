@@ -84,7 +84,7 @@ class Retries:
     async def get(self, tenant_id: TenantId, run_id: str) -> RetryRun | None:
         return _first(await self._fetch(self._sql.one, tenant=tenant_id, run=run_id))
 
-    async def running(self, tenant_id: TenantId) -> RetryRun | None:
+    async def find_running(self, tenant_id: TenantId) -> RetryRun | None:
         """The newest one, if it is not finished."""
         found = _first(await self._fetch(self._sql.newest, tenant=tenant_id))
         return found if found and not found.finished else None

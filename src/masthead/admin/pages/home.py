@@ -69,8 +69,8 @@ class Step:
 async def home(request: AdminRequest) -> Answer:
     needed = await attention(request)
     drafts = await _drafts(request)
-    soon = await _scheduled(request)
-    published = await _latest(request)
+    soon = await _find_scheduled(request)
+    published = await _find_latest(request)
     is_new = not (drafts or soon or published)
     values = {
         "greeting": _greeting(request),
@@ -122,13 +122,13 @@ async def _drafts(request: AdminRequest) -> list[Record]:
     return await _posts(request, ListRequest(per_page=DRAFTS, filter=_OPEN, sort="-updated"))
 
 
-async def _scheduled(request: AdminRequest) -> list[Record]:
+async def _find_scheduled(request: AdminRequest) -> list[Record]:
     """One more than is shown."""
     listing = PostFilters(status=SCHEDULED).listing(request.caller)
     return await _posts(request, replace(listing.wanted, per_page=SOON + 1))
 
 
-async def _latest(request: AdminRequest) -> list[Record]:
+async def _find_latest(request: AdminRequest) -> list[Record]:
     return await _posts(
         request,
         ListRequest(

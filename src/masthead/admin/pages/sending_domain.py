@@ -28,7 +28,7 @@ _BADGES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class DnsRow:
     """A record on the page."""
 
     kind: str
@@ -150,14 +150,14 @@ async def _record(request: AdminRequest, place: Place) -> Record | None:
 
 def _shown(
     request: AdminRequest, place: Place, record: Record | None, findings: list[Finding] | None
-) -> list[Shown]:
+) -> list[DnsRow]:
     if record is None:
         return []
     if findings is None:
         wanted = request.tools.sending.checks.wanted(record, with_spf=place.is_installation)
-        return [Shown(each.kind, each.name, each.value, None, "") for each in wanted]
+        return [DnsRow(each.kind, each.name, each.value, None, "") for each in wanted]
     return [
-        Shown(
+        DnsRow(
             each.wanted.kind,
             each.wanted.name,
             each.wanted.value,

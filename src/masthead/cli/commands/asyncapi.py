@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 
-from masthead.cli.invocation import Invocation, Shown, command
+from masthead.cli.invocation import Invocation, Output, command
 from masthead.schema import registry
 from masthead.web.asyncapi.document import build_document
 
 
 @command("asyncapi")
-def asyncapi(invocation: Invocation) -> Shown:
+def asyncapi(invocation: Invocation) -> Output:
     """Prints the AsyncAPI description of all events, as /api/v1/asyncapi.json serves it."""
     document = build_document(registry, invocation.settings())
-    return Shown(document, json.dumps(document, indent=2, ensure_ascii=False))
+    return Output(document, json.dumps(document, indent=2, ensure_ascii=False))

@@ -9,7 +9,7 @@ import click
 
 from masthead.backup.take import Taken, take_backup
 from masthead.cli.counters import counters
-from masthead.cli.invocation import Invocation, Shown, command
+from masthead.cli.invocation import Invocation, Output, command
 from masthead.cli.opened_installation import opened
 from masthead.config.served_secret import DIFFERS, refuse_other
 from masthead.config.settings import SettingsError
@@ -18,7 +18,7 @@ from masthead.installation import Installation
 
 @command("backup")
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
-async def backup(invocation: Invocation, file: Path) -> Shown:
+async def backup(invocation: Invocation, file: Path) -> Output:
     """Writes database, media and secrets into one archive, while the service runs.
 
     The file appears when it is complete. It holds the root secret: store it like a password.
@@ -41,14 +41,14 @@ async def backup(invocation: Invocation, file: Path) -> Shown:
         "media": taken.media,
     }
     written = f"{taken.records:,} records and {taken.media:,} stored files"
-    return Shown(data, f"Wrote {written} to {file} ({taken.bytes:,} bytes).")
+    return Output(data, f"Wrote {written} to {file} ({taken.bytes:,} bytes).")
 
 
 async def _check_secrets(installation: Installation) -> int:
     """Refuses a root secret with which a restored copy could read no stored secret. Returns how
     many it can't read although it reads others: those of an earlier root secret."""
     refuse_other(installation.settings, installation.keyring)
-    readable, unreadable = await installation.records.secrets_readability()
+    readable, unreadable = await installation.records.count_readable_secrets()
     if unreadable and not readable:
         raise SettingsError(DIFFERS)
     return unreadable

@@ -10,11 +10,11 @@ from typing import Any
 import click
 
 from masthead import clock
-from masthead.cli.invocation import Invocation, Shown, command, new_group
+from masthead.cli.invocation import Invocation, Output, command, new_group
 from masthead.cli.opened_installation import opened
 from masthead.cli.tenant_option import tenant_option
 from masthead.cli.time_argument import parse_time
-from masthead.identity.tenant_lookup import tenant_named
+from masthead.identity.tenant_lookup import find_tenant_named
 from masthead.ids import TenantId
 from masthead.installation import Installation
 from masthead.schema import tables
@@ -39,14 +39,14 @@ webhook_option = click.option(
 @webhook_option
 async def list_deliveries(
     invocation: Invocation, tenant: str, state: str | None, webhook: str
-) -> Shown:
+) -> Output:
     """Lists webhook deliveries, newest first."""
     async with opened(invocation) as installation:
-        found = await tenant_named(installation.records, tenant)
+        found = await find_tenant_named(installation.records, tenant)
         which = DeliveryFilter(state=state or "", webhook_id=webhook)
         deliveries = await _all(_log(installation), TenantId(found["id"]), which)
     columns = ("id", "event", "state", "attempts", "last_status", "next_attempt_at", "webhook_id")
-    return Shown([_shown(each) for each in deliveries], "There are no deliveries.", columns)
+    return Output([_shown(each) for each in deliveries], "There are no deliveries.", columns)
 
 
 @command("retry", app)
@@ -64,7 +64,7 @@ async def retry(
     webhook: str,
     since: str,
     until: str,
-) -> Shown:
+) -> Output:
     """Sends dead deliveries again, with all attempts.
 
     Deliveries of a deleted or disabled subscription stay dead.
@@ -80,10 +80,10 @@ async def retry(
         until=_parse_time(until, "--until"),
     )
     async with opened(invocation) as installation:
-        found = await tenant_named(installation.records, tenant)
+        found = await find_tenant_named(installation.records, tenant)
         now = installation.records.clock()
         retried = await _log(installation).retry(TenantId(found["id"]), which, now)
-    return Shown({"retried": retried}, f"{retried} dead deliveries are being sent again.")
+    return Output({"retried": retried}, f"{retried} dead deliveries are being sent again.")
 
 
 def _log(installation: Installation) -> DeliveryLog:

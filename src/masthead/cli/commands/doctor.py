@@ -27,7 +27,7 @@ from masthead import clock, ids
 from masthead.ai.accounts import used_by
 from masthead.ai.limits import PER_DAY
 from masthead.cli.causes import FREE_SPACE, database_cause, smtp_cause, storage_cause
-from masthead.cli.invocation import Invocation, Shown, command
+from masthead.cli.invocation import Invocation, Output, command
 from masthead.config import private_files, served_secret
 from masthead.config.keyring import KeyRing
 from masthead.config.settings import Settings, SettingsError
@@ -79,12 +79,12 @@ Result = tuple[State, str]
 
 
 @command("doctor")
-async def doctor(invocation: Invocation) -> Shown:
+async def doctor(invocation: Invocation) -> Output:
     """Checks configuration, database, storage, mail and clock, and says what to fix."""
     checks = await run_checks(invocation)
     is_ok = all(each.state is not State.FAIL for each in checks)
     text = "\n".join(f"{each.state:<5}{each.name}: {each.detail}" for each in checks)
-    return Shown(
+    return Output(
         {"ok": is_ok, "checks": [asdict(each) for each in checks]},
         text,
         exit_code=0 if is_ok else 1,

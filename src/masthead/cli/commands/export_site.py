@@ -10,10 +10,10 @@ from pathlib import Path
 
 import click
 
-from masthead.cli.invocation import Invocation, Shown, command
+from masthead.cli.invocation import Invocation, Output, command
 from masthead.cli.opened_installation import opened
 from masthead.cli.tenant_option import tenant_option
-from masthead.identity.tenant_lookup import tenant_named
+from masthead.identity.tenant_lookup import find_tenant_named
 from masthead.ids import TenantId
 from masthead.site_export import run
 from masthead.site_export.content import Count, totals
@@ -33,24 +33,24 @@ FORMAT = click.Choice([each.value for each in Format])
     required=True,
     help="The file to write.",
 )
-async def export_site(invocation: Invocation, wanted: str, tenant: str, output: Path) -> Shown:
+async def export_site(invocation: Invocation, wanted: str, tenant: str, output: Path) -> Output:
     """Writes a tenant's posts, pages, members and media in a format that other platforms import.
 
     Drafts and posts for members are included. The file appears when it is complete.
     """
     export_format = Format(wanted)
     async with opened(invocation) as installation:
-        found = await tenant_named(installation.records, tenant)
+        found = await find_tenant_named(installation.records, tenant)
         expected = await totals(installation, TenantId(found["id"]))
         with _progress(expected, export_format) as count:
             written = await run.export_site(installation, found, export_format, output, count)
-    return Shown(_shown(written, export_format, output), _summary(written, export_format, output))
+    return Output(_shown(written, export_format, output), _summary(written, export_format, output))
 
 
 @contextmanager
 def _progress(expected: dict[str, int], export_format: Format) -> Iterator[Count]:
     if not sys.stderr.isatty():
-        yield _uncounted
+        yield _count_nothing
         return
     from rich.console import Console
     from rich.progress import (
@@ -80,7 +80,7 @@ def _progress(expected: dict[str, int], export_format: Format) -> Iterator[Count
         yield advance
 
 
-async def _uncounted(_kind: str, _count: int) -> None:
+async def _count_nothing(_kind: str, _count: int) -> None:
     pass
 
 

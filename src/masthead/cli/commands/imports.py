@@ -15,7 +15,7 @@ import click
 
 from masthead.cli.confirmation import confirm, yes_option
 from masthead.cli.importing.options import ImportOptions
-from masthead.cli.invocation import Invocation, Shown, command, new_group
+from masthead.cli.invocation import Invocation, Output, command, new_group
 from masthead.cli.tenant_option import tenant_option
 from masthead.importers.source import Options, site_url_of
 from masthead.importers.write.batch_sizes import DEFAULT_BATCH, MAX_BATCH
@@ -105,7 +105,7 @@ _skips = _with(
 @_shared
 async def wordpress(
     invocation: Invocation, images_only: bool, retry_errors: Path | None, **flags: Any
-) -> Shown:
+) -> Output:
     """Imports a WordPress export (WXR), as a file, a folder, a zip or gz."""
     if images_only or retry_errors is not None:
         from masthead.cli.importing.work import repair_images
@@ -118,7 +118,7 @@ async def wordpress(
 @_required
 @_skips
 @_shared
-async def substack(invocation: Invocation, **flags: Any) -> Shown:
+async def substack(invocation: Invocation, **flags: Any) -> Output:
     """Imports a Substack export: the zip or folder, or only a list of subscribers."""
     return await _import(invocation, "substack", flags)
 
@@ -129,26 +129,26 @@ async def substack(invocation: Invocation, **flags: Any) -> Shown:
 @_include_comments
 @_include_authors
 @_shared
-async def ghost(invocation: Invocation, **flags: Any) -> Shown:
+async def ghost(invocation: Invocation, **flags: Any) -> Output:
     """Imports a Ghost export: the JSON, a zip or folder with it, or only a list of members."""
     return await _import(invocation, "ghost", flags)
 
 
 @command("list", app)
 @tenant_option
-async def list_imports(invocation: Invocation, tenant: str) -> Shown:
+async def list_imports(invocation: Invocation, tenant: str) -> Output:
     """Lists a tenant's newest 100 imports, with the ids that `import undo` takes."""
     from masthead.cli.importing import runs
 
     columns = ("id", "platform", "file_name", "task", "state", "created")
-    return Shown(await runs.listed(invocation, tenant), f"{tenant} has no imports.", columns)
+    return Output(await runs.list_runs(invocation, tenant), f"{tenant} has no imports.", columns)
 
 
 @command("undo", app)
 @tenant_option
 @click.argument("run", metavar="RUN")
 @yes_option
-async def undo(invocation: Invocation, tenant: str, run: str, yes: bool) -> Shown:
+async def undo(invocation: Invocation, tenant: str, run: str, yes: bool) -> Output:
     """Deletes what an import has created, except what was changed since or is in use.
 
     The background worker does it; `import list` shows when it is done.
@@ -159,10 +159,10 @@ async def undo(invocation: Invocation, tenant: str, run: str, yes: bool) -> Show
         confirm(f"Delete what the import of {file_name} has created?", yes=yes)
 
     shown = await runs.undo(invocation, tenant, run, ask)
-    return Shown(shown, f"The import of {shown['file_name']} is being undone by the worker.")
+    return Output(shown, f"The import of {shown['file_name']} is being undone by the worker.")
 
 
-async def _import(invocation: Invocation, platform: str, flags: dict[str, Any]) -> Shown:
+async def _import(invocation: Invocation, platform: str, flags: dict[str, Any]) -> Output:
     from masthead.cli.importing.work import run_import
 
     return await run_import(invocation, _options(platform, flags))

@@ -8,13 +8,13 @@ from typing import Any
 import click
 
 from masthead import clock
-from masthead.cli.invocation import Invocation, Shown, command, new_group
+from masthead.cli.invocation import Invocation, Output, command, new_group
 from masthead.cli.opened_installation import opened
 from masthead.cli.tenant_option import tenant_option
 from masthead.cli.time_argument import parse_time
 from masthead.identity.api_keys import api_keys, create_key, revoke_key
 from masthead.identity.scopes import ALIASES, SCOPES, is_scope
-from masthead.identity.tenant_lookup import tenant_named
+from masthead.identity.tenant_lookup import find_tenant_named
 from masthead.ids import TenantId
 from masthead.records.collection import Record
 from masthead.suggestions import suggestion
@@ -51,16 +51,16 @@ def parse_expiry(value: str) -> str:
 @click.option("--expires", metavar="ISO", default="", help="When the key expires.")
 async def create(
     invocation: Invocation, tenant: str, name: str, scope: Sequence[str], expires: str
-) -> Shown:
+) -> Output:
     """Creates an API key and prints it once."""
     scopes = [check_scope(each) for each in scope]
     expires_at = parse_expiry(expires)
     async with opened(invocation) as parts:
-        found = await tenant_named(parts.records, tenant)
+        found = await find_tenant_named(parts.records, tenant)
         record, key = await create_key(
             parts.records, TenantId(found["id"]), name, scopes, expires_at
         )
-    return Shown(
+    return Output(
         {"id": record["id"], "key": key},
         f"{key}\nThis key is not shown again. Its id is {record['id']}.",
     )
@@ -68,25 +68,25 @@ async def create(
 
 @command("list", app)
 @tenant_option
-async def list_keys(invocation: Invocation, tenant: str) -> Shown:
+async def list_keys(invocation: Invocation, tenant: str) -> Output:
     """Lists a tenant's keys, without their secret part."""
     async with opened(invocation) as parts:
-        found = await tenant_named(parts.records, tenant)
+        found = await find_tenant_named(parts.records, tenant)
         keys = await parts.records.find(
             api_keys, {}, tenant_id=TenantId(found["id"]), limit=MAX_KEYS
         )
     shown = [_shown(each) for each in sorted(keys, key=lambda each: each["created"])]
     columns = ("id", "prefix", "name", "scopes", "expires_at", "revoked_at", "last_used_at")
-    return Shown(shown, f"{tenant} has no API keys yet.", columns)
+    return Output(shown, f"{tenant} has no API keys yet.", columns)
 
 
 @command("revoke", app)
 @click.argument("key_id", metavar="ID")
-async def revoke(invocation: Invocation, key_id: str) -> Shown:
+async def revoke(invocation: Invocation, key_id: str) -> Output:
     """Revokes a key; it stops working at once."""
     async with opened(invocation) as parts:
         record = await revoke_key(parts.records, key_id)
-    return Shown(_shown(record), f"The key {record['name']} ({record['prefix']}…) is revoked.")
+    return Output(_shown(record), f"The key {record['name']} ({record['prefix']}…) is revoked.")
 
 
 def _shown(key: Record) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from masthead.cli.time_argument import parse_time
 from masthead.events.catalog import CATALOG, Category
 from masthead.events.log import EventLog, LoggedEvent
 from masthead.events.names import EVENT_NAMES
-from masthead.identity.tenant_lookup import tenant_named
+from masthead.identity.tenant_lookup import find_tenant_named
 from masthead.ids import TenantId
 from masthead.suggestions import suggestion
 
@@ -52,7 +52,7 @@ async def listen(invocation: Invocation, tenant: str, event: str, since: str) ->
     for each in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(each, stopping.set)
     async with opened(invocation) as parts:
-        found = await tenant_named(parts.records, tenant)
+        found = await find_tenant_named(parts.records, tenant)
         follower = Follower(EventLog(parts.database), TenantId(found["id"]), name)
         await follower.start(since)
         sys.stderr.write(f"Listening to the events of {tenant}. Press Ctrl-C to stop.\n")

@@ -6,14 +6,14 @@ import sys
 
 import click
 
-from masthead.cli.invocation import Invocation, Shown, command, new_group
+from masthead.cli.invocation import Invocation, Output, command, new_group
 from masthead.cli.opened_installation import opened
 
 app = new_group("Processes notices of undeliverable emails.")
 
 
 @command("bounce", app)
-async def bounce(invocation: Invocation) -> Shown:
+async def bounce(invocation: Invocation) -> Output:
     """Reads one delivery status notification (RFC 3464) from standard input."""
     # Imported here: no other command reads emails.
     from masthead.mailings.notifications import MAX_BYTES, read_notification
@@ -31,4 +31,4 @@ async def bounce(invocation: Invocation) -> Shown:
             await taking.take(each)
     hard = [each.email for each in reports if each.is_hard]
     text = f"Stopped newsletters to {', '.join(hard)}." if hard else "Nothing to stop."
-    return Shown({"hard": hard, "reports": len(reports)}, text)
+    return Output({"hard": hard, "reports": len(reports)}, text)

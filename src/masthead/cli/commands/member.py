@@ -8,13 +8,13 @@ import click
 
 from masthead.caller import shell, system
 from masthead.cli.confirmation import confirm, yes_option
-from masthead.cli.invocation import Invocation, Shown, command, new_group
+from masthead.cli.invocation import Invocation, Output, command, new_group
 from masthead.cli.opened_installation import opened
 from masthead.cli.secret_values import new_password, password_option
 from masthead.cli.tenant_option import tenant_option
 from masthead.email_address import normal_email
 from masthead.errors import NotFound
-from masthead.identity.tenant_lookup import tenant_named
+from masthead.identity.tenant_lookup import find_tenant_named
 from masthead.ids import TenantId
 from masthead.members.collection import blog_members
 from masthead.records.collection import Record
@@ -45,14 +45,14 @@ async def create(
     name: str,
     tier: str,
     newsletter: bool,
-) -> Shown:
+) -> Output:
     """Creates a member. Without a password the member can't sign in until one is set."""
     # Imported here: the other commands hash no password.
     from masthead.identity.accounts import new_credentials
 
     password = new_password(password, "--password", required=False)
     async with opened(invocation) as parts:
-        found = await tenant_named(parts.records, tenant)
+        found = await find_tenant_named(parts.records, tenant)
         credentials = await new_credentials({"password": password}, required=False)
         member = await parts.records.create(
             system(TenantId(found["id"])),
@@ -60,7 +60,7 @@ async def create(
             {"email": email, "name": name, "tier": tier, "newsletter": newsletter},
             stamped=credentials,
         )
-    return Shown({"id": member["id"]}, f"{member['email']} is a member (id {member['id']}).")
+    return Output({"id": member["id"]}, f"{member['email']} is a member (id {member['id']}).")
 
 
 @command("list", app)
@@ -73,14 +73,14 @@ async def create(
     default=100,
     show_default=True,
 )
-async def list_members(invocation: Invocation, tenant: str, search: str, limit: int) -> Shown:
+async def list_members(invocation: Invocation, tenant: str, search: str, limit: int) -> Output:
     """Lists a tenant's members, newest first."""
     matching = Or(
         tuple(Comparison(Identifier((name,)), "~", Literal(search)) for name in ("email", "name"))
     )
     found: list[Record] = []
     async with opened(invocation) as parts:
-        caller = system(TenantId((await tenant_named(parts.records, tenant))["id"]))
+        caller = system(TenantId((await find_tenant_named(parts.records, tenant))["id"]))
         while len(found) < limit:
             last = (found[-1]["created"], found[-1]["id"]) if found else None
             wanted = ListRequest(
@@ -94,24 +94,24 @@ async def list_members(invocation: Invocation, tenant: str, search: str, limit: 
             if len(items) < wanted.per_page:
                 break
     none = "No member matches." if search else f"{tenant} has no members yet."
-    return Shown([_shown(each) for each in found], none, COLUMNS)
+    return Output([_shown(each) for each in found], none, COLUMNS)
 
 
 @command("delete", app)
 @tenant_option
 @click.option("--email", metavar="E", required=True)
 @yes_option
-async def delete(invocation: Invocation, tenant: str, email: str, yes: bool) -> Shown:
+async def delete(invocation: Invocation, tenant: str, email: str, yes: bool) -> Output:
     """Deletes a member's account at once; all its sessions end."""
     async with opened(invocation) as parts:
-        tenant_id = TenantId((await tenant_named(parts.records, tenant))["id"])
+        tenant_id = TenantId((await find_tenant_named(parts.records, tenant))["id"])
         wanted = {"email": normal_email(email)}
         found = await parts.records.find(blog_members, wanted, tenant_id=tenant_id, limit=1)
         if not found:
             raise NotFound(f"{tenant} has no member {email!r}")
         confirm(f"Delete the member {found[0]['email']} of {tenant}?", yes=yes)
         await parts.records.delete(shell(tenant_id), blog_members, found[0]["id"])
-    return Shown(_shown(found[0]), f"{found[0]['email']} is no longer a member.")
+    return Output(_shown(found[0]), f"{found[0]['email']} is no longer a member.")
 
 
 def _shown(member: Record) -> dict[str, Any]:

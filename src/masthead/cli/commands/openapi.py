@@ -7,7 +7,7 @@ import json
 import click
 
 from masthead.app import SERVICE_PARTS, V1_TABLE
-from masthead.cli.invocation import Invocation, Shown, command
+from masthead.cli.invocation import Invocation, Output, command
 from masthead.schema import registry
 from masthead.web.openapi.public_api import build_document
 from masthead.web.openapi.service import build_service_document
@@ -15,7 +15,7 @@ from masthead.web.openapi.service import build_service_document
 
 @command("openapi")
 @click.option("--service", is_flag=True, help="The document of all other endpoints.")
-def openapi(invocation: Invocation, service: bool) -> Shown:
+def openapi(invocation: Invocation, service: bool) -> Output:
     """Prints the OpenAPI document of the public API, or of all other endpoints."""
     settings = invocation.settings()
     document = (
@@ -23,4 +23,4 @@ def openapi(invocation: Invocation, service: bool) -> Shown:
         if service
         else build_document(V1_TABLE, settings)
     )
-    return Shown(document, json.dumps(document, indent=2, ensure_ascii=False))
+    return Output(document, json.dumps(document, indent=2, ensure_ascii=False))

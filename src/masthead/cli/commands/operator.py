@@ -8,7 +8,7 @@ import click
 
 from masthead.caller import shell
 from masthead.cli.confirmation import confirm, yes_option
-from masthead.cli.invocation import Invocation, Shown, command, new_group
+from masthead.cli.invocation import Invocation, Output, command, new_group
 from masthead.cli.opened_installation import opened
 from masthead.cli.secret_values import new_password, password_option
 from masthead.email_address import normal_email
@@ -28,7 +28,7 @@ _email_option = click.option("--email", metavar="E", required=True)
 @command("create", app)
 @_email_option
 @password_option("--password")
-async def create(invocation: Invocation, email: str, password: str | None) -> Shown:
+async def create(invocation: Invocation, email: str, password: str | None) -> Output:
     """Creates a platform operator, who has access to every tenant."""
     # Imported here: a list hashes no password.
     from masthead.identity.setup import create_operator
@@ -36,23 +36,23 @@ async def create(invocation: Invocation, email: str, password: str | None) -> Sh
     password = new_password(password, "--password")
     async with opened(invocation, creates=True) as parts:
         operator_id = await create_operator(parts.records, email, password)
-    return Shown({"id": operator_id}, f"Operator {email} is ready (id {operator_id}).")
+    return Output({"id": operator_id}, f"Operator {email} is ready (id {operator_id}).")
 
 
 @command("list", app)
-async def list_operators(invocation: Invocation) -> Shown:
+async def list_operators(invocation: Invocation) -> Output:
     """Lists the platform operators."""
     async with opened(invocation) as parts:
         found = await parts.records.find(superusers, {}, tenant_id=_PLATFORM, limit=MAX_OPERATORS)
     shown = [_shown(each) for each in sorted(found, key=lambda each: str(each["email"]))]
     none = "There are no operators. `masthead operator create` creates one."
-    return Shown(shown, none, ("email", "name", "id", "created"))
+    return Output(shown, none, ("email", "name", "id", "created"))
 
 
 @command("reset-password", app)
 @_email_option
 @password_option("--password")
-async def reset_password(invocation: Invocation, email: str, password: str | None) -> Shown:
+async def reset_password(invocation: Invocation, email: str, password: str | None) -> Output:
     """Sets a new password for an operator, and ends all sessions of the account."""
     from masthead.cli.account_recovery import set_password
 
@@ -61,19 +61,19 @@ async def reset_password(invocation: Invocation, email: str, password: str | Non
         operator = await _operator(parts, email)
         await set_password(parts, operator, password)
     text = f"{operator['email']} has a new password; all sessions have ended."
-    return Shown(_shown(operator), text)
+    return Output(_shown(operator), text)
 
 
 @command("delete", app)
 @_email_option
 @yes_option
-async def delete(invocation: Invocation, email: str, yes: bool) -> Shown:
+async def delete(invocation: Invocation, email: str, yes: bool) -> Output:
     """Deletes an operator's account; all its sessions end."""
     async with opened(invocation) as parts:
         operator = await _operator(parts, email)
         confirm(f"Delete the operator {operator['email']}?", yes=yes)
         await parts.records.delete(shell(), superusers, operator["id"])
-    return Shown(_shown(operator), f"{operator['email']} is no longer an operator.")
+    return Output(_shown(operator), f"{operator['email']} is no longer an operator.")
 
 
 async def _operator(parts: Installation, email: str) -> Record:

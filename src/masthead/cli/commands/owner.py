@@ -5,13 +5,13 @@ from __future__ import annotations
 import click
 
 from masthead.caller import shell
-from masthead.cli.invocation import Invocation, Shown, command, new_group
+from masthead.cli.invocation import Invocation, Output, command, new_group
 from masthead.cli.opened_installation import opened
 from masthead.cli.secret_values import new_password, password_option
 from masthead.cli.tenant_option import tenant_option
 from masthead.email_address import normal_email
 from masthead.errors import BadRequest, NotFound
-from masthead.identity.tenant_lookup import tenant_named
+from masthead.identity.tenant_lookup import find_tenant_named
 from masthead.identity.tenants import Role, superusers
 from masthead.ids import TenantId
 from masthead.installation import Installation
@@ -27,13 +27,13 @@ _INVITED_BY = "The operator"
 @tenant_option
 @_email_option
 @click.option("--name", metavar="N", default="", help="Of a new account.")
-async def invite(invocation: Invocation, tenant: str, email: str, name: str) -> Shown:
+async def invite(invocation: Invocation, tenant: str, email: str, name: str) -> Output:
     """Emails a link to choose a password, to a new owner or to one who has none yet."""
     from masthead.cli.account_recovery import invitations
     from masthead.mail.wording import being_sent
 
     async with opened(invocation) as parts:
-        tenant_id = TenantId((await tenant_named(parts.records, tenant))["id"])
+        tenant_id = TenantId((await find_tenant_named(parts.records, tenant))["id"])
         caller, sending = shell(tenant_id), invitations(parts)
         found = await _account(parts, tenant_id, email)
         if found is None:
@@ -43,7 +43,7 @@ async def invite(invocation: Invocation, tenant: str, email: str, name: str) -> 
             account = _require_owner(found)
             await sending.repeat(caller, tenant_id, account["id"], by=_INVITED_BY)
     data = {"id": account["id"], "email": account["email"]}
-    return Shown(data, being_sent(parts.settings, "An invitation", account["email"]))
+    return Output(data, being_sent(parts.settings, "An invitation", account["email"]))
 
 
 @command("reset-password", app)
@@ -52,20 +52,20 @@ async def invite(invocation: Invocation, tenant: str, email: str, name: str) -> 
 @password_option("--password")
 async def reset_password(
     invocation: Invocation, tenant: str, email: str, password: str | None
-) -> Shown:
+) -> Output:
     """Sets a new password for an owner, and ends all sessions of the account."""
     from masthead.cli.account_recovery import set_password
 
     password = new_password(password, "--password")
     async with opened(invocation) as parts:
-        tenant_id = TenantId((await tenant_named(parts.records, tenant))["id"])
+        tenant_id = TenantId((await find_tenant_named(parts.records, tenant))["id"])
         found = await _account(parts, tenant_id, email)
         if found is None:
             raise NotFound(f"There is no owner {email!r} in {tenant}")
         account = _require_owner(found)
         await set_password(parts, account, password)
     data = {"id": account["id"], "email": account["email"]}
-    return Shown(data, f"{account['email']} has a new password; all sessions have ended.")
+    return Output(data, f"{account['email']} has a new password; all sessions have ended.")
 
 
 async def _account(parts: Installation, tenant_id: TenantId, email: str) -> Record | None:

@@ -8,14 +8,14 @@ import click
 
 from masthead.backup.restore import restore_backup
 from masthead.cli.counters import counters
-from masthead.cli.invocation import Invocation, Shown, command
+from masthead.cli.invocation import Invocation, Output, command
 from masthead.cli.opened_installation import UnreachableDatabase, configure_logs
 from masthead.errors import Unavailable
 
 
 @command("restore")
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
-async def restore(invocation: Invocation, file: Path) -> Shown:
+async def restore(invocation: Invocation, file: Path) -> Output:
     """Restores a backup into an empty data directory and database.
 
     The whole archive is checked before anything is written.
@@ -28,6 +28,6 @@ async def restore(invocation: Invocation, file: Path) -> Shown:
         except Unavailable as error:
             raise UnreachableDatabase from error
     data = {"bytes": restored.bytes, "records": restored.records, "media": restored.media}
-    return Shown(
+    return Output(
         data, f"Restored {restored.records:,} records and {restored.media:,} stored files."
     )

@@ -8,13 +8,13 @@ from typing import Any
 import click
 
 from masthead.caller import system
-from masthead.cli.invocation import Invocation, Shown, command, new_group
+from masthead.cli.invocation import Invocation, Output, command, new_group
 from masthead.cli.opened_installation import opened
 from masthead.cli.secret_values import prompt_secret, read_secret
 from masthead.cli.tenant_option import tenant_option
 from masthead.config.served_secret import refuse_other
 from masthead.errors import NotFound
-from masthead.identity.tenant_lookup import tenant_named
+from masthead.identity.tenant_lookup import find_tenant_named
 from masthead.ids import TenantId
 from masthead.records.collection import Record
 from masthead.records.engine import Records
@@ -30,7 +30,7 @@ SETTABLE = {each.name: each for each in site_settings.fields if not each.immutab
 @command("set", app)
 @tenant_option
 @click.argument("changes", metavar="KEY=VALUE", nargs=-1, required=True)
-async def set_settings(invocation: Invocation, tenant: str, changes: Sequence[str]) -> Shown:
+async def set_settings(invocation: Invocation, tenant: str, changes: Sequence[str]) -> Output:
     """Changes site settings. An empty value clears one.
 
     For a secret, `-` reads the value from standard input, and no value prompts for it.
@@ -45,17 +45,17 @@ async def set_settings(invocation: Invocation, tenant: str, changes: Sequence[st
         changed = await parts.records.update(
             system(TenantId(current["tenant_id"])), collection, current["id"], given
         )
-    return Shown(_shown(changed), f"Set {', '.join(given)}.")
+    return Output(_shown(changed), f"Set {', '.join(given)}.")
 
 
 @command("get", app)
 @tenant_option
-async def get_settings(invocation: Invocation, tenant: str) -> Shown:
+async def get_settings(invocation: Invocation, tenant: str) -> Output:
     """Prints the site settings. For a secret it prints only whether it is set."""
     async with opened(invocation) as parts:
         current = _shown(await _settings_of(parts.records, tenant))
     text = "\n".join(f"{name}={_plain(value)}" for name, value in current.items())
-    return Shown(current, text)
+    return Output(current, text)
 
 
 def parse_changes(changes: Sequence[str]) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def parse_changes(changes: Sequence[str]) -> dict[str, Any]:
 
 
 async def _settings_of(records: Records, slug: str) -> Record:
-    tenant = await tenant_named(records, slug)
+    tenant = await find_tenant_named(records, slug)
     found = await records.find(site_settings, {}, tenant_id=TenantId(tenant["id"]))
     if not found:
         raise NotFound(f"The settings record of the tenant {slug} was deleted.")

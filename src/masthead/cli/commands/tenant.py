@@ -9,12 +9,12 @@ import click
 
 from masthead.caller import system
 from masthead.cli.confirmation import confirm, yes_option
-from masthead.cli.invocation import Invocation, Shown, command, new_group
+from masthead.cli.invocation import Invocation, Output, command, new_group
 from masthead.cli.opened_installation import opened
 from masthead.cli.secret_values import new_password, password_option
 from masthead.errors import Invalid
 from masthead.identity.plans import Plan
-from masthead.identity.tenant_lookup import tenant_named
+from masthead.identity.tenant_lookup import find_tenant_named
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
 from masthead.installation import Installation
@@ -56,7 +56,7 @@ async def create(
     owner_email: str,
     owner_password: str | None,
     custom_domain: str,
-) -> Shown:
+) -> Output:
     """Creates a tenant, its site settings and its owner."""
     # Imported here: the other commands hash no password.
     from masthead.identity.setup import NewTenant, create_tenant
@@ -76,11 +76,11 @@ async def create(
         except Invalid as error:
             raise _with_option_names(error) from error
     data = {"tenant_id": made.tenant_id, "slug": made.slug, "owner_id": made.owner_id}
-    return Shown(data, f"Tenant {made.slug} is ready (id {made.tenant_id}).")
+    return Output(data, f"Tenant {made.slug} is ready (id {made.tenant_id}).")
 
 
 @command("list", app)
-async def list_tenants(invocation: Invocation) -> Shown:
+async def list_tenants(invocation: Invocation) -> Output:
     """Lists the tenants."""
     found: list[dict[str, Any]] = []
     async with opened(invocation) as parts:
@@ -92,11 +92,11 @@ async def list_tenants(invocation: Invocation) -> Shown:
             if len(items) < wanted.per_page:
                 break
             page += 1
-        deleting = await _deleting(parts)
+        deleting = await _find_deleting(parts)
     for each in found:
         each["state"] = DELETING if each["id"] in deleting else each["state"]
     columns = ("slug", "name", "plan", "state", "id", "created")
-    return Shown(found, "There are no tenants yet.", columns)
+    return Output(found, "There are no tenants yet.", columns)
 
 
 @command("set-plan", app)
@@ -119,13 +119,13 @@ async def set_plan(
     per_hour: int | None,
     per_day: int | None,
     mails_per_month: int | None,
-) -> Shown:
+) -> Output:
     """Changes a tenant's plan and its own limits. A limit that is not given is removed."""
     limits = dict(zip(LIMITS, (per_minute, per_hour, per_day), strict=True))
     if plan != Plan.ENTERPRISE and any(limit is not None for limit in limits.values()):
         raise click.BadParameter("only the enterprise plan can have its own rate limits")
     async with opened(invocation) as parts:
-        tenant = await tenant_named(parts.records, slug)
+        tenant = await find_tenant_named(parts.records, slug)
         caller = system(TenantId(tenant["id"]))
         await parts.records.update(
             caller,
@@ -134,7 +134,7 @@ async def set_plan(
             {"plan": plan, **limits, "mails_per_month": mails_per_month},
         )
         shown = await _read(parts, tenant["id"])
-    return Shown(shown, f"Tenant {slug} is on plan {plan}.")
+    return Output(shown, f"Tenant {slug} is on plan {plan}.")
 
 
 @command("suspend", app)
@@ -147,50 +147,50 @@ async def set_plan(
     help="The owner gets it by email; the staff sees it in the admin.",
 )
 @yes_option
-async def suspend(invocation: Invocation, slug: str, reason: str, yes: bool) -> Shown:
+async def suspend(invocation: Invocation, slug: str, reason: str, yes: bool) -> Output:
     """Closes a site for its readers, its staff and its API keys. Nothing is deleted."""
     from masthead.cli import site_states
 
     async with opened(invocation) as parts:
-        tenant = await tenant_named(parts.records, slug)
+        tenant = await find_tenant_named(parts.records, slug)
         confirm(f"Suspend {tenant['name']}, so that nobody can read it?", yes=yes)
         await site_states.suspend(parts, TenantId(tenant["id"]), reason)
         shown = await _read(parts, tenant["id"])
-    return Shown(shown, f"{tenant['name']} is suspended.")
+    return Output(shown, f"{tenant['name']} is suspended.")
 
 
 @command("resume", app)
 @click.argument("slug", metavar="SLUG")
-async def resume(invocation: Invocation, slug: str) -> Shown:
+async def resume(invocation: Invocation, slug: str) -> Output:
     """Opens a suspended site again, and cancels its deletion."""
     from masthead.cli import site_states
 
     async with opened(invocation) as parts:
-        tenant = await tenant_named(parts.records, slug)
+        tenant = await find_tenant_named(parts.records, slug)
         is_cancelled = await site_states.resume(parts, TenantId(tenant["id"]))
         shown = await _read(parts, tenant["id"])
     kept = " Nothing of it is deleted." if is_cancelled else ""
-    return Shown(shown, f"{tenant['name']} is open.{kept}")
+    return Output(shown, f"{tenant['name']} is open.{kept}")
 
 
 @command("delete", app)
 @click.argument("slug", metavar="SLUG")
 @yes_option
-async def delete(invocation: Invocation, slug: str, yes: bool) -> Shown:
+async def delete(invocation: Invocation, slug: str, yes: bool) -> Output:
     """Closes a site at once, and erases it after 30 days. `tenant resume` cancels that."""
     from masthead.cli import site_states
 
     async with opened(invocation) as parts:
-        tenant = await tenant_named(parts.records, slug)
+        tenant = await find_tenant_named(parts.records, slug)
         confirm(f"Close {tenant['name']} now, and erase it after 30 days?", yes=yes)
         planned = await site_states.delete(parts, TenantId(tenant["id"]))
         shown = await _read(parts, tenant["id"])
     when = planned["grace_until"]
     text = f"{tenant['name']} is closed. It will be erased on {when[:10]}, with everything in it."
-    return Shown({**shown, "erased_after": when}, text)
+    return Output({**shown, "erased_after": when}, text)
 
 
-async def _deleting(parts: Installation) -> set[str]:
+async def _find_deleting(parts: Installation) -> set[str]:
     """The ids of the tenants that wait for their deletion."""
     found: set[str] = set()
     page = 1

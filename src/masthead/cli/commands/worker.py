@@ -11,7 +11,7 @@ import structlog
 
 from masthead.background import Background
 from masthead.cli.invocation import Invocation, command
-from masthead.cli.opened_installation import prepared_settings
+from masthead.cli.opened_installation import prepare_settings
 from masthead.serve.listener import CannotListen
 from masthead.serve.metrics_place import metrics_listener
 from masthead.services import Services, build
@@ -23,7 +23,7 @@ log = structlog.get_logger()
 @command("worker", prints=False)
 async def worker(invocation: Invocation) -> None:
     """Runs deliveries, exports, erasures and emails until SIGTERM or Ctrl-C."""
-    parts = await build(await prepared_settings(invocation))
+    parts = await build(await prepare_settings(invocation))
     try:
         runner = Background(parts)
         loop = asyncio.get_running_loop()

@@ -9,7 +9,7 @@ from masthead.caller import shell, system
 from masthead.cli.invocation import Invocation
 from masthead.cli.opened_installation import opened
 from masthead.errors import NotFound
-from masthead.identity.tenant_lookup import tenant_named
+from masthead.identity.tenant_lookup import find_tenant_named
 from masthead.ids import TenantId
 from masthead.importers.collection import UNDO, import_runs
 from masthead.importers.tasks.actions import find_run, start_task
@@ -23,9 +23,9 @@ _SHOWN: Final = (
 )
 
 
-async def listed(invocation: Invocation, tenant: str) -> list[dict[str, Any]]:
+async def list_runs(invocation: Invocation, tenant: str) -> list[dict[str, Any]]:
     async with opened(invocation) as parts:
-        tenant_id = TenantId((await tenant_named(parts.records, tenant))["id"])
+        tenant_id = TenantId((await find_tenant_named(parts.records, tenant))["id"])
         wanted = ListRequest(per_page=LISTED, sort="-created", skip_total=True)
         page = await parts.records.page(system(tenant_id), import_runs, wanted)
     return [_shown(each) for each in page.items]
@@ -36,7 +36,7 @@ async def undo(
 ) -> dict[str, Any]:
     """`ask` is called with the name of the file, and raises unless a person agrees."""
     async with opened(invocation) as parts:
-        tenant_id = TenantId((await tenant_named(parts.records, tenant))["id"])
+        tenant_id = TenantId((await find_tenant_named(parts.records, tenant))["id"])
         try:
             run = await find_run(parts.records, tenant_id, run_id)
         except NotFound:

@@ -13,10 +13,10 @@ import msgspec
 
 from masthead import clock
 from masthead.cli.importing.options import ImportOptions
-from masthead.cli.invocation import Invocation, Shown
+from masthead.cli.invocation import Invocation, Output
 from masthead.cli.opened_installation import opened
 from masthead.errors import MastheadError
-from masthead.identity.tenant_lookup import tenant_named
+from masthead.identity.tenant_lookup import find_tenant_named
 from masthead.ids import TenantId
 from masthead.importers.platforms.opening import open_export
 from masthead.importers.report import Report, errors_file, read_errors
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 ERRORS_FILE = "import-errors.json"
 
 
-async def run_import(invocation: Invocation, options: ImportOptions) -> Shown:
+async def run_import(invocation: Invocation, options: ImportOptions) -> Output:
     for path in (options.redirects, options.report):
         _check_folder(path)
     async with _open_import(invocation, options) as parts:
@@ -43,7 +43,7 @@ async def run_import(invocation: Invocation, options: ImportOptions) -> Shown:
 
 async def repair_images(
     invocation: Invocation, options: ImportOptions, retry_errors: Path | None
-) -> Shown:
+) -> Output:
     # Imported here, because it loads all that stores uploads.
     from masthead.importers.write.images.repair import ImageRepair
 
@@ -76,7 +76,7 @@ async def _open_import(
         source = open_export(options.platform, options.file, options.reader)
     with closing(source):
         async with opened(invocation) as installation:
-            tenant = await tenant_named(installation.records, options.tenant)
+            tenant = await find_tenant_named(installation.records, options.tenant)
             request = Request(
                 TenantId(tenant["id"]), options.batch_size, options.dry_run, options.emit_events
             )
@@ -111,12 +111,12 @@ def _progress_shown(invocation: Invocation, overview: Overview) -> Iterator[OnPr
         yield bar.update
 
 
-def _shown(report: Report, invocation: Invocation) -> Shown:
+def _shown(report: Report, invocation: Invocation) -> Output:
     if invocation.as_json:
-        return Shown(report.summary())
+        return Output(report.summary())
     from masthead.cli.importing.progress import summary_table
 
-    return Shown(report.summary(), summary_table(report))
+    return Output(report.summary(), summary_table(report))
 
 
 async def _run(parts: OpenedImport, options: ImportOptions) -> tuple[Report, list[dict[str, str]]]:

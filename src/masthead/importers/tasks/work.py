@@ -164,7 +164,7 @@ class ImportJob:
         """After an interruption it begins again: what was copied is not fetched again."""
         report = await self._log.start()
         assert report is not None, "only an import that is done has pictures that failed"
-        failed = await self._failed_posts(report)
+        failed = await self._find_failed_posts(report)
         request = Request(
             self._job.tenant_id, settings.batch_size, emit_events=settings.emit_events
         )
@@ -181,12 +181,12 @@ class ImportJob:
         await self._save_errors(report)
         return report
 
-    async def _failed_posts(self, report: Report) -> frozenset[str]:
+    async def _find_failed_posts(self, report: Report) -> frozenset[str]:
         """From the file, which has all of them; the report has the first."""
-        errors = await self._stored_errors(report)
+        errors = await self._read_errors(report)
         return frozenset(each.source_id for each in errors if each.kind == IMAGE)
 
-    async def _stored_errors(self, report: Report) -> list[Note]:
+    async def _read_errors(self, report: Report) -> list[Note]:
         try:
             stored = await self._services.objects.get(self._key(ERRORS_FILE))
         except NotFound:

@@ -128,7 +128,7 @@ class AddressBatches:
         """By source id, of those who have a page here."""
         names = {each.name for each in addresses if each.leads_to == "author"}
         ids = {account_ids[name]: name for name in names if name in account_ids}
-        found = await self._destination.records.related(
+        found = await self._destination.records.find_related(
             system(self._destination.tenant_id), superusers, "id", list(ids), len(ids)
         )
         slugs = {each["id"]: each["slug"] for each in found if each["name"]}

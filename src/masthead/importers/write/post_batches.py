@@ -37,7 +37,7 @@ from masthead.records.access import access_of
 from masthead.records.changes import PreparedTexts
 from masthead.records.collection import Record
 from masthead.records.fields.text import Slug
-from masthead.records.write.slugs import free_slug
+from masthead.records.write.slugs import find_free_slug
 from masthead.records.write.unit import Unit
 from masthead.records.write.validation import NewRecord, check_new
 
@@ -256,7 +256,7 @@ class PostBatches:
                 return slug in taken
             return bool(await self._previous.taken_slugs(name, [slug], unit))
 
-        slug = await free_slug(draft.slug, is_taken, field.max)
+        slug = await find_free_slug(draft.slug, is_taken, field.max)
         taken.add(slug)
         return slug
 

@@ -15,7 +15,7 @@ from masthead.reader.cards import cards_of
 from masthead.reader.endpoint import Document, Redirect
 from masthead.reader.pages.texts import by_slug, shared_image
 from masthead.reader.request import SiteRequest
-from masthead.reader.share_pictures import share_url, stored_share_picture
+from masthead.reader.share_pictures import make_share_picture, share_url
 from masthead.reader.site import site_of
 from masthead.reader.views import Card, Site
 
@@ -33,7 +33,7 @@ async def share_picture(request: SiteRequest, slug: str, digest: str) -> Documen
     if not current.endswith(f"/{digest}.png"):
         # The title or the site's colour has changed since.
         return Redirect(current, 302)
-    return Document(await stored_share_picture(request, post, digest), b"image/png")
+    return Document(await make_share_picture(request, post, digest), b"image/png")
 
 
 async def oembed(request: SiteRequest) -> Document:

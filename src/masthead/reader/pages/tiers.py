@@ -47,7 +47,7 @@ async def upgrade(request: SiteRequest, form: Form) -> Page | Redirect:
     # A second subscription would be paid on top of the first one.
     if audience_of_member(member) >= Audience.PAID:
         return see_other(ACCOUNT)
-    tier = await _chosen(request, form.get("tier", ""))
+    tier = await _read_chosen(request, form.get("tier", ""))
     try:
         url = await request.services.checkouts.checkout_url(_buyer(request, member), tier)
     except ProcessorError as error:
@@ -76,7 +76,7 @@ async def billing(request: SiteRequest, _form: Form) -> Page | Redirect:
     )
 
 
-async def _chosen(request: SiteRequest, tier_id: str) -> Record:
+async def _read_chosen(request: SiteRequest, tier_id: str) -> Record:
     found = await tiers_on_sale(request) if ids.is_id(tier_id) else []
     for tier in found:
         if tier["id"] == tier_id and is_on_sale(tier, has_key=has_payment_key(request)):

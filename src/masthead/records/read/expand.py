@@ -139,7 +139,7 @@ async def _expand_forward(
     target = records.registry[relation.to]
     # Without a tenant several records may have the same id.
     limit = len(keys) if caller.tenant_id is not None else MAX_RELATED
-    found = await records.related(caller, target, "id", keys, limit, max_bytes)
+    found = await records.find_related(caller, target, "id", keys, limit, max_bytes)
     by_id = {(_tenant_key(caller, record), record["id"]): record for record in found}
     tenants = [_tenant_key(caller, item) for item in items]
     await _expand_nested(records, caller, target, found, nested, max_bytes)
@@ -160,7 +160,7 @@ async def _expand_backward(
     max_bytes: int | None,
 ) -> None:
     keys = [item["id"] for item in items]
-    found = await records.related(caller, source, relation.name, keys, MAX_RELATED, max_bytes)
+    found = await records.find_related(caller, source, relation.name, keys, MAX_RELATED, max_bytes)
     grouped: dict[tuple[str, str], list[Record]] = {}
     for record in found:
         for key in _keys(record, relation):

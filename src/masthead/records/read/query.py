@@ -114,7 +114,9 @@ class Queries:
         prepared: Prepared | None = self._prepared.get(key)
         if prepared is None:
             context.is_costly = True
-            prepared = await self._compiled(key, wanted, lambda: self._compile_page(shape, wanted))
+            prepared = await self._compile_once(
+                key, wanted, lambda: self._compile_page(shape, wanted)
+            )
         context.is_costly |= prepared.is_slow
         return prepared
 
@@ -125,7 +127,9 @@ class Queries:
         prepared: PreparedTotal | None = self._prepared.get(key)
         if prepared is None:
             context.is_costly = True
-            prepared = await self._compiled(key, wanted, lambda: self._compile_total(shape, wanted))
+            prepared = await self._compile_once(
+                key, wanted, lambda: self._compile_total(shape, wanted)
+            )
         context.is_costly |= prepared.is_slow
         return prepared
 
@@ -182,7 +186,7 @@ class Queries:
         """The records whose field `by` is one of the `keys`, for expanding a relation."""
         return self._cached(("some", shape, by), lambda: self._compile_some(shape, by))
 
-    async def _compiled(
+    async def _compile_once(
         self, key: Hashable, wanted: ParsedFilter | None, make: Callable[[], P]
     ) -> P:
         """Compiles large filters in a thread, one at a time, to keep the event loop free."""

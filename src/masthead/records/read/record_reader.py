@@ -111,7 +111,7 @@ class RecordReader:
             TenantId(caller.tenant_id or ""), collection
         )
         context = Context(caller, self.clock(), found)
-        items, weight = await self._items(caller, shape, parsed, context, wanted)
+        items, weight = await self._read_items(caller, shape, parsed, context, wanted)
         total = -1
         if not wanted.skip_total:
             total = await self.counts.total_of(caller, shape, parsed, context)
@@ -148,7 +148,7 @@ class RecordReader:
             raise NotFound
         if len(rows) > 1:
             raise BadRequest(SEVERAL_TENANTS)
-        [record] = await _shown(caller, collection, [prepared.rows.record(rows[0])])
+        [record] = await _show(caller, collection, [prepared.rows.record(rows[0])])
         if expansion:
             await expand_records(self, caller, collection, [record], expansion, max_bytes)
         return record
@@ -192,7 +192,7 @@ class RecordReader:
             found.setdefault(TenantId(tenant_id), []).append(record_id)
         return found
 
-    async def related(
+    async def find_related(
         self,
         caller: Caller,
         collection: Collection,
@@ -226,9 +226,9 @@ class RecordReader:
             "limit": limit,
         }
         rows = await self._fetch(caller, prepared, values, Context(caller, self.clock()), max_bytes)
-        return await _shown(caller, collection, [prepared.rows.record(row) for row in rows])
+        return await _show(caller, collection, [prepared.rows.record(row) for row in rows])
 
-    async def _items(
+    async def _read_items(
         self,
         caller: Caller,
         shape: Shape,
@@ -243,7 +243,7 @@ class RecordReader:
         values = page_values(caller, wanted, prepared, parsed)
         rows = await self._fetch(caller, prepared, values, context, wanted.max_bytes)
         to_record = prepared.rows.record
-        records = await _shown(caller, collection, [to_record(row) for row in rows])
+        records = await _show(caller, collection, [to_record(row) for row in rows])
         return records, rows.size if isinstance(rows, SizedRows) else 0
 
     async def _fetch(
@@ -269,7 +269,7 @@ class RecordReader:
             raise AnswerTooLarge(max_bytes or 0) from None
 
 
-async def _shown(caller: Caller, collection: Collection, records: list[Record]) -> list[Record]:
+async def _show(caller: Caller, collection: Collection, records: list[Record]) -> list[Record]:
     if collection.rendering is not None:
         await _render_old(collection.rendering, records)
     if caller.kind is not Kind.SITE or collection.site is None:

@@ -200,7 +200,7 @@ class SearchIndex:
     async def _catch_up(self, tenant_id: TenantId, collection: Collection) -> bool:
         indexed = 0
         while indexed < self.limits.max_before_search:
-            found = await self.waiting(collection, tenant_id)
+            found = await self.find_waiting(collection, tenant_id)
             if not found:
                 return True
             taken = await self.index(scope_of(tenant_id), found)
@@ -214,13 +214,13 @@ class SearchIndex:
         found = indexed = 0
         waited_before = self._waited_seconds
         for collection in self._searchable:
-            waiting = await self.waiting(collection, None, records)
+            waiting = await self.find_waiting(collection, None, records)
             found += len(waiting)
             if waiting:
                 indexed += await self.index(EVERY_TENANT, waiting)
         return BatchResult(found, indexed, self._waited_seconds - waited_before)
 
-    async def waiting(
+    async def find_waiting(
         self, collection: Collection, tenant_id: TenantId | None, records: int | None = None
     ) -> list[tuple[QueueEntry, Document]]:
         """A batch of queue entries with their documents."""
@@ -275,9 +275,9 @@ class SearchIndex:
             inserted = await tx.execute(self._insert, (rows,), slow=True)
             if inserted == len(documents):
                 return
-            documents = await self._shifted(tx, documents)
+            documents = await self._move_taken(tx, documents)
 
-    async def _shifted(self, tx: Transaction, documents: list[Document]) -> list[Document]:
+    async def _move_taken(self, tx: Transaction, documents: list[Document]) -> list[Document]:
         """The documents whose position another record has, moved to the next position."""
         positions = self._database.list_value([each.position for each in documents])
         taken = await tx.fetch(self._at_positions, (positions,))
@@ -312,10 +312,10 @@ async def _read_all(
 async def _read(collection: Collection, row: Row) -> tuple[QueueEntry, Document]:
     tenant_id, record_id, version, created, *texts = row
     waiting = QueueEntry(tenant_id, collection.name, record_id, version)
-    return waiting, await _document(waiting, created, collection, texts)
+    return waiting, await _make_document(waiting, created, collection, texts)
 
 
-async def _document(
+async def _make_document(
     waiting: QueueEntry, created: str, collection: Collection, row: Row
 ) -> Document:
     record = _searched_rows(collection).record(row)

@@ -25,7 +25,7 @@ from masthead.records.derived.list_items import item_rows, joined, listed_totals
 from masthead.records.fields.relation_list import RelationList
 from masthead.records.fields.text import Slug
 from masthead.records.tables import not_empty, tenant_states
-from masthead.records.write.slugs import free_slug, numbered_slug, slugify
+from masthead.records.write.slugs import find_free_slug, find_numbered_slug, slugify
 from masthead.storage import dialects
 from masthead.storage.database import (
     Database,
@@ -81,19 +81,19 @@ class RecordRows:
         base = record[field.name]
         is_taken = partial(self._is_taken, collection, field.name)
         if base in field.reserved:
-            record[field.name] = await numbered_slug(base, is_taken, field.max)
+            record[field.name] = await find_numbered_slug(base, is_taken, field.max)
         while not await self._write(
             statement, statement.bind(self.encoded(collection, record, tuple(record)))
         ):
-            record[field.name] = await numbered_slug(base, is_taken, field.max)
+            record[field.name] = await find_numbered_slug(base, is_taken, field.max)
 
-    async def optional_slug(self, collection: Collection, field: Slug, record: Record) -> str:
+    async def make_optional_slug(self, collection: Collection, field: Slug, record: Record) -> str:
         """The unit holds the tenant's write lock, so a free slug stays free."""
         source = record[field.source]
         if not source:
             return ""
         is_taken = partial(self._is_taken, collection, field.name)
-        return await free_slug(slugify(source, field.max), is_taken, field.max)
+        return await find_free_slug(slugify(source, field.max), is_taken, field.max)
 
     async def _is_taken(self, collection: Collection, name: str, value: str) -> bool:
         statement = self._statements.is_taken(collection, name)

@@ -41,7 +41,7 @@ async def check_relations(
         if isinstance(relation, RelationList):
             await _check_list(unit, context, relation, record)
         else:
-            target = await _target(unit, context, relation, record)
+            target = await _find_target(unit, context, relation, record)
             if relation.root:
                 record[relation.root] = target[relation.root] or target["id"]
 
@@ -56,7 +56,9 @@ async def _check_list(
         raise Invalid({relation.name: missing_relation(relation.to).problem})
 
 
-async def _target(unit: Unit, context: WriteContext, relation: Relation, record: Record) -> Record:
+async def _find_target(
+    unit: Unit, context: WriteContext, relation: Relation, record: Record
+) -> Record:
     found = await unit.find(context.registry[relation.to], {"id": record[relation.name]}, limit=1)
     if not found or any(found[0][name] != record[name] for name in relation.same):
         raise Invalid({relation.name: missing_relation(relation.to, relation.same).problem})

@@ -20,12 +20,12 @@ def slugify(title: str, max_length: int = 255) -> str:
 IsTaken = Callable[[str], Awaitable[bool]]
 
 
-async def free_slug(base: str, is_taken: IsTaken, max_length: int) -> str:
+async def find_free_slug(base: str, is_taken: IsTaken, max_length: int) -> str:
     """The base itself, or the base with the next number: `-2`, `-3` …"""
-    return await numbered_slug(base, is_taken, max_length) if await is_taken(base) else base
+    return await find_numbered_slug(base, is_taken, max_length) if await is_taken(base) else base
 
 
-async def numbered_slug(base: str, is_taken: IsTaken, max_length: int) -> str:
+async def find_numbered_slug(base: str, is_taken: IsTaken, max_length: int) -> str:
     """The base with the next free number, for a base that is taken.
 
     A doubling and then a binary search find the number, so that the ten-thousandth post of the same

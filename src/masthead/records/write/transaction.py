@@ -44,9 +44,9 @@ class TenantTransaction:
         # Read after the lock is held, so that later versions have later times.
         self._moment = self._context.clock()
         self._now = clock.to_text(self._moment)
-        self.tenant = await self._cached_tenant(identity_version)
+        self.tenant = await self._read_tenant(identity_version)
 
-    async def _cached_tenant(self, identity_version: int) -> CachedTenant:
+    async def _read_tenant(self, identity_version: int) -> CachedTenant:
         cached = self._context.tenants.get(self.tenant_id, identity_version)
         if cached is None:
             rows = await self.fetch(self._context.statements.site, {"tenant": self.tenant_id})

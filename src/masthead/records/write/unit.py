@@ -123,7 +123,9 @@ class Unit(TenantTransaction):
         }
         new_slug = _missing_slug(collection, record)
         if new_slug and new_slug.optional:
-            record[new_slug.name] = await self._rows.optional_slug(collection, new_slug, record)
+            record[new_slug.name] = await self._rows.make_optional_slug(
+                collection, new_slug, record
+            )
             new_slug = None
         elif new_slug:
             record[new_slug.name] = slugify(record[new_slug.source], new_slug.max)
@@ -132,7 +134,7 @@ class Unit(TenantTransaction):
         self.refuse_if_read_only()
         record.update(self._stamps(collection, None, record, new.named))
         if collection.rendering is not None:
-            record.update(await self._rendered(collection.rendering, None, record))
+            record.update(await self._render(collection.rendering, None, record))
         if new_slug:
             await self._rows.insert_with_slug(collection, record, new_slug)
         else:
@@ -152,7 +154,7 @@ class Unit(TenantTransaction):
         save = Save(old, new, named, self._now, self.tenant.site, self._caller, self._prepared)
         return collection.before_save(save)
 
-    async def _rendered(
+    async def _render(
         self, rendering: Rendering, old: Record | None, new: Record
     ) -> Mapping[str, Any]:
         """What readers see of a new text. It was prepared, or the change itself waits for it."""
@@ -197,14 +199,14 @@ class Unit(TenantTransaction):
         if (slug := _missing_slug(collection, record)) is not None:
             changes[slug.name] = old[slug.name]
             if slug.optional and not old[slug.name]:
-                changes[slug.name] = await self._rows.optional_slug(collection, slug, record)
+                changes[slug.name] = await self._rows.make_optional_slug(collection, slug, record)
             record.update(changes)
         if not _differing(changes, old):
             return old
         changes.update(self._stamps(collection, old, record, named))
         record.update(changes)
         if collection.rendering is not None:
-            changes.update(await self._rendered(collection.rendering, old, record))
+            changes.update(await self._render(collection.rendering, old, record))
             record.update(changes)
         changed = _differing(changes, old)
         if not changed:

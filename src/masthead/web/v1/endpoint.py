@@ -111,7 +111,7 @@ class V1Answers:
 
     async def _unit(self, call: Call) -> AbstractAsyncContextManager[Unit]:
         records, body = self._services.records, call.route.body
-        prepared = await records.prepared(body.collection, call.body) if body else None
+        prepared = await records.prepare(body.collection, call.body) if body else None
         return records.unit(call.caller, prepared=prepared)
 
     async def _run_once(self, call: Call, key: ApiKey, idempotency_key: str) -> Answer:

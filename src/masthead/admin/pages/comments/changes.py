@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.pages.comments.listing import CommentFilters, email_of, place_of
 from masthead.admin.request import AdminRequest
-from masthead.admin.selected import MOST, PER_UNIT, SELECT, matching, ticked
+from masthead.admin.selected import MOST, PER_UNIT, SELECT, find_matching, ticked
 from masthead.comments.collection import APPROVED, PENDING, SPAM, comments
 from masthead.errors import BadRequest, NotFound
 from masthead.records.write.unit import Unit
@@ -38,7 +38,7 @@ async def change_comments(request: AdminRequest) -> Answer:
         raise BadRequest("Choose what to do with the selected comments.")
     is_all = not one and form.get("all") == "1"
     if is_all:
-        chosen = await matching(request, filters.listing(email_of(request, filters)))
+        chosen = await find_matching(request, filters.listing(email_of(request, filters)))
     else:
         chosen = [one] if one else ticked(form)
     if not chosen:

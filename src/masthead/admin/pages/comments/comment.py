@@ -103,7 +103,7 @@ async def _around(
     after = await request.records.page(request.caller, comments, replace(wanted, sort="created"))
     if comment["thread_id"] and len(before) < AROUND:
         # The beginning of the thread, which is not one of its answers.
-        heads = await request.records.related(
+        heads = await request.records.find_related(
             request.caller, comments, "id", [comment["thread_id"]], 1, names=FIELDS
         )
         before = [*heads, *before]

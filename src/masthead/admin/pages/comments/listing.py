@@ -193,7 +193,7 @@ async def by_id(
     wanted = sorted(set(ids))
     if not wanted:
         return []
-    return await request.records.related(
+    return await request.records.find_related(
         request.caller, collection, "id", wanted, len(wanted), names=frozenset(names)
     )
 

@@ -192,24 +192,26 @@ async def _uses(request: AdminRequest, item: MediaRecord) -> list[Use]:
     """Where it is used, as far as the caller may read it."""
     found: dict[str, Use] = {}
     for section in (POSTS, PAGES):
-        for text in await _using(request, section.texts, item, "title"):
+        for text in await _find_using(request, section.texts, item, "title"):
             url = section.url(text["id"])
             found[url] = Use(text["title"], url)
-        for copy in await _using(
+        for copy in await _find_using(
             request, section.kind.working_copies, item, "title", section.kind.pointer
         ):
             url = section.url(copy[section.kind.pointer])
             found.setdefault(url, Use(copy["title"], url, "in changes that are not live yet"))
     uses = list(found.values())
-    uses += [Use("The site’s settings") for _ in await _using(request, site_settings, item, "id")]
-    for person in await _using(request, superusers, item, "name"):
+    uses += [
+        Use("The site’s settings") for _ in await _find_using(request, site_settings, item, "id")
+    ]
+    for person in await _find_using(request, superusers, item, "name"):
         uses.append(Use(f"The picture of {person['name'] or 'an account'}"))
-    for product in await _using(request, products, item, "name"):
+    for product in await _find_using(request, products, item, "name"):
         uses.append(Use(f"The product {product['name']}"))
     return uses
 
 
-async def _using(
+async def _find_using(
     request: AdminRequest, collection: Collection, item: MediaRecord, *names: str
 ) -> list[Record]:
     wanted = ListRequest(

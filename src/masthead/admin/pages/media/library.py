@@ -193,7 +193,7 @@ async def _library(
         "alts": options(ALTS),
         "has_media": total > 0,
         "chosen": chosen,
-        "detail": await _chosen(request, chosen, filters),
+        "detail": await _read_chosen(request, chosen, filters),
         "refused": refused,
         "said": said,
     }
@@ -206,7 +206,7 @@ async def _library(
     )
 
 
-async def _chosen(request: AdminRequest, item_id: str, filters: MediaFilters) -> Detail | None:
+async def _read_chosen(request: AdminRequest, item_id: str, filters: MediaFilters) -> Detail | None:
     """The item that is shown beside the list; one that was deleted is no error."""
     if not item_id:
         return None

@@ -15,7 +15,7 @@ from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import Ask, given_values, sentence_of, widgets
 from masthead.admin.lists import Filters, Listing, options, read_page
 from masthead.admin.request import AdminRequest
-from masthead.admin.selected import MOST, PER_UNIT, SELECT, matching, ticked
+from masthead.admin.selected import MOST, PER_UNIT, SELECT, find_matching, ticked
 from masthead.errors import BadRequest, Invalid, NotFound, Problem
 from masthead.members.collection import MEMBERS_JOINED, blog_members
 from masthead.members.record_view import MemberRecord, as_member
@@ -240,7 +240,7 @@ async def change_members(request: AdminRequest) -> Answer:
     if action not in _DONE:
         raise BadRequest("Choose what to do with the selected members.")
     is_all = form.get("all") == "1"
-    chosen = await matching(request, filters.listing(request)) if is_all else ticked(form)
+    chosen = await find_matching(request, filters.listing(request)) if is_all else ticked(form)
     if not chosen:
         return Redirect(filters.url(), "No member was selected.")
     if not label:

@@ -53,7 +53,7 @@ class ErrorRow:
 async def queue_page(request: AdminRequest) -> Answer:
     queue = request.tools.queue
     kinds = [_kind_row(request, each) for each in await queue.kinds()]
-    failed = [await _job_row(request, each) for each in await queue.failed()]
+    failed = [await _job_row(request, each) for each in await queue.list_failed()]
     values = {
         "kinds": kinds,
         "failed": failed,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import Ask, sentence_of, widgets
-from masthead.admin.pages.operator.tenants import ADDRESS, found_tenant
+from masthead.admin.pages.operator.tenants import ADDRESS, find_tenant
 from masthead.admin.pages.settings.privacy import not_typed
 from masthead.admin.request import AdminRequest
 from masthead.audit.collection import PLANNED_DELETION
@@ -30,11 +30,11 @@ _REASON = Ask(
 
 
 async def suspend_form(request: AdminRequest, tenant_id: str) -> Answer:
-    return _suspend_page(request, await found_tenant(request, tenant_id))
+    return _suspend_page(request, await find_tenant(request, tenant_id))
 
 
 async def suspend(request: AdminRequest, tenant_id: str) -> Answer:
-    tenant = await found_tenant(request, tenant_id)
+    tenant = await find_tenant(request, tenant_id)
     reason = request.form.get("suspension_reason", "").strip()
     if not reason:
         return _suspend_page(request, tenant, {"suspension_reason": REQUIRED})
@@ -47,7 +47,7 @@ async def suspend(request: AdminRequest, tenant_id: str) -> Answer:
 
 
 async def lift(request: AdminRequest, tenant_id: str) -> Answer:
-    tenant = await found_tenant(request, tenant_id)
+    tenant = await find_tenant(request, tenant_id)
     await suspension.lift(request.records, _inside(request, tenant_id))
     return Redirect(f"{ADDRESS}/{tenant_id}", f"{tenant['name']} is open again.")
 

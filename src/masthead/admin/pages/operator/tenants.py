@@ -148,11 +148,11 @@ async def create(request: AdminRequest) -> Answer:
 
 
 async def tenant_page(request: AdminRequest, tenant_id: str) -> Answer:
-    return await _tenant_page(request, await found_tenant(request, tenant_id))
+    return await _tenant_page(request, await find_tenant(request, tenant_id))
 
 
 async def save_plan(request: AdminRequest, tenant_id: str) -> Answer:
-    tenant = await found_tenant(request, tenant_id)
+    tenant = await find_tenant(request, tenant_id)
     caller = in_tenant(request.caller, TenantId(tenant_id))
     given = given_values(caller, tenants, _PLAN, request.form)
     try:
@@ -163,7 +163,7 @@ async def save_plan(request: AdminRequest, tenant_id: str) -> Answer:
 
 
 async def invite_owner(request: AdminRequest, tenant_id: str) -> Answer:
-    tenant = await found_tenant(request, tenant_id)
+    tenant = await find_tenant(request, tenant_id)
     email = await _invite(request, TenantId(tenant_id), tenant["owner_id"])
     sent = being_sent(request.services.settings, "Another invitation", email)
     return Redirect(f"{ADDRESS}/{tenant_id}", sent)
@@ -184,7 +184,7 @@ async def choose_tenant(request: AdminRequest, tenant_id: str) -> Answer:
     return Redirect("/admin", f"You are in {tenant.name} now.", (cookie,))
 
 
-async def found_tenant(request: AdminRequest, tenant_id: str) -> Record:
+async def find_tenant(request: AdminRequest, tenant_id: str) -> Record:
     return await request.records.get(request.everywhere, tenants, tenant_id)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.pages.texts.lists import TextFilters
 from masthead.admin.request import AdminRequest
-from masthead.admin.selected import MOST, PER_UNIT, SELECT, matching, ticked
+from masthead.admin.selected import MOST, PER_UNIT, SELECT, find_matching, ticked
 from masthead.errors import BadRequest, Invalid, NotFound
 from masthead.records.collection import Collection
 from masthead.records.write.unit import Unit
@@ -34,7 +34,7 @@ async def change_selected(filters_of: type[TextFilters], request: AdminRequest) 
         raise BadRequest(f"Choose what to do with the selected {section.noun}s.")
     is_all = form.get("all") == "1"
     listing = filters.listing(request.caller)
-    chosen = await matching(request, listing) if is_all else ticked(form)
+    chosen = await find_matching(request, listing) if is_all else ticked(form)
     if not chosen:
         return Redirect(filters.url(), f"No {section.noun} was selected.")
     tag = form.get("tag_name", "").strip()

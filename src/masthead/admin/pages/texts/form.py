@@ -249,7 +249,7 @@ async def _library_alts(section: Section, request: AdminRequest, record: Record)
     ids = sorted(uses.files(record))[:_MOST_PICTURES] if uses else []
     if not ids:
         return {}
-    found = await request.records.related(request.caller, media, "id", ids, len(ids))
+    found = await request.records.find_related(request.caller, media, "id", ids, len(ids))
     return {each["id"]: each["alt"] for each in found if each["alt"]}
 
 

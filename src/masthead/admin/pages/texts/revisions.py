@@ -15,7 +15,7 @@ from masthead.errors import Conflict, NotFound
 from masthead.records.collection import Record
 from masthead.records.filter.conditions import equals
 from masthead.records.read.page import ListRequest
-from masthead.texts.difference import Piece, compared, words_compared
+from masthead.texts.difference import Piece, compare, compare_words
 from masthead.texts.editing import Opened, open_text, restore_revision
 from masthead.texts.publication import PUBLISHED
 from masthead.texts.revisions import CHANGES, MAX_REVISIONS
@@ -116,7 +116,7 @@ async def _page(
         "is_with_before": is_with_before,
         "title": _title(old, new),
         "settings": _settings(section, old, new, names),
-        "difference": await compared(old["content_html"], new["content_html"]),
+        "difference": await compare(old["content_html"], new["content_html"]),
         "is_only_looks": old["content_html"] != new["content_html"],
         "version": opened.version,
         "is_published": opened.text["status"] == PUBLISHED,
@@ -194,7 +194,7 @@ def _who(account_id: str, names: Mapping[str, str]) -> str:
 
 
 def _title(old: Record, new: Record) -> tuple[Piece, ...]:
-    return words_compared(old["title"], new["title"])
+    return compare_words(old["title"], new["title"])
 
 
 def _settings(

@@ -36,7 +36,7 @@ async def webhooks_page(request: AdminRequest) -> Answer:
     values: dict[str, Any] = {
         "filters": filters,
         "deliveries": deliveries,
-        "dead": await _dead(request, filters),
+        "dead": await _count_dead(request, filters),
         "has_deliveries": bool(deliveries.rows) or filters.is_narrow,
     }
     if not request.is_fragment:
@@ -46,7 +46,7 @@ async def webhooks_page(request: AdminRequest) -> Answer:
 
 async def _around(request: AdminRequest, records: list[Record]) -> dict[str, Any]:
     """What is on the page besides the list of deliveries."""
-    run = await request.services.retries.running(request.tenant_id)
+    run = await request.services.retries.find_running(request.tenant_id)
     return {
         "address": ADDRESS,
         "rows": await rows_of(request, records),
@@ -59,7 +59,7 @@ async def _around(request: AdminRequest, records: list[Record]) -> dict[str, Any
     }
 
 
-async def _dead(request: AdminRequest, filters: DeliveryFilters) -> DeadCount:
+async def _count_dead(request: AdminRequest, filters: DeliveryFilters) -> DeadCount:
     """How many of those that match can be retried at once."""
     if not filters.may_be_dead:
         return DeadCount(0, is_exact=True)

@@ -154,7 +154,9 @@ class ImageRepair:
         found: dict[str, Record] = {}
         for name in {item.collection for item in items.values()}:
             ids = [item.record_id for item in items.values() if item.collection == name]
-            for record in await engine.related(caller, engine.registry[name], "id", ids, len(ids)):
+            for record in await engine.find_related(
+                caller, engine.registry[name], "id", ids, len(ids)
+            ):
                 found[record["id"]] = record
         return found
 
