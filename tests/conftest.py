@@ -14,7 +14,7 @@ import pytest
 from hypothesis import settings
 from playwright.async_api import Browser as PlaywrightBrowser
 from structlog.dev import ConsoleRenderer, plain_traceback
-from tests import corpus, database_choice, rounds
+from tests import corpus, database_choice, quick, rounds
 from tests.browser import REFUSED, Browser, keep_files_together, launched
 from tests.cheap_passwords import cheap_passwords
 from tests.databases import database_url, fresh_url
@@ -32,6 +32,7 @@ __all__ = ["database_url", "pytest_terminal_summary", "s3_environ", "s3_server"]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     database_choice.add_option(parser)
+    quick.add_option(parser)
     rounds.add_option(parser)
 
 
@@ -75,7 +76,10 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    database_choice.leave_out_the_other_database(config, items)
+    if config.getoption("--quick"):
+        quick.leave_out_the_slow(config, items)
+    else:
+        database_choice.leave_out_the_other_database(config, items)
     keep_files_together(items)
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
