@@ -102,7 +102,7 @@ def _free_ports(count: int) -> list[int]:
 
 def _wait_until_ready(server: S3Server, process: subprocess.Popen[bytes], log: Path) -> None:
     store = open_object_store(server.new_url(), server.environ)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while process.poll() is None and time.monotonic() < deadline:
         try:
             asyncio.run(store.put("ready", b""))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-START_SECONDS = 20.0
+START_SECONDS = 120.0
 
 
 @cache

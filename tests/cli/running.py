@@ -14,7 +14,7 @@ import httpx
 from tests.cli.commands import plain_environment
 from tests.forking import forked_program
 
-START_SECONDS = 60
+START_SECONDS = 120
 
 
 class Running:

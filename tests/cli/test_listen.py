@@ -22,7 +22,7 @@ from masthead.comments.collection import comments
 from masthead.ids import TenantId
 from masthead.posts.collection import posts
 
-SECONDS = 60
+SECONDS = 120
 
 
 class Listening:

@@ -154,7 +154,7 @@ async def test_a_worker_that_is_stopped_gives_back_what_it_has_not_sent(press: P
     mailing = await press.mail(await press.tenant.published())
     with workers(press.world, press.postbox) as started:
         first = await started.start()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(120):
             while len(press.postbox.letters) < 50:
                 await asyncio.sleep(0.005)
         await end(first)

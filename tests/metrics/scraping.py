@@ -30,7 +30,7 @@ class Scraped:
 
 
 def scraped(address: str, **headers: str) -> Scraped:
-    answer = httpx.get(f"{address}/metrics", headers=headers, timeout=60)
+    answer = httpx.get(f"{address}/metrics", headers=headers, timeout=120)
     assert answer.status_code == 200, answer.text
     assert answer.headers["content-type"].startswith("text/plain; version=")
     return Scraped(

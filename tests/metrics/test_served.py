@@ -172,7 +172,7 @@ def test_a_worker_of_its_own_has_its_own_metrics(tmp_path: Path) -> None:
         assert found.total("masthead_processes") == 1
     finally:
         process.terminate()
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=120) == 0
         process.stderr.close()
 
 

@@ -174,14 +174,12 @@ class TestCode:
             plain = re.sub(r"</?span[^>]*>", "", Coloured().block(language, code))
             assert entities.unescape(plain) == code
 
-    @pytest.mark.timeout(60)
     async def test_an_expression_that_never_ends_holds_up_nobody(self, tenant: TenantWorld) -> None:
         html = f'<pre><code class="language-bash">{ENDLESS}</code></pre>'
         await tenant.published(title="Slow", content_html=html)
         text = await page(tenant, "/posts/slow")
         assert f'<code class="language-bash">{escaped(ENDLESS)}</code></pre>' in text
 
-    @pytest.mark.timeout(60)
     def test_all_blocks_of_a_page_share_a_time(self) -> None:
         coloured = Coloured()
         assert coloured.block("bash", ENDLESS) == escaped(ENDLESS)

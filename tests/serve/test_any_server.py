@@ -12,7 +12,7 @@ import httpx
 from tests.cli.commands import plain_environment
 from tests.forking import forked_program
 
-START_SECONDS = 60
+START_SECONDS = 120
 
 
 def free_port() -> int:
@@ -24,7 +24,7 @@ def wait_for_health(process: subprocess.Popen[bytes], url: str) -> httpx.Respons
     latest = time.monotonic() + START_SECONDS
     while time.monotonic() < latest and process.poll() is None:
         try:
-            return httpx.get(f"{url}/api/health", timeout=5)
+            return httpx.get(f"{url}/api/health", timeout=120)
         except httpx.TransportError:
             time.sleep(0.05)
     raise AssertionError("uvicorn did not serve")

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="this ma
 
 def reaches(host: str, port: int) -> bool:
     try:
-        socket.create_connection((host, port), timeout=10).close()
+        socket.create_connection((host, port), timeout=120).close()
     except OSError:
         return False
     return True

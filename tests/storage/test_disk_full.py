@@ -67,7 +67,7 @@ FULL = (200, {"status": "degraded", "pb": "degraded", "error": "disk_full"})
 
 
 async def recovered(world: World) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while await health(world) != OK:
             await asyncio.sleep(0.1)
 

@@ -85,7 +85,6 @@ def document(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.timeout(300)
 async def test_schemathesis_finds_nothing(served: Served, tmp_path: Path) -> None:
     code, output = await run(
         Path(sys.executable).with_name("schemathesis"),
@@ -103,7 +102,6 @@ async def test_schemathesis_finds_nothing(served: Served, tmp_path: Path) -> Non
     assert f"Tested: {len(V1_TABLE)}\n" in output, output
 
 
-@pytest.mark.timeout(600)
 async def test_schemathesis_finds_nothing_in_the_other_addresses(
     served: Served, tmp_path: Path
 ) -> None:
