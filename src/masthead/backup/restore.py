@@ -69,8 +69,8 @@ async def restore_backup(
     settings: Settings, path: Path, count: Count = lambda _kind, _count: None
 ) -> Restored:
     await _require_empty(settings)
-    contents = await _check_archive(path, count)
-    _check_versions(contents)
+    contents = await check_archive(path, count)
+    check_versions(contents)
     _check_secrets(settings, contents)
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     objects = open_object_store(settings.storage_url)
@@ -105,14 +105,14 @@ async def _require_empty_storage(objects: ObjectStore) -> None:
         raise UnreachableStorage from error
 
 
-async def _check_archive(path: Path, count: Count) -> Contents:
+async def check_archive(path: Path, count: Count) -> Contents:
     try:
         return await asyncio.to_thread(read_contents, path, lambda size: count("checked", size))
     except OSError as error:
         raise CannotRead(f"{path} can't be read ({error.strerror}).") from error
 
 
-def _check_versions(contents: Contents) -> None:
+def check_versions(contents: Contents) -> None:
     # Revisions have leading zeros, so they compare as text.
     if contents.header.format > FORMAT or contents.header.revision > HEAD:
         raise NewerArchive

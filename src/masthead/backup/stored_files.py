@@ -24,7 +24,7 @@ from masthead.storage.snapshot import Snapshot
 
 async def stored_keys(snapshot: Snapshot) -> AsyncIterator[str]:
     for collection in registry.collections:
-        keys_of = _key_reader(collection)
+        keys_of = key_reader(collection)
         if keys_of is None:
             continue
         columns = list(tables[collection.name].columns)
@@ -35,7 +35,8 @@ async def stored_keys(snapshot: Snapshot) -> AsyncIterator[str]:
                     yield key
 
 
-def _key_reader(collection: Collection) -> Callable[[Record], list[str]] | None:
+def key_reader(collection: Collection) -> Callable[[Record], list[str]] | None:
+    """Finds the keys in a stored row; None for a collection without files."""
     if collection.name == gdpr_requests.name:
         return _request_keys
     if collection.name == import_runs.name:

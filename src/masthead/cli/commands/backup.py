@@ -15,14 +15,51 @@ from masthead.config.served_secret import DIFFERS, refuse_other
 from masthead.config.settings import SettingsError
 from masthead.installation import Installation
 
+VERIFY = "verify"
+
 
 @command("backup")
-@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
-async def backup(invocation: Invocation, file: Path) -> Output:
+@click.argument("words", metavar="[verify] FILE", nargs=-1, required=True)
+async def backup(invocation: Invocation, words: tuple[str, ...]) -> Output:
     """Writes database, media and secrets into one archive, while the service runs.
 
     The file appears when it is complete. It holds the root secret: store it like a password.
+    `verify` checks an archive instead, and changes nothing.
     """
+    is_check = words[0] == VERIFY
+    if len(words) != 1 + is_check:
+        raise click.UsageError("Name one file: `backup FILE` or `backup verify FILE`")
+    return await (_verify if is_check else _take)(invocation, Path(words[-1]))
+
+
+async def _verify(_: Invocation, file: Path) -> Output:
+    """Needs no installation: the archive has all that it takes."""
+    # Imported here: a backup does not read archives.
+    from masthead.backup.verify import verify_backup
+
+    with counters("checked") as count:
+        verified = await verify_backup(file, count)
+    header = verified.contents.header
+    data = {
+        "file": str(file),
+        "bytes": verified.contents.bytes,
+        "records": verified.records,
+        "media": verified.media,
+        "created": header.created,
+        "version": header.version,
+        "missing_files": verified.missing,
+        "unreadable_secrets": verified.unreadable,
+    }
+    found = f"{verified.records:,} records and {verified.media:,} stored files"
+    lines = [f"{file} is whole: {found}, of {header.created}."]
+    if verified.missing:
+        lines.append(f"{verified.missing:,} stored files are missing, which its records name.")
+    if verified.unreadable:
+        lines.append(f"{verified.unreadable} stored secrets can't be read with its root secret.")
+    return Output(data, "\n".join(lines))
+
+
+async def _take(invocation: Invocation, file: Path) -> Output:
     async with opened(invocation) as installation:
         unreadable = await _check_secrets(installation)
         with counters("records", "media") as count:
