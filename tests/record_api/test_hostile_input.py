@@ -120,8 +120,8 @@ async def test_a_query_that_is_too_much(owner: Account, query: str) -> None:
     [
         "/api/admins/nope",
         "/api/files",
-        "/api/collections",
-        "/api/collections/posts",
+        "/api/collections/nope",
+        "/api/collections/posts/nope",
         "/api/collections/posts/records/",
         "/api/collections/posts/records/abcdefghij01234/more",
         "/api/collections/%2e%2e/records",

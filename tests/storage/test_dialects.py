@@ -17,9 +17,6 @@ from masthead.storage.dialects import (
     contained_text,
     contains_text,
     insert_missing,
-    json_any,
-    json_path,
-    json_path_text,
     like_pattern,
     long_text_contains,
     long_text_like,
@@ -27,6 +24,7 @@ from masthead.storage.dialects import (
     upsert_add,
     upsert_set,
 )
+from masthead.storage.json_values import json_any, json_number, json_path, json_string, json_text
 
 VALUE: sa.BindParameter[Any] = sa.bindparam("value")
 TAGS = {
@@ -81,23 +79,24 @@ async def test_any_element_compared_by_other_operators(notebook: Notebook) -> No
 @pytest.mark.parametrize(
     ("path", "expected"),
     [
-        (json_path("a", "b c", 0), "10"),
-        (json_path("a", "b c", 1), "deep"),
-        (json_path("on"), "true"),
-        (json_path("off"), "false"),
-        (json_path("half"), "0.5"),
-        (json_path("none"), None),
-        (json_path("missing", "too"), None),
-        (json_path("a", "b c", 9), None),
+        (json_path("a", "b c", 0), (10.0, None, "10")),
+        (json_path("a", "b c", 1), (None, "deep", "deep")),
+        (json_path("on"), (1.0, None, "1")),
+        (json_path("off"), (0.0, None, "0")),
+        (json_path("half"), (0.5, None, "0.5")),
+        (json_path("none"), (None, None, None)),
+        (json_path("missing", "too"), (None, None, None)),
+        (json_path("a", "b c", 9), (None, None, None)),
     ],
 )
-async def test_the_text_at_a_path(notebook: Notebook, path: str, expected: str | None) -> None:
+async def test_the_value_at_a_path(
+    notebook: Notebook, path: str, expected: tuple[float | None, str | None, str | None]
+) -> None:
     await fill(notebook)
-    statement = notebook.db.compile(
-        sa.select(json_path_text(notes.c.tags, VALUE)).where(notes.c.id == "object")
-    )
+    value = [each(notes.c.tags, VALUE) for each in (json_number, json_string, json_text)]
+    statement = notebook.db.compile(sa.select(*value).where(notes.c.id == "object"))
     rows = await notebook.db.fetch(ANN, statement, statement.bind({"value": path}))
-    assert rows[0][0] == expected
+    assert tuple(rows[0]) == expected
 
 
 @pytest.mark.parametrize("name", ['a"b', "a\\b"])

@@ -10,12 +10,13 @@ from masthead.mailings.collection import EVERYONE, FREE, PAID
 from masthead.members.collection import MAIL_OK
 from masthead.records.collection import Record
 from masthead.storage import dialects
+from masthead.storage.json_values import json_any
 
 
 def is_reader(members: Any, slug: Any) -> sa.ColumnElement[bool]:
     """Still wants the newsletter, and emails reach the address. `members` are the table's
     columns."""
-    is_off = dialects.json_any(members.newsletters_off, lambda item: item == slug)
+    is_off = json_any(members.newsletters_off, lambda item: item == slug)
     return sa.and_(
         dialects.without_index(members.newsletter) == sa.true(),
         members.status != "cancelled",
@@ -33,7 +34,5 @@ def is_in_audience(members: Any, mailing: Record) -> sa.ColumnElement[bool]:
         conditions.append(dialects.without_index(members.tier) == tier)
     if mailing["labels"]:
         wanted: Any = sa.bindparam("labels", required=True)
-        conditions.append(
-            dialects.json_any(members.labels, lambda item: dialects.any_of(item, wanted))
-        )
+        conditions.append(json_any(members.labels, lambda item: dialects.any_of(item, wanted)))
     return sa.and_(sa.true(), *conditions)

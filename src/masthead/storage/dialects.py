@@ -1,4 +1,4 @@
-"""Where SQLite and PostgreSQL differ: compiling, column types, JSON and text expressions, upserts.
+"""Where SQLite and PostgreSQL differ: compiling, column types, text expressions, upserts.
 
 Callers build SQLAlchemy Core expressions from these and never check which database they use. Only
 `postgres` imports PostgreSQL's dialect, because the import slows a start noticeably.
@@ -234,32 +234,32 @@ def random_order() -> ColumnElement[Any]:
     return sa.func.random()
 
 
-class _Expression(FunctionElement[Any]):
+class Expression(FunctionElement[Any]):
     """An expression whose SQL depends on the database."""
 
     inherit_cache = True
 
 
-class _Condition(_Expression):
+class _Condition(Expression):
     type = sa.Boolean()
     # Otherwise SQLAlchemy writes `(…) = 1` on SQLite, which hides the expression from the planner.
     _is_implicitly_boolean = True
 
 
-def _sql(verb: type[_Expression], *, sqlite: str, postgresql: str) -> None:
+def write_as(verb: type[Expression], *, sqlite: str, postgresql: str) -> None:
     """Sets the templates of an expression; `{0}` is its first argument."""
     for dialect, template in (("sqlite", sqlite), ("postgresql", postgresql)):
         compiles(verb, dialect)(_writer_of(template))
 
 
 def _writer_of(template: str) -> Callable[..., str]:
-    def write(element: _Expression, compiler: SQLCompiler, **kw: Any) -> str:
+    def write(element: Expression, compiler: SQLCompiler, **kw: Any) -> str:
         return template.format(*(compiler.process(clause, **kw) for clause in element.clauses))
 
     return write
 
 
-class without_index(_Expression):
+class without_index(Expression):
     """`without_index(column)`: the same value, for which SQLite's planner uses no index.
 
     SQLite plans without statistics; PostgreSQL has them and needs no hint.
@@ -268,7 +268,7 @@ class without_index(_Expression):
     type = sa.Text()
 
 
-_sql(without_index, sqlite="+{0}", postgresql="{0}")
+write_as(without_index, sqlite="+{0}", postgresql="{0}")
 
 
 class any_of(_Condition):
@@ -278,7 +278,7 @@ class any_of(_Condition):
     """
 
 
-_sql(
+write_as(
     any_of,
     sqlite="({0} IN (SELECT value FROM json_each({1})))",
     postgresql="({0} = ANY ({1}))",
@@ -292,7 +292,7 @@ class contains_text(_Condition):
     """
 
 
-_sql(
+write_as(
     contains_text,
     sqlite="({0} LIKE {1} ESCAPE '\\')",
     # With "C" ILIKE ignores the case of A-Z only, as SQLite does.
@@ -308,7 +308,7 @@ class long_text_contains(_Condition):
     """
 
 
-_sql(
+write_as(
     long_text_contains,
     sqlite="(instr(lower({0}), lower({1})) > 0)",
     postgresql="""(strpos(lower({0} COLLATE "C"), lower({1} COLLATE "C")) > 0)""",
@@ -319,7 +319,7 @@ class long_text_like(_Condition):
     """`long_text_like(column, pattern)`: `contains_text` for long texts and any pattern."""
 
 
-_sql(
+write_as(
     long_text_like,
     sqlite=f"{LIKE_FUNCTION}({{0}}, {{1}})",
     postgresql="""({0} ILIKE {1} COLLATE "C" ESCAPE '\\')""",
@@ -345,82 +345,3 @@ def contained_text(text: str) -> str:
 
 
 _FREE_PERCENT = re.compile(r"(?<!\\)(?:\\\\)*%")
-
-
-def json_any(
-    column: ColumnElement[Any], matches: Callable[[ColumnElement[Any]], ColumnElement[Any]]
-) -> ColumnElement[bool]:
-    """True when `matches` holds for the text of at least one element of a JSON array.
-
-    Any other value is treated as an array of one element.
-    """
-    elements = _json_elements(column).table_valued("value", "type")
-    text = _element_text(elements.c.value, elements.c.type)
-    return sa.exists(sa.select(sa.literal_column("1")).select_from(elements).where(matches(text)))
-
-
-class _json_elements(_Expression):
-    name = "json_elements"
-
-
-_sql(
-    _json_elements,
-    sqlite=("json_each(CASE json_type({0}) WHEN 'array' THEN {0} ELSE json_array(json({0})) END)"),
-    postgresql=(
-        "jsonb_array_elements_text(CASE jsonb_typeof({0}) WHEN 'array' THEN {0} "
-        "ELSE jsonb_build_array({0}) END)"
-    ),
-)
-
-# SQLite returns JSON's true and false as 1 and 0.
-_SCALAR_TEXT = (
-    "(CASE {kind} WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE CAST({value} AS TEXT) END)"
-)
-
-
-class _element_text(_Expression):
-    type = sa.Text()
-
-
-_sql(
-    _element_text,
-    sqlite=_SCALAR_TEXT.format(value="{0}", kind="{1}"),
-    postgresql='({0} COLLATE "C")',
-)
-
-
-class json_path_text(_Expression):
-    """`json_path_text(column, path)`: the scalar at the path as text, NULL where there is none.
-
-    The path comes from `json_path`.
-    """
-
-    type = sa.Text()
-
-
-_sql(
-    json_path_text,
-    sqlite=_SCALAR_TEXT.format(value="json_extract({0}, {1})", kind="json_type({0}, {1})"),
-    # `strict`, because a lax path also matches the elements of an array, unlike SQLite's. The last
-    # argument (silent) makes a missing step NULL instead of an error.
-    postgresql=(
-        "((jsonb_path_query_first({0}, CAST('strict ' || CAST({1} AS TEXT) AS jsonpath), "
-        "'{{}}', true) #>> '{{}}') COLLATE \"C\")"
-    ),
-)
-
-
-def json_path(*steps: str | int) -> str:
-    """A path for both databases: `json_path("a", 0)` is `$."a"[0]`.
-
-    Raises ValueError for a name that SQLite can't quote.
-    """
-    path = "$"
-    for step in steps:
-        if isinstance(step, int):
-            path += f"[{step}]"
-        elif '"' in step or "\\" in step:
-            raise ValueError("a JSON path can't hold a quote or a backslash")
-        else:
-            path += f'."{step}"'
-    return path

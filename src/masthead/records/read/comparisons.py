@@ -37,6 +37,8 @@ class Comparisons:
     def test(
         self, left: Operand, op: str, right: Operand, *, constant: bool = False
     ) -> ColumnElement[bool]:
+        if "value" in (left.kind, right.kind):
+            return self._value_test(left, op, right)
         if op in ("~", "!~"):
             contains = self._contains(left, right)
             return sa.not_(contains) if op == "!~" else contains
@@ -45,6 +47,43 @@ class Comparisons:
         if "number" in (left.kind, right.kind) and _both_may_be_numbers(left, right):
             return self._number_test(left, op, right)
         return self._text_test(left, op, right, constant=constant)
+
+    def _value_test(self, left: Operand, op: str, right: Operand) -> ColumnElement[bool]:
+        """With a value inside a document, by its own type. A missing one is NULL."""
+        if op in ("~", "!~"):
+            return self._value_contains(left, right, negated=op == "!~")
+        (a, a_text), (b, b_text) = self._value(left), self._value(right)
+        if op in ("=", "!="):
+            same = sa.and_(a.is_not_distinct_from(b), a_text.is_not_distinct_from(b_text))
+            return sa.not_(same) if op == "!=" else same
+        greater, less = (a_text, b), (a, b_text)
+        first, second = greater if op in (">", ">=") else less
+        # A text is greater than any number.
+        by_type = sa.and_(first.is_not(None), second.is_not(None))
+        return sa.or_(_compare(a, op, b), _compare(a_text, op, b_text), by_type)
+
+    def _value_contains(
+        self, left: Operand, right: Operand, *, negated: bool
+    ) -> ColumnElement[bool]:
+        if left.is_null or right.is_null:
+            return sa.false()
+        self.is_slow |= left.is_long or right.is_long
+        left, right = _flag_as_digit(left), _flag_as_digit(right)
+        contains = dialects.contains_text(self.text(left), self._pattern(right))
+        return sa.not_(contains) if negated else contains
+
+    def _value(self, operand: Operand) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+        """As a number and as a text, at most one of which is not NULL."""
+        no_number, no_text = sa.cast(sa.null(), dialects.Real()), sa.cast(sa.null(), sa.Text())
+        if operand.kind == "value":
+            assert operand.number is not None
+            assert operand.string is not None
+            return operand.number, operand.string
+        if operand.is_null:
+            return no_number, no_text
+        if operand.kind in ("number", "flag"):
+            return self._number(_flag_as_digit(operand)), no_text
+        return no_number, self.text(operand)
 
     def _contains(self, left: Operand, right: Operand) -> ColumnElement[bool]:
         self.is_slow |= left.is_long or right.is_long
@@ -147,6 +186,13 @@ class Comparisons:
 
 def _empty_where_missing(operand: Operand) -> Operand:
     return replace(operand, nullable=True) if operand.may_be_missing else operand
+
+
+def _flag_as_digit(operand: Operand) -> Operand:
+    """A boolean literal as SQLite has it."""
+    if not isinstance(operand.literal, bool):
+        return operand
+    return replace(operand, literal=int(operand.literal), kind="number")
 
 
 def _without_index(operand: Operand) -> Operand:

@@ -47,6 +47,9 @@ class Operand:
     """One value per joined row: the path leads through a back-relation or a list of relations."""
     literal: Any = None
     is_long: bool = False
+    number: ColumnElement[Any] | None = None
+    string: ColumnElement[Any] | None = None
+    """Of a value inside a document: at most one of both is not NULL. `sql` is its text."""
     position: int = -1
     """Which of the filter's text and number literals this is; -1 for anything else."""
 
@@ -57,6 +60,10 @@ class Operand:
     @property
     def has_wildcard(self) -> bool:
         return isinstance(self.literal, str) and dialects.has_wildcard(self.literal)
+
+    @property
+    def is_null(self) -> bool:
+        return self.is_literal and self.literal is None
 
     @property
     def is_blank(self) -> bool:

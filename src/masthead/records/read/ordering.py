@@ -37,7 +37,7 @@ def order_by(
         if key.path in (("@rowid",), ("created",)):
             order.append(columns.created.desc() if key.descending else columns.created.asc())
             continue
-        order.append(compiler.sort_key(key.path, ref, descending=key.descending))
+        order.extend(compiler.sort_keys(key.path, ref, descending=key.descending))
     # Ties by id, in the direction of the first key, so that one index serves both.
     order.append(columns.id.desc() if not sort or sort[0].descending else columns.id.asc())
     return order

@@ -51,7 +51,7 @@ from masthead.records.read.operands import (
     is_nullable,
 )
 from masthead.records.registry import Registry
-from masthead.storage import dialects
+from masthead.storage import dialects, json_values
 
 AUTH_NAMES = ("id", "email", "collectionName", "collectionId", "tenant_id")
 NUMBER_MACROS = frozenset({"second", "minute", "hour", "weekday", "day", "month", "year"})
@@ -90,18 +90,17 @@ class WhereCompiler:
         finally:
             self.access, self._constant = access, constant
 
-    def sort_key(
+    def sort_keys(
         self, path: tuple[str, ...], ref: TableRef, *, descending: bool
-    ) -> ColumnElement[Any]:
+    ) -> list[ColumnElement[Any]]:
         operand = self._path(path, ref)
         self.comparisons.is_slow |= operand.is_long
         if operand.is_many or operand.sql is None:
             raise BadRequest(f"Can't sort by {_shown(path)}: it has many values.")
-        key = operand.sql.desc() if descending else operand.sql.asc()
-        if not (operand.nullable or operand.may_be_missing):
-            return key
-        # An empty value comes before all others on either database.
-        return key.nulls_last() if descending else key.nulls_first()
+        if operand.kind == "value":
+            return _value_order(operand, descending=descending)
+        has_null = operand.nullable or operand.may_be_missing
+        return [_ordered(operand.sql, descending=descending, has_null=has_null)]
 
     def _whole(self, expression: Expression, ref: TableRef) -> ColumnElement[bool]:
         """A whole filter or rule. Conditions over the same back-relation share a joined row, as in
@@ -164,11 +163,11 @@ class WhereCompiler:
     ) -> ColumnElement[bool]:
         """`tags ?= 'news'` compares the list's elements; without `?` a list is its JSON text."""
         if any_match and left.kind == "list" and left.sql is not None:
-            return dialects.json_any(
+            return json_values.json_any(
                 left.sql, lambda element: self._test(Operand(element, "text"), op, right)
             )
         if any_match and right.kind == "list" and right.sql is not None:
-            return dialects.json_any(
+            return json_values.json_any(
                 right.sql, lambda element: self._test(left, op, Operand(element, "text"))
             )
         return self._test(left, op, right)
@@ -302,13 +301,38 @@ class WhereCompiler:
             int(step) if step.isascii() and step.isdigit() else step for step in path[index + 1 :]
         ]
         try:
-            inside = dialects.json_path(*steps)
+            inside = sa.literal(json_values.json_path(*steps))
         except ValueError:
             raise _unknown(path) from None
-        sql = dialects.json_path_text(ref.table.c[field.name], sa.literal(inside))
+        document = ref.table.c[field.name]
         # The database parses the whole document.
         self.comparisons.is_slow |= is_document(field)
-        return _at_end(Operand(sql, "text", nullable=True), origin, ref, walk)
+        operand = Operand(
+            json_values.json_text(document, inside),
+            "value",
+            number=json_values.json_number(document, inside),
+            string=json_values.json_string(document, inside),
+        )
+        return _at_end(operand, origin, ref, walk)
+
+
+def _ordered(
+    sql: ColumnElement[Any], *, descending: bool, has_null: bool = True
+) -> ColumnElement[Any]:
+    key = sql.desc() if descending else sql.asc()
+    if not has_null:
+        return key
+    # An empty value comes before all others on either database.
+    return key.nulls_last() if descending else key.nulls_first()
+
+
+def _value_order(operand: Operand, *, descending: bool) -> list[ColumnElement[Any]]:
+    """Missing values, then numbers, then texts."""
+    assert operand.number is not None
+    assert operand.string is not None
+    is_text = operand.string.is_not(None)
+    keys = (is_text, operand.number, operand.string)
+    return [_ordered(each, descending=descending) for each in keys]
 
 
 class _JoinPath:
@@ -326,6 +350,8 @@ def _at_end(operand: Operand, origin: TableRef, ref: TableRef, walk: _JoinPath) 
     """One value per record becomes a subquery; many values are columns of the joined rows."""
     if not walk.path or ref is origin:
         return operand
+    if operand.kind == "value":
+        return _value_at_end(operand, origin, walk)
     assert operand.sql is not None
     sql: ColumnElement[Any] = operand.sql
     nullable = operand.nullable and operand.kind in CAST_TO_TEXT
@@ -338,6 +364,23 @@ def _at_end(operand: Operand, origin: TableRef, ref: TableRef, walk: _JoinPath) 
         value = sa.select(sql).select_from(*walk.rows).where(*walk.conditions)
         sql = value.correlate(origin.table).scalar_subquery()
     return replace(operand, sql=sql, nullable=nullable, may_be_missing=True, is_many=walk.is_many)
+
+
+def _value_at_end(operand: Operand, origin: TableRef, walk: _JoinPath) -> Operand:
+    if walk.is_many:
+        return replace(operand, is_many=True)
+
+    def of_record(sql: ColumnElement[Any] | None) -> ColumnElement[Any]:
+        assert sql is not None
+        value = sa.select(sql).select_from(*walk.rows).where(*walk.conditions)
+        return value.correlate(origin.table).scalar_subquery()
+
+    return replace(
+        operand,
+        sql=of_record(operand.sql),
+        number=of_record(operand.number),
+        string=of_record(operand.string),
+    )
 
 
 def _macro(name: str) -> Operand:
