@@ -1,8 +1,7 @@
-"""Mails about comments, queued in the transaction of the change that they are about.
+"""Emails about comments, queued in the transaction of the change.
 
-A post's authors learn of each new comment, and a member or staff of an answer to their own. Guests
-get none: nobody has confirmed that the address they gave is theirs.
-"""
+A post's authors hear of each new comment, and members and staff of each reply to their own. Guests
+get none, because their addresses are not confirmed."""
 
 from __future__ import annotations
 
@@ -32,8 +31,8 @@ QUOTED: Final = 1_000
 
 
 class CommentEmails:
-    """A subscriber of the engine. Imports write no events, so nobody is told of what is years
-    old."""
+    """A subscriber of the engine. Imports write no events, so they cause no emails about old
+    comments."""
 
     events: Final = frozenset({POSTED, RECEIVED})
 
@@ -126,7 +125,7 @@ class CommentEmails:
 
 
 def comment_url(site_url: str, post: Record, comment: Record) -> str:
-    """Of the thread, which is found wherever in a long discussion it stands."""
+    """Of the thread, which works anywhere in a long discussion."""
     thread = comment["thread_id"] or comment["id"]
     return f"{site_url}/posts/{quote(post['slug'])}?thread={thread}#comment-{comment['id']}"
 

@@ -65,8 +65,8 @@ def _off_page(records: Records, links: CommentMailLinks) -> MakeLinkPage:
 
 
 async def _turn_off(records: Records, tenant_id: TenantId, to: Recipient) -> None:
-    """By the service itself, so that it also works while a site is read-only. An account that is
-    gone gets the same answer."""
+    """Done as the service, so that it works while a site is read-only. A deleted account gets the
+    same answer."""
     collection = ACCOUNTS[to.collection]
     if await records.find(collection, {"id": to.id}, tenant_id=tenant_id):
         await records.update(system(tenant_id), collection, to.id, {"comment_mails_off": True})

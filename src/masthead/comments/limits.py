@@ -1,8 +1,7 @@
 """Rate limits of comments on a site: of one author, and of all authors together.
 
-A guest is counted by network and a signed-in author by account. Guests have a limit of their own
-for the whole site, so that a flood of them does not keep members from commenting.
-"""
+A guest is counted by network and a signed-in author by account. Guests have a separate limit for
+the whole site, so that a flood of them does not keep members from commenting."""
 
 from __future__ import annotations
 

@@ -241,7 +241,7 @@ def parse_name_server(text: str) -> tuple[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class MetricsAccess:
-    """Where `/metrics` is: on a port of its own, or behind a token on that of the service."""
+    """Where `/metrics` is: on a separate port, or behind a token on the service's port."""
 
     host: str = ""
     port: int = 0

@@ -1,5 +1,5 @@
 """The clean rendering of a text: made once, when the text is saved, and shown wherever a reader
-sees it. What was sent is kept beside it."""
+sees it. The original is stored next to it."""
 
 from __future__ import annotations
 

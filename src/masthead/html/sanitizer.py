@@ -1,8 +1,7 @@
 """The sanitizer: which HTML is let through, and the limits of what it may cost.
 
-A text that is sure to be quick is sanitized where it stands. Any other has a process of its own,
-which the kernel ends.
-"""
+A text that is sure to be quick is sanitized directly. Any other is sanitized in a separate process,
+which the kernel ends if it takes too long."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def own_path(url: str, hosts: Collection[str]) -> str:
 
 
 def base_path(site_url: str) -> str:
-    """What stands before all paths of a site that is in a folder of its host."""
+    """The prefix of all paths, for a site in a folder of its host."""
     try:
         return quote(urlsplit(site_url).path.rstrip("/"), safe=SAFE_IN_PATH)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The state of the queue, for operators: what waits, what runs, what has failed for good."""
+"""The state of the queue, for operators: waiting, running and permanently failed jobs."""
 
 from __future__ import annotations
 

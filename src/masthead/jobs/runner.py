@@ -1,8 +1,7 @@
 """The job worker: claims due jobs with a lease, calls their handlers, retries failures.
 
-Each kind of job has a concurrency limit of its own, so that emails are sent during a large export,
-and exports run while a mail server hangs.
-"""
+Each kind of job has its own concurrency limit, so that emails are sent during a large export, and
+exports run while a mail server hangs."""
 
 from __future__ import annotations
 
@@ -51,7 +50,8 @@ Handler = Callable[[Job], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Chore:
-    """Periodic work of every worker, also done at its start. Several workers may do it at once."""
+    """Periodic work of every worker, which also runs at its start. Several workers may do it at
+    once."""
 
     name: str
     every: timedelta

@@ -79,8 +79,8 @@ UNUSED, NO_ALT = "unused", "no-alt"
 
 
 def _lists_of(item: Record) -> list[str]:
-    """Each combination of filters of the library is a list of its own, so that none is looked for
-    in another."""
+    """Each combination of the library's filters has its own list, so that no query searches another
+    list."""
     is_unused = not item["uses"] and not item["draft_uses"]
     lacks_alt = item["mime_family"] == "image" and not item["alt"]
     lists = [list_name(UNUSED), list_name(UNUSED, item["mime_family"])] if is_unused else []

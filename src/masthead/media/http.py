@@ -61,7 +61,7 @@ async def _copy(services: FileServices, request: Request) -> Answer | Stream:
     record, key = await _find_file(services, request, media)
     if moved := _moved(request, record):
         return moved
-    # Only sizes that were decided on are made, so that nobody can fill the disk.
+    # Only the declared sizes are made, so that clients can't fill the disk.
     if copy.width not in widths_of(record["picture_sizes"]):
         raise NotFound
     stored_key = await copy_key(services.objects, services.images, key, copy)
@@ -136,8 +136,8 @@ async def _find_file(
 
 
 def _moved(request: Request, record: Record) -> Answer | None:
-    """The address of a file that was replaced leads to the one in its place. Not for good: that one
-    may be replaced, too."""
+    """The address of a replaced file redirects to the new file. The redirect is temporary, because
+    that file may be replaced as well."""
     wanted = request.path_parameters["name"]
     if wanted == record["file"]:
         return None

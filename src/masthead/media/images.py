@@ -195,8 +195,8 @@ def copy_widths(width: int) -> tuple[int, ...]:
 
 
 def make_copies(source: BinaryIO, copies: Collection[Copy]) -> dict[Copy, bytes]:
-    """All from one decoding, upright and without metadata. Raises BadImage, also for a picture that
-    moves: a copy would stand still."""
+    """All from one decoding, upright and without metadata. Raises BadImage, also for an animated
+    picture: a copy would lose the animation."""
     with _open(source, _COPIED_FORMATS) as image:
         if image.format not in _JPEG and getattr(image, "is_animated", False):
             raise BadImage("The picture moves.")

@@ -1,8 +1,7 @@
 """Thumbnails and copies of stored pictures, stored next to the original.
 
-A thumbnail is made at its first request. The worker makes the copies ahead (`media.copies`); one
-that is missing, as after a restore, is made at its first request, too.
-"""
+A thumbnail is made at its first request. The worker makes the copies ahead (`media.copies`); a
+missing copy, as after a restore, is also made at its first request."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ BATCH = 200
 
 def handlers(records: Records) -> Mapping[str, Handler]:
     async def count_again(job: Job) -> None:
-        """`media.count_uses`: first the lists of uses, of which the counts are made then. What is
-        changed meanwhile is right either way: a unit holds the tenant's lock."""
+        """`media.count_uses`: first makes the lists of uses, then the counts from them. Changes in
+        the meantime are safe, because a unit holds the tenant's lock."""
         caller = system(job.tenant_id)
         for collection in records.registry.collections:
             if uses_of(collection) is None:

@@ -20,7 +20,7 @@ MAX_SUBSCRIPTIONS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a subscription costs and how long it goes on; empty where an event does not say it."""
+    """The price of a subscription and its end; empty if an event does not contain them."""
 
     price: str
     period_end: str

@@ -79,7 +79,7 @@ class Subscription:
     status: str
     period_end: str
     ends_at: str
-    """'' while it goes on."""
+    """'' while it is active."""
     items: tuple[Item, ...]
     member_id: str
 

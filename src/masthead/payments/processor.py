@@ -34,7 +34,7 @@ _WORD = re.compile(r"[a-z0-9_\[\]]{1,60}")
 
 
 class ProcessorError(Exception):
-    """The processor did not do what was asked; nobody was charged."""
+    """The processor refused or failed; nothing was charged."""
 
     def __init__(self, reason: str, *, is_temporary: bool, code: str = "", param: str = "") -> None:
         super().__init__(reason)

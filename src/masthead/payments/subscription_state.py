@@ -1,8 +1,7 @@
 """Derives a member's tier and status from the processor's events, in any order. Pure functions.
 
-Of each subscription only the newest value of each kind is stored, by the processor's own time. So
-the result depends neither on the order of the events nor on repeats.
-"""
+For each subscription, only the newest value of each kind is stored, by the processor's own time. So
+the result depends neither on the order of the events nor on repeats."""
 
 from __future__ import annotations
 
@@ -89,9 +88,8 @@ class MemberOutcome:
 def member_outcome(subscriptions: Iterable[tuple[str, str, SubscriptionState]]) -> MemberOutcome:
     """From all of a member's subscriptions, as (subscription, customer, state).
 
-    The state of a customer alone (an invoice without a subscription) is stored under the customer's
-    own id and counts for each of the customer's subscriptions.
-    """
+    A state that names only the customer (an invoice without a subscription) is stored under the
+    customer's own id and counts for each of the customer's subscriptions."""
     rows = list(subscriptions)
     of_customer = {customer: state for key, customer, state in rows if key == customer}
     states = [

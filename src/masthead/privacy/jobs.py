@@ -77,7 +77,7 @@ class PrivacyWork:
             await unit.enqueue(COMPACT_JOB, {"has_words": True})
 
     def _is_due(self, request: Record) -> bool:
-        """The job of a cancelled deletion stays queued; a later deletion has a job of its own."""
+        """The job of a cancelled deletion stays queued; a later deletion has its own job."""
         now = clock.to_text(self._records.clock())
         is_open = request["status"] in ("queued", "completed") and request["confirmed_at"]
         return bool(is_open and request["grace_until"] <= now)

@@ -58,6 +58,6 @@ class SiteDeletions:
                 await unit.update(tenants, unit.tenant_id, given)
 
     async def _note(self, caller: Caller, action: str, tenant: Tenant) -> None:
-        """In the service's own log, too: the site's goes with the site."""
+        """Also in the service's own log, because the site's log is deleted with the site."""
         async with self.records.unit(in_tenant(caller, TenantId(""))) as unit:
             log_action(unit, action, label=tenant.name)

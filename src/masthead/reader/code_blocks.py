@@ -1,9 +1,8 @@
 """Code blocks with colours, by Pygments. A block says its language in its class, as in
 `<pre><code class="language-python">`; one without stays as it is.
 
-Pygments' expressions can be slow on hostile text, so a process of its own runs them, long blocks
-and long lines stay plain, and all blocks of a page share a time.
-"""
+Pygments' expressions can be slow on hostile text, so a separate process runs them, long blocks and
+long lines stay plain, and all blocks of a page share a time."""
 
 from __future__ import annotations
 

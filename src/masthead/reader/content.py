@@ -1,8 +1,7 @@
 """A post's clean HTML as its page shows it: without inline styles, with pictures in the size of the
 screen, coloured code, and links in place of players of other sites.
 
-It was cleaned when it was saved; every page and feed writes it anew through this module.
-"""
+It was cleaned when it was saved; every page and feed renders it through this module."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The comments below a post: a page of threads, each with its answers.
 
 However many comments there are, a page reads at most `THREADS` threads and `ANSWERS` answers, in
-the same number of statements. Who may not read the post never gets here.
-"""
+the same number of statements. Readers who can't read the post never get here."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ from masthead.records.read.page import ListRequest
 THREADS_A_PAGE: Final = 50
 ANSWERS_A_PAGE: Final = 200
 LEVELS: Final = 3
-"""Of nesting; deeper answers stand with those of the last level, in the order of their time."""
+"""Levels of nesting; deeper replies are shown on the last level, in the order of their time."""
 _BEFORE, _THREAD, _AFTER = "before", "thread", "after"
 READ = (_BEFORE, _THREAD, _AFTER)
 """The parameters that a discussion depends on."""
@@ -82,7 +81,7 @@ async def discussion_of(
 
 
 def author_of(request: SiteRequest) -> Author:
-    """The reader. On a page that others share it is none of those who wrote something."""
+    """The reader. On a shared page, this is never someone who has commented."""
     return Author(
         request.caller,
         request.address,
@@ -120,7 +119,7 @@ async def _page(request: SiteRequest, post: PostRecord) -> _Found:
     if len(newest) > THREADS_A_PAGE:
         found.older = f"{path}?{_BEFORE}={quote(_cursor(as_comment(heads[0])), safe='')}#comments"
     if heads:
-        # A thread whose beginning was deleted goes on under its first answers.
+        # A thread whose first comment was deleted continues under its first replies.
         keys = sorted({key for head in heads for key in (head["id"], head["thread_id"]) if key})
         read = await request.records.find_related(
             request.caller, comments, "thread_id", keys, ANSWERS_A_PAGE + 1
@@ -157,7 +156,7 @@ async def _thread(request: SiteRequest, post: PostRecord) -> _Found | None:
 async def _add_waiting(
     request: SiteRequest, post: PostRecord, author: Author, found: _Found
 ) -> None:
-    """A reader's own comments that nobody else sees yet."""
+    """A reader's own comments that only they can see yet."""
     ids = sorted(author.posted)
     own = await request.records.find_related(
         system(request.tenant_id), comments, "id", ids, len(ids)
@@ -213,8 +212,8 @@ class _Nesting:
             level = following
 
     def _by_parent(self) -> dict[str, list[Record]]:
-        """An answer to a comment that is held back, or that another page has, stands below the
-        beginning of its thread."""
+        """A reply to a comment that is held back or on another page is shown below the first
+        comment of its thread."""
         heads = {head["id"] for head in self.found.heads}
         there = heads | {answer["id"] for answer in self.found.answers}
         by_parent: dict[str, list[Record]] = {}

@@ -1,9 +1,7 @@
 """From a request to a page: the audience, the cache, the theme, and errors that look like the site.
 
-Pages are cached per audience and validated by the tenant's version, as the API's answers are. No
-page holds anything that is one reader's alone, except personal pages and the answers of forms,
-which are never cached.
-"""
+Pages are cached per audience and validated by the tenant's version, as the API's answers are. Only
+personal pages and the answers to forms contain data of a single reader; they are never cached."""
 
 from __future__ import annotations
 

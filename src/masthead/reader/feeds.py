@@ -1,7 +1,7 @@
 """RSS, Atom and JSON Feed of the newest posts, of the whole site or of a tag.
 
-A feed holds what a guest may read, also for signed-in members: feed readers store what they get.
-"""
+A feed contains only what a guest can read, even for signed-in members, because feed readers store
+it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads code in a process of its own, because a lexer may take far too long."""
+"""Runs lexers in a separate process, because a lexer may take far too long."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def _groups(slug: str) -> set[str]:
 
 
 async def _neighbours(request: SiteRequest, slug: str) -> list[Record]:
-    """Addresses with the same beginning stand beside each other in the index of addresses."""
+    """Addresses with the same prefix are next to each other in the index of addresses."""
     found: list[Record] = []
     for order in ("slug", "-slug"):
         wanted = ListRequest(

@@ -1,8 +1,7 @@
 """The cookie of a reader who has just commented: which comments this browser has posted.
 
-It is signed for one site and lasts as long as a comment can be changed. A request that has one gets
-a page of its own; all others share theirs.
-"""
+It is signed for one site and lasts as long as a comment can be changed. A request with this cookie
+gets its own page; all others share the cached one."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """A text that is not on the site yet, as its page would show it: made by the functions and the
-theme of that page, for the admin alone.
+theme of that page, only for the admin.
 
-It is neither cached nor counted, and no reader has a way to it.
-"""
+It is neither cached nor counted, and readers can't reach it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tier costs, in words that readers of the site's language know."""
+"""The price of a tier, in the site's language."""
 
 from __future__ import annotations
 

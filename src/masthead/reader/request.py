@@ -173,7 +173,7 @@ async def open_request(
 
 
 async def visit_of(services: ReaderServices, request: Request, tenant_id: TenantId) -> Visit:
-    """What a paid member may read ends with the payment: the tier is read for every request."""
+    """The tier is read for every request, because access to paid posts ends with the payment."""
     caller = await services.callers.of(request)
     if caller.kind is Kind.GUEST or caller.tenant_id != tenant_id:
         return Visit(guest(tenant_id))

@@ -1,5 +1,5 @@
-"""Draws the picture that other sites show for a post without one of its own: the site's name, the
-title and the accent colour, in the site's own fonts. The functions block."""
+"""Draws the picture that other sites show for a post without a picture: the site's name, the title
+and the accent colour, in the site's own fonts. The functions block."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from masthead.site.accent import readable
 SIZE = (1200, 630)
 """As Open Graph's readers want it."""
 DRAWING = "1"
-"""Another one with every change of what is drawn, so that old pictures are not shown any more."""
+"""Changes with every change of the drawing, so that old pictures are no longer shown."""
 _STATIC = Path(__file__).parent / "themes" / "plain" / "static"
 _PAPER, _INK, _ACCENT = "#fdfcf9", "#1d1b18", "#8f1d2c"
 _MARGIN = 84

@@ -22,8 +22,8 @@ FEEDS = (
 )
 
 ANY_FORM_TOKEN = secrets.token_hex(20)
-"""Stands in a page as it is cached; who gets the page gets the token of their own sign-in instead.
-Nobody knows it, so that no text of an author can be mistaken for it."""
+"""A placeholder in cached pages, replaced by the token of the reader's own sign-in. It is secret,
+so that no text of an author can be mistaken for it."""
 
 
 def site_of(request: SiteRequest) -> Site:
@@ -78,7 +78,7 @@ def absolute(site: Site, address: str) -> str:
 
 
 def json_ld(value: object) -> Markup:
-    """JSON in which no character can end the script element that it stands in."""
+    """JSON in which no character can end the script element around it."""
     text = msgspec.json.encode(value).decode()
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")

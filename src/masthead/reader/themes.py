@@ -1,8 +1,7 @@
 """Themes: the templates and static files that the reader's site is drawn with.
 
 `plain` is ours. A folder of the operator's may replace any of its files and add themes; what a
-theme lacks comes from `plain`. Templates run in Jinja's sandbox and see the views alone.
-"""
+theme lacks comes from `plain`. Templates run in Jinja's sandbox and see only the views."""
 
 from __future__ import annotations
 
@@ -73,7 +72,7 @@ class Themes:
         return tuple(self._environments)
 
     def render(self, theme: str, template: str, chrome: Chrome, page: object) -> str:
-        """The page, drawn by `theme`, or by `plain` where there is no theme of that name any more.
+        """The page, drawn by `theme`, or by `plain` if that theme no longer exists.
 
         A template of the operator's that fails is logged, and ours draws the page.
         """

@@ -1,7 +1,7 @@
-"""What a template of the reader's site gets: plain values, and nothing that leads elsewhere.
+"""The values for templates of the reader's site: plain values without references to anything else.
 
-A theme may come from an operator's folder, so a view holds no record, no database and no setting.
-"""
+A theme may come from an operator's folder, so a view contains no record, no database and no
+setting."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Reader:
     is_staff: bool = False
     name: str = ""
     form_token: str = ""
-    """What a signed-in reader's forms send along, so that no other site can send them."""
+    """The token in a signed-in reader's forms, so that no other site can send them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +150,12 @@ class Discussion:
     """A guest gives a name and an address."""
     needs_email: bool = False
     open_to: str = "members"
-    """`everyone`, `members` or `paid`: who may comment; empty where nobody may."""
+    """Who can comment: `everyone`, `members` or `paid`; empty if comments are closed."""
     older: str = ""
     newer: str = ""
     """Addresses; empty where there is nothing."""
     is_thread: bool = False
-    """It is one thread alone."""
+    """Only one thread is shown."""
     query: str = ""
     """What forms add to their address, so that the answer is the same page."""
     form: CommentForm | None = None

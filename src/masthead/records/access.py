@@ -46,7 +46,7 @@ def access_of(caller: Caller) -> Access:
 
 
 def allow(caller: Caller, collection: Collection, action: Action) -> str:
-    """The rule for the action. Refuses where it is locked, and says who may do it."""
+    """The rule for the action. If it is locked, refuses and says who may do it."""
     rule = _rule(collection, access_of(caller), action)
     if rule is not None:
         return rule
@@ -93,8 +93,8 @@ def allow_reading(caller: Caller, collection: Collection) -> Access:
 
 
 def allow_record(caller: Caller, collection: Collection, action: Action, record_id: str) -> None:
-    """Refuses what the rule excludes by the caller and the id alone. The query checks what depends
-    on the record's other fields."""
+    """Refuses if the caller and the id are enough for the rule to refuse. The query checks the
+    conditions on other fields."""
     rule = allow(caller, collection, action)
     if not rule:
         return

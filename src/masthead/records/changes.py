@@ -1,5 +1,5 @@
-"""What a collection's hooks are given and what they return: a record before and after a change, and
-the events, jobs, copies and counts that follow from it."""
+"""The arguments and results of a collection's hooks: a record before and after a change, and the
+events, jobs, copies and counts that follow from it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Site:
 
 
 class PreparedTexts:
-    """What was made of a change's values before its transaction, which others wait for."""
+    """Values that were derived before the transaction, so that others do not wait for it."""
 
     __slots__ = ("documents", "texts")
 
@@ -45,13 +45,13 @@ NOTHING_PREPARED = PreparedTexts()
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """What readers see of a text, in place of what was sent: made when the text is saved."""
+    """The version of a text that readers see, made when the text is saved."""
 
     of: str
     into: str
-    """The field that holds it. It is empty where readers see the text as it was sent."""
+    """The field for it. Empty if readers see the text as it was sent."""
     made_by: str
-    """The field that holds the number of the rules by which it was made."""
+    """The field for the number of the rules that made it."""
     rules: int
     """The number of today's rules."""
     prepare: Callable[[Mapping[str, Any]], Awaitable[PreparedTexts]]
@@ -152,8 +152,8 @@ class Follower(Protocol):
 
     @property
     def settle(self) -> Callable[[Unit, Sequence[Any]], Awaitable[None]]:
-        """Called once, with all that the followers which share it have noted, if that is anything.
-        What it writes may be noted in turn."""
+        """Called once with all notes of the followers that share it, if there are any. Its own
+        writes may cause further notes."""
 
 
 class Tally(NamedTuple):

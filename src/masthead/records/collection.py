@@ -70,10 +70,10 @@ class SiteRules:
     fields: tuple[str, ...]
     """All that a page may show of them, beside the id."""
     show: Callable[[Record, Audience], Record] = _everything
-    """A record as an audience sees it: without what is not for them."""
+    """A record as an audience sees it, without the parts they can't read."""
     searched: Callable[[Audience], str] = _all_found
-    """The records that an audience's search looks through: a word of a text that they may not
-    read must not lead them to it."""
+    """The records that an audience can search: a search must not reveal a word of a text that they
+    can't read."""
     create: str | None = None
     """The rule for records that readers make there. Locked by default."""
 
@@ -208,7 +208,7 @@ class Collection:
     platform_records: bool = False
     """Some records belong to the platform itself, with an empty tenant."""
     is_identity: bool = False
-    """Holds accounts, keys or tenant settings: a change invalidates what is cached of them."""
+    """Contains accounts, keys or tenant settings: a change invalidates their caches."""
     hooks_read: tuple[str, ...] = ()
     """Of the settings of a site: the fields that every change is given, as `Site.settings`."""
     owner_may_delete: bool = True
@@ -216,7 +216,7 @@ class Collection:
     """A field and a value that at least one record of every tenant must have. The last such record
     can neither be deleted nor get another value, by any caller."""
     made_by: str = ""
-    """The endpoint that creates its records, where a plain create would lack a key or a secret."""
+    """The endpoint that creates its records, if a plain create would lack a key or a secret."""
     before_save: Callable[[Save], Mapping[str, Any]] = _nothing_to_stamp
     events: Callable[[Change], Iterable[Event]] = _no_events
     jobs: Callable[[Change], Iterable[Later]] = _no_jobs
@@ -239,7 +239,7 @@ class Collection:
     """The field whose new value the audit log tells."""
     help: str = ""
     called: str = ""
-    """What messages call its records; empty: its name."""
+    """The name of its records in messages; if empty, the collection's name."""
 
     @cached_property
     def id(self) -> str:

@@ -40,12 +40,12 @@ from masthead.storage.database import (
 
 
 class Subscriber(NamedTuple):
-    """Told of a unit's events at its end, in the unit's transaction."""
+    """Receives a unit's events at its end, in the unit's transaction."""
 
     tell: Callable[[Unit, Sequence[WrittenEvent]], Awaitable[bool]]
     """Returns whether it has queued deliveries."""
     names: frozenset[str] = frozenset()
-    """The events that it is told of; none named are all."""
+    """The events that it receives; if empty, all."""
 
 
 AsyncValidator = Callable[[Mapping[str, Any]], Awaitable[None]]
@@ -70,10 +70,9 @@ class Records(RecordReader):
         """`on_deliveries_queued` is called after a commit that queued deliveries.
 
         `async_validators` are by collection. They run before the transaction opens, because it must
-        not wait for the network; so changes made directly through `unit` skip them. `observe` is
-        told of every change that a caller asks for. `origin_of` is the scheme and host of a
-        tenant's own addresses, by its slug.
-        """
+        not wait for the network; so changes made directly through `unit` skip them. `observe`
+        receives every change that a caller requests. `origin_of` is the scheme and host of a
+        tenant's own addresses, by its slug."""
         settings = registry[SETTINGS]
         statements = WriteStatements(database, tables, settings)
         super().__init__(database, registry, tables, statements, now)
@@ -170,8 +169,8 @@ class Records(RecordReader):
         """Several changes of one tenant in one transaction.
 
         A platform caller without a tenant changes the platform's own records. `emit_events=False`
-        is for imports, which must not notify every subscriber; names stand for these events alone.
-        """
+        is for imports, which must not notify every subscriber; a set of names emits only those
+        events."""
         require_tenant(caller)
         tenant_id = caller.tenant_id or TenantId("")
         try:
@@ -219,7 +218,7 @@ class Records(RecordReader):
         return await self._rotation.run()
 
     async def validate_async(self, collection: Collection, given: Mapping[str, Any]) -> None:
-        """What needs the network, before a transaction opens."""
+        """Runs the checks that need the network, before a transaction opens."""
         if validator := self._async_validators.get(collection.name):
             await validator(given)
 

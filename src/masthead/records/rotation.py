@@ -50,7 +50,7 @@ class Rotation:
         ]
 
     async def run(self) -> Rotated:
-        """Can be repeated: skips what is encrypted with the newest root secret."""
+        """Can be repeated: skips values that are encrypted with the newest root secret."""
         total = Rotated(0, 0)
         for column in self._columns:
             total = await self._rotate(column, total)

@@ -1,9 +1,8 @@
-"""A site's own domain: an owner asks for one, and it is served once its DNS has the proof.
+"""A site's own domain: an owner requests one, and it is served once its DNS has the proof.
 
 The proof is a TXT record. Its value is derived from the site and the domain, so that it is no use
-to another site. `custom_domain`, by which requests find their site, is written here alone, or by an
-operator: no owner can set it through any API.
-"""
+to another site. `custom_domain`, by which requests find their site, is written only here, or by an
+operator: no owner can set it through any API."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ from masthead.site.limits import SiteLimit
 
 LABEL = "_masthead"
 EVERY = timedelta(days=7)
-"""How often the proof of a domain that is served is looked for again."""
+"""How often the proof of a served domain is checked again."""
 LIMITS = Limits(per_minute=20, per_hour=600)
 """Of a site. A page that is open checks four times a minute."""
 _REFUSAL = "Too many checks at once. Try again in a few minutes."

@@ -1,9 +1,8 @@
-"""Looks for the proof of each served domain again, every week: a domain may get another owner.
+"""Checks the proof of each served domain every week, because a domain may get another owner.
 
-While the proof is missing it is looked for every day. The site's owner has a mail and the notice in
-the admin for two weeks; then the site is at its subdomain alone. A domain that an operator has set
-needs no proof and is not looked at.
-"""
+While the proof is missing, it is checked every day. The site's owner gets an email and a notice in
+the admin; after two weeks, the site is served only at its subdomain. A domain that an operator has
+set needs no proof and is not checked."""
 
 from __future__ import annotations
 

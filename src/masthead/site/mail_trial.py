@@ -22,8 +22,8 @@ from masthead.site.limits import SiteLimit
 LIMITS = Limits(per_minute=3, per_hour=20)
 """Of a site."""
 KNOWN_FOR = timedelta(days=1)
-"""So long the outcome of a test mail can be asked for. Mails that failed are stored for longer, so
-one that is not there any more was sent."""
+"""How long the outcome of a test email can be shown. Failed emails are stored for longer, so a
+missing one was sent."""
 _SUBJECT = "test-mails"
 _PURPOSE = "test-mails"
 _SEPARATOR = "-"
@@ -102,8 +102,8 @@ class TestMails:
 
 
 def _mark(key: bytes, caller: Caller, mail_id: str, seconds: str) -> str:
-    """Signed: a mail that was sent leaves no row, so the id alone could not tell it from one that
-    never was."""
+    """Signed: a sent email leaves no row, so an unsigned id of an email that never existed would
+    look sent."""
     signed = f"{caller.tenant_id} {caller.id} {mail_id} {seconds}"
     digest = hmac.digest(key, signed.encode(), hashlib.sha256).hex()[:32]
     return _SEPARATOR.join((mail_id, seconds, digest))

@@ -1,7 +1,6 @@
-"""Whether the disk of the database is full: what the database has said, and the file system.
+"""Whether the disk of the database is full, by the errors of the database and the file system.
 
-Reads go on with a full disk, so it is a state of its own and not an outage.
-"""
+Reads still work with a full disk, so this is a separate state and not an outage."""
 
 from __future__ import annotations
 

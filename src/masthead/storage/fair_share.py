@@ -9,7 +9,7 @@ from masthead.storage.database import Scope
 
 
 class FairShare:
-    """`slots` for each scope. Further reads of it wait in a queue of their own."""
+    """`slots` for each scope. Further reads of a scope wait in its own queue."""
 
     def __init__(self, slots: int) -> None:
         self._slots = slots

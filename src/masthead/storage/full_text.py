@@ -186,7 +186,7 @@ class Found:
     rows: FromClause
     """`search_documents` in the order of `position`."""
     index: FromClause
-    """For counting alone."""
+    """Only for counting."""
     position: ColumnElement[int]
     test: ColumnElement[bool]
     """Its parameter comes from `search_values`."""

@@ -38,7 +38,7 @@ class AddressedSite:
         if path == HEALTH or (path == METRICS and self._shows_metrics):
             # A load balancer may use any host name, and so may Prometheus.
             return None
-        # Not for pages: a shared cache keeps them under the host's name alone.
+        # Not for pages: a shared cache stores them only under the host's name.
         named = header(scope, b"x-tenant-id") if path.startswith(API_PREFIX) else None
         if named is None:
             return await self._at(place)

@@ -154,9 +154,8 @@ def assets_routes(*groups: Assets) -> list[Route]:
 def content_policy(origin: str, *, frame_ancestors: str = "'none'") -> str:
     """The Content-Security-Policy of a page at `origin`.
 
-    Scripts and styles come from `/assets/` alone: `'self'` would also let an injected tag load an
-    uploaded file.
-    """
+    Scripts and styles come only from `/assets/`: `'self'` would also let an injected tag load an
+    uploaded file."""
     assets = origin.rstrip("/") + PREFIX
     return (
         f"default-src 'none'; script-src {assets}; style-src {assets}; font-src 'self'; "
@@ -179,7 +178,8 @@ async def _serve(files: Mapping[str, _File], request: Request) -> Answer:
 def _headers(file: _File, encoding: str | None) -> RawHeaders:
     headers: RawHeaders = [
         (b"content-type", file.content_type.encode()),
-        # The compression layer leaves it alone: what pays is compressed here, better and once.
+        # The compression layer skips it: files worth compressing are compressed here, better and
+        # once.
         (b"cache-control", IMMUTABLE + b", no-transform"),
         (b"x-content-type-options", b"nosniff"),
     ]

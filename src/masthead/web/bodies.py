@@ -178,7 +178,7 @@ def _marks(raw: bytes, max_values: int) -> Iterator[bytes]:
 _FEW = 20_000
 _TEXT = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _STEP = re.compile(rb'(?:[^"]*+"(?:[^"\\]++|\\.)*+"){1,2000}+|[^"]++', re.DOTALL)
-"""Two thousand texts with what stands before them, or what follows the last one."""
+"""Two thousand texts with the characters before them, or the rest after the last one."""
 _NO_MARKS = bytes(set(range(256)) - set(b",[]{}"))
 
 _TOO_DEEP = f"The request body is nested deeper than {MAX_DEPTH} levels."

@@ -38,14 +38,14 @@ class Callers:
         return request.caller
 
     async def member_of(self, request: Request) -> Caller:
-        """Who is signed in as a member: a browser may hold both cookies."""
+        """The signed-in member: a browser may have both cookies."""
         caller = await self._by_header(request.scope)
         if caller is None or caller.kind is not Kind.MEMBER:
             caller = await self._by_cookie(request.scope, _COOKIES[1:])
         return _at(request, caller)
 
     async def anywhere(self, request: Request) -> Caller:
-        """Who is signed in, at whichever site."""
+        """The signed-in account, at any site."""
         caller = await self._identify(request.scope, _COOKIES)
         return guest() if caller is None else _from(request, caller)
 

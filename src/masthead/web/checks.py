@@ -1,8 +1,7 @@
 """The checks of every request, in their order: the first that refuses decides the response.
 
-Nothing of a body is read for one who may not send it. What a caller may do with a record is not
-asked here: that is for the engine to say.
-"""
+No body is read from a caller who may not send it. Access to records is not checked here: the engine
+does that."""
 
 from __future__ import annotations
 
@@ -32,8 +31,8 @@ from masthead.web.staff import StaffSignIn, check_page_owner, form_binding
 from masthead.web.v1.errors import HttpsRequired, InvalidScope, PlanRequired, QuotaExceeded
 
 MAX_SIGNED_OUT = 256 * 1024
-"""Bytes of a form of one who was signed out meanwhile: it is shown again, so that nothing typed is
-lost; but not whatever a stranger sends."""
+"""Bytes of a form whose sender was signed out meanwhile. It is shown again, so that nothing typed
+is lost; larger forms from strangers are not."""
 
 
 class SignInNeeded(Unauthenticated):

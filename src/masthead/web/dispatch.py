@@ -74,7 +74,7 @@ class Route(_Path):
 
     @cached_property
     def any_method(self) -> Policy:
-        """What is asked before a request is told that its method is not taken."""
+        """The checks before a request gets a 405."""
         first = next(iter(self.actions.values())).policy
         return replace(first, scope="", origin=Origin.ANY, body=None)
 

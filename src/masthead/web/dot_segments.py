@@ -1,4 +1,4 @@
-"""Paths that lead elsewhere than they begin: browsers resolve `..`, also where it is encoded."""
+"""Paths with `..`, which browsers resolve even if it is encoded."""
 
 from __future__ import annotations
 

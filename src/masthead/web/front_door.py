@@ -51,7 +51,7 @@ class FrontDoor:
     disk: DiskState
     in_flight: InFlight
     counts: RequestCounts | None = None
-    """None: nobody looks at them."""
+    """None: they are not recorded."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         began = perf_counter()

@@ -23,8 +23,8 @@ HSTS = (b"strict-transport-security", b"max-age=31536000")
 _WWW = "www."
 _FOR_PROGRAMS = ("/api", "/api/")
 _AT_EVERY_HOST = ("/admin", "/assets", "/media", "/.well-known")
-"""The owner gets into the admin also where the domain of the site no longer works, and addresses
-of pictures are on the slug's host for good."""
+"""The owner can open the admin even if the site's domain no longer works, and addresses of pictures
+stay on the slug's host."""
 _BELOW_THEM = tuple(f"{each}/" for each in _AT_EVERY_HOST)
 
 

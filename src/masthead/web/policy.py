@@ -1,5 +1,5 @@
-"""What a route asks of a request before its handler runs. `checks.py` has the checks, in their
-order; a route without a policy can't be made, and one that contradicts itself stops the start."""
+"""The requirements of a route, checked before its handler runs. `checks.py` has the checks, in
+their order. Every route needs a policy, and a contradictory one keeps the service from starting."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Who(Enum):
 
 
 class WhileSuspended(Enum):
-    """What a suspended site answers."""
+    """The answer of a suspended site."""
 
     CLOSED = auto()
     OPERATORS = auto()

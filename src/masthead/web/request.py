@@ -1,4 +1,4 @@
-"""One request: what the front door knows of it, and what its handler asks for."""
+"""One request: the facts from the front door, and the parts that its handler reads."""
 
 from __future__ import annotations
 

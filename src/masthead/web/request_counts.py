@@ -1,8 +1,7 @@
 """Counts requests and their time by route, in plain numbers.
 
 It is in the path of every request, so it does as little as it can: the metrics library gets the
-sums when somebody asks for them.
-"""
+sums only when they are requested."""
 
 from __future__ import annotations
 

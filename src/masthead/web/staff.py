@@ -51,7 +51,7 @@ class StaffSignIn:
         )
 
     async def sign_in_again(self, request: Request) -> None:
-        """By the form of one whose sign-in has ended, sent again with their password; without one
+        """For a form whose sender was signed out and sends it again with the password; without one,
         nothing happens."""
         if AGAIN_PASSWORD not in request.form:
             return

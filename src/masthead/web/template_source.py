@@ -1,4 +1,4 @@
-"""How our templates are read: their lines are for whoever reads the source, not for a browser."""
+"""Loads our templates without the line breaks that only format their source."""
 
 from __future__ import annotations
 

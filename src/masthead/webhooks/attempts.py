@@ -1,4 +1,4 @@
-"""One attempt: what was sent, what came back, and the row that it is logged as."""
+"""One attempt: the request, the answer, and the row in the log."""
 
 from __future__ import annotations
 

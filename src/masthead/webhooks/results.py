@@ -1,5 +1,4 @@
-"""What a worker takes from the delivery queue, what it brings back, and the rows that follow from
-it."""
+"""A worker's claim from the delivery queue, its results, and the rows made from them."""
 
 from __future__ import annotations
 

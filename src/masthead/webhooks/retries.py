@@ -1,5 +1,5 @@
-"""Retries of all dead deliveries that match a filter: a job that can be watched, that goes on after
-a crash, and that sends no delivery twice."""
+"""Retries of all dead deliveries that match a filter: a job whose progress is shown, that continues
+after a crash, and that sends no delivery twice."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def sign_standard(secret: str, message_id: str, timestamp: int | str, body: byte
 
 
 def verify(secret: str, signature: str, timestamp: str, body: bytes, now: datetime) -> bool:
-    """What a receiver does with X-Service-Signature and X-Service-Timestamp.
+    """Verifies X-Service-Signature and X-Service-Timestamp as a receiver does.
 
     The signature is compared as text, so upper-case hex is refused: we never send it.
     """

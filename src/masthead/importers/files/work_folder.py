@@ -25,7 +25,7 @@ def work_folder() -> Iterator[Path]:
     lock = os.open(made, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        # It gets the name that others look for when it is locked.
+        # It gets its final name only once it is locked.
         folder = made.rename(made.with_name(made.name.removeprefix("new-")))
         try:
             yield folder

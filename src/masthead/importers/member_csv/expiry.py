@@ -12,7 +12,7 @@ _AT_ONCE: Final = 1_000
 
 
 async def delete_expired(records: Records) -> None:
-    """Uploads that nobody started, and old reports."""
+    """Uploads that were never started, and old reports."""
     due = await records.due(member_imports, "expires_at", records.clock(), _AT_ONCE)
     for tenant_id, ids in due.items():
         for import_id in ids:

@@ -1,4 +1,4 @@
-"""What the columns of a list mean, and what a row says of a member."""
+"""The meaning of a list's columns, and the values of a row for a member."""
 
 from __future__ import annotations
 
@@ -160,4 +160,4 @@ _CELLS: Final[dict[str, tuple[Callable[[str], Any], str]]] = {
     "status": (_status, BAD_STATUS),
     "created": (lambda cell: utc_text(cell) or None, BAD_DATE),
 }
-"""How a filled cell is read, and what is said of one that can't be."""
+"""How a filled cell is read, and the message if it can't be."""

@@ -185,7 +185,7 @@ def _progress(
 
 
 async def _changes(unit: Unit, member: Record, values: dict[str, Any]) -> dict[str, Any]:
-    """What the row changes of a member who is there already."""
+    """The changes that the row makes to an existing member."""
     changes: dict[str, Any] = {
         name: values[name]
         for name in ("name", "note")

@@ -75,7 +75,7 @@ class ImportJob:
         if run is None or run["task"] != self._job.payload.get("task", run["task"]):
             return
         if run["state"] in (QUEUED, RUNNING) and self._job.attempts >= MAX_ATTEMPTS:
-            # Not tried again: what has killed the process each time would kill this attempt, too.
+            # No further attempt: whatever killed the process each time would kill it again.
             await self._log.fail(GAVE_UP)
         elif run["state"] in (QUEUED, RUNNING):
             try:

@@ -17,7 +17,8 @@ from masthead.records.write.unit import Unit
 FEED: Final = "/feed.xml"
 ATOM: Final = "/atom.xml"
 ARCHIVE: Final = "/archive"
-"""Of lists that have nothing here: a tag of no published post, an author who did not come."""
+"""For lists without a counterpart here: a tag without published posts, an author who was not
+imported."""
 _POSTS: Final = "/posts/"
 _TAGS: Final = "/tags/"
 _AUTHORS: Final = "/authors/"
@@ -47,8 +48,8 @@ async def has_tag(records: Records, unit: Unit, name: str) -> bool:
 
 
 async def is_there(records: Records, unit: Unit, destination: str) -> bool:
-    """Whether what the destination shows still exists. The archive and the feeds show nothing of
-    one import alone."""
+    """Whether what the destination shows still exists. The archive and the feeds do not belong to a
+    single import."""
     path = unquote(destination)
     if path in (FEED, ATOM, ARCHIVE):
         return False

@@ -33,8 +33,8 @@ class NewRedirects:
     def __init__(
         self, unit: Unit, destination: Destination, new_items: dict[str, Item], *, may_move: bool
     ) -> None:
-        """`may_move`: one that an earlier import has made, and nobody has changed since, may lead
-        elsewhere now."""
+        """`may_move`: a redirect from an earlier import may change its destination, unless someone
+        here has changed it since."""
         self._unit = unit
         self._previous = destination.previous
         self._namespace = destination.namespace

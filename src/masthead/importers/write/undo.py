@@ -1,7 +1,7 @@
 """Undoes a whole import: deletes the records that it has created, unless someone here has changed
-them or readers depend on them. What it has updated stays as it is.
+them or readers depend on them. Records that it has updated stay as they are.
 
-Each batch is one transaction with the progress, so an interrupted undo goes on where it stopped.
+Each batch is one transaction with the progress, so an interrupted undo continues where it stopped.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Undo:
                     undone.stayed[reason] = undone.stayed.get(reason, 0) + 1
                 else:
                     undone.removed[name] = undone.removed.get(name, 0) + 1
-                # What was deleted here stays known: a later import must not bring it back.
+                # Deleted records are remembered, so that a later import does not bring them back.
                 (stayed if reason else removed).append(item.record_id)
             await self._previous.forget(unit, name, removed)
             await self._previous.release(unit, name, stayed)

@@ -1,8 +1,7 @@
-"""A member's account: what they can see and change of it, take along, or delete.
+"""A member's account, which they can see, change, export and delete.
 
-Each part of the page has a form of its own. After a change the browser is sent back to the page,
-which says what was done; a form with a problem is shown again with what was typed.
-"""
+Each part of the page has its own form. After a change the browser is sent back to the page, which
+says what was done; a form with a problem is shown again with what was typed."""
 
 from __future__ import annotations
 
@@ -144,8 +143,8 @@ class Account:
     async def set_password(
         self, request: SiteRequest, member: MemberRecord, form: Form
     ) -> Page | Redirect:
-        """Who has no password gets a link by mail, as with a forgotten one: a session that was
-        left open somewhere is not enough to set one."""
+        """A member without a password gets a link by email, as for a forgotten one: a session that
+        was left open must not be enough to set one."""
         if not member["password_hash"]:
             await self._services.resets.request(
                 blog_members, request.tenant_id, member["email"], request.client.address

@@ -26,7 +26,7 @@ def member_page_routes(pages: SitePages, services: MemberServices) -> list[Route
     # is suspended.
     form = partial(pages.form, while_suspended=WhileSuspended.OPEN)
     mine = partial(form, page=account.page)
-    # Open: they concern nobody who is signed in, or bring a token of their own.
+    # Open: they do not depend on a sign-in, or carry their own token.
     open_form = partial(pages.form, is_open=True, limit=Limit.SIGN_INS)
     entrance = partial(open_form, while_suspended=WhileSuspended.OPEN)
     return [

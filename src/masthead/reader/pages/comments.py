@@ -105,7 +105,7 @@ async def _remember_name(request: SiteRequest, author: Author) -> None:
 
 
 async def _open_post(request: SiteRequest, slug: str) -> PostRecord:
-    """Who may not read a post may not comment on it."""
+    """Only readers who can read a post can comment on it."""
     post = as_post(await by_slug(request, posts, slug))
     if not post["is_open"]:
         raise Forbidden(CLOSED)
@@ -124,7 +124,7 @@ async def _show_refusal(
             {_FIELDS.get(name, ""): p.message for name, p in error.problems.items()},
         )
         if "parent_id" in error.problems:
-            # The form that it was typed into is not there any more.
+            # The form that it was typed into no longer exists.
             sent = replace(sent, parent_id="")
     drawn = await draw_post(request, post, replace(sent, errors=errors))
     return replace(drawn, status=status, headers=tuple(retry_after(status, error)))

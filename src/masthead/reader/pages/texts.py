@@ -41,7 +41,7 @@ async def draw_post(request: SiteRequest, found: Record, form: CommentForm | Non
     offer = None if card.is_open else await offer_of(request)
     discussion = await discussion_of(request, record, form)
     modified = local_time(request, record["updated"])
-    # Its own excerpt alone: the beginning of the text stands below.
+    # Only its own excerpt: the beginning of the text follows below.
     shown = replace(card, excerpt=record["excerpt"])
     page = PostPage(shown, html, modified, discussion, offer=offer)
     return Page("post.html", _post_head(request, record, card), page)

@@ -1,4 +1,5 @@
-"""What the paid tiers cost, and the ways to the payment and to the customer portal."""
+"""The page of paid tiers with their prices, and the ways to the payment and to the customer
+portal."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class DailyCounts:
         return Deferral(self._add, rows, adding=True)
 
     async def add_all(self, tallies: Iterable[tuple[str, Tally]]) -> None:
-        """In a transaction of their own."""
+        """In a separate transaction."""
         async with self._database.transaction(EVERY_TENANT) as tx:
             tx.defer(self.deferral(tallies))
 
@@ -107,7 +107,7 @@ class DailyCounts:
             (metric, subject): {} for metric in metrics for subject in subjects
         }
         for metric, subject, day, total in rows:
-            # What is taken back of a day that was swept would be below zero.
+            # Subtracting from a day that was already deleted would give a negative count.
             found[metric, subject][day] = max(total, 0)
         return found
 

@@ -36,7 +36,7 @@ class TotalPlan:
     fixed: Mapping[str, Fixed]
     only_due: bool
     choices: tuple[tuple[str, ...], ...]
-    """The possible values of each counted field; empty where the conditions fix one."""
+    """The possible values of each counted field; empty if the conditions fix the value."""
 
     def buckets(self, literals: tuple[Any, ...]) -> list[str]:
         options = [
@@ -101,7 +101,7 @@ def _of_tenants(
 def plan_total(
     collection: Collection, rule: Iterable[Expression], wanted: Iterable[Expression]
 ) -> TotalPlan | None:
-    """None where some condition has no counter: then the rows are counted."""
+    """None if a condition has no counter: the rows are counted then."""
     conditions = _Conditions()
     for part in rule:
         if not conditions.add(part, constant=True):

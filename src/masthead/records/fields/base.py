@@ -24,7 +24,7 @@ class Access(IntEnum):
     ADMIN = 5
     PLATFORM = 6
     ENGINE = 7
-    """Nobody outside the engine."""
+    """Only the engine."""
 
 
 class FieldError(Exception):

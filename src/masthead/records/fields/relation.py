@@ -16,7 +16,7 @@ from masthead.storage import dialects
 
 class OnDelete(StrEnum):
     CASCADE = "cascade"
-    """The record is deleted with its target, with events of its own."""
+    """The record is deleted with its target, and fires its own events."""
     CLEAR = "clear"
     """The record stays and the field becomes empty."""
 

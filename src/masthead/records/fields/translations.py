@@ -1,4 +1,4 @@
-"""The same text in other languages, at addresses of their own."""
+"""The same text in other languages, each with its address."""
 
 from __future__ import annotations
 

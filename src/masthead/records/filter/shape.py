@@ -1,4 +1,4 @@
-"""The shape of a filter: what is left when its values are removed. It is the key of statements."""
+"""The shape of a filter: the filter without its values. Statements are cached by it."""
 
 from __future__ import annotations
 

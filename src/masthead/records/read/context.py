@@ -1,4 +1,4 @@
-"""The parameters of a read that come from the call: who asks, and when."""
+"""The parameters of a read that come from the call: the caller and the time."""
 
 from __future__ import annotations
 

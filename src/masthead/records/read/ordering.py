@@ -1,4 +1,4 @@
-"""The order of a page, and where it goes on after a cursor."""
+"""The order of a page, and the condition that continues it after a cursor."""
 
 from __future__ import annotations
 

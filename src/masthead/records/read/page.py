@@ -41,7 +41,7 @@ class ListRequest:
     max_bytes: int | None = None
     """Of all records together. Beyond that `AnswerTooLarge` is raised."""
     rendered: bool = False
-    """Texts as readers see them, also for those who see what was sent."""
+    """Texts as readers see them, even for callers who can see the original."""
 
     @property
     def offset(self) -> int:

@@ -295,7 +295,7 @@ class Queries:
     def _count_found(
         self, query: sa.Select[Any], ref: TableRef, *, is_bare: bool
     ) -> sa.Select[Any]:
-        """From the full-text index alone where there is no other condition."""
+        """Only from the full-text index if there is no other condition."""
         found = full_text.found(self._database)
         if is_bare:
             return sa.select(sa.func.count()).select_from(found.index).where(found.test)

@@ -173,8 +173,8 @@ class RecordReader:
     async def next_position(
         self, tenant_id: TenantId, collection: Collection, listing: tuple[str, str], after: str
     ) -> str:
-        """Where the listing's next record after a position stands; '' if there is none. Of a list
-        by date, this is when the list changes by itself."""
+        """The position of the listing's next record; '' if there is none. In a list by date, this
+        is when the list changes without a write."""
         statement = self._queries.next_position(collection, listing[0])
         values = {"tenant": tenant_id, "listing_value": listing[1], "after": after}
         rows = await self.database.fetch(scope_of(tenant_id), statement, statement.bind(values))
@@ -279,7 +279,7 @@ async def _show(caller: Caller, collection: Collection, records: list[Record]) -
 
 
 async def _render_old(rendering: Rendering, records: list[Record]) -> None:
-    """What older rules have made, or none, is made while it is read."""
+    """A text that older rules have cleaned, or none, is cleaned while it is read."""
     old = [
         each
         for each in records

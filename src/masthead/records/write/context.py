@@ -1,4 +1,4 @@
-"""The parts of the engine that every change uses, and what they know of its tenant."""
+"""The parts of the engine that every change uses, and the facts about its tenant."""
 
 from __future__ import annotations
 
@@ -89,6 +89,6 @@ class WriteContext:
     """The scheme and host of a tenant's own addresses, by its slug."""
     settings: Settings
     observe: Observer | None = None
-    """Told of every change that a caller asks for, in its transaction; not of what follows from
-    it."""
+    """Receives every change that a caller requests, in its transaction, but not the changes that
+    follow from it."""
     tenants: TenantCache = field(default_factory=TenantCache)

@@ -75,8 +75,8 @@ class RecordRows:
         await self._write(statement, row)
 
     async def insert_with_slug(self, collection: Collection, record: Record, field: Slug) -> None:
-        """A slug from a title is taken by the insert itself. Where another record has it, nothing
-        is inserted and the slug gets a number."""
+        """The insert itself claims a slug that is made from a title. If another record has it,
+        nothing is inserted and the slug gets a number."""
         statement = self._statements.insert_unless_taken(collection, field.name)
         base = record[field.name]
         is_taken = partial(self._is_taken, collection, field.name)
@@ -174,7 +174,7 @@ class WriteStatements:
         )
 
     def insert_unless_taken(self, collection: Collection, name: str) -> Statement:
-        """Inserts nothing where another record of the tenant has the same value of the field."""
+        """Inserts nothing if another record of the tenant has the same value of the field."""
 
         def build() -> sa.Insert:
             table = self._tables[collection.name]

@@ -265,8 +265,8 @@ class Unit(TenantTransaction):
         self._tx.defer(Deferral(statement, [row]))
 
     async def render_again(self, collection: Collection, record_id: str, text: str) -> None:
-        """By the rules of today, where the record still has the text that was prepared. Neither
-        its version nor an event tells of it."""
+        """By the current rules, if the record still has the prepared text. This changes no version
+        and fires no event."""
         rendering = collection.rendering
         assert rendering is not None
         for old in await self.find(collection, {"id": record_id}, limit=1):
@@ -340,7 +340,7 @@ class Unit(TenantTransaction):
         await self._record_change(collection, Change(record, None), taken_back=taken_back)
 
     async def _release(self, collection: Collection, record: Record) -> None:
-        """Deletes or detaches the records that point at this one, each as a change of its own."""
+        """Deletes or detaches the records that point at this one, each as a separate change."""
         for source, relation in self._context.registry.referrers[collection.name]:
             while found := await find_dependents(
                 self, self._context, source, relation, record["id"]

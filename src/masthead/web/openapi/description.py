@@ -1,5 +1,5 @@
-"""What a row of a route says of itself in the service's description, and the operation that is made
-of it. What its policy says is not repeated: the caller's proof, and the refusals."""
+"""The description of a route's row, and the OpenAPI operation made from it. The policy already
+gives the caller's proof and the refusals, so they are not repeated."""
 
 from __future__ import annotations
 

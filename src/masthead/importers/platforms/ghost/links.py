@@ -89,7 +89,7 @@ class Links:
             if self.posts > MAX_POSTS:
                 raise BadFile(f"The export has more than {MAX_POSTS:,} posts.")
         elif table == "users":
-            # In our own exports the site stands for the author of posts that name none.
+            # In our own exports, the site is the author of posts without one.
             if isinstance(row, dict) and row.get("masthead_stands_for_none"):
                 self.is_ours = True
                 return

@@ -55,14 +55,14 @@ def shown_title(row: Row) -> str:
 
 
 def post_of(row: Row, kind: Kind, html: str, *, with_schedule: bool = False) -> SourcePost:
-    """`with_schedule`: a post that waits for its time goes on waiting, and is no plain draft."""
+    """`with_schedule`: a scheduled post stays scheduled instead of becoming a draft."""
     number, slug = number_and_slug(row["post_id"])
     is_published = is_yes(row.get("is_published", ""))
     published_at = utc_text(row.get("post_date", ""))
     body, warnings = cleaned(html, number, slug)
     visibility = _VISIBILITY.get(row.get("audience", "").strip().lower(), "paid")
     if PAYWALL in body:
-        # The text after it was never public, also where the list of posts says so.
+        # The text after it was never public, even if the list of posts says so.
         visibility = "paid"
         warnings.append(HAS_PAYWALL)
     recording = row.get("podcast_url", "").strip()

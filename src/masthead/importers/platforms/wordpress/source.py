@@ -165,7 +165,7 @@ def _first_pass(files: Files, names: list[str]) -> Site:
 
 
 def _leave_out_the_site_itself(site: Site) -> None:
-    """In our own exports it stands for the author of posts that name none."""
+    """In our own exports, it is the author of posts without one."""
     for login, author in list(site.authors_by_login.items()):
         if isinstance(author, Skipped):
             del site.authors_by_login[login]
