@@ -115,6 +115,8 @@ MAY_SPEAK_SQL = (
     "mailings/progress.py",
     "mailings/queue.py",
     "mailings/recipients.py",
+    "mailings/staging.py",
+    "mailings/queue_statements.py",
     "mailings/reports.py",
     "mailings/services.py",
     "mailings/starting.py",

@@ -11,6 +11,8 @@ from tests.mailings.conftest import MAILINGS, Press
 
 from masthead.caller import system
 from masthead.identity.tenants import TenantStatus, tenants
+from masthead.mailings.collection import mailings
+from masthead.mailings.queue_statements import SITE_SUSPENDED
 from masthead.members.collection import blog_members
 from masthead.site.suspension import lift
 
@@ -252,13 +254,28 @@ class TestLeaving:
 
 
 class TestSuspension:
-    async def test_it_holds_the_mailings_of_the_site(self, press: Press) -> None:
+    async def test_it_pauses_the_mailings_of_the_site(self, press: Press) -> None:
         await press.readers(2)
-        await press.mail(await press.tenant.published())
-        operator = system(press.tenant.id)
+        made = await press.mail(await press.tenant.published())
+        records, operator = press.world.parts.records, system(press.tenant.id)
         given = {"status": TenantStatus.SUSPENDED, "suspension_reason": "x"}
-        await press.world.parts.records.update(operator, tenants, press.tenant.id, given)
+        await records.update(operator, tenants, press.tenant.id, given)
         assert await press.send() == 0
         assert press.addresses == []
-        await lift(press.world.parts.records, operator)
+        (held,) = await records.find(mailings, {"id": made["id"]}, tenant_id=press.tenant.id)
+        assert (held["status"], held["reason"]) == ("paused", SITE_SUSPENDED)
+        await lift(records, operator)
         assert await press.send() == 2
+        assert (await press.state(made))["status"] == "sent"
+
+    async def test_what_staff_has_paused_stays_paused(self, press: Press) -> None:
+        await press.readers(1)
+        made = await press.mail(await press.tenant.published())
+        await press.api.post(f"{MAILINGS}/{made['id']}/pause")
+        records, operator = press.world.parts.records, system(press.tenant.id)
+        given = {"status": TenantStatus.SUSPENDED, "suspension_reason": "x"}
+        await records.update(operator, tenants, press.tenant.id, given)
+        await press.send()
+        await lift(records, operator)
+        assert await press.send() == 0
+        assert (await press.state(made))["status"] == "paused"

@@ -73,7 +73,8 @@ class Ledger:
         while True:
             await self._wake.wait()
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._has_enough.wait(), GATHER_SECONDS)
+                async with asyncio.timeout(GATHER_SECONDS):
+                    await self._has_enough.wait()
             self._wake.clear()
             self._has_enough.clear()
             ended, self._ended = self._ended, []

@@ -17,6 +17,8 @@ from masthead.mail.outbox import Outbox
 from masthead.mailings.collection import CANCELLED, FAILED, PAUSED, SENDING, SENT, mailings
 from masthead.mailings.forms import FormCache
 from masthead.mailings.queue import MailingKey, Progress
+from masthead.mailings.queue_statements import SITE_SUSPENDED
+from masthead.mailings.staging import stage_many
 from masthead.mailings.starting import NOTHING_TO_SEND, Starting
 from masthead.mailings.tables import IS_OPEN, mailing_recipients
 from masthead.records.collection import Record
@@ -66,8 +68,26 @@ class MailingProgress:
 
     async def start(self, keys: Sequence[MailingKey]) -> None:
         for key in keys:
+            await stage_many(self._records, self._starting.recipients, *key)
             async with self._records.unit(system(key.tenant_id)) as unit:
                 await self._starting.start_due(unit, key.mailing_id)
+
+    async def hold(self, keys: Sequence[MailingKey]) -> None:
+        """Their sites are suspended."""
+        for key in keys:
+            async with self._records.unit(system(key.tenant_id)) as unit:
+                if await _is_sending(unit, key):
+                    held = {"status": PAUSED, "reason": SITE_SUSPENDED}
+                    await unit.update(mailings, key.mailing_id, {}, stamped=held)
+
+    async def go_on(self, keys: Sequence[MailingKey]) -> None:
+        """Their sites are open again."""
+        for key in keys:
+            async with self._records.unit(system(key.tenant_id)) as unit:
+                found = {"id": key.mailing_id, "status": PAUSED, "reason": SITE_SUSPENDED}
+                if await unit.find(mailings, found, limit=1):
+                    going_on = {"status": SENDING, "reason": ""}
+                    await unit.update(mailings, key.mailing_id, {}, stamped=going_on)
 
     async def end(self, keys: Sequence[MailingKey]) -> None:
         for key in keys:

@@ -15,22 +15,14 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 
 from masthead import clock, ids
-from masthead.identity.tenants import TenantStatus, tenants
 from masthead.ids import TenantId
-from masthead.jobs.tables import jobs, new_job
-from masthead.mailings.audience import is_reader
-from masthead.mailings.collection import SCHEDULED, SENDING, mailings
-from masthead.mailings.tables import IS_OPEN, State, mailing_recipients
-from masthead.members.collection import blog_members
-from masthead.posts.collection import posts
-from masthead.site.collection import site_settings
-from masthead.storage import dialects
+from masthead.jobs.tables import new_job
+from masthead.mailings.queue_statements import COUNTED, QueueStatements
+from masthead.mailings.tables import State
 from masthead.storage.database import EVERY_TENANT, Database, Row, Statement, Transaction
-from masthead.texts.publication import PUBLISHED
 
 LEASE: Final = timedelta(seconds=90)
 """Longer than a hand-over may take (`mail/connection.py`)."""
-MAX_MAILINGS: Final = 50
 STOP_ADDRESS: Final = "mailings.stop_address"
 
 
@@ -90,7 +82,7 @@ class RecipientQueue:
         self._lease = lease
         self._me = ids.new_id()
         """This worker, in `claimed_by`."""
-        self._sql = _Statements(database, tables)
+        self._sql = QueueStatements(database, tables)
 
     async def due(self) -> list[tuple[MailingKey, str]]:
         """The mailings with recipients to be mailed now, with their newsletters."""
@@ -104,6 +96,14 @@ class RecipientQueue:
     async def startable(self) -> list[MailingKey]:
         """Scheduled mailings whose time has come and whose post is published, or gone."""
         return _keys(await self._fetch(self._sql.startable, now=self._now()))
+
+    async def suspended(self) -> list[MailingKey]:
+        """Mailings that are being sent although their site is suspended."""
+        return _keys(await self._fetch(self._sql.suspended))
+
+    async def reopened(self) -> list[MailingKey]:
+        """Mailings that a suspension has paused, of sites that are open again."""
+        return _keys(await self._fetch(self._sql.reopened))
 
     async def claim(self, key: MailingKey, slug: str, limit: int) -> list[Claimed]:
         """Leases due recipients. Those who want no newsletter any more are unsubscribed, and those
@@ -193,7 +193,7 @@ class RecipientQueue:
         self, tx: Transaction, key: MailingKey, results: Sequence[Ended]
     ) -> dict[str, int]:
         """The counts that the results add."""
-        counts = dict.fromkeys(_COUNTED, 0)
+        counts = dict.fromkeys(COUNTED, 0)
         taken = [each.claimed.member_id for each in results if each.state is State.SENT]
         if taken:
             counts["sent"] = await self._end(tx, key, taken, State.SENT)
@@ -246,7 +246,7 @@ class RecipientQueue:
     ) -> Progress | None:
         if not any(counts.values()):
             return None
-        values = {**_bound(key), **{f"add_{name}": counts.get(name, 0) for name in _COUNTED}}
+        values = {**_bound(key), **{f"add_{name}": counts.get(name, 0) for name in COUNTED}}
         rows = await tx.fetch(self._sql.count, self._sql.count.bind(values))
         return Progress(*rows[0]) if rows else None
 
@@ -261,127 +261,6 @@ class RecipientQueue:
 
     def _lease_end(self) -> str:
         return clock.to_text(self._clock() + self._lease)
-
-
-_COUNTED: Final = ("sent", "failed", "uncertain", "unsubscribed", "bounced")
-
-
-class _Statements:
-    def __init__(self, database: Database, tables: Mapping[str, sa.Table]) -> None:
-        self._tables = tables
-        r, m = mailing_recipients.c, tables[mailings.name].c
-        members = tables[blog_members.name]
-        here = (r.tenant_id == sa.bindparam("tenant"), r.mailing_id == sa.bindparam("mailing"))
-        these = (*here, dialects.any_of(r.member_id, sa.bindparam("ids", required=True)))
-        mine = (*these, r.claimed_by == sa.bindparam("me"), r.state == State.PENDING.value)
-        wants = is_reader(members.c, sa.bindparam("slug", required=True))
-        joined = sa.and_(members.c.tenant_id == r.tenant_id, members.c.id == r.member_id)
-        is_wanted = sa.exists().where(joined, wants)
-        is_sending = sa.exists().where(
-            m.tenant_id == r.tenant_id, m.id == r.mailing_id, m.status == SENDING
-        )
-        update = sa.update(mailing_recipients)
-        done = {"due_at": "", "claimed_by": "", "ended_at": sa.bindparam("now")}
-        self.due = database.compile(self._due())
-        self.ended = database.compile(self._ended())
-        self.startable = database.compile(self._startable())
-        columns = (r.member_id, r.state, r.attempts, members.c.email, members.c.name)
-        self.next = database.compile(
-            sa.select(
-                *columns,
-                members.c.tier,
-                members.c.status,
-                sa.case((wants, sa.literal_column("1")), else_=sa.literal_column("0")),
-            )
-            .select_from(mailing_recipients.outerjoin(members, joined))
-            .where(*here, IS_OPEN, r.due_at <= sa.bindparam("now"))
-            .order_by(r.due_at)
-            .limit(sa.bindparam("limit"))
-            .with_for_update(skip_locked=True, of=mailing_recipients)
-        )
-        self.lease = database.compile(
-            update.where(*these).values(due_at=sa.bindparam("until"), claimed_by=sa.bindparam("me"))
-        )
-        self.mark = database.compile(
-            update.where(*mine, r.due_at > sa.bindparam("now"), is_sending, is_wanted)
-            .values(
-                state=State.HANDING_OVER.value,
-                due_at=sa.bindparam("until"),
-                attempts=r.attempts + 1,
-            )
-            .returning(r.member_id)
-        )
-        self.unsubscribe = database.compile(
-            update.where(*mine, sa.not_(is_wanted))
-            .values(state=State.UNSUBSCRIBED.value, **done)
-            .returning(r.member_id)
-        )
-        self.release = database.compile(
-            update.where(*mine).values(due_at=sa.bindparam("now"), claimed_by="")
-        )
-        self.end = database.compile(
-            update.where(*these, IS_OPEN)
-            .values(state=sa.bindparam("end"), reply=sa.bindparam("words"), **done)
-            .returning(r.member_id)
-        )
-        one = (*here, r.member_id == sa.bindparam("member"))
-        self.postpone = database.compile(
-            update.where(*one, r.claimed_by == sa.bindparam("me")).values(
-                state=State.PENDING.value,
-                due_at=sa.bindparam("again"),
-                reply=sa.bindparam("words"),
-                claimed_by="",
-            )
-        )
-        self.report_bounce = database.compile(update.where(*one).values(report="bounced"))
-        added = {name: m[name] + sa.bindparam(f"add_{name}") for name in _COUNTED}
-        shown = (m.sent, m.failed, m.bounced, m.tried_before, m.bounced_before)
-        self.count = database.compile(
-            sa.update(tables[mailings.name])
-            .where(m.tenant_id == sa.bindparam("tenant"), m.id == sa.bindparam("mailing"))
-            .values(**added)
-            .returning(*shown)
-        )
-        self.enqueue = database.compile(sa.insert(jobs))
-
-    def _of_open_sites(self, *columns: Any) -> sa.Select[Any]:
-        """Mailings of sites that are neither suspended nor waiting for their deletion."""
-        m, t = self._tables[mailings.name].c, self._tables[tenants.name].c
-        s = self._tables[site_settings.name].c
-        return sa.select(*columns).where(
-            t.id == m.tenant_id,
-            t.status != TenantStatus.SUSPENDED.value,
-            s.tenant_id == m.tenant_id,
-            s.deleted_at == "",
-        )
-
-    def _due(self) -> sa.Select[Any]:
-        m, r = self._tables[mailings.name].c, mailing_recipients.c
-        waits = sa.exists().where(
-            r.tenant_id == m.tenant_id,
-            r.mailing_id == m.id,
-            IS_OPEN,
-            r.due_at <= sa.bindparam("now"),
-        )
-        found = self._of_open_sites(m.tenant_id, m.id, m.newsletter)
-        return found.where(m.status == SENDING, waits).order_by(m.started_at).limit(MAX_MAILINGS)
-
-    def _ended(self) -> sa.Select[Any]:
-        m, r = self._tables[mailings.name].c, mailing_recipients.c
-        is_open = sa.exists().where(r.tenant_id == m.tenant_id, r.mailing_id == m.id, IS_OPEN)
-        found = self._of_open_sites(m.tenant_id, m.id)
-        return found.where(m.status == SENDING, sa.not_(is_open)).limit(MAX_MAILINGS)
-
-    def _startable(self) -> sa.Select[Any]:
-        m, p = self._tables[mailings.name].c, self._tables[posts.name].c
-        waits = sa.exists().where(
-            p.tenant_id == m.tenant_id,
-            p.id == m.post_id,
-            sa.or_(p.status != PUBLISHED, p.published_at > sa.bindparam("now")),
-        )
-        found = self._of_open_sites(m.tenant_id, m.id)
-        is_due = (m.status == SCHEDULED, m.scheduled_for <= sa.bindparam("now"))
-        return found.where(*is_due, sa.not_(waits)).limit(MAX_MAILINGS)
 
 
 def _keys(rows: Iterable[Row]) -> list[MailingKey]:

@@ -14,7 +14,6 @@ from masthead.errors import Invalid, PlanTooSmall, Problem, WrongState
 from masthead.identity.plans import Plan
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
-from masthead.mailings.audience import is_in_audience, is_reader
 from masthead.mailings.collection import (
     EVERYONE,
     FAILED,
@@ -23,18 +22,14 @@ from masthead.mailings.collection import (
     mailings,
 )
 from masthead.mailings.newsletters import newsletters
-from masthead.mailings.tables import State, mailing_recipients
-from masthead.members.collection import blog_members
+from masthead.mailings.staging import AT_ONCE, Recipients
 from masthead.posts.collection import posts
 from masthead.records.collection import Record
 from masthead.records.tables import not_empty
 from masthead.records.write.unit import Unit
 from masthead.site.collection import MAIN_NEWSLETTER
-from masthead.storage.database import Database, Statement, scope_of
+from masthead.storage.database import Database, scope_of
 from masthead.texts.publication import PUBLISHED
-
-BATCH: Final = 5_000
-"""Recipients written by one statement."""
 
 MAILS_PER_MONTH: Final[Mapping[Plan, int | None]] = {
     Plan.FREE: 500,
@@ -82,20 +77,13 @@ class Starting:
 
     def __init__(self, database: Database, tables: Mapping[str, sa.Table]) -> None:
         self._database = database
-        self._members = tables[blog_members.name]
-        self._recipients = mailing_recipients
+        self.recipients = Recipients(database, tables)
         m = tables[mailings.name].c
         self._used = database.compile(
             sa.select(sa.func.coalesce(sa.func.sum(m.recipients), 0)).where(
                 m.tenant_id == sa.bindparam("tenant"),
                 not_empty(m.started_at),
                 m.started_at >= sa.bindparam("since"),
-            )
-        )
-        r = mailing_recipients.c
-        self._last = database.compile(
-            sa.select(sa.func.max(r.member_id)).where(
-                r.tenant_id == sa.bindparam("tenant"), r.mailing_id == sa.bindparam("mailing")
             )
         )
 
@@ -120,13 +108,12 @@ class Starting:
         }
         quota = await self.quota(unit)
         mailing = await unit.create(mailings, {}, stamped=values)
-        if scheduled_for:
-            _check(quota, await self.count(unit, mailing))
-            return mailing
-        mailing = await self._start(unit, mailing)
+        number = await self.recipients.count(unit, mailing)
         # An error takes back all that was written.
-        _check(quota, mailing["recipients"])
-        return mailing
+        _check(quota, number)
+        if scheduled_for or number > AT_ONCE:
+            return mailing
+        return await self._start(unit, mailing, await self.recipients.write(unit, mailing))
 
     async def start_due(self, unit: Unit, mailing_id: str) -> None:
         """Starts a scheduled one, if its time has come and its post is published."""
@@ -140,14 +127,17 @@ class Starting:
             return
         if not _is_published(post[0], unit.now):
             return
+        number = await self.recipients.settle(unit, mailing)
+        if number is None:
+            number = await self.recipients.write(unit, mailing)
         try:
-            _check(await self.quota(unit), await self.count(unit, mailing))
-        except Invalid:
-            await self._end(unit, mailing_id, NO_READERS.message)
-        except PlanTooSmall as error:
-            await self._end(unit, mailing_id, str(error))
+            _check(await self.quota(unit), number)
+        except (Invalid, PlanTooSmall) as error:
+            await self.recipients.discard(unit, mailing)
+            reason = str(error) if isinstance(error, PlanTooSmall) else NO_READERS.message
+            await self._end(unit, mailing_id, reason)
         else:
-            await self._start(unit, mailing)
+            await self._start(unit, mailing, number)
 
     async def _end(self, unit: Unit, mailing_id: str, reason: str) -> None:
         ended = {"status": FAILED, "reason": reason, "finished_at": unit.now}
@@ -161,22 +151,12 @@ class Starting:
         ((used,),) = await unit.fetch(self._used, {"tenant": unit.tenant_id, "since": since})
         return Quota(limit, int(used))
 
-    async def count(self, unit: Unit, mailing: Mapping[str, Any]) -> int:
-        """How many would get it now."""
-        values = self._values(unit.tenant_id, mailing)
-        ((number,),) = await unit.fetch(self._number(mailing), values)
-        return int(number)
-
     async def preview(self, tenant_id: TenantId, mailing: Mapping[str, Any]) -> int:
-        """The same, for a page: nobody who writes has to wait for it."""
-        statement = self._number(mailing)
-        bound = statement.bind(self._values(tenant_id, mailing))
-        ((number,),) = await self._database.fetch(scope_of(tenant_id), statement, bound)
+        """How many would get it now, for a page: nobody who writes has to wait for it."""
+        statement = self.recipients.number(mailing)
+        bound = statement.bind(self.recipients.values(tenant_id, mailing))
+        ((number,),) = await self._database.fetch(scope_of(tenant_id), statement, bound, slow=True)
         return int(number)
-
-    def _number(self, mailing: Mapping[str, Any]) -> Statement:
-        chosen = sa.select(sa.func.count()).select_from(self._members)
-        return self._database.compile(chosen.where(*self._chosen(mailing)))
 
     async def _checked_post(self, unit: Unit, given: Mapping[str, Any], newsletter: str) -> Record:
         problems = {}
@@ -195,47 +175,9 @@ class Starting:
             )
         return found[0]
 
-    async def _start(self, unit: Unit, mailing: Record) -> Record:
-        number = await self._write_recipients(unit, mailing)
+    async def _start(self, unit: Unit, mailing: Record, number: int) -> Record:
         started = {"status": SENDING, "recipients": number, "started_at": unit.now}
         return await unit.update(mailings, mailing["id"], {}, stamped=started)
-
-    async def _write_recipients(self, unit: Unit, mailing: Record) -> int:
-        """In batches, so that no statement takes long."""
-        m = self._members.c
-        constants = (mailing["id"], State.PENDING.value, unit.now)
-        chosen = (
-            sa.select(m.tenant_id, m.id, *(sa.literal(each) for each in constants))
-            .where(*self._chosen(mailing), m.id > sa.bindparam("after"))
-            .order_by(m.id)
-            .limit(sa.literal_column(str(BATCH)))
-        )
-        names = ["tenant_id", "member_id", "mailing_id", "state", "due_at"]
-        insert = self._database.compile(sa.insert(self._recipients).from_select(names, chosen))
-        key = {"tenant": unit.tenant_id, "mailing": mailing["id"]}
-        total, after = 0, ""
-        while True:
-            values = {**self._values(unit.tenant_id, mailing), "after": after}
-            written = await unit.execute(insert, values, slow=True)
-            total += written
-            if written < BATCH:
-                return total
-            ((after,),) = await unit.fetch(self._last, key)
-
-    def _chosen(self, mailing: Mapping[str, Any]) -> tuple[Any, ...]:
-        m = self._members.c
-        return (
-            m.tenant_id == sa.bindparam("tenant"),
-            is_reader(m, sa.bindparam("slug", required=True)),
-            is_in_audience(m, dict(mailing)),
-        )
-
-    def _values(self, tenant_id: TenantId | None, mailing: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            "tenant": tenant_id,
-            "slug": mailing["newsletter"],
-            "labels": self._database.list_value(mailing["labels"]),
-        }
 
 
 def _check(quota: Quota, recipients: int) -> None:

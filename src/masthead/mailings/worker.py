@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from typing import Final
 
@@ -71,18 +71,25 @@ class MailingWorker:
 
     async def run_forever(self) -> None:
         async with self._running():
-            while not self._stopping.is_set():
-                if not await self._try_round():
-                    with contextlib.suppress(TimeoutError):
-                        await asyncio.wait_for(self._stopping.wait(), IDLE_SECONDS)
+            # By itself: a mailing with many recipients must not hold up the others.
+            starting = asyncio.create_task(self._start_forever())
+            try:
+                while not self._stopping.is_set():
+                    if not await self._try_to(self._round):
+                        await self._pause()
+            finally:
+                starting.cancel()
+                await asyncio.gather(starting, return_exceptions=True)
 
     async def run_due(self) -> int:
         """Sends everything that is due now; returns how many recipients were claimed."""
         total = 0
         async with self._running():
+            await self._start_due()
             while claimed := await self._round():
                 total += claimed
                 await self._wait_until(0)
+                await self._start_due()
             # What was recorded last may have ended a mailing.
         await self._progress.end(await self._queue.ended())
         return total
@@ -100,9 +107,25 @@ class MailingWorker:
                     each.cancel()
                 await asyncio.gather(*couriers, return_exceptions=True)
 
-    async def _try_round(self) -> int:
+    async def _start_forever(self) -> None:
+        while not self._stopping.is_set():
+            await self._try_to(self._start_due)
+            await self._pause()
+
+    async def _start_due(self) -> int:
+        await self._progress.hold(await self._queue.suspended())
+        await self._progress.go_on(await self._queue.reopened())
+        await self._progress.start(await self._queue.startable())
+        return 0
+
+    async def _pause(self) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(IDLE_SECONDS):
+                await self._stopping.wait()
+
+    async def _try_to(self, work: Callable[[], Awaitable[int]]) -> int:
         try:
-            return await self._round()
+            return await work()
         except Unavailable:
             log.warning("mailings.database_unavailable")
         # Part of the job's edge: the worker must not die.
@@ -111,8 +134,7 @@ class MailingWorker:
         return 0
 
     async def _round(self) -> int:
-        """Starts what is due and claims a slice of each mailing; returns how many recipients."""
-        await self._progress.start(await self._queue.startable())
+        """Claims a slice of each mailing; returns how many recipients."""
         await self._progress.end(await self._queue.ended())
         claimed = 0
         for key, slug in await self._queue.due():
@@ -160,7 +182,8 @@ class MailingWorker:
         try:
             while True:
                 try:
-                    parcel = await asyncio.wait_for(self._parcels.get(), CONNECTION_IDLE_SECONDS)
+                    async with asyncio.timeout(CONNECTION_IDLE_SECONDS):
+                        parcel = await self._parcels.get()
                 except TimeoutError:
                     await connection.close()
                     continue

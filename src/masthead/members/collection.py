@@ -306,6 +306,8 @@ blog_members = Collection(
         # A bounce stops the address on every site.
         Index(("email",), across_tenants=True),
         Index(("payment_customer_id",), skip_empty="payment_customer_id"),
+        # Who has changed since a mailing's recipients were staged.
+        Index(("updated",)),
     ),
     called="members",
 )

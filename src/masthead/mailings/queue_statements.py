@@ -1,0 +1,152 @@
+"""The statements of the queue of recipients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from masthead.identity.tenants import TenantStatus, tenants
+from masthead.jobs.tables import jobs
+from masthead.mailings.audience import is_reader
+from masthead.mailings.collection import PAUSED, SCHEDULED, SENDING, mailings
+from masthead.mailings.tables import IS_OPEN, State, mailing_recipients
+from masthead.members.collection import blog_members
+from masthead.posts.collection import posts
+from masthead.site.collection import site_settings
+from masthead.storage import dialects
+from masthead.storage.database import Database
+from masthead.texts.publication import PUBLISHED
+
+MAX_MAILINGS: Final = 50
+COUNTED: Final = ("sent", "failed", "uncertain", "unsubscribed", "bounced")
+SITE_SUSPENDED: Final = "The site is suspended. The mailing goes on when that ends."
+
+
+class QueueStatements:
+    def __init__(self, database: Database, tables: Mapping[str, sa.Table]) -> None:
+        self._tables = tables
+        r, m = mailing_recipients.c, tables[mailings.name].c
+        members = tables[blog_members.name]
+        here = (r.tenant_id == sa.bindparam("tenant"), r.mailing_id == sa.bindparam("mailing"))
+        these = (*here, dialects.any_of(r.member_id, sa.bindparam("ids", required=True)))
+        mine = (*these, r.claimed_by == sa.bindparam("me"), r.state == State.PENDING.value)
+        wants = is_reader(members.c, sa.bindparam("slug", required=True))
+        joined = sa.and_(members.c.tenant_id == r.tenant_id, members.c.id == r.member_id)
+        is_wanted = sa.exists().where(joined, wants)
+        is_sending = sa.exists().where(
+            m.tenant_id == r.tenant_id, m.id == r.mailing_id, m.status == SENDING
+        )
+        update = sa.update(mailing_recipients)
+        done = {"due_at": "", "claimed_by": "", "ended_at": sa.bindparam("now")}
+        self.due = database.compile(self._due())
+        self.ended = database.compile(self._ended())
+        self.startable = database.compile(self._startable())
+        self.suspended = database.compile(self._suspended())
+        is_held = (m.status == PAUSED, m.reason == SITE_SUSPENDED)
+        reopened = self._of_open_sites(m.tenant_id, m.id).where(*is_held).limit(MAX_MAILINGS)
+        self.reopened = database.compile(reopened)
+        columns = (r.member_id, r.state, r.attempts, members.c.email, members.c.name)
+        self.next = database.compile(
+            sa.select(
+                *columns,
+                members.c.tier,
+                members.c.status,
+                sa.case((wants, sa.literal_column("1")), else_=sa.literal_column("0")),
+            )
+            .select_from(mailing_recipients.outerjoin(members, joined))
+            .where(*here, IS_OPEN, r.due_at <= sa.bindparam("now"))
+            .order_by(r.due_at)
+            .limit(sa.bindparam("limit"))
+            .with_for_update(skip_locked=True, of=mailing_recipients)
+        )
+        self.lease = database.compile(
+            update.where(*these).values(due_at=sa.bindparam("until"), claimed_by=sa.bindparam("me"))
+        )
+        self.mark = database.compile(
+            update.where(*mine, r.due_at > sa.bindparam("now"), is_sending, is_wanted)
+            .values(
+                state=State.HANDING_OVER.value,
+                due_at=sa.bindparam("until"),
+                attempts=r.attempts + 1,
+            )
+            .returning(r.member_id)
+        )
+        self.unsubscribe = database.compile(
+            update.where(*mine, sa.not_(is_wanted))
+            .values(state=State.UNSUBSCRIBED.value, **done)
+            .returning(r.member_id)
+        )
+        self.release = database.compile(
+            update.where(*mine).values(due_at=sa.bindparam("now"), claimed_by="")
+        )
+        self.end = database.compile(
+            update.where(*these, IS_OPEN)
+            .values(state=sa.bindparam("end"), reply=sa.bindparam("words"), **done)
+            .returning(r.member_id)
+        )
+        one = (*here, r.member_id == sa.bindparam("member"))
+        self.postpone = database.compile(
+            update.where(*one, r.claimed_by == sa.bindparam("me")).values(
+                state=State.PENDING.value,
+                due_at=sa.bindparam("again"),
+                reply=sa.bindparam("words"),
+                claimed_by="",
+            )
+        )
+        self.report_bounce = database.compile(update.where(*one).values(report="bounced"))
+        added = {name: m[name] + sa.bindparam(f"add_{name}") for name in COUNTED}
+        shown = (m.sent, m.failed, m.bounced, m.tried_before, m.bounced_before)
+        self.count = database.compile(
+            sa.update(tables[mailings.name])
+            .where(m.tenant_id == sa.bindparam("tenant"), m.id == sa.bindparam("mailing"))
+            .values(**added)
+            .returning(*shown)
+        )
+        self.enqueue = database.compile(sa.insert(jobs))
+
+    def _of_open_sites(self, *columns: Any) -> sa.Select[Any]:
+        """Mailings of sites that are neither suspended nor waiting for their deletion."""
+        m, t = self._tables[mailings.name].c, self._tables[tenants.name].c
+        s = self._tables[site_settings.name].c
+        return sa.select(*columns).where(
+            t.id == m.tenant_id,
+            t.status != TenantStatus.SUSPENDED.value,
+            s.tenant_id == m.tenant_id,
+            s.deleted_at == "",
+        )
+
+    def _due(self) -> sa.Select[Any]:
+        m, r = self._tables[mailings.name].c, mailing_recipients.c
+        waits = sa.exists().where(
+            r.tenant_id == m.tenant_id,
+            r.mailing_id == m.id,
+            IS_OPEN,
+            r.due_at <= sa.bindparam("now"),
+        )
+        found = self._of_open_sites(m.tenant_id, m.id, m.newsletter)
+        return found.where(m.status == SENDING, waits).order_by(m.started_at).limit(MAX_MAILINGS)
+
+    def _ended(self) -> sa.Select[Any]:
+        m, r = self._tables[mailings.name].c, mailing_recipients.c
+        is_open = sa.exists().where(r.tenant_id == m.tenant_id, r.mailing_id == m.id, IS_OPEN)
+        found = self._of_open_sites(m.tenant_id, m.id)
+        return found.where(m.status == SENDING, sa.not_(is_open)).limit(MAX_MAILINGS)
+
+    def _suspended(self) -> sa.Select[Any]:
+        m, t = self._tables[mailings.name].c, self._tables[tenants.name].c
+        is_suspended = (t.id == m.tenant_id, t.status == TenantStatus.SUSPENDED.value)
+        found = sa.select(m.tenant_id, m.id).where(m.status == SENDING, *is_suspended)
+        return found.limit(MAX_MAILINGS)
+
+    def _startable(self) -> sa.Select[Any]:
+        m, p = self._tables[mailings.name].c, self._tables[posts.name].c
+        waits = sa.exists().where(
+            p.tenant_id == m.tenant_id,
+            p.id == m.post_id,
+            sa.or_(p.status != PUBLISHED, p.published_at > sa.bindparam("now")),
+        )
+        found = self._of_open_sites(m.tenant_id, m.id)
+        is_due = (m.status == SCHEDULED, m.scheduled_for <= sa.bindparam("now"))
+        return found.where(*is_due, sa.not_(waits)).limit(MAX_MAILINGS)
