@@ -13,8 +13,9 @@ NODE_TOOL = $(BIN)/python tests/clients/node.py --prefix $(CURDIR)/$(EDITOR)
 .PHONY: run install install-test test test-quick test-all test-planted lint format docs views screenshots bench \
   bench-commits bench-mailings lock editor clean
 
+# make run, or make run PORT=8100
 run: install
-	$(BIN)/masthead serve --demo
+	$(BIN)/masthead serve --demo $(if $(PORT),--port $(PORT))
 
 # Compiles what has changed, as pip does for a package that is not editable: an environment that
 # writes no bytecode (PYTHONDONTWRITEBYTECODE) would compile all sources at every start.

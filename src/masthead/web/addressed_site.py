@@ -9,11 +9,21 @@ from starlette.types import Scope
 from masthead.config.settings import Settings
 from masthead.errors import BadRequest, NotFound, Unauthenticated
 from masthead.identity.directory import Tenant, TenantDirectory
-from masthead.identity.hosts import BareHost, HostKind, Subdomain, classify_host, parse_host
+from masthead.identity.hosts import (
+    BareHost,
+    HostKind,
+    Subdomain,
+    classify_host,
+    is_address,
+    parse_host,
+)
 from masthead.web.answers import header
 from masthead.web.one_address import with_or_without_www
 
 HEALTH, METRICS = "/api/health", "/metrics"
+DOMAIN_CHECK = "/api/health/domain"
+_AT_ANY_HOST = (HEALTH, DOMAIN_CHECK)
+"""Load balancers and proxies use any name of the machine, and so does Prometheus."""
 API_PREFIX, V1_PREFIX = "/api/", "/api/v1/"
 UNKNOWN_HOST = (
     "No site is served at this address. "
@@ -35,8 +45,7 @@ class AddressedSite:
             raise BadRequest("The request needs exactly one Host header.")
         place = self._place(raw)
         path = scope["path"]
-        if path == HEALTH or (path == METRICS and self._shows_metrics):
-            # A load balancer may use any host name, and so may Prometheus.
+        if path in _AT_ANY_HOST or (path == METRICS and self._shows_metrics):
             return None
         # Not for pages: a shared cache stores them only under the host's name.
         named = header(scope, b"x-tenant-id") if path.startswith(API_PREFIX) else None
@@ -50,6 +59,17 @@ class AddressedSite:
                 # The key is the credential, and it can't belong to an unknown tenant.
                 raise Unauthenticated(str(error)) from None
             raise
+
+    async def is_served(self, name: str) -> bool:
+        """Whether a site or the service itself answers at a name that may have a certificate."""
+        host = parse_host(name)
+        if host.port is not None or "." not in host.name or is_address(host.name):
+            return False
+        try:
+            await self._at(self._place(name))
+        except NotFound:
+            return False
+        return True
 
     def _placed(self, raw_host: str) -> HostKind:
         return classify_host(

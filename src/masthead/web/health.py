@@ -1,4 +1,4 @@
-"""`GET /api/health`: the state of the service and of its database."""
+"""`GET /api/health`: the state of the service and of its database; and which names it serves."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ import structlog
 
 import masthead
 from masthead import clock
-from masthead.errors import DiskFull, Unavailable
+from masthead.config.settings import Settings
+from masthead.errors import BadRequest, DiskFull, NotFound, Unavailable
+from masthead.identity.directory import TenantDirectory
 from masthead.records.engine import Records
 from masthead.storage.database import Database
-from masthead.web.addressed_site import HEALTH
+from masthead.web.addressed_site import DOMAIN_CHECK, HEALTH, AddressedSite
 from masthead.web.answers import Answer, json_answer
 from masthead.web.errors import retry_after
-from masthead.web.openapi.builders import MOMENT, answer, object_of, schema_ref, text
+from masthead.web.openapi.builders import MOMENT, answer, object_of, query, schema_ref, text
 from masthead.web.openapi.description import Description
 from masthead.web.policy import Policy, WhileSuspended, Who
+from masthead.web.query_string import parse_query_string
 from masthead.web.request import Request
 from masthead.web.rows import READ, Row
 
@@ -34,11 +37,27 @@ class HealthServices(Protocol):
     def build(self) -> str: ...
     @property
     def records(self) -> Records: ...
+    @property
+    def directory(self) -> TenantDirectory: ...
+    @property
+    def settings(self) -> Settings: ...
 
 
 async def show_health(services: HealthServices, _: Request) -> Answer:
     status, body = await _state(services)
     return json_answer(status, body, (*NO_STORE, *retry_after(status)))
+
+
+async def show_domain(services: HealthServices, request: Request) -> Answer:
+    """Before a proxy has a certificate made for a name: otherwise anybody who points a name here
+    could have as many made as they like."""
+    asked = parse_query_string(request.query_string, "utf-8").get("domain", "")
+    if not asked:
+        raise BadRequest("Name the domain: `?domain=blog.example.com`.")
+    site = AddressedSite(services.directory, services.settings)
+    if not await site.is_served(asked):
+        raise NotFound("No site is served at this domain.")
+    return json_answer(200, {"domain": asked.lower().removesuffix("."), "served": True}, NO_STORE)
 
 
 async def _state(services: HealthServices) -> tuple[int, dict[str, Any]]:
@@ -79,6 +98,7 @@ _SCHEMA = object_of(
     build=text("The running revision."),
     error=text(),
 )
+_SERVED = {"domain": "blog.example.com", "served": True}
 TAG = "Health"
 ROWS = (
     Row(
@@ -97,6 +117,28 @@ ROWS = (
                 "503": answer("The database does not answer.", schema_ref("Health"), _DEGRADED),
             },
             schemas={"Health": _SCHEMA},
+        ),
+    ),
+    Row(
+        READ,
+        DOMAIN_CHECK,
+        show_domain,
+        Policy(who=Who.ANYONE, while_suspended=WhileSuspended.OPEN),
+        Description(
+            name="checkDomain",
+            tag=TAG,
+            summary="Whether a site or the service itself is served at a domain. A proxy asks "
+            "before it has a certificate made.",
+            parameters=[query("domain", "A host name.", text(), "blog.example.com")],
+            answers={
+                "200": answer("It is served.", schema_ref("ServedDomain"), _SERVED),
+            },
+            errors=(400, 404),
+            schemas={
+                "ServedDomain": object_of(
+                    ["domain", "served"], domain=text(), served={"const": True}
+                )
+            },
         ),
     ),
 )
