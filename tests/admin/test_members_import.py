@@ -47,6 +47,7 @@ from masthead.members.collection import UNSUBSCRIBED
 from masthead.records.collection import Record
 
 ADDRESS = "/admin/members/import"
+RUN = {"do": "run", "consent": "the form at tideline.example"}
 LIST = (
     "Email,Full Name,Labels,Newsletter,Tier,Created at,Shoe size\n"
     'ana@example.com,Ana Lind,"founders, press",yes,paid,2020-01-02,38\n'
@@ -84,7 +85,7 @@ def mapping_in(page: str) -> dict[str, str]:
 
 
 async def started(browser: Visitor, address: str, **more: str) -> None:
-    form = mapping_in((await browser.get(address)).text) | {"do": "run"} | more
+    form = mapping_in((await browser.get(address)).text) | RUN | more
     answer = await browser.post(address, form)
     assert answer.status_code == 303, text_in(answer.text)
 
@@ -428,13 +429,32 @@ class TestMapping:
         self, tenant: TenantWorld, browser: Visitor
     ) -> None:
         address = await uploaded(browser, LIST)
-        form = mapping_in((await browser.get(address)).text) | {"do": "run"}
+        form = mapping_in((await browser.get(address)).text) | RUN
         for _ in range(2):
             assert (await browser.post(address, form)).status_code == 303
         jobs = [each for each in await table_rows(tenant, "jobs") if each["kind"] == MEMBERS_JOB]
         assert len(jobs) == 1
         await worked(tenant)
         assert tally_in((await browser.get(address)).text) == counts(2, 0, 0, 0)
+
+    async def test_it_is_asked_how_they_agreed_and_kept(
+        self, tenant: TenantWorld, browser: Visitor
+    ) -> None:
+        address = await uploaded(browser, LIST)
+        form = mapping_in((await browser.get(address)).text) | {"do": "run", "consent": "  "}
+        refused = await browser.post(address, form)
+        assert (refused.status_code, "Say how they agreed" in refused.text) == (422, True)
+        await started(browser, address, consent="a  list at the counter")
+        await worked(tenant)
+        found = await members(tenant)
+        ana, bo = found["ana@example.com"], found["bo@example.com"]
+        assert ana["consent_source"] == "import: a list at the counter"
+        assert (ana["consent_at"] != "", ana["consent_form"]) == (True, "")
+        # Gets none.
+        assert bo["consent_source"] == ""
+        page = (await browser.get(f"/admin/members/{ana['id']}")).text
+        assert "import: a list at the counter" in page
+        assert 'id="consent"' not in (await browser.get(f"/admin/members/{bo['id']}")).text
 
 
 class TestRights:
@@ -703,7 +723,7 @@ class TestTheRun:
     ) -> None:
         address = await uploaded(browser, LIST)
         [run] = await imports(tenant)
-        form = mapping_in((await browser.get(address)).text) | {"do": "run"}
+        form = mapping_in((await browser.get(address)).text) | RUN
         assert (await browser.post(address, form)).status_code == 303
         await tenant.world.parts.objects.delete(run["object_key"])
         await worked(tenant)
@@ -716,7 +736,7 @@ class TestTheRun:
         """As after a crash between the record and its file."""
         address = await uploaded(browser, LIST)
         [run] = await imports(tenant)
-        form = mapping_in((await browser.get(address)).text) | {"do": do}
+        form = mapping_in((await browser.get(address)).text) | RUN | {"do": do}
         await tenant.world.parts.objects.delete(run["object_key"])
         answer = await browser.post(address, form)
         assert answer.status_code == 422

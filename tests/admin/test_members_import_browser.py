@@ -76,6 +76,7 @@ async def test_a_member_csv_with_a_bad_row(site: Site) -> None:
     preview = page.get_by_role("table", name="What the first rows become")
     await expect(preview).to_contain_text("Ana Lind")
     await expect(preview).not_to_contain_text("founders")
+    await page.get_by_label("How did they agree").fill("a list at the counter")
     await page.get_by_role("button", name="Import 3 rows").click()
 
     # No worker runs yet. The page is closed, and opened again while it runs.

@@ -266,6 +266,20 @@ def test_only_members_or_only_posts(masthead: Masthead, tmp_path: Path) -> None:
     assert count(masthead, tenant["tenant_id"], "posts") == 2
 
 
+def test_how_members_agreed_is_kept(masthead: Masthead, tmp_path: Path) -> None:
+    tenant = masthead.tenant("acme")
+    path = tmp_path / "export.json"
+    path.write_text(ghost_export(0, 2))
+    given = ("import", "ghost", "--file", str(path), "--tenant-id", "acme")
+    masthead.json(*given, "--consent", "the old site's form")
+
+    async def sources(parts: Services) -> set[str]:
+        found = await rows_of(parts, tenant["tenant_id"], "blog_members")
+        return {row["consent_source"] for row in found if row["newsletter"]}
+
+    assert masthead.inside(sources) == {"import: the old site's form"}
+
+
 class OldSite:
     """The old site's web server, which may answer 404."""
 

@@ -17,6 +17,7 @@ from tests.databases import fresh_url
 from tests.mail.offices import Office, text_of
 from tests.world import PASSWORD, Account, TenantWorld, World, open_world
 
+from masthead import clock
 from masthead.errors import RateLimited
 from masthead.identity.sessions import MEMBER_COOKIE
 from masthead.jobs.tables import jobs
@@ -209,6 +210,47 @@ async def test_joining_without_the_newsletter_sends_no_event(
     account = await reader.follow()
     assert "You are a member now" in account.text
     assert [name for name in await site.event_names() if "member" in name] == []
+
+
+async def test_how_a_reader_agreed_is_kept(office: Office, site: TenantWorld) -> None:
+    reader = reader_of(site)
+    await reader.open("/member/sign-up?back=/posts/fog")
+    await reader.send("/member/sign-up", email="ada@example.com", newsletter="true")
+    office.world.clock.advance(hours=1)
+    await reader.open(await link_in_mail(office, "ada@example.com"))
+    await reader.send("")
+    member = await member_at(site, "ada@example.com")
+    assert member is not None
+    assert member["consent_source"] == "sign-up form, confirmed by email"
+    # When it was confirmed, and where the form was.
+    assert member["consent_at"] == clock.to_text(office.world.clock())
+    assert member["consent_form"].endswith("/posts/fog")
+    assert member["consent_form"].startswith("http")
+    # It is for the staff, who can't change it, and in the person's export.
+    owner = await site.owner()
+    path = f"/api/collections/blog_members/records/{member['id']}"
+    assert (await owner.api.get(path)).json()["consent_source"] == member["consent_source"]
+    answer = await owner.api.patch(path, json={"consent_source": "made up"})
+    assert answer.status_code == 400
+    record = await site.member()
+    own = await record.api.get(f"/api/collections/blog_members/records/{record.id}")
+    assert "consent_source" not in own.json()
+    privacy = office.world.parts.privacy
+    document = await privacy.exports.member_document(site.id, member)
+    assert "sign-up form, confirmed by email" in document.decode()
+
+
+async def test_who_joins_without_the_newsletter_has_agreed_to_nothing(
+    office: Office, site: TenantWorld
+) -> None:
+    reader = reader_of(site)
+    await reader.open("/member/sign-up")
+    await reader.send("/member/sign-up", email="ada@example.com")
+    await reader.open(await link_in_mail(office, "ada@example.com"))
+    await reader.send("")
+    member = await member_at(site, "ada@example.com")
+    assert member is not None
+    assert member["consent_source"] == ""
 
 
 async def test_a_link_works_once_and_not_for_long(office: Office, site: TenantWorld) -> None:
@@ -585,6 +627,8 @@ async def test_a_member_changes_name_and_newsletter(site: TenantWorld) -> None:
     found = await member_at(site, member.email)
     assert found is not None
     assert found["name"] == "Ada <Lovelace>"
+    assert found["consent_source"] == "the member's account page"
+    assert found["consent_form"].endswith("/member/account")
 
 
 async def test_a_member_changes_the_address_by_a_mail_to_the_new_one(

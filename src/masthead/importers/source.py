@@ -141,6 +141,8 @@ class Options:
     """Private and pending posts as drafts, scheduled ones as scheduled."""
     skip_posts: bool = False
     skip_members: bool = False
+    consent: str = ""
+    """How the members agreed to get newsletters."""
 
 
 def site_url_of(given: str) -> str | None:

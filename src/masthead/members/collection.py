@@ -221,6 +221,50 @@ MAIL_FIELDS: Final = (
 )
 
 
+SIGN_UP_FORM: Final = "sign-up form, confirmed by email"
+ACCOUNT_PAGE: Final = "the member's account page"
+IMPORTED: Final = "import: {how}"
+NOT_STATED: Final = "not stated"
+CONSENT_FIELDS: Final = (
+    Text(
+        name="consent_source",
+        max=500,
+        immutable=True,
+        read=Access.EDITOR,
+        write=Access.ADMIN,
+        personal=True,
+        help=f"How the member agreed to get newsletters: `{SIGN_UP_FORM}`, `{ACCOUNT_PAGE}`, or "
+        "what was said at the import. Given when a member is made; later only the member's own "
+        "agreement changes it.",
+    ),
+    Date(
+        name="consent_at",
+        immutable=True,
+        read=Access.EDITOR,
+        write=Access.ADMIN,
+        help="When; for an import its time.",
+    ),
+    Text(
+        name="consent_form",
+        max=2_000,
+        immutable=True,
+        read=Access.EDITOR,
+        write=Access.ADMIN,
+        personal=True,
+        help="The page on which the member agreed.",
+    ),
+)
+
+
+def consent(source: str, at: str, form: str = "") -> dict[str, str]:
+    """The values of `CONSENT_FIELDS`, for our own code."""
+    return {"consent_source": source[:500], "consent_at": at, "consent_form": form[:2_000]}
+
+
+def imported_consent(how: str, at: str) -> dict[str, str]:
+    return consent(IMPORTED.format(how=how or NOT_STATED), at)
+
+
 def stamp_mail_state(save: Save) -> Mapping[str, Any]:
     """Another address has not bounced. Only our own code gives a reason."""
     old, new = save.old, save.new
@@ -256,6 +300,7 @@ blog_members = Collection(
             help="The slugs of the newsletters that the member does not want.",
         ),
         *MAIL_FIELDS,
+        *CONSENT_FIELDS,
         Text(
             name="payment_customer_id",
             max=255,

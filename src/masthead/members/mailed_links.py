@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any
 
 import sqlalchemy as sa
@@ -29,7 +30,7 @@ from masthead.mail import account_emails
 from masthead.mail.message import Mail
 from masthead.mail.outbox import Outbox
 from masthead.mailings.newsletters import newsletters
-from masthead.members.collection import MAX_OFF, blog_members
+from masthead.members.collection import MAX_OFF, SIGN_UP_FORM, blog_members, consent
 from masthead.members.tables import member_links
 from masthead.records.accounts import new_token_key
 from masthead.records.collection import Record
@@ -145,12 +146,13 @@ class MailedLinks:
 
     async def use(self, tenant_id: TenantId, token: str, client: Client) -> tuple[SignedIn, Link]:
         """Signs in, and ends every link of the address."""
+        site = await self._sites.of(tenant_id)
         async with self._records.unit(system(tenant_id)) as unit:
             # In the transaction, so that of two clicks one finds it used.
             link = _link(await unit.fetch(self._find, self._key(tenant_id, token)))
             await unit.execute(self._spend, {"tenant": tenant_id, "address": link.email})
             if link.purpose is Purpose.SIGN_UP:
-                member = await _sign_up(unit, link)
+                member = await _sign_up(unit, link, f"{site.url}{link.back}")
             else:
                 member = await _account(unit, link)
         attempt = Attempt(blog_members.name, link.email, client.address, account_key(member))
@@ -220,8 +222,9 @@ def _is_open(unit: Unit) -> bool:
     return as_settings(unit.tenant.site.settings)["members_enabled"]
 
 
-async def _sign_up(unit: Unit, link: Link) -> Record:
-    """The new member; or the one that the address has by now, such as by a payment."""
+async def _sign_up(unit: Unit, link: Link, page: str) -> Record:
+    """The new member; or the one that the address has by now, such as by a payment. `page` is where
+    the form was."""
     if unit.tenant.site.read_only or not _is_open(unit) or await is_suspended(unit):
         raise Forbidden(CLOSED)
     found = await unit.find(blog_members, {"email": link.email}, limit=1)
@@ -229,6 +232,8 @@ async def _sign_up(unit: Unit, link: Link) -> Record:
         given = {"email": link.email, "newsletter": link.newsletter}
         given["newsletters_off"] = await _not_chosen(unit, link.newsletters)
         stamped = {"verified": True, "token_key": new_token_key()}
+        if link.newsletter:
+            stamped |= consent(SIGN_UP_FORM, unit.now, page)
         return await unit.create(blog_members, given, stamped=stamped)
     wants: dict[str, Any] = {"newsletter": True} if link.newsletter else {}
     if wants and link.newsletters:
@@ -237,7 +242,8 @@ async def _sign_up(unit: Unit, link: Link) -> Record:
             # What they got before they still get.
             off = [each for each in found[0]["newsletters_off"] if each in off]
         wants["newsletters_off"] = off
-    return await _confirm(unit, found[0], wants)
+    agreed = consent(SIGN_UP_FORM, unit.now, page) if wants else {}
+    return await _confirm(unit, found[0], wants, agreed)
 
 
 async def _not_chosen(unit: Unit, chosen: tuple[str, ...]) -> list[str]:
@@ -254,9 +260,14 @@ async def _account(unit: Unit, link: Link) -> Record:
     return await _confirm(unit, found[0], {})
 
 
-async def _confirm(unit: Unit, member: Record, changes: Mapping[str, Any]) -> Record:
+async def _confirm(
+    unit: Unit,
+    member: Record,
+    changes: Mapping[str, Any],
+    agreed: Mapping[str, str] = MappingProxyType({}),
+) -> Record:
     """The link came by email, so the address is verified. An imported account has no key yet."""
-    stamped: dict[str, Any] = {}
+    stamped: dict[str, Any] = dict(agreed)
     if not member["verified"]:
         stamped["verified"] = True
     if not member["token_key"]:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
         "status",
         "mail_state",
         "mail_state_reason",
+        "consent_source",
+        "consent_form",
         "payment_customer_id",
         "note",
         "password_hash",
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     ]
     _Flag = Literal["newsletter", "comment_mails_off", "verified"]
     _List = Literal["newsletters_off", "labels"]
-    _Other = Literal["mail_state_at", "created", "updated"]
+    _Other = Literal["mail_state_at", "consent_at", "created", "updated"]
     _Number = Literal["version"]
 
     # Narrower than a dict on purpose: a name that is no field is refused.

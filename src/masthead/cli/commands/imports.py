@@ -87,6 +87,12 @@ _include_authors = click.option(
 _skips = _with(
     click.option("--skip-members", is_flag=True, help="Posts only."),
     click.option("--skip-posts", is_flag=True, help="Members only."),
+    click.option(
+        "--consent",
+        metavar="TEXT",
+        default="",
+        help="How the members agreed to get newsletters; stored with each who gets them.",
+    ),
 )
 
 

@@ -78,7 +78,11 @@ async def _open_import(
         async with opened(invocation) as installation:
             tenant = await find_tenant_named(installation.records, options.tenant)
             request = Request(
-                TenantId(tenant["id"]), options.batch_size, options.dry_run, options.emit_events
+                TenantId(tenant["id"]),
+                options.batch_size,
+                options.dry_run,
+                options.emit_events,
+                options.reader.consent,
             )
             with _progress_shown(invocation, source.overview) as on_progress:
                 yield OpenedImport(installation, source, request, on_progress)

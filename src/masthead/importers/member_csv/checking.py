@@ -32,6 +32,8 @@ NO_COLUMNS: Final = (
     "and name."
 )
 NO_ROWS: Final = "The file has no row below the names of its columns."
+NO_CONSENT: Final = "Say how they agreed, or leave out the column of the newsletter."
+MAX_CONSENT: Final = 400
 NO_EMAIL: Final = "Choose the column that has the email addresses."
 _SPREADSHEETS: Final = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 
@@ -75,10 +77,11 @@ class Choice:
     chosen: Chosen
     problem: str = ""
     label_problem: str = ""
+    consent_problem: str = ""
 
     @property
     def is_valid(self) -> bool:
-        return not self.problem and not self.label_problem
+        return not (self.problem or self.label_problem or self.consent_problem)
 
 
 def inspect_list(file: Upload) -> Found:
@@ -126,8 +129,9 @@ def check_rows(head: Head, chosen: Chosen) -> Checked:
     )
 
 
-def check_choice(fields: dict[str, str], label: str) -> Choice:
-    """`fields` has the field that a person chose for each column."""
+def check_choice(fields: dict[str, str], label: str, consent: str, *, start: bool) -> Choice:
+    """`fields` has the field that a person chose for each column. To start an import of readers of
+    newsletters it must be said how they agreed."""
     columns: dict[str, str] = {}
     problem = ""
     for column, field in fields.items():
@@ -136,7 +140,13 @@ def check_choice(fields: dict[str, str], label: str) -> Choice:
         columns.setdefault(field, column)
     if "email" not in columns:
         problem = NO_EMAIL
-    return Choice(Chosen(columns, label), problem, _label_problem(label))
+    is_asked = start and "newsletter" in columns and not consent
+    return Choice(
+        Chosen(columns, label, consent[:MAX_CONSENT]),
+        problem,
+        _label_problem(label),
+        NO_CONSENT if is_asked else "",
+    )
 
 
 def _label_problem(label: str) -> str:

@@ -33,7 +33,7 @@ from masthead.importers.member_csv.collection import (
 )
 from masthead.importers.member_csv.rows import BadRow, MemberRow, member_rows, problems_of
 from masthead.jobs.runner import MAX_ATTEMPTS, Job
-from masthead.members.collection import UNSUBSCRIBED, blog_members
+from masthead.members.collection import UNSUBSCRIBED, blog_members, imported_consent
 from masthead.payments.collection import payment_customers, payment_subscriptions
 from masthead.records.accounts import credentials
 from masthead.records.collection import Record
@@ -53,6 +53,8 @@ class Chosen(Struct, frozen=True):
     """From the field of a member to the column."""
     label: str = ""
     """For everyone of the file."""
+    consent: str = ""
+    """How they agreed to get newsletters."""
 
 
 class Stopped(Exception):
@@ -113,10 +115,10 @@ class MemberImport:
             while batch := await asyncio.to_thread(_some, rows):
                 if self._is_stopping():
                     raise Stopped
-                await self._store(batch, done)
+                await self._store(batch, done, chosen.consent)
                 done += len(batch)
 
-    async def _store(self, batch: Sequence[MemberRow | BadRow], done: int) -> None:
+    async def _store(self, batch: Sequence[MemberRow | BadRow], done: int, consent: str) -> None:
         counts = dict.fromkeys((ADDED, CHANGED, UNCHANGED, REFUSED), 0)
         problems: list[tuple[int, str]] = []
         # On behalf of the site, so that one that is read-only stays as it is.
@@ -128,7 +130,7 @@ class MemberImport:
             if found[0]["read_rows"] != done:
                 raise Overtaken
             for row in batch:
-                result, reason = await self._one(unit, row)
+                result, reason = await self._one(unit, row, consent)
                 counts[result] += 1
                 if reason:
                     problems.append((row.number, reason))
@@ -136,13 +138,15 @@ class MemberImport:
                 member_imports, self._id, {}, stamped=_progress(found[0], counts, problems)
             )
 
-    async def _one(self, unit: Unit, row: MemberRow | BadRow) -> tuple[str, str]:
+    async def _one(self, unit: Unit, row: MemberRow | BadRow, consent: str) -> tuple[str, str]:
         if isinstance(row, BadRow):
             return REFUSED, row.reason
         try:
             found = await unit.find(blog_members, {"email": row.values["email"]}, limit=1)
             if not found:
                 stamp = created_stamp(row.created, self._records.clock())
+                if row.values.get("newsletter"):
+                    stamp |= imported_consent(consent, unit.now)
                 await unit.create(blog_members, row.values, stamped={**credentials(""), **stamp})
                 return ADDED, ""
             changes = await _changes(unit, found[0], row.values)

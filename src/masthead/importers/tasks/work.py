@@ -141,7 +141,13 @@ class ImportJob:
                 yield source
 
     async def _import(self, source: Source, settings: StoredOptions, dry_run: bool) -> Report:
-        request = Request(self._job.tenant_id, settings.batch_size, dry_run, settings.emit_events)
+        request = Request(
+            self._job.tenant_id,
+            settings.batch_size,
+            dry_run,
+            settings.emit_events,
+            settings.consent,
+        )
         work = Import(
             self._services,
             source,

@@ -21,6 +21,8 @@ class Destination:
     namespace: str
     """`opening.id_namespace` of the export."""
     emit_events: bool = False
+    consent: str = ""
+    """How the members agreed to get newsletters."""
 
     @property
     def caller(self) -> Caller:

@@ -15,7 +15,7 @@ from masthead.importers.source import SourceMember
 from masthead.importers.write.batches import DELETED, UNCHANGED, Batches, BatchState, reason_of
 from masthead.importers.write.drafts import fingerprint, key_of_member
 from masthead.importers.write.previous_imports import CurrentMember, Item
-from masthead.members.collection import blog_members
+from masthead.members.collection import blog_members, imported_consent
 from masthead.records.access import access_of
 from masthead.records.accounts import credentials
 from masthead.records.fields.documents import TextList
@@ -73,6 +73,8 @@ class MemberBatches(Batches[SourceMember, _State]):
         try:
             if not record_id:
                 stamp = created_stamp(item.created, self._destination.records.clock())
+                if item.newsletter:
+                    stamp |= imported_consent(self._destination.consent, unit.now)
                 record = await unit.create(
                     blog_members, _values(item), stamped={**credentials(""), **stamp}
                 )

@@ -77,6 +77,7 @@ class Request(Struct, frozen=True):
     batch_size: int = DEFAULT_BATCH
     dry_run: bool = False
     emit_events: bool = False
+    consent: str = ""
 
 
 class Batch(Struct):
@@ -135,6 +136,7 @@ class Import:
             request.tenant_id,
             id_namespace(source.overview),
             request.emit_events,
+            request.consent,
         )
         self._posts = PostBatches(destination)
         self._members = MemberBatches(destination)

@@ -11,11 +11,12 @@ from datetime import datetime
 from functools import wraps
 from urllib.parse import quote
 
+from masthead import clock
 from masthead.errors import Invalid, Problem
 from masthead.identity.accounts import new_credentials
 from masthead.mail.wording import being_sent, where_stored
 from masthead.mailings.newsletters import newsletters
-from masthead.members.collection import blog_members
+from masthead.members.collection import ACCOUNT_PAGE, blog_members, consent
 from masthead.members.email_change import new_address
 from masthead.members.record_view import MemberRecord
 from masthead.privacy.collection import gdpr_requests
@@ -223,7 +224,11 @@ class Account:
         self, request: SiteRequest, member: MemberRecord, changes: dict[str, object]
     ) -> None:
         caller = caller_of(request.tenant_id, member)
-        await request.records.update(caller, blog_members, member["id"], changes)
+        agreed: dict[str, str] = {}
+        if changes.get("newsletter") and not member["newsletter"]:
+            now = clock.to_text(request.records.clock())
+            agreed = consent(ACCOUNT_PAGE, now, f"{site_of(request).url}{ACCOUNT}")
+        await request.records.update(caller, blog_members, member["id"], changes, stamped=agreed)
 
     async def _check_old_password(
         self, request: SiteRequest, member: MemberRecord, form: Form

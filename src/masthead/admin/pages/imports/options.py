@@ -57,6 +57,7 @@ class OptionsForm:
     site_url: str
     error: str = ""
     """About the address."""
+    consent: str = ""
 
 
 def options_form(
@@ -77,7 +78,8 @@ def options_form(
         for name, label in PARTS.items()
         if platform != "wordpress" or name != MEMBERS
     )
-    return OptionsForm(boxes, parts, options.site_url if site_url is None else site_url, error)
+    shown_url = options.site_url if site_url is None else site_url
+    return OptionsForm(boxes, parts, shown_url, error, options.consent)
 
 
 def options_of(form: Mapping[str, str]) -> Options:
@@ -90,13 +92,15 @@ def options_of(form: Mapping[str, str]) -> Options:
 
 
 def chosen_options(form: Mapping[str, str], site_url: str = "") -> Options:
+    consent = " ".join(form.get("consent", "").split())[:400]
     part = form.get("part", CHOSEN if any(name in form for name in BOXES) else ALL)
     if part == ALL:
-        return replace(EVERYTHING, site_url=site_url)
+        return replace(EVERYTHING, site_url=site_url, consent=consent)
     if part == MEMBERS:
-        return Options(site_url=site_url, skip_posts=True)
+        return Options(site_url=site_url, skip_posts=True, consent=consent)
     return Options(
         site_url=site_url,
+        consent=consent,
         skip_members=WITH_MEMBERS not in form,
         **{name: name in form for name in _INCLUDED},
     )

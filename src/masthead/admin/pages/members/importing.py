@@ -141,10 +141,10 @@ async def choose(request: AdminRequest, import_id: str) -> Answer:
         head = await read_head(request.services.objects, run)
     except (NotFound, BadFile) as error:
         return await _upload_page(request, str(error))
-    typed = _typed(request.form, columns_of(head.table))
+    start = request.form.get("do") == "run"
+    typed = _typed(request.form, columns_of(head.table), start=start)
     if not typed.choice.is_valid:
         return await _mapping_page(request, run, head, typed)
-    start = request.form.get("do") == "run"
     await choose_columns(
         request.records, request.caller, import_id, typed.choice.chosen, start=start
     )
@@ -209,6 +209,8 @@ async def _mapping_page(request: AdminRequest, run: Record, head: Head, typed: T
         "label": chosen.label,
         "problem": choice.problem or ("" if "email" in chosen.columns else NO_EMAIL),
         "label_problem": choice.label_problem,
+        "consent": chosen.consent,
+        "consent_problem": choice.consent_problem,
         "is_refused": not choice.is_valid,
         "has_newsletter": "newsletter" in chosen.columns,
         "shown_problems": SHOWN_PROBLEMS,
@@ -269,10 +271,11 @@ def _shown(request: AdminRequest, row: MemberRow) -> dict[str, str]:
     }
 
 
-def _typed(form: dict[str, str], columns: dict[str, str]) -> Typed:
+def _typed(form: dict[str, str], columns: dict[str, str], *, start: bool) -> Typed:
     typed = {name: form.get(f"column.{number}", "") for number, name in enumerate(columns)}
     fields = {name: field for name, field in typed.items() if field in FIELDS}
-    return Typed(check_choice(fields, form.get("label", "").strip()), fields)
+    label, consent = form.get("label", "").strip(), " ".join(form.get("consent", "").split())
+    return Typed(check_choice(fields, label, consent, start=start), fields)
 
 
 def _report(request: AdminRequest, run: Record) -> dict[str, Any]:

@@ -195,6 +195,7 @@ async def _page(
         "since": f"Member since {since.day} {since:%B %Y}",
         "initials": _initials(member),
         "stopped": _stopped(request, member),
+        "agreed": _agreed(request, member),
         "history": await _history(request, member, bought, kind),
         "kinds": KINDS,
         "kind": kind,
@@ -214,6 +215,17 @@ async def _page(
     }
     title = member["name"] or member["email"]
     return Page("members/member.html", title, values, status=422 if problems else 200)
+
+
+def _agreed(request: AdminRequest, member: MemberRecord) -> dict[str, str]:
+    """How the member agreed to get newsletters; empty where nothing is known of it."""
+    if not member["consent_source"]:
+        return {}
+    return {
+        "source": member["consent_source"],
+        "when": request.when(member["consent_at"]) if member["consent_at"] else "",
+        "form": member["consent_form"],
+    }
 
 
 def _initials(member: MemberRecord) -> str:
