@@ -13,7 +13,10 @@ from tests.docs.spoken_text import PACKAGE, Spoken, in_page, in_template, of_the
 
 ROOT = Path(__file__).parents[2]
 WORDS = ROOT / "docs" / "words.md"
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 _TERM = re.compile(r"^\| ([^|]+) \| [^|]+ \|$", re.MULTILINE)
 _ROW = re.compile(r"^\| (?P<out>[^|]+) \| (?P<write>[^|]+) \| (?P<where>[^|]*) ?\|$", re.MULTILINE)
 
@@ -94,7 +97,15 @@ def test_every_file_that_the_list_names_is_there() -> None:
     assert [each for each in sorted(named) if not any(fnmatch(path, each) for path in paths)] == []
 
 
-def test_a_word_that_is_ruled_out_is_found_wherever_it_stands(tmp_path: Path) -> None:
+@pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.out)
+def test_every_row_finds_its_own_words(rule: Rule) -> None:
+    """A row that finds nothing, for want of a space or a bar, would check nothing."""
+    label = rule.out.startswith("**")
+    words = rule.out.strip("*")
+    assert rule.pattern.search(words if label else f"It says {words}, and more.")
+
+
+def test_a_word_that_is_ruled_out_is_found_wherever_it_is(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     page.write_text(
         '{# Look #}<a class="look" aria-label="Earlier states">'

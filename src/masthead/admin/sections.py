@@ -86,8 +86,8 @@ POSTS = Section(
             "The address of a picture, or a path such as /media/…",
             is_picture=True,
         ),
-        Ask("seo_title", "Title for search engines", "Empty: the title."),
-        Ask("seo_description", "Description for search engines", "Empty: the excerpt.", rows=3),
+        Ask("seo_title", "Title for search engines", "If empty, the title."),
+        Ask("seo_description", "Description for search engines", "If empty, the excerpt.", rows=3),
     ),
     has_comments=True,
 )

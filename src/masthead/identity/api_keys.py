@@ -40,7 +40,7 @@ api_keys = Collection(
             help="The first characters of the key, by which you can recognise it.",
         ),
         Hash(name="key_hash", max=64),
-        Date(name="expires_at", help="Empty: never."),
+        Date(name="expires_at", help="If empty, never."),
         Date(name="revoked_at", help="Since when the key is refused."),
         Date(name="last_used_at", write=Access.ENGINE),
     ),

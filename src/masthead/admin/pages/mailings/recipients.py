@@ -27,8 +27,8 @@ FATES: Final = {
     Fate.FAILED: "Refused",
     Fate.UNCERTAIN: "Uncertain",
     Fate.BOUNCED: "Bounced",
-    Fate.COMPLAINED: "Called spam",
-    Fate.UNSUBSCRIBED: "Unsubscribed before",
+    Fate.COMPLAINED: "Reported as spam",
+    Fate.UNSUBSCRIBED: "Unsubscribed",
 }
 BADGES: Final = {
     Fate.WAITING: "info",

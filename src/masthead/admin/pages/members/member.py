@@ -127,7 +127,7 @@ _FATES = {
     Fate.FAILED: "refused by the mail server",
     Fate.UNCERTAIN: "may have left or not",
     Fate.BOUNCED: "bounced",
-    Fate.COMPLAINED: "called spam",
+    Fate.COMPLAINED: "reported as spam",
     Fate.UNSUBSCRIBED: "not sent: unsubscribed before",
 }
 _WORDS = {"past_due": "past due"}

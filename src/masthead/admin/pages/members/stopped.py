@@ -20,15 +20,16 @@ from masthead.records.read.page import ListRequest
 ADDRESS: Final = f"{MEMBERS}/stopped"
 PER_PAGE: Final = 50
 _FIELDS: Final = frozenset({"email", "name", "mail_state", "mail_state_at", "mail_state_reason"})
-_KINDS: Final = {BOUNCED: "Bounced", COMPLAINED: "Called spam"}
+_KINDS: Final = {BOUNCED: "Bounced", COMPLAINED: "Reported as spam"}
 STOPPED: Final = {
     BOUNCED: "This address gets no newsletters: an email bounced.",
     COMPLAINED: "This address gets no newsletters: the reader reported one as spam.",
 }
 _MEANS: Final = {
-    BOUNCED: "The mail server said that there is no such mailbox. If that is still so, the next "
-    "newsletter comes back, and many such emails make mail servers trust you less.",
-    COMPLAINED: "The reader called a newsletter of yours spam. Send to them again only if they "
+    BOUNCED: "The mail server said that the mailbox does not exist. If that is still true, the "
+    "next "
+    "newsletter bounces as well, and many bounces make mail servers trust you less.",
+    COMPLAINED: "The reader reported a newsletter as spam. Send to them again only if they "
     "have asked you to: another complaint makes mail servers trust you less.",
 }
 

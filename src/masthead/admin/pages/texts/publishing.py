@@ -153,7 +153,7 @@ async def _mail(
     except (PlanTooSmall, WrongState, Conflict) as error:
         why = str(error)
     else:
-        begun = "Its email goes out then." if later else "Sending has begun."
+        begun = "Its email will be sent then." if later else "Sending has begun."
         return Redirect(f"{MAILINGS}/{made['id']}", f"{done} {begun}")
     chosen = {**mail.values, "labels": ", ".join(mail.labels)}
     return Redirect(with_query(f"{dialog.own}/mail", **chosen), f"{done} No email was sent: {why}")
