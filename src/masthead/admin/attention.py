@@ -25,7 +25,7 @@ from masthead.webhooks.collection import DEAD, webhook_deliveries, webhook_subsc
 MOST = 100
 """More are not counted."""
 LATELY = timedelta(days=7)
-"""What failed earlier is no news any more."""
+"""Earlier failures are no longer shown."""
 _TEXT = 140
 
 

@@ -32,7 +32,7 @@ _HEADERS = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosni
 
 @dataclass(frozen=True, slots=True)
 class JsonAnswer:
-    """What a script is answered."""
+    """The answer to a script."""
 
     body: dict[str, Any]
     status: int = 200

@@ -38,7 +38,7 @@ class Day:
 @dataclass(frozen=True, slots=True)
 class Chart:
     sentence: str
-    """What the chart shows, for those who can't see it."""
+    """A description of the chart for screen readers."""
     days: tuple[Day, ...]
     bars: tuple[Bar, ...] = ()
     line: str = ""

@@ -184,7 +184,7 @@ _ORIGINS = {Who.LINK: Origin.LINK, Who.ANYONE: Origin.OWN}
 
 
 def _refusal(request: AdminRequest, error: MastheadError) -> Answer:
-    """What a caller gets instead of a page that is not for them."""
+    """The answer to a caller who may not open the page."""
     if isinstance(error, SignInFailed):
         return _sign_in_again_page(request, str(error))
     if isinstance(error, SignInNeeded):
@@ -291,7 +291,7 @@ def _moved(request: AdminRequest, url: str, cookies: tuple[str, ...]) -> Respons
     headers: RawHeaders = [(b"cache-control", b"no-store"), (b"vary", b"HX-Request")]
     headers += [(b"set-cookie", each.encode()) for each in cookies]
     if request.is_fragment:
-        # htmx then opens the address as a page of its own.
+        # htmx then opens the address as a full page.
         return Response(200, headers=[*headers, (b"hx-redirect", location)])
     return Response(303, headers=[*headers, (b"location", location)])
 
@@ -316,7 +316,7 @@ def _policy(origin: str, frame_ancestors: str = "'none'") -> bytes:
 
 
 def _page(scope: Scope, status: int, body: bytes, headers: RawHeaders) -> Response:
-    # By name, so that an answer may have a policy of its own.
+    # By name, so that an answer can set its own policy.
     usual = {
         b"content-type": b"text/html; charset=utf-8",
         b"cache-control": b"no-store",

@@ -1,5 +1,5 @@
 """Forms from collections: a field's type, limit and help choose its widget; a table of the page
-gives order and labels. What is wrong with a value only the engine says."""
+gives order and labels. Only the engine validates values."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def given_values(
 
 
 def sent_values(widget: Widget) -> dict[str, str]:
-    """What a browser sends of a widget that nobody has touched."""
+    """The value that a browser sends for an untouched widget."""
     if widget.kind == "several":
         chosen = {f"{widget.name}.{each.value}": "on" for each in widget.choices if each.is_chosen}
         return {f"has_{widget.name}": "1", **chosen}
@@ -216,7 +216,7 @@ def _plain(asked: _Asked) -> dict[str, Any]:
         "kind": "picture" if ask.is_picture else _kind(declared, ask),
         "value": asked.value,
         "is_required": declared.required,
-        # A limit that nobody reaches is no news.
+        # A limit that is out of reach is not shown.
         "max": limit if limit != _ONE_LINE and _COUNTED <= limit <= 2_000 else 0,
         "rows": ask.rows or 3,
         "prefix": ask.prefix,
@@ -294,7 +294,7 @@ def _given(declared: Field, ask: Ask, form: Mapping[str, str]) -> Any:
 
 
 def _several(ask: Ask, form: Mapping[str, str]) -> list[str]:
-    """Each choice is a field of its own, `<name>.<value>`."""
+    """Each choice is a separate field, `<name>.<value>`."""
     return [value for value in ask.choices if f"{ask.name}.{value}" in form]
 
 

@@ -38,7 +38,7 @@ class Filters:
 
     @property
     def is_narrow(self) -> bool:
-        """The list leaves something out: its order alone does not."""
+        """Whether the list is filtered; an order does not count."""
         return any(name != "sort" for name in self.parameters())
 
     def parameters(self) -> dict[str, str]:
@@ -95,7 +95,7 @@ class Listing:
         return bool(self.wanted.search)
 
     def mark(self, record: Record) -> str:
-        """Where the list goes on after a record, as text of an address."""
+        """The cursor after a record, as text for an address."""
         return f"{record[self.by]}~{record['id']}"
 
 
@@ -108,7 +108,7 @@ async def read_page(
     after = cursor_of(request.query.get("after", ""))
     if listing.is_searched and after is not None and read_moment(after[0]) != after[0]:
         after = None
-    # A search is read from new to old alone.
+    # A search is only read from new to old.
     is_backwards = before is not None and not listing.is_searched
     wanted = replace(
         listing.wanted,
@@ -152,7 +152,7 @@ def _pager(
 
 
 def _first(request: AdminRequest, total: int, count: int) -> int:
-    """The number of the first row. It is in the address: a cursor alone does not know it."""
+    """The number of the first row. It is in the address, because a cursor does not contain it."""
     given = request.query.get("at", "")
     if not given.isdecimal() or len(given) > _MAX_DIGITS:
         return 1

@@ -41,7 +41,7 @@ class Month:
         self._days = [today - timedelta(days=back) for back in reversed(range(DAYS))]
 
     async def stats(self, scheduled: str) -> list[Stat]:
-        """`scheduled` says how many posts wait for their time. An author sees own posts alone."""
+        """`scheduled` is the number of scheduled posts. An author sees only their own posts."""
         found = [
             await self._members(),
             await self._posts(scheduled),

@@ -116,7 +116,7 @@ def groups_of(request: AdminRequest) -> tuple[Group, ...]:
 
 
 def bottom_of(request: AdminRequest) -> tuple[Link, ...]:
-    """The bar at the bottom of a phone. What has no room there is on the page "More"."""
+    """The bar at the bottom of a phone. Links without room there are on the page "More"."""
     if request.site is None:
         return _links(request, TENANTS, MORE)
     if request.is_shut_out:
@@ -137,7 +137,7 @@ async def count_waiting(request: AdminRequest) -> None:
     if _usable(request, _SHOP) and not request.path.startswith(_SHOP_PATH):
         request.sells = await _sells(request)
     if _usable(request, (WEBHOOKS,)):
-        # As home says it: what died earlier is no news any more.
+        # As on the home page: earlier deaths are no longer shown.
         lately = DeliveryFilter(since=request.records.clock() - LATELY)
         log = request.services.deliveries.log
         dead = await log.count_dead(request.tenant_id, lately, MOST_DEAD)

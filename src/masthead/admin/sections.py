@@ -23,9 +23,9 @@ class Section:
     address: str
     """Of its list; the pages of a text are below it."""
     site_prefix: str
-    """What stands before the slug in an address of the reader's site."""
+    """The part before the slug in an address of the reader's site."""
     first: str
-    """What one who has written nothing yet should know."""
+    """A hint for someone who has not written anything yet."""
     asks: tuple[Ask, ...]
     has_comments: bool = False
 

@@ -29,7 +29,7 @@ class PostgresLimitStore:
         of_tenant = t.tenant_id == sa.bindparam("tenant")
         self._lock = database.compile(
             # Not synced to disk: a crash of the server loses less than a second. Set for this
-            # transaction only, without a round trip of its own.
+            # transaction only, without a separate round trip.
             sa.select(t.subject, t.state, sa.func.set_config("synchronous_commit", "off", True))
             .where(of_tenant, dialects.any_of(t.subject, sa.bindparam("subjects")))
             .order_by(t.subject)

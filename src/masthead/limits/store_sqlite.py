@@ -1,4 +1,4 @@
-"""Rate-limit counters in a small SQLite file of their own.
+"""Rate-limit counters in a small separate SQLite file.
 
 Counting must neither wait for the disk nor invalidate the caches of the main database. The file
 survives a restart or a crash of the service; a power cut may lose its last seconds, or all of it.
@@ -206,7 +206,7 @@ def _outcome(states: dict[str, bytes], changed: dict[str, bytes], waiting: _Requ
     before = [states[name] for name in waiting.names]
     try:
         after, result = waiting.change(before)
-    # An exception of a change belongs to its request alone.
+    # An exception of a change affects only its request.
     except Exception as error:
         del waiting  # for the same reason
         return None, error

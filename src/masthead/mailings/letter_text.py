@@ -35,7 +35,7 @@ class TextWriter:
         self._line: list[str] = []
         self._indents: list[str] = []
         self._bullet = ""
-        """What stands before the next block instead of its indent."""
+        """The text before the next block, instead of its indent."""
         self._numbers: list[int] = []
         """The next number of each list that is open; 0 in a list without numbers."""
         self._links: list[tuple[str, int]] = []

@@ -96,7 +96,7 @@ class MailingProgress:
             self._forms.forget(key)
 
     async def give_up(self, key: MailingKey) -> None:
-        """There is nothing to send any more."""
+        """There is nothing left to send."""
         values = {"status": CANCELLED, "reason": NOTHING_TO_SEND}
         async with self._records.unit(system(key.tenant_id)) as unit:
             if await _is_sending(unit, key):
@@ -112,7 +112,7 @@ class MailingProgress:
             await self._pause(key)
 
     async def show(self) -> None:
-        """Answers that were cached with older counts are made anew."""
+        """Invalidates answers that were cached with older counts."""
         if time.monotonic() < self._shown_at + SHOWN_EVERY_SECONDS:
             return
         self._shown_at = time.monotonic()

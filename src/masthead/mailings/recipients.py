@@ -1,4 +1,5 @@
-"""Who a mailing went to and what became of each email, for the pages of mailings and members."""
+"""The recipients of a mailing and the state of each email, for the pages of mailings and
+members."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """The worker of mailings: claims slices of recipients, hands their emails over on several
-connections and records what became of each."""
+connections and records each result."""
 
 from __future__ import annotations
 

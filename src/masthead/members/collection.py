@@ -32,7 +32,7 @@ MAX_OFF: Final = 100
 """Newsletters that a member can turn off."""
 WAITING, SENT, FAILED = "waiting", "sent", "failed"
 UNSUBSCRIBED: Final = ("subscriber.removed", "member.unsubscribed")
-"""The events of a member who gets no newsletter any more."""
+"""The events of a member who no longer gets newsletters."""
 SELF = "@request.auth.collectionName = 'blog_members' && @request.auth.id = id"
 
 

@@ -45,7 +45,7 @@ class MemberMails:
     async def queued(self, unit: Unit, mail_id: str, recipient: str, template: str) -> None:
         """In the transaction that queues the mail. One to another address is left out."""
         if unit.is_read_only:
-            # The mail goes out all the same.
+            # The email is sent anyway.
             return
         for member in await unit.find(blog_members, {"email": recipient}, limit=1):
             values = {"member_id": member["id"], "mail_id": mail_id, "template": template}

@@ -84,8 +84,8 @@ def _revised(save: Save) -> tuple[str, ...]:
 
 
 def _own_authors(save: Save) -> Mapping[str, Any]:
-    """Whoever of the staff begins a post is its author; only editors and owners may name others,
-    or nobody."""
+    """The staff account that creates a post is its author; only editors and owners may choose other
+    authors, or none."""
     if save.caller.kind in (Kind.OWNER, Kind.EDITOR):
         # The service itself, which may act for an owner, is nobody.
         is_begun = save.old is None and save.caller.id and "authors" not in save.given

@@ -1,4 +1,4 @@
-"""What the worker does with posts: it publishes scheduled ones, and lists those of before an
+"""The worker's jobs for posts: publishing scheduled ones, and listing posts from before an
 upgrade."""
 
 from __future__ import annotations

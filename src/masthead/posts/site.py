@@ -23,7 +23,7 @@ PUBLISHED_LIST, TAG_LIST, AUTHOR_LIST = "published", "published tags", "publishe
 
 SUMMARY_LENGTH: Final = 300
 _SUMMARY_SOURCE: Final = 20_000
-"""Characters of HTML in which the beginning of the text is looked for."""
+"""Characters of HTML that are searched for the beginning of the text."""
 _CHARACTERS_A_MINUTE: Final = 1_300
 _COUNTED_AT_ONCE: Final = 200_000
 """Longer texts are measured by their beginning, so that a save takes no longer for them."""

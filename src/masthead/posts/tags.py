@@ -1,4 +1,4 @@
-"""A tag gets another name, goes into another tag, or goes: on all posts that have it.
+"""Renames, merges and removes a tag on all posts that have it.
 
 A tag is a word in the posts' own lists. A job changes them in batches, each in a transaction of its
 own, so that other writers get their turn. It looks for posts that still have the tag: after a crash

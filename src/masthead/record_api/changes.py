@@ -36,7 +36,8 @@ NOT_UPDATED = "Failed to update record."
 
 
 class Values(NamedTuple):
-    """What a change writes: the values that were given, and those that only our code may set."""
+    """The values that a change writes: those that were sent, and those that only our code may
+    set."""
 
     given: Mapping[str, Any]
     stamped: Mapping[str, Any] | None = None

@@ -234,7 +234,7 @@ def _decoded(record: Record, *names: str) -> dict[str, Any]:
 
 
 def _without_deleted(thread: list[Record]) -> list[Record]:
-    """What stands for a deleted comment is left out, and the answers to it move up."""
+    """The placeholder of a deleted comment is left out, and the replies to it move up."""
     gone: dict[str, str] = {}
     kept: list[Record] = []
     for each in thread:

@@ -1,6 +1,6 @@
-"""The email about an export that was asked for in the admin: it is ready, or it has failed.
+"""The email about an export that was requested in the admin: it is ready, or it has failed.
 
-Its link leads to a page of the admin that needs a sign-in, so the email alone opens nothing.
+Its link leads to a page of the admin that needs a sign-in, so the email by itself gives no access.
 """
 
 from __future__ import annotations

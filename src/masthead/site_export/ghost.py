@@ -342,7 +342,7 @@ def _comment(comment: Record) -> Row:
 
 
 def _owner(blog: Blog, authors: Sequence[Record]) -> Row:
-    """Ghost replaces it by its own owner. It stands for the author of posts that name none."""
+    """Ghost replaces it by its own owner. It is the author of posts without one."""
     is_author = any(each["email"] == blog.owner_email for each in authors)
     host = urlsplit(blog.url).hostname
     return {

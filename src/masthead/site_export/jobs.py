@@ -1,8 +1,7 @@
-"""Exports that are asked for in the admin: queued, made by the worker, and stored for a week.
+"""Exports that are requested in the admin: queued, made by the worker, and stored for a week.
 
 The same writers as the command line's write them. An attempt that a crash has interrupted leaves no
-file behind, and the next one begins anew.
-"""
+file behind, and the next one starts from the beginning."""
 
 from __future__ import annotations
 
@@ -57,8 +56,8 @@ CONCURRENCY: Final = {MAKE_JOB: 1}
 MAX_ATTEMPTS: Final = 4
 """A person waits for it, so the worker gives up sooner than with other jobs."""
 PROGRESS_SECONDS: Final = 3.0
-"""Between two writes of the progress: each is a change of the site, after which its pages are read
-anew."""
+"""Between two writes of the progress: each is a change of the site, which invalidates its cached
+pages."""
 ABANDONED_AFTER: Final = timedelta(days=2)
 """No attempt at a job comes so late."""
 CHUNK_BYTES: Final = 256 * 1024
@@ -132,7 +131,7 @@ class SiteExports:
         return export
 
     async def sweep(self) -> None:
-        """Deletes files whose time is over, and ends exports that no worker has any more."""
+        """Deletes expired files, and ends exports that no worker is making any longer."""
         now = self._records.clock()
         for each in await self._find_exports("state = 'ready' && expires_at <= @now"):
             async with self._records.unit(system(TenantId(each["tenant_id"]))) as unit:

@@ -1,4 +1,4 @@
-"""WXR 1.2, the export format of WordPress, which most other platforms import, too.
+"""WXR 1.2, the export format of WordPress, which most other platforms also import.
 
 The line breaks are those of WordPress, because some importers are not XML parsers. Values that
 WordPress has no field for are in `_masthead_…` post meta, which our own importer reads.
@@ -162,7 +162,7 @@ class _Writer:
         )
 
     def _author_elements(self) -> Iterator[str]:
-        """The site itself stands for posts that name no author."""
+        """The site itself is the author of posts without one."""
         site = {"slug": self._blog.slug, "id": "", "email": "", "name": self._blog.name, "bio": ""}
         named = [] if self._blog.slug in self._logins.values() else [site]
         for number, each in enumerate((*named, *self._authors), start=1):

@@ -1,8 +1,7 @@
 """The difference of two states of a text, block by block and then word by word.
 
-Any two texts are compared in bounded time: an edit script that is too long is not looked for. What
-is too different then stands there as removed and added in whole.
-"""
+Any two texts are compared in bounded time: an edit script that is too long is not looked for. Parts
+that differ too much are shown in full, as removed and as added."""
 
 from __future__ import annotations
 

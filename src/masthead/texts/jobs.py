@@ -1,4 +1,4 @@
-"""What the worker does with texts: it cleans those again that other rules have cleaned, or none."""
+"""The worker's job for texts: cleaning those again that older rules have cleaned, or none."""
 
 from __future__ import annotations
 

@@ -96,8 +96,8 @@ def changes_more_than_a_draft(change: Change) -> bool:
 
 
 def moves_of(change: Change, prefix: str) -> Iterator[Move]:
-    """A published text whose slug has changed stays reachable at its old address. `prefix` is what
-    stands before the slug there."""
+    """A published text whose slug has changed stays reachable at its old address. `prefix` is the
+    part before the slug in the address."""
     if not stays_published(change):
         return
     assert change.old is not None

@@ -36,7 +36,7 @@ EDITED_BY = Text(
     help="The account of the last change. Empty for an API key or the service itself.",
 )
 FIELDS = (REVISED_AT, EDITED_BY)
-"""What a text needs so that its states are stored."""
+"""The fields that a text needs so that its states are stored."""
 
 
 def revisions_of(singular: str, edited: Sequence[Field], *, authors: str | None) -> Collection:

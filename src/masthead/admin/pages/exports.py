@@ -73,7 +73,7 @@ class Row:
     badge: str
     state: str
     detail: str
-    """What is in the file, or why there is none."""
+    """The contents of the file, or the reason why there is none."""
     size: str
     until: str
     made: str

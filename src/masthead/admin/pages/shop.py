@@ -328,5 +328,5 @@ def _line(request: AdminRequest, item: Any, currency: str) -> Line:
 
 
 def _hidden(code: str) -> str:
-    """A code is money: lists show its end alone."""
+    """A code is worth money: lists show only its end."""
     return f"…{code[-4:]}" if len(code) > 8 else "…"

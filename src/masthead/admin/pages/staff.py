@@ -104,7 +104,7 @@ async def _account(request: AdminRequest, account_id: str) -> Record:
 
 
 async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Page:
-    # Refuses one who may only read their own account.
+    # Refuses staff who may only read their own account.
     request.records.check_may_create(request.caller, superusers)
     wanted = ListRequest(per_page=MAX_STAFF, sort="name,email")
     page = await request.records.page(request.caller, superusers, wanted)
@@ -135,7 +135,7 @@ async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = 
 
 
 async def _without_password(request: AdminRequest) -> set[str]:
-    """Who has not taken the invitation yet: a hash is the engine's alone to read."""
+    """The accounts that have not accepted their invitation: only the engine can read a hash."""
     found = await request.records.find(
         superusers, {"password_hash": ""}, tenant_id=request.tenant_id, limit=MAX_STAFF
     )

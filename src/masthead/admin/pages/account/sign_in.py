@@ -92,7 +92,7 @@ async def reset(request: AdminRequest) -> Answer:
 
 
 def _reset_page(account: Record, error: Invalid | None = None) -> Page:
-    """Also for one who was invited and has no password yet."""
+    """Also for an invited person without a password."""
     problems = error.problems if error else {}
     is_first = not account["password_hash"]
     values = {

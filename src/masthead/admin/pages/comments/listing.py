@@ -49,7 +49,7 @@ class CommentFilters(Filters):
     status: str = ""
     member: str = ""
     guest: str = ""
-    """The encrypted e-mail address of one who wrote without an account: servers log addresses."""
+    """The encrypted email address of a guest, because servers log the addresses of pages."""
     post: str = ""
 
     @property
@@ -300,7 +300,7 @@ class Person:
 async def about_person(
     request: AdminRequest, comment: CommentRecord, filters: CommentFilters
 ) -> Person:
-    """What the author wrote before, and how much of it was let through."""
+    """The author's earlier comments, and how many of them were approved."""
     theirs = _written_by(request, comment)
     facts: list[tuple[str, str]] = []
     found = await _members(request, [comment["member_id"]] if comment["member_id"] else [])

@@ -1,4 +1,4 @@
-"""The mailings of a site, and the page of one: what became of its emails."""
+"""The mailings of a site, and the page of one with the states of its emails."""
 
 from __future__ import annotations
 

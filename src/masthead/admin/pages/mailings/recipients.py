@@ -1,4 +1,4 @@
-"""The recipients of a mailing: by what became of their email, or by address."""
+"""The recipients of a mailing, by the state of their email or by address."""
 
 from __future__ import annotations
 

@@ -63,7 +63,8 @@ class Choice:
 
     @property
     def mark(self) -> str:
-        """Stands for what was said: the button does that, or it is said anew."""
+        """Identifies the sentence that was shown. If the choice has changed since, the sentence is
+        shown again first."""
         return sha256(repr(self).encode()).hexdigest()[:16]
 
 

@@ -1,4 +1,4 @@
-"""One item of the media library: what it is, where it is used, another file in its place."""
+"""One item of the media library: its details, its uses, and replacing its file."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Detail:
     """Places that are not listed: too many, or not for this reader."""
     may_change: bool
     back: str
-    """The list to return to; empty on a page of its own."""
+    """The list to return to; empty on a separate page."""
 
     @property
     def url(self) -> str:

@@ -280,7 +280,7 @@ def _question(
 
 
 async def _relabel(request: AdminRequest, chosen: Sequence[str], action: str, label: str) -> int:
-    """How many were changed. One that is gone is left out."""
+    """How many were changed. Deleted ones are skipped."""
     changed = 0
     for start in range(0, len(chosen), PER_UNIT):
         async with request.records.unit(request.caller) as unit:

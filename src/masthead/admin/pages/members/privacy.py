@@ -84,7 +84,7 @@ async def _erase_page(request: AdminRequest, member_id: str, problem: str = "") 
 
 
 async def _find_request(request: AdminRequest, member_id: str, request_id: str) -> Record:
-    """By the caller's rights: an owner's own site alone."""
+    """With the caller's rights: only an owner's own site."""
     found = await request.records.get(request.caller, gdpr_requests, request_id)
     if not ids.is_id(member_id) or found["member_id"] != member_id:
         raise NotFound

@@ -1,5 +1,5 @@
-"""Addresses that get no newsletter any more, because an email came back or was called spam. An
-owner lifts that, one by one."""
+"""Addresses that no longer get newsletters, because an email bounced or was reported as spam. An
+owner can turn them on again, one by one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The components of the admin on one page, for those who work on it."""
+"""The components of the admin on one page, for developers."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ async def invite_owner(request: AdminRequest, tenant_id: str) -> Answer:
 
 
 async def choose_tenant(request: AdminRequest, tenant_id: str) -> Answer:
-    """On the service's own host. A site's own address is about that site alone."""
+    """On the service's own host. A site's own address shows only that site."""
     tenant = await request.services.directory.by_id(tenant_id)
     if tenant is None:
         raise NotFound

@@ -53,7 +53,7 @@ async def check_domain(request: AdminRequest) -> Answer:
     try:
         outcome = await request.tools.domains.check(request.caller, request.site_record)
     except RateLimited as error:
-        # The part of the page, not a page of its own: it may be shown in place of the last one.
+        # Only the part of the page, which htmx may put in place of the last one.
         headers = tuple(retry_after(429, error))
         return replace(_page(request, str(error)), status=429, headers=headers)
     if outcome is Outcome.PROVEN:

@@ -88,7 +88,7 @@ async def delete_site(request: AdminRequest) -> Answer:
 
 
 def not_typed(form: Mapping[str, str], tenant: Tenant) -> dict[str, Problem]:
-    """What is missing of the two texts that a deletion needs."""
+    """Problems with the two texts that a deletion needs."""
     expected = {"tenant_slug": tenant.slug, "confirmation_phrase": PHRASE}
     return {
         name: Problem("validation_values_mismatch", f"Type exactly {text}.")

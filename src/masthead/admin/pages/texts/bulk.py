@@ -90,7 +90,8 @@ _TITLES = {
 async def _change(
     request: AdminRequest, texts: Collection, chosen: Sequence[str], action: str, tag: str
 ) -> int:
-    """How many were changed. One that is gone, or is not the caller's to change, is left out."""
+    """How many were changed. Texts that are deleted, or that the caller may not change, are
+    skipped."""
     changed = 0
     for start in range(0, len(chosen), PER_UNIT):
         async with request.records.unit(request.caller) as unit:

@@ -1,4 +1,4 @@
-"""What the script of the editor saves and asks for."""
+"""The requests of the editor's script."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ async def _differs(
 
 
 async def token_call(request: AdminRequest) -> JsonAnswer:
-    """For a page that was open while its reader signed in anew."""
+    """For a page that was open while its user signed in again."""
     return JsonAnswer({"form_token": request.services.form_tokens.of(request.form_binding)})
 
 

@@ -63,7 +63,7 @@ _LEADS_TO = {"preview": "preview", "review": "publish"}
 
 
 async def asks_of(section: Section, request: AdminRequest, record: Record) -> tuple[Ask, ...]:
-    """Whom the form does not know by name stays an author all the same."""
+    """Authors that the form does not list stay authors."""
     if not section.has_authors:
         return section.asks
     if request.caller.kind is Kind.AUTHOR:
@@ -96,7 +96,7 @@ class _Edited:
     """The live text is newer than the copy."""
     document: dict[str, Any] | None = None
     lacks: tuple[str, ...] = ()
-    """What the editor has no part for."""
+    """Parts that the editor does not support."""
 
     @property
     def can_open(self) -> bool:

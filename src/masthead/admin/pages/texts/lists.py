@@ -56,7 +56,7 @@ class TextFilters(Filters):
         return _DEFAULT_ORDER if not self.sort or (is_by_title and self.is_narrow) else self.sort
 
     def has_orders(self, _: Caller) -> bool:
-        """What a search finds is newest first: sorting would read all of it."""
+        """Search results are newest first, because sorting would read all of them."""
         return not self.q
 
     def has_total(self, _: Caller) -> bool:
@@ -143,7 +143,7 @@ async def show_list(
 
 
 async def _total(request: AdminRequest, filters: TextFilters) -> int:
-    """Of the whole section; -1 for one who sees a part of it, of which there is no counter."""
+    """Of the whole section; -1 for callers who see only a part of it, which has no counter."""
     if not type(filters)().has_total(request.caller):
         return -1
     wanted = ListRequest(per_page=1, names=frozenset({"id"}))

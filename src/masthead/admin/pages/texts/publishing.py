@@ -84,11 +84,12 @@ class Choice:
     later: str = ""
     """As the field has it, in the site's time zone."""
     mail: MailChoice | None = None
-    """None: nobody gets an email."""
+    """None: no email is sent."""
 
     @property
     def mark(self) -> str:
-        """Stands for what was said: the button does that, or it is said anew."""
+        """Identifies the sentence that was shown. If the choice has changed since, the sentence is
+        shown again first."""
         return sha256(repr(self).encode()).hexdigest()[:16]
 
 
@@ -317,7 +318,7 @@ def _sentence(request: AdminRequest, dialog: Dialog, choice: Choice, mailed: str
 def _mailed(
     request: AdminRequest, dialog: Dialog, choice: Choice, number: int, names: Mapping[str, str]
 ) -> str:
-    """Who is mailed; empty for texts that never are."""
+    """Who gets an email; empty for texts that are never emailed."""
     if not dialog.section.has_schedule:
         return ""
     if choice.mail is None:

@@ -96,7 +96,7 @@ async def read_deliveries(
 ) -> DeliveryList | None:
     """None where the first page is meant: there is less than a page before the cursor."""
     log, condition = request.services.deliveries.log, filters.condition(request.records.clock())
-    # An event together with another filter is searched for, from new to old alone.
+    # An event together with another filter is searched for, only from new to old.
     is_searched = bool(filters.event and (filters.state or filters.webhook))
     before = None if is_searched else cursor_of(request.query.get("before", ""))
     after = cursor_of(request.query.get("after", ""))

@@ -150,7 +150,7 @@ def _cannot_retry(delivery: LoggedDelivery, webhook: Record | None) -> str:
 
 
 def _post(event: LoggedEvent | None) -> dict[str, str] | None:
-    """The post that the event is about. It may be gone by now."""
+    """The post that the event is about. It may have been deleted."""
     if event is None or event.collection != posts.name:
         return None
     title = msgspec.json.decode(event.payload).get("title") or "Open it"
