@@ -5,6 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from contextlib import closing
+from email import message_from_bytes
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import default
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, Final
@@ -12,18 +16,24 @@ from typing import Any, Final
 import pytest
 from tests.importers.samples.every import SAMPLES
 from tests.importers.samples.sample import Sample
+from tests.mail.dkim_verifier import verify
 from tests.mailings.sound import SITE, problems
-from tests.world import TenantWorld
+from tests.world import START, TenantWorld
 
 from masthead.caller import Audience
 from masthead.demo.posts import POSTS
 from masthead.importers.convert.content import prepare
 from masthead.importers.platforms.opening import open_export
 from masthead.importers.source import Options, SourcePost
-from masthead.mailings.letter import Letter, draw_letter
+from masthead.mail.message import SigningKey
+from masthead.mail.signing import make_key_pair, signed_in_process
+from masthead.mailings.letter import Letter, Recipient, draw_letter
+from masthead.mailings.message import MessageForm, Sender
 from masthead.site.address import Site
 
 NEWSLETTER: Final[dict[str, Any]] = {"slug": "main", "name": "Weekly"}
+PAIR: Final = make_key_pair()
+KEY: Final = SigningKey("coast.example", "mh1", PAIR.private_key)
 READERS: Final = (Audience.FREE, Audience.PAID)
 
 
@@ -41,7 +51,33 @@ async def letter_of(tenant: TenantWorld, audience: Audience, post: Any) -> Lette
 async def check(tenant: TenantWorld, **values: Any) -> None:
     post = await tenant.published(**values)
     for audience in READERS:
-        assert problems(await letter_of(tenant, audience, post)) == []
+        letter = await letter_of(tenant, audience, post)
+        assert problems(letter) == []
+        check_message(letter)
+
+
+def check_message(letter: Letter) -> None:
+    """The email as a recipient gets it: every part can be parsed and is the letter's; a verifier
+    that shares no code with what signs accepts it."""
+    newsletter = {"slug": "main", "id": "n", "sender_name": "Müller & Co.", "reply_to": ""}
+    mail_from, site = Address("Press", "post", "press.example"), Site("The Coast", SITE)
+    sender = Sender.of(mail_from, site, newsletter, domain="coast.example", key=KEY)
+    form = MessageForm(letter, sender, boundary="b1", written=START)
+    recipient = Recipient("ada@example.org", "Ada Łęcka", f"{SITE}/member/unsubscribe?t=1&n=main")
+    made = form.compose(recipient, "m1", f"{SITE}/member/unsubscribe?t=1")
+    content = signed_in_process(KEY.private_key, KEY.domain, KEY.selector, made.content)
+    assert verify(content, f"v=DKIM1; k=rsa; p={PAIR.public_key}")["d"] == "coast.example"
+    assert max(map(len, content.split(b"\r\n"))) < 998
+    message = message_from_bytes(content, policy=default)
+    assert isinstance(message, EmailMessage)
+    own = letter.for_recipient(recipient)
+    for kind, text in (("plain", own.text), ("html", own.html)):
+        part = message.get_body((kind,))
+        assert part is not None
+        assert part.defects == []
+        assert part.get_content().splitlines() == text.splitlines()
+    assert message.defects == []
+    assert message["list-unsubscribe"] == f"<{SITE}/member/unsubscribe?t=1>"
 
 
 async def test_posts_of_the_demo(tenant: TenantWorld) -> None:
