@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -15,6 +16,7 @@ import asyncpg
 import httpx
 import pytest
 from structlog.testing import capture_logs
+from tests.databases import empty_postgres_url
 from tests.v1.keys import key_client
 from tests.world import TenantWorld, World, open_world, records_of
 
@@ -122,10 +124,15 @@ async def test_calls_are_counted_in_memory_while_the_counters_have_no_room(tmp_p
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of its own, which only root can mount."""
+    with small_file_system(tmp_path / "disk") as folder:
+        yield folder
+
+
+@contextmanager
+def small_file_system(folder: Path) -> Iterator[Path]:
+    """Only root can mount one."""
     if sys.platform != "linux" or os.geteuid() != 0:
         pytest.skip("needs root, to mount a small file system")
-    folder = tmp_path / "disk"
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=24m", "masthead-test", str(folder)]
     made = subprocess.run(mount, capture_output=True, text=True, check=False)
@@ -135,6 +142,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         yield folder
     finally:
         subprocess.run(["umount", str(folder)], check=True)
+        folder.rmdir()
 
 
 @contextmanager
@@ -176,3 +184,50 @@ async def test_a_file_system_without_space(small_disk: Path) -> None:
         await recovered(world)
     finally:
         await world.parts.close()
+
+
+@asynccontextmanager
+async def posts_on_a_small_disk(url: str) -> AsyncIterator[Path]:
+    """The table of posts in a tablespace of its own, on the disk of the PostgreSQL server."""
+    server = await asyncpg.connect(url)
+    data = Path(await server.fetchval("SHOW data_directory"))
+    name = f"small_{os.getpid()}"
+    with small_file_system(data.parent / name) as disk:
+        folder = disk / "tables"
+        folder.mkdir()
+        owner = data.stat()
+        os.chown(folder, owner.st_uid, owner.st_gid)
+        await server.execute(f"CREATE TABLESPACE {name} LOCATION '{folder}'")
+        try:
+            await server.execute(f"ALTER TABLE posts SET TABLESPACE {name}")
+            yield disk
+        finally:
+            await server.execute("ALTER TABLE posts SET TABLESPACE pg_default")
+            await server.execute(f"DROP TABLESPACE {name}")
+            await server.close()
+
+
+async def test_the_disk_of_a_postgresql_server_without_space(tmp_path: Path) -> None:
+    url = empty_postgres_url()
+    await migrate(url)
+    # Nothing that the server could compress.
+    large = f"<p>{secrets.token_hex(200_000)}</p>"
+    async with posts_on_a_small_disk(url) as disk:
+        world = await open_world(url, tmp_path)
+        try:
+            tenant = await world.new_tenant("demo", slug="demo")
+            api = await key_client(tenant)
+            await tenant.published(title="Still there")
+            with filled(disk):
+                refused = await api.post(POSTS, json={"title": "x", "content_html": large})
+                assert_full(refused)
+                assert refused.json()["error"]["code"] == "DISK_FULL"
+                listed = await api.get(POSTS)
+                assert (listed.status_code, listed.json()["total"]) == (200, 1)
+                assert (await tenant.guest.get("/posts/still-there")).status_code == 200
+                assert await health(world) == FULL
+            made = await api.post(POSTS, json={"title": "x", "content_html": large})
+            assert made.status_code == 201
+            await recovered(world)
+        finally:
+            await world.parts.close()
