@@ -37,6 +37,7 @@ class Postbox:
 
     unknown: set[str] = field(default_factory=set)
     """Addresses without a mailbox."""
+    no_mailbox: str = "550 5.1.1 no such user here"
     silent: set[str] = field(default_factory=set)
     """After taking an email to one of these addresses, the connection ends without an answer."""
 
@@ -86,7 +87,7 @@ class Postbox:
         if self.refusals:
             return self.refusals.popleft()
         if address in self.unknown:
-            return "550 5.1.1 no such user here"
+            return self.no_mailbox
         envelope.rcpt_tos.append(address)
         return "250 OK"
 

@@ -100,6 +100,7 @@ async def press(press_world: tuple[World, Postbox]) -> Press:
     for each in (postbox.letters, postbox.envelopes, postbox.refusals, postbox.second_thoughts):
         each.clear()
     postbox.unknown.clear()
+    postbox.no_mailbox = Postbox.no_mailbox
     postbox.silent.clear()
     tenant = await world.new_tenant("coast")
     api = await key_client(tenant, "mailings:read", "mailings:write")

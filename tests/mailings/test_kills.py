@@ -1,4 +1,5 @@
-"""Workers that are killed while they send: nobody is mailed twice, and nobody is forgotten."""
+"""Workers and services that are killed while they send: nobody is mailed twice, and nobody is
+forgotten."""
 
 from __future__ import annotations
 
@@ -102,8 +103,9 @@ async def end(process_id: int) -> None:
 
 
 async def kill_at(press: Press, started: Workers, number: int, sent: int) -> None:
-    """Kills the next worker at a moment after so many more emails."""
-    process_id = await started.start(ahead=LEASE * 2 * number)
+    """Kills the next worker, or service, at a moment after so many more emails."""
+    ahead = (LEASE * 2 * number).total_seconds()
+    process_id = await started.start_with(str(ahead), *(["service"] if number % 2 else []))
     goal = min(len(press.postbox.letters) + sent, READERS - KILLS * CONNECTIONS)
     async with asyncio.timeout(120):
         while len(press.postbox.letters) < goal:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.admin.visitor import staff
 from tests.mailings.conftest import Press
 
 from masthead.background import mailing_worker
@@ -51,6 +52,17 @@ async def test_many_recipients_are_written_before_the_mailing_starts(press: Pres
     state = await press.state(mailing)
     assert (state["status"], state["recipients"], state["sent"]) == ("sent", 7, 7)
     assert sorted(press.addresses) == names(members)
+
+
+async def test_the_admin_shows_it_meanwhile(press: Press) -> None:
+    await press.readers(4)
+    post = await press.tenant.published()
+    mailing = await press.mail(post)
+    owner, _ = await staff(press.tenant, "owner")
+    assert (await owner.get("/admin/mailings")).status_code == 200
+    shown = (await owner.get(f"/admin/mailings/{mailing['id']}")).text
+    assert "Its list of recipients is being written" in shown
+    assert "It is being emailed to" in (await owner.get(f"/admin/posts/{post['id']}/mail")).text
 
 
 async def test_few_start_at_once(press: Press) -> None:

@@ -188,7 +188,8 @@ def _done(mailing: Record) -> int:
 
 def _when(request: AdminRequest, mailing: Record) -> str:
     if mailing["status"] == SCHEDULED:
-        return f"Begins {request.when(mailing['scheduled_for'])}"
+        at = mailing["scheduled_for"]
+        return f"Begins {request.when(at)}" if at else "Its list of recipients is being written"
     if mailing["finished_at"]:
         return f"Ended {request.when(mailing['finished_at'])}"
     return f"Began {request.when(mailing['started_at'])}" if mailing["started_at"] else ""

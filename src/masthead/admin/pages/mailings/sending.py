@@ -211,7 +211,7 @@ def _sentence(
 def mailed_in_words(request: AdminRequest, mailing: Record, newsletter: str) -> str:
     """What became of a post's mailing, or will."""
     name = newsletter or mailing["newsletter"]
-    if mailing["status"] == SCHEDULED:
+    if mailing["status"] == SCHEDULED and mailing["scheduled_for"]:
         when = moment_in_words(request, mailing["scheduled_for"])
         return (
             f"It will be emailed to {name} {when}, or when it is published, if that is later. "
