@@ -30,8 +30,8 @@ test: install-test
 	$(BIN)/pytest -n auto --dist loadgroup --durations 25 $(ARGS)
 
 # The rooms in which a change breaks something most often, on SQLite: under two minutes.
-QUICK := tests/records tests/storage tests/identity tests/posts tests/texts tests/html tests/config \
-  tests/v1 tests/record_api tests/web tests/comments
+QUICK := tests/records tests/storage tests/identity tests/posts tests/html tests/config tests/v1 \
+  tests/record_api tests/web
 test-quick: install-test
 	$(BIN)/pytest -n auto --dist loadgroup --quick --durations 5 $(QUICK) $(ARGS)
 

@@ -1,4 +1,4 @@
-"""`make test-quick`: the engine, the APIs and the texts in a minute or two, before a push.
+"""`make test-quick`: the engine and the APIs in a minute or two, before a push.
 
 On SQLite only, without a browser, and without what is marked `long`; `make test` has all of it.
 """
