@@ -11,6 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
+from sqlalchemy.sql.selectable import FromClause
 
 from masthead.storage.dialects import Expression, Real, write_as
 
@@ -22,9 +23,27 @@ def json_any(
 
     Any other value is treated as an array of one element.
     """
-    elements = _json_elements(column).table_valued("value", "type")
-    text = _element_text(elements.c.value, elements.c.type)
+    elements = json_elements(column)
+    text = element_text(elements)
     return sa.exists(sa.select(sa.literal_column("1")).select_from(elements).where(matches(text)))
+
+
+def json_elements(column: ColumnElement[Any]) -> FromClause:
+    """A row for each element of a JSON array."""
+    return _json_elements(column).table_valued("value", "type")
+
+
+def element_text(elements: FromClause) -> ColumnElement[Any]:
+    return _element_text(elements.c.value, elements.c.type)
+
+
+class json_length(Expression):
+    """`json_length(column)`: the number of elements of a JSON array."""
+
+    type = sa.Integer()
+
+
+write_as(json_length, sqlite="json_array_length({0})", postgresql="jsonb_array_length({0})")
 
 
 class _json_elements(Expression):

@@ -37,6 +37,8 @@ class Comparisons:
     def test(
         self, left: Operand, op: str, right: Operand, *, constant: bool = False
     ) -> ColumnElement[bool]:
+        if op not in ("=", "!=") and (left.is_null or right.is_null):
+            return sa.false()
         if "value" in (left.kind, right.kind):
             return self._value_test(left, op, right)
         if op in ("~", "!~"):
@@ -65,8 +67,6 @@ class Comparisons:
     def _value_contains(
         self, left: Operand, right: Operand, *, negated: bool
     ) -> ColumnElement[bool]:
-        if left.is_null or right.is_null:
-            return sa.false()
         self.is_slow |= left.is_long or right.is_long
         left, right = _flag_as_digit(left), _flag_as_digit(right)
         contains = dialects.contains_text(self.text(left), self._pattern(right))

@@ -34,10 +34,10 @@ def order_by(
         if key.random:
             order.append(dialects.random_order())
             continue
-        if key.path in (("@rowid",), ("created",)):
+        if key.path in (("@rowid",), ("created",)) and not key.modifier:
             order.append(columns.created.desc() if key.descending else columns.created.asc())
             continue
-        order.extend(compiler.sort_keys(key.path, ref, descending=key.descending))
+        order.extend(compiler.sort_keys(key, ref))
     # Ties by id, in the direction of the first key, so that one index serves both.
     order.append(columns.id.desc() if not sort or sort[0].descending else columns.id.asc())
     return order
@@ -47,7 +47,7 @@ def comes_after(
     columns: OrderColumns, table: FromClause, sort: tuple[SortKey, ...]
 ) -> ColumnElement[bool]:
     """In the default order, or in the order of one field of text or of dates."""
-    if len(sort) > 1 or any(len(key.path) != 1 for key in sort):
+    if len(sort) > 1 or any(len(key.path) != 1 or key.modifier for key in sort):
         raise ValueError("a cursor needs the order of one field")
     by_position = not sort or sort[0].path == ("created",)
     value = columns.created if by_position else table.c[sort[0].path[0]]

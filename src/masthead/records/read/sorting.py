@@ -12,6 +12,7 @@ from masthead.errors import BadRequest
 MAX_SORT_KEYS: Final = 8
 MAX_PATH_STEPS: Final = 6
 
+_MODIFIERS: Final = ("lower", "length")
 _RANDOM: Final = "@random"
 # `@rowid` is PocketBase's name for insertion order.
 _PATH: Final = re.compile(r"@rowid|[A-Za-z_]\w*+(?:\.[A-Za-z_]\w*+)*+", re.ASCII)
@@ -26,6 +27,8 @@ class SortKey:
     path: tuple[str, ...]
     descending: bool = False
     random: bool = False
+    modifier: str = ""
+    """`lower` or `length`: what to order by, of the field's value."""
 
 
 @lru_cache(maxsize=1_000)
@@ -42,7 +45,9 @@ def _sort_key(part: str) -> SortKey:
     name = part[1:] if part.startswith(("-", "+")) else part
     if name == _RANDOM:
         return SortKey((), random=True)
+    name, colon, modifier = name.partition(":")
     path = tuple(name.split("."))
-    if not _PATH.fullmatch(name) or len(path) > MAX_PATH_STEPS:
+    is_valid = _PATH.fullmatch(name) and (modifier in _MODIFIERS if colon else True)
+    if not is_valid or len(path) > MAX_PATH_STEPS:
         raise BadRequest(f"{part[:40]!r} can't be sorted by. Name a field, with - to descend.")
-    return SortKey(path, descending=part.startswith("-"))
+    return SortKey(path, descending=part.startswith("-"), modifier=modifier)

@@ -50,10 +50,12 @@ from masthead.records.read.operands import (
     is_long,
     is_nullable,
 )
+from masthead.records.read.sorting import SortKey
 from masthead.records.registry import Registry
 from masthead.storage import dialects, json_values
 
 AUTH_NAMES = ("id", "email", "collectionName", "collectionId", "tenant_id")
+LOWER, LENGTH, EACH = "lower", "length", "each"
 NUMBER_MACROS = frozenset({"second", "minute", "hour", "weekday", "day", "month", "year"})
 
 
@@ -90,10 +92,9 @@ class WhereCompiler:
         finally:
             self.access, self._constant = access, constant
 
-    def sort_keys(
-        self, path: tuple[str, ...], ref: TableRef, *, descending: bool
-    ) -> list[ColumnElement[Any]]:
-        operand = self._path(path, ref)
+    def sort_keys(self, key: SortKey, ref: TableRef) -> list[ColumnElement[Any]]:
+        path, descending = key.path, key.descending
+        operand = self._path(path, ref, key.modifier)
         self.comparisons.is_slow |= operand.is_long
         if operand.is_many or operand.sql is None:
             raise BadRequest(f"Can't sort by {_shown(path)}: it has many values.")
@@ -195,18 +196,18 @@ class WhereCompiler:
         return Operand(None, kind, literal=value, position=position)
 
     def _identifier(self, node: Identifier, ref: TableRef) -> Operand:
-        if node.modifier:
-            raise BadRequest(f"The modifier :{node.modifier[:40]} is not supported in filters.")
-        if node.path[0].startswith("@"):
+        if node.path[0].startswith("@") and not node.modifier:
             return _request_value(node.path)
-        return self._path(node.path, ref)
+        return self._path(node.path, ref, node.modifier)
 
-    def _path(self, path: tuple[str, ...], ref: TableRef) -> Operand:
+    def _path(self, path: tuple[str, ...], ref: TableRef, modifier: str = "") -> Operand:
         """Resolves `post_id.title` or `comments_via_post_id.body` to a column."""
-        origin, walk = ref, _JoinPath(self._is_many(path, ref))
+        origin, walk = ref, _JoinPath(modifier == EACH or self._is_many(path, ref))
         for index, name in enumerate(path[:-1]):
             step = self._step(ref, name, path, walk)
             if step is None:
+                if modifier:
+                    raise _unfit(path, modifier)
                 return self._json_path(ref, path, index, origin, walk)
             ref = step
         field = self._field(ref, path[-1], path)
@@ -214,7 +215,35 @@ class WhereCompiler:
         column = shown.get(field.name, ref.table.c[field.name])
         self.comparisons.is_slow |= is_document(field)
         operand = Operand(column, field.kind, is_nullable(field), is_long=is_long(field))
-        return _at_end(operand, origin, ref, walk)
+        if modifier:
+            operand = self._modified(operand, modifier, path, ref, walk)
+        return operand if operand.is_many else _at_end(operand, origin, ref, walk)
+
+    def _modified(
+        self, operand: Operand, modifier: str, path: tuple[str, ...], ref: TableRef, walk: _JoinPath
+    ) -> Operand:
+        if modifier == LOWER and operand.kind in ("text", "address", "relation"):
+            return replace(operand, sql=sa.func.lower(operand.sql), kind="text")
+        if operand.kind != "list" or modifier not in (LENGTH, EACH):
+            raise _unfit(path, modifier)
+        assert operand.sql is not None
+        if modifier == LENGTH:
+            length = json_values.json_length(operand.sql)
+            text = sa.cast(length, sa.Text())
+            return Operand(text, "value", number=length, string=sa.cast(sa.null(), sa.Text()))
+        return self._elements(operand.sql, (*walk.path, f"{path[-1]}:{EACH}"), ref)
+
+    def _elements(
+        self, column: ColumnElement[Any], path: tuple[str, ...], ref: TableRef
+    ) -> Operand:
+        """One row for each element of a list, and an empty one if it has none."""
+        self.comparisons.is_slow = True
+        known = self._joins.find(path)
+        table = known.ref.table if known else json_values.json_elements(column)
+        if known is None:
+            self._joins.add(path, TableRef(ref.collection, table), sa.true())
+        text = json_values.element_text(table)
+        return Operand(text, "text", may_be_missing=True, is_many=True)
 
     def _is_many(self, path: tuple[str, ...], ref: TableRef) -> bool:
         collection = ref.collection
@@ -400,6 +429,16 @@ def _request_value(path: tuple[str, ...]) -> Operand:
 
 def _unknown(path: tuple[str, ...]) -> BadRequest:
     return BadRequest(f"Unknown field {_shown(path)}.")
+
+
+def _unfit(path: tuple[str, ...], modifier: str) -> BadRequest:
+    takes = _TAKEN_BY.get(modifier)
+    if takes is None:
+        return BadRequest(f"The modifier :{modifier[:40]} is not supported in filters.")
+    return BadRequest(f"The modifier :{modifier} is for {takes}, which {_shown(path)} is not.")
+
+
+_TAKEN_BY = {LOWER: "texts", LENGTH: "lists", EACH: "lists"}
 
 
 def _shown(path: tuple[str, ...]) -> str:
