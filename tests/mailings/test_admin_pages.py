@@ -159,7 +159,7 @@ async def test_stopped_addresses_are_listed_and_lifted_on_purpose(press: Press) 
     assert first["email"] not in (await owner.get("/admin/members/stopped?q=nobody")).text
     lift = f"/admin/members/{second['id']}/mail-again?from=stopped"
     asked = (await owner.get(lift)).text
-    assert "called a newsletter of yours spam" in asked
+    assert "reported a newsletter as spam" in asked
     lifted = await owner.post(f"/admin/members/{second['id']}/mail-again", filled(asked))
     assert lifted.headers["location"] == "/admin/members/stopped"
     [after] = await records.find(blog_members, {"id": second["id"]}, tenant_id=press.tenant.id)

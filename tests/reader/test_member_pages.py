@@ -367,7 +367,7 @@ async def test_the_mail_says_what_the_page_does_not(office: Office, site: Tenant
             await site.guest.post(path, data={"email": email}, headers=OWN)
     assert sorted(await mails_to(office, "known@example.com")) == [
         "Sign in to Tideline",
-        "You are a member of Tideline already",
+        "You are already a member of Tideline",
     ]
     subjects = [mail["subject"] for mail in await office.mails()]
     # Who is no member gets no mail to sign in.
