@@ -38,6 +38,7 @@ from masthead.importers.tasks.actions import start_task, upload_export
 from masthead.importers.write.run_record import NewRun, create_run
 from masthead.jobs.runner import JobRunner
 from masthead.jobs.tables import jobs, new_job
+from masthead.mailings.tables import mailing_recipients
 from masthead.password_reset.invitations import INVITATION
 from masthead.password_reset.resets import ADMIN_PATH
 from masthead.posts.tags import change_tag
@@ -99,6 +100,11 @@ def fill(*steps: tuple[str, str], press: str) -> Act:
             await page.get_by_role("button", name=press, exact=True).first.click()
 
     return act
+
+
+async def press_what_the_page_is_for(page: Page) -> None:
+    await page.locator("main .btn-primary").click()
+    await expect(page.locator("#problems")).to_be_visible()
 
 
 async def select_a_row(page: Page) -> None:
@@ -288,6 +294,23 @@ SAMPLES = (
     Sample("mailings", "/admin/mailings"),
     Sample("mailings-empty", "/admin/mailings", site="empty"),
     Sample("mailing", "/admin/mailings/{mailings}"),
+    Sample("mailing-sending", "/admin/mailings/{mailings-sending}"),
+    Sample("mailing-again", "/admin/mailings/{mailings}/again"),
+    Sample("mailing-cancel", "/admin/mailings/{mailings}/cancel"),
+    Sample("recipients", "/admin/mailings/{mailings}/recipients"),
+    Sample("recipients-refused", "/admin/mailings/{mailings}/recipients?state=failed"),
+    Sample("recipients-nothing-found", "/admin/mailings/{mailings}/recipients?q=zzzz"),
+    Sample("stopped", "/admin/members/stopped"),
+    Sample("stopped-nothing-found", "/admin/members/stopped?kind=complained&q=zzzz"),
+    Sample("stopped-editor", "/admin/members/stopped", who="editor"),
+    Sample("stopped-lift", "/admin/members/{members-stopped}/mail-again"),
+    Sample("member-stopped", "/admin/members/{members-stopped}"),
+    Sample("post-mail-later", "/admin/posts/{posts-html}/mail?when=later"),
+    Sample(
+        "post-mail-refused",
+        "/admin/posts/{posts-html}/mail?when=later&send_at=2001-01-01T09:00",
+        act=press_what_the_page_is_for,
+    ),
     Sample("post-mail", "/admin/posts/{posts-html}/mail"),
     Sample("post-mail-draft", "/admin/posts/{posts-draft}/mail"),
     Sample("newsletters", "/admin/settings/newsletters"),
@@ -321,6 +344,8 @@ SAMPLES = (
     Sample("post-delete", "/admin/posts/{posts}/delete"),
     Sample("post-preview", "/admin/posts/{posts}/preview?as=paid"),
     Sample("post-publish", "/admin/posts/{posts-draft}/publish"),
+    Sample("post-publish-mail", "/admin/posts/{posts-draft}/publish?to=both"),
+    Sample("post-publish-mail-nobody", "/admin/posts/{posts-draft}/publish?to=both&labels=none"),
     Sample("post-publish-later", "/admin/posts/{posts-draft}/publish?what=schedule"),
     Sample("post-published", "/admin/posts/{posts}/publish"),
     Sample("post-email", "/admin/posts/{posts}/email?as=free&width=375&colours=dark"),
@@ -805,6 +830,35 @@ async def _members(demo: TenantWorld) -> dict[str, str]:
     return {"blog_members": member["id"], "gdpr_requests": request["id"], "copy": copy["id"]}
 
 
+async def _mailed(demo: TenantWorld, mailing_id: str) -> str:
+    """A mailing's recipients in every state, and a member whose address was stopped."""
+    words = "550 5.1.1 <…>: Recipient address rejected: User unknown in virtual mailbox table"
+    database, records = demo.world.parts.database, demo.world.parts.records
+    insert = database.compile(sa.insert(mailing_recipients))
+    for number, state in enumerate(
+        ("sent", "failed", "uncertain", "unsubscribed", "sent", "failed")
+    ):
+        values = {
+            "email": f"{'sehr-' * number}lange-adresse@donaudampfschifffahrt.example",
+            "name": f"{LONG} {number}",
+            "newsletter": True,
+        }
+        member = await demo.create("blog_members", values)
+        row = {"tenant_id": demo.id, "mailing_id": mailing_id, "member_id": member["id"]}
+        row |= {"state": state, "due_at": "", "ended_at": "2026-11-14T08:16:00.000Z"}
+        row |= {"reply": words if state == "failed" else "", "report": ""}
+        if number == 5:
+            row["report"] = "bounced"
+        row |= {"claimed_by": "", "attempts": 1}
+        async with database.transaction(EVERY_TENANT) as tx:
+            await tx.execute(insert, insert.bind(row))
+    stamped = {"mail_state": "bounced", "mail_state_reason": words}
+    await records.update(
+        system(demo.id), demo.world.collection("blog_members"), member["id"], {}, stamped=stamped
+    )
+    return str(member["id"])
+
+
 async def _member_imports(demo: TenantWorld) -> dict[str, str]:
     """In every state, without a worker."""
     content = (
@@ -929,7 +983,26 @@ async def _posts(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, s
             "started_at": "2026-11-14T08:15:00.000Z",
         },
     )
+    sending = await records.create(
+        system(demo.id),
+        demo.world.collection("mailings"),
+        {},
+        stamped={
+            "post_id": written["id"],
+            "newsletter": "main",
+            "subject": "Can the tide mill turn again?",
+            "status": "sending",
+            "recipients": 1_204,
+            "sent": 312,
+            "opens": 140,
+            "clicks": 12,
+            "started_at": "2026-11-14T08:15:00.000Z",
+        },
+    )
+    stopped = await _mailed(demo, mailing["id"])
     return {
+        "members-stopped": stopped,
+        "mailings-sending": sending["id"],
         "comments": waiting["id"],
         "newsletters": newsletter["id"],
         "mailings": mailing["id"],

@@ -54,7 +54,7 @@ ASKS = (
     Ask("name", "Name"),
     Ask("tier", "Tier", choices=TIERS),
     Ask("status", "Status", choices=STATUSES),
-    Ask("newsletter", "Newsletter"),
+    Ask("newsletter", "Newsletter", "Off: no newsletter at all."),
     Ask("labels", "Labels", LABELS_HELP),
     Ask("note", "Note", "Only staff see this. An export of the person's data includes it.", rows=3),
 )
