@@ -107,7 +107,7 @@ async def test_from_the_first_word_to_the_bounce(desk: Desk) -> None:
     await expect(page.get_by_text("Nobody gets an email.")).to_be_visible()
     await page.get_by_label("On the site and by email").check()
     await page.get_by_label("Subject").fill("The moon is near")
-    said = page.get_by_text("is emailed at once to 4 members of Tideline, once.")
+    said = page.get_by_text("will be emailed at once to 4 members of Tideline, once.")
     await expect(said).to_be_visible()
     await looks_well(page)
 
@@ -153,7 +153,7 @@ async def test_from_the_first_word_to_the_bounce(desk: Desk) -> None:
     await page.get_by_role("link", name="Bounced").click()
     await looks_well(page)
     await page.get_by_role("link", name=sent[0]).click()
-    await expect(page.get_by_text("an email came back")).to_be_visible()
+    await expect(page.get_by_text("an email bounced")).to_be_visible()
     await expect(page.get_by_text("The moon is near")).to_be_visible()
-    await expect(page.locator(".history").get_by_text("came back")).to_be_visible()
+    await expect(page.locator(".history").get_by_text("bounced")).to_be_visible()
     await looks_well(page)
