@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import click
 
+from masthead.backup.place import read_archive, written_archive
 from masthead.backup.take import Taken, take_backup
 from masthead.cli.counters import counters
 from masthead.cli.invocation import Invocation, Output, command
@@ -24,24 +24,25 @@ async def backup(invocation: Invocation, words: tuple[str, ...]) -> Output:
     """Writes database, media and secrets into one archive, while the service runs.
 
     The file appears when it is complete. It holds the root secret: store it like a password.
-    `verify` checks an archive instead, and changes nothing.
+    FILE may be s3://bucket/key. `verify` checks an archive instead, and changes nothing.
     """
     is_check = words[0] == VERIFY
     if len(words) != 1 + is_check:
         raise click.UsageError("Name one file: `backup FILE` or `backup verify FILE`")
-    return await (_verify if is_check else _take)(invocation, Path(words[-1]))
+    return await (_verify if is_check else _take)(invocation, words[-1])
 
 
-async def _verify(_: Invocation, file: Path) -> Output:
+async def _verify(_: Invocation, file: str) -> Output:
     """Needs no installation: the archive has all that it takes."""
     # Imported here: a backup does not read archives.
     from masthead.backup.verify import verify_backup
 
-    with counters("checked") as count:
-        verified = await verify_backup(file, count)
+    async with read_archive(file) as path:
+        with counters("checked") as count:
+            verified = await verify_backup(path, count)
     header = verified.contents.header
     data = {
-        "file": str(file),
+        "file": file,
         "bytes": verified.contents.bytes,
         "records": verified.records,
         "media": verified.media,
@@ -59,11 +60,12 @@ async def _verify(_: Invocation, file: Path) -> Output:
     return Output(data, "\n".join(lines))
 
 
-async def _take(invocation: Invocation, file: Path) -> Output:
+async def _take(invocation: Invocation, file: str) -> Output:
     async with opened(invocation) as installation:
         unreadable = await _check_secrets(installation)
-        with counters("records", "media") as count:
-            taken = await take_backup(installation.settings, installation.objects, file, count)
+        async with written_archive(file) as path:
+            with counters("records", "media") as count:
+                taken = await take_backup(installation.settings, installation.objects, path, count)
     if unreadable:
         sys.stderr.write(
             f"masthead: {unreadable} stored secrets can't be read with the root secret; set them "
@@ -72,7 +74,7 @@ async def _take(invocation: Invocation, file: Path) -> Output:
     if taken.missing:
         sys.stderr.write(f"masthead: {_missing(taken)}\n")
     data = {
-        "file": str(file),
+        "file": file,
         "bytes": taken.bytes,
         "records": taken.records,
         "media": taken.media,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
+from masthead.backup.place import read_archive
 from masthead.backup.restore import restore_backup
 from masthead.cli.counters import counters
 from masthead.cli.invocation import Invocation, Output, command
@@ -14,19 +13,20 @@ from masthead.errors import Unavailable
 
 
 @command("restore")
-@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
-async def restore(invocation: Invocation, file: Path) -> Output:
+@click.argument("file", metavar="FILE")
+async def restore(invocation: Invocation, file: str) -> Output:
     """Restores a backup into an empty data directory and database.
 
-    The whole archive is checked before anything is written.
+    The whole archive is checked before anything is written. FILE may be s3://bucket/key.
     """
     settings = invocation.settings()
     configure_logs(settings)
-    with counters("checked", "records", "media") as count:
-        try:
-            restored = await restore_backup(settings, file, count)
-        except Unavailable as error:
-            raise UnreachableDatabase from error
+    async with read_archive(file) as path:
+        with counters("checked", "records", "media") as count:
+            try:
+                restored = await restore_backup(settings, path, count)
+            except Unavailable as error:
+                raise UnreachableDatabase from error
     data = {"bytes": restored.bytes, "records": restored.records, "media": restored.media}
     return Output(
         data, f"Restored {restored.records:,} records and {restored.media:,} stored files."
