@@ -156,7 +156,7 @@ def _attempts(
             sent = SendResult(
                 "https://hooks.big.example/", _SIGNED, status, 40 + number, error, "Thank you"
             )
-            row = attempt_row(tenant_id, str(new_log_id()), each["id"], number, sent, now)
+            row = attempt_row(tenant_id, str(new_log_id()), each["id"], number, sent=sent, at=now)
             yield row | {"created": each["created"]}
 
 

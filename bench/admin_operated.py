@@ -104,6 +104,6 @@ async def _errors(parts: Services, tenant_id: TenantId) -> None:
             raise ZeroDivisionError
         except ZeroDivisionError as error:
             path = f"/posts/post-{number}"
-            parts.error_log.record(error, f"request-{number}", tenant_id, "GET", path)
+            parts.error_log.record(error, f"request-{number}", tenant_id, "GET", path=path)
         if number % 50 == 49:
             await parts.error_log.flush()

@@ -68,7 +68,7 @@ def _tools(services: Services, site: SitePages, shared: Assets) -> AdminTools:
         ),
         sending=sending_domains_of(services),
         test_mails=TestMails(
-            records, services.mail, services.sites, services.limit_store, services.keyring
+            records, services.mail, services.sites, services.limit_store, keyring=services.keyring
         ),
         payment_reports=Reports(services.database),
         previews=Previews(site.services),

@@ -119,7 +119,7 @@ def faces(
     )
     responders = error_responders(settings, admin.error_answer)
     counts = metrics.requests if metrics else None
-    return front_door(services, routes, responders, in_flight, counts), admin
+    return front_door(services, routes, responders, in_flight, counts=counts), admin
 
 
 def metrics_page(
@@ -135,6 +135,7 @@ def front_door(
     routes: Dispatch,
     responders: ErrorResponders | None = None,
     in_flight: InFlight | None = None,
+    *,
     counts: RequestCounts | None = None,
 ) -> FrontDoor:
     settings = services.settings

@@ -146,7 +146,7 @@ def delivery_worker(parts: Services) -> DeliveryWorker:
         parts.outbound,
         parts.keyring,
         parts.settings.retry_policy,
-        parts.records.clock,
+        now=parts.records.clock,
         wake=parts.deliveries_queued,
     )
 
@@ -159,9 +159,9 @@ def mailing_worker(parts: Services) -> MailingWorker:
     return MailingWorker(
         RecipientQueue(parts.database, tables, records.clock),
         forms,
-        MailingProgress(records, starting, forms, parts.mail, settings),
+        MailingProgress(records, starting, forms, parts.mail, settings=settings),
         transport_of(settings, parts.signer),
-        records.clock,
+        now=records.clock,
         connections=settings.mail_connections,
         per_second=settings.mails_per_second,
         per_domain=settings.mails_per_domain,

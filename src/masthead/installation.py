@@ -65,7 +65,7 @@ class Installation:
             with_base_domain(collections, settings.base_domain),
             tables,
             self.keyring,
-            self._clock,
+            now=self._clock,
             subscribers=subscribers,
             on_deliveries_queued=on_deliveries_queued,
             async_validators=async_validators,

@@ -690,7 +690,7 @@ async def _imports(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str,
         file = Upload("file", file_name, "")
         await file.fill(_once(content.encode()))
         options = Options(include_authors=True)
-        made[name] = (await upload_export(parts, owner, file, "", options))["id"]
+        made[name] = (await upload_export(parts, owner, file, "", options=options))["id"]
         await work()
         return made[name]
 
@@ -756,7 +756,7 @@ async def _operated(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str
     try:
         raise ZeroDivisionError
     except ZeroDivisionError as error:
-        parts.error_log.record(error, "errorsrequestid", demo.id, "GET", f"/posts/{LONG}")
+        parts.error_log.record(error, "errorsrequestid", demo.id, "GET", path=f"/posts/{LONG}")
     await parts.error_log.flush()
     now = clock.to_text(parts.records.clock())
     failed = {**new_job(demo.id, "media.copies", {}, now), "failed_at": now, "attempts": 9}
@@ -929,7 +929,9 @@ async def _settings(demo: TenantWorld, account: Account) -> dict[str, str]:
     await parts.generator.ledger.record(demo.id, 700, 300, by_platform=False)
     owner = await parts.accounts.caller_of(account.token)
     assert owner
-    mails = TestMails(parts.records, parts.mail, parts.sites, parts.limit_store, parts.keyring)
+    mails = TestMails(
+        parts.records, parts.mail, parts.sites, parts.limit_store, keyring=parts.keyring
+    )
     mark = await mails.send(owner, f"{'long' * 12}@example.com")
     mail_id = mark.partition("-")[0]
     await parts.mail.fail(demo.id, mail_id, "the mail server could not be reached", gave_up=False)

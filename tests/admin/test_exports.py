@@ -545,7 +545,9 @@ class TestFailure:
         await work(tenant.world)
         await browser.post(ADDRESS, {"format": "html"})
         parts = tenant.world.parts
-        ending = SiteExports(parts.records, parts.objects, parts.mail, parts.sites, parts.settings)
+        ending = SiteExports(
+            parts.records, parts.objects, parts.mail, parts.sites, settings=parts.settings
+        )
         ending.stop()
         await job_runner(replace(parts, site_exports=ending)).run_due()
         [export] = await exports(tenant)

@@ -102,7 +102,9 @@ async def test_the_calls_of_each_key_are_a_chart_of_30_days(
 async def test_an_expired_key_is_listed_apart(tenant: TenantWorld) -> None:
     owner, _ = await staff(tenant, "owner")
     expires = clock.to_text(tenant.world.clock() - timedelta(days=1))
-    await create_key(tenant.world.parts.records, tenant.id, "Old", ["posts:read"], expires)
+    await create_key(
+        tenant.world.parts.records, tenant.id, "Old", ["posts:read"], expires_at=expires
+    )
     page = (await owner.get(KEYS)).text
     assert ("Old" not in page, f"{KEYS}?show=ended" in page) == (True, True)
     page = (await owner.get(f"{KEYS}?show=ended")).text

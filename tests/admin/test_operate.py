@@ -141,7 +141,7 @@ async def test_what_an_operator_does_with_failed_work_is_in_the_sites_log(
     for action, sentence in (("retry", "ran a job again"), ("discard", "discarded a job")):
         await fail_for_good(app, tenant)
         operator = await operator_of(app)
-        failed = [each for each in await queue_of(app).failed() if each.tenant_id == tenant.id]
+        failed = [each for each in await queue_of(app).list_failed() if each.tenant_id == tenant.id]
         named = {"tenant": tenant.id, "job": failed[0].id, "action": action}
         await operator.post(QUEUE, named)
         # Nothing is left to change.
@@ -158,7 +158,7 @@ async def test_what_an_operator_does_with_failed_work_is_in_the_sites_log(
 
 async def test_a_forged_site_of_a_job_changes_nothing(app: World, tenant: TenantWorld) -> None:
     await fail_for_good(app, tenant)
-    [failed] = [each for each in await queue_of(app).failed() if each.tenant_id == tenant.id]
+    [failed] = [each for each in await queue_of(app).list_failed() if each.tenant_id == tenant.id]
     operator = await operator_of(app)
     other = await app.new_tenant("another")
     for forged in (other.id, "aaaaaaaaaaaaaaa", ""):
@@ -166,7 +166,7 @@ async def test_a_forged_site_of_a_job_changes_nothing(app: World, tenant: Tenant
         assert "no longer in the list of failed" in await operator.follow(
             await operator.post(QUEUE, named)
         )
-    assert failed in await queue_of(app).failed()
+    assert failed in await queue_of(app).list_failed()
 
 
 def queue_of(app: World) -> QueueState:
@@ -198,7 +198,7 @@ async def break_the_service(app: World) -> str:
     try:
         raise ZeroDivisionError(READER)
     except ZeroDivisionError as error:
-        error_log.record(error, "r" * 15, "", "GET", "/posts/<script>alert(1)</script>")
+        error_log.record(error, "r" * 15, "", "GET", path="/posts/<script>alert(1)</script>")
     await error_log.flush()
     return "r" * 15
 
@@ -224,7 +224,7 @@ async def test_a_burst_of_errors_is_stored_in_part_and_forgotten_after_a_while(a
     # Other tests of the same service may have stored some before.
     app.clock.advance(days=1)
     for number in range(MAX_PENDING + 50):
-        error_log.record(ValueError(), f"{number:015}", "", "GET", "/")
+        error_log.record(ValueError(), f"{number:015}", "", "GET", path="/")
     await error_log.flush()
     newest = {each.request_id for each in await error_log.newest()}
     assert newest == {f"{number:015}" for number in range(MAX_PENDING)}
@@ -246,7 +246,7 @@ async def test_the_oldest_errors_go_where_there_are_too_many(app: World) -> None
 
 async def record_errors(app: World, prefix: str, count: int) -> None:
     for number in range(count):
-        app.parts.error_log.record(ValueError(), f"{prefix}{number:014}", "", "GET", "/")
+        app.parts.error_log.record(ValueError(), f"{prefix}{number:014}", "", "GET", path="/")
         if number % MAX_PENDING == MAX_PENDING - 1:
             await app.parts.error_log.flush()
 
@@ -323,7 +323,7 @@ async def test_no_address_makes_the_service_fail(
 
 
 async def test_an_error_at_a_path_with_nul_is_stored(app: World) -> None:
-    app.parts.error_log.record(ValueError(), "n" * 15, "", "GET", "/posts/\0")
+    app.parts.error_log.record(ValueError(), "n" * 15, "", "GET", path="/posts/\0")
     await app.parts.error_log.flush()
     found = await app.parts.error_log.find("n" * 15)
     assert found

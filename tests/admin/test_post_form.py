@@ -182,7 +182,9 @@ async def test_a_change_that_waits_is_shown_and_goes_live_with_the_form(
     post = await tenant.published(title="Live", content_html="<p>live</p>")
     records, caller = tenant.world.parts.records, system(tenant.id)
     opened = await open_text(records, caller, POSTS, post["id"])
-    await save_text(records, caller, POSTS, post["id"], opened.version, {"title": "Waiting"})
+    await save_text(
+        records, caller, POSTS, post["id"], version=opened.version, given={"title": "Waiting"}
+    )
     page = (await browser.get(f"/admin/posts/{post['id']}")).text
     assert "Changed, not live." in page
     form = filled(page) | {"excerpt": "And this"}
@@ -263,7 +265,7 @@ async def test_the_html_of_the_form_goes_live_instead_of_the_copys_document(
     opened = await open_text(records, caller, POSTS, post["id"])
     document = {"type": "doc", "content": [{"type": "paragraph"}]}
     given = {"content_json": document, "excerpt": "Of the copy"}
-    await save_text(records, caller, POSTS, post["id"], opened.version, given)
+    await save_text(records, caller, POSTS, post["id"], version=opened.version, given=given)
     form = filled((await browser.get(f"{path}?as=html")).text)
     await carry_out(browser, path, form | {"content_html": "<p>form</p>"})
     after = await stored(tenant, post["id"])

@@ -499,12 +499,12 @@ class TestDeadLetters:
         log = hooks.world.parts.deliveries.log
         requeue, calls = log.requeue, 0
 
-        async def cut_off(*given: Any) -> int:
+        async def cut_off(*given: Any, **named: Any) -> int:
             nonlocal calls
             calls += 1
             if calls == 2:
                 raise ConnectionError
-            return await requeue(*given)
+            return await requeue(*given, **named)
 
         monkeypatch.setattr(log, "requeue", cut_off)
         await run_jobs(hooks)

@@ -55,7 +55,7 @@ def can_sign_in(masthead: Masthead, tenant_id: str, email: str, password: str) -
     async def work(parts: Services) -> bool:
         at = TenantId(tenant_id) if tenant_id else None
         try:
-            await parts.accounts.sign_in(superusers, at, email, password, "127.0.0.1")
+            await parts.accounts.sign_in(superusers, at, email, password, address="127.0.0.1")
         except BadRequest:
             return False
         return True
@@ -133,7 +133,7 @@ class TestPasswords:
 
         async def begin(parts: Services) -> str:
             at = await parts.accounts.sign_in(
-                superusers, None, "op@example.com", "password1", "127.0.0.1"
+                superusers, None, "op@example.com", "password1", address="127.0.0.1"
             )
             return at.token
 

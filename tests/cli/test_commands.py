@@ -39,7 +39,7 @@ class TestTenantCreate:
                 TenantId(made["tenant_id"]),
                 "owner@acme.example",
                 "correct horse",
-                "127.0.0.1",
+                address="127.0.0.1",
             )
 
         assert masthead.inside(sign_in).caller.id == made["owner_id"]

@@ -173,7 +173,7 @@ def counted(site: TenantWorld) -> tuple[TenantWorld, CountingDatabase]:
         registry,
         tables,
         parts.keyring,
-        clock_,
+        now=clock_,
         origin_of=lambda slug: slug,
     )
     return replace(site, world=World(replace(parts, records=records), clock_)), database

@@ -55,7 +55,9 @@ async def new_site(parts: Services, slug: str) -> Site:
         await unit.create(site_settings, {"slug": slug, "site_name": slug})
         stamped = credentials(await hash_password(PASSWORD))
         await unit.create(superusers, {"email": email}, stamped=stamped)
-    signed_in = await parts.accounts.sign_in(superusers, tenant_id, email, PASSWORD, "127.0.0.1")
+    signed_in = await parts.accounts.sign_in(
+        superusers, tenant_id, email, PASSWORD, address="127.0.0.1"
+    )
     return Site(tenant_id, slug, signed_in.token)
 
 

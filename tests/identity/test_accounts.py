@@ -52,14 +52,16 @@ async def test_an_address_in_two_tenants_on_the_bare_host(
     app.clock.advance(seconds=1)
     theirs = await other_tenant.owner(email=email)
     sign_in = app.parts.accounts.sign_in
-    assert (await sign_in(superusers, None, email, PASSWORD, "192.0.2.1")).caller.id == mine.id
+    assert (
+        await sign_in(superusers, None, email, PASSWORD, address="192.0.2.1")
+    ).caller.id == mine.id
     for home, account in ((tenant, mine), (other_tenant, theirs)):
-        at_home = await sign_in(superusers, home.id, email, PASSWORD, "192.0.2.1")
+        at_home = await sign_in(superusers, home.id, email, PASSWORD, address="192.0.2.1")
         assert at_home.caller.id == account.id
     operator = await app.operator(email=email)
-    found = await sign_in(superusers, None, email, PASSWORD, "192.0.2.1")
+    found = await sign_in(superusers, None, email, PASSWORD, address="192.0.2.1")
     assert (found.caller.id, found.caller.kind) == (operator.id, Kind.OPERATOR)
-    still = await sign_in(superusers, tenant.id, email, PASSWORD, "192.0.2.1")
+    still = await sign_in(superusers, tenant.id, email, PASSWORD, address="192.0.2.1")
     assert still.caller.id == mine.id
 
 
@@ -79,7 +81,7 @@ async def test_a_sign_in_checks_one_hash_whatever_accounts_there_are(
             assert await checks_one_hash(sign_in), (account, tenant_id)
 
 
-async def checks_one_hash(sign_in: Callable[[str], Awaitable[Any]]) -> bool:
+async def checks_one_hash(sign_in: Callable[..., Awaitable[Any]]) -> bool:
     """In one of a few tries: on a busy machine a hash may take longer than another."""
     for number in range(1, 11):
         if 0.6 < await hashes_checked_by(sign_in, f"192.0.2.{number}") < 1.6:
@@ -87,13 +89,13 @@ async def checks_one_hash(sign_in: Callable[[str], Awaitable[Any]]) -> bool:
     return False
 
 
-async def hashes_checked_by(sign_in: Callable[[str], Awaitable[Any]], address: str) -> float:
+async def hashes_checked_by(sign_in: Callable[..., Awaitable[Any]], address: str) -> float:
     """By the CPU time of the threads that compute hashes, compared with that of one hash."""
     began = thread_seconds("password")
     await verify_password("", "a wrong password")
     one_hash = thread_seconds("password") - began
     with suppress(BadRequest):
-        await sign_in(address)
+        await sign_in(address=address)
     return (thread_seconds("password") - began - one_hash) / one_hash
 
 
@@ -104,7 +106,9 @@ async def test_an_account_without_a_password_cant_sign_in(app: World, tenant: Te
     await tenant.create("blog_members", {"email": email})
     for password in ("", " ", PASSWORD):
         with pytest.raises(BadRequest):
-            await app.parts.accounts.sign_in(blog_members, tenant.id, email, password, "192.0.2.2")
+            await app.parts.accounts.sign_in(
+                blog_members, tenant.id, email, password, address="192.0.2.2"
+            )
 
 
 async def test_new_credentials_require_a_password() -> None:

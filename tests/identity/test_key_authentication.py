@@ -49,7 +49,7 @@ def open_keys(records: Records, **options: float) -> ApiKeys:
 def records(app: World) -> CountingRecords:
     parts = app.parts
     return CountingRecords(
-        parts.database, registry, tables, parts.keyring, app.clock, origin_of=lambda slug: slug
+        parts.database, registry, tables, parts.keyring, now=app.clock, origin_of=lambda slug: slug
     )
 
 
@@ -65,7 +65,7 @@ async def new_key(
 ) -> tuple[Record, str]:
     app = tenant.world
     expires = clock.to_text(app.clock() + timedelta(**lifetime)) if lifetime else ""
-    return await create_key(app.parts.records, tenant.id, "A key", scopes, expires)
+    return await create_key(app.parts.records, tenant.id, "A key", scopes, expires_at=expires)
 
 
 async def found(keys: ApiKeys, key: str) -> ApiKey:
@@ -247,7 +247,7 @@ async def calls(app: World, record: Record, *days: timedelta) -> list[int]:
     tenant_id = record["tenant_id"]
     subjects = (record["id"], "")
     found = await app.parts.records.counts.by_day(
-        system(tenant_id), api_keys, [API_CALLS], "0000-00-00", subjects
+        system(tenant_id), api_keys, [API_CALLS], "0000-00-00", subjects=subjects
     )
     wanted = [day_of(app.clock() - each) for each in days or (timedelta(),)]
     return [found[API_CALLS, subject].get(day, 0) for day in wanted for subject in subjects]

@@ -83,7 +83,9 @@ async def every_mail(office: Office, tenant: TenantWorld) -> list[EmailMessage]:
     await join(tenant, ana)
     await invite(tenant)
     parts = tenant.world.parts
-    test_mails = TestMails(parts.records, parts.mail, parts.sites, parts.limit_store, parts.keyring)
+    test_mails = TestMails(
+        parts.records, parts.mail, parts.sites, parts.limit_store, keyring=parts.keyring
+    )
     await test_mails.send(system(tenant.id), "fay@example.com")
     await disable_webhook(tenant)
     await suspend_for_a_moment(tenant)
@@ -146,7 +148,7 @@ async def bounce_too_often(tenant: TenantWorld) -> None:
 async def suspend_for_a_moment(tenant: TenantWorld) -> None:
     parts = tenant.world.parts
     operator = system(tenant.id)
-    await suspend(parts.records, parts.mail, parts.settings, operator, "The bill is open.")
+    await suspend(parts.records, parts.mail, parts.settings, operator, reason="The bill is open.")
     await lift(parts.records, operator)
 
 

@@ -26,7 +26,7 @@ def read(world: World) -> MailingRecipients:
 
 
 async def fates(press: Press, mailing_id: str, fate: Fate | None) -> dict[str, str]:
-    found = await read(press.world).page(press.tenant.id, mailing_id, fate, "", 50)
+    found = await read(press.world).page(press.tenant.id, mailing_id, fate, "", limit=50)
     return {each.email: each.reply for each in found}
 
 
@@ -60,12 +60,12 @@ async def test_pages_follow_one_another_and_other_sites_have_none(press: Press) 
     mailing = await press.mail(await press.tenant.published(title="Tides"))
     found: list[str] = []
     while page := await read(press.world).page(
-        press.tenant.id, mailing["id"], None, found[-1] if found else "", 2
+        press.tenant.id, mailing["id"], None, found[-1] if found else "", limit=2
     ):
         found += [each.member_id for each in page]
     assert len(set(found)) == len(found) == 5
     other = await press.world.new_tenant("inland")
-    assert await read(press.world).page(other.id, mailing["id"], None, "", 50) == []
+    assert await read(press.world).page(other.id, mailing["id"], None, "", limit=50) == []
     assert await read(press.world).among(other.id, mailing["id"], found) == []
     assert await read(press.world).of_member(other.id, found[0], 50) == []
 
@@ -96,7 +96,7 @@ async def test_readers_of_a_newsletter_are_counted_as_they_come_and_go(press: Pr
     owner = system(press.tenant.id)
     assert await counts.total(owner, blog_members, off) == 1
     metrics = (SUBSCRIBED, NO_LONGER_SUBSCRIBED, TURNED_ON, TURNED_OFF)
-    by_day = await counts.by_day(owner, blog_members, metrics, "2000-01-01", ("", "tides"))
+    by_day = await counts.by_day(owner, blog_members, metrics, "2000-01-01", subjects=("", "tides"))
     totals = {key: sum(days.values()) for key, days in by_day.items() if any(days.values())}
     assert totals == {
         (SUBSCRIBED, ""): 3,
@@ -105,5 +105,7 @@ async def test_readers_of_a_newsletter_are_counted_as_they_come_and_go(press: Pr
         (TURNED_ON, "tides"): 1,
     }
     await update("blog_members", first["id"], {"status": "cancelled"})
-    by_day = await counts.by_day(owner, blog_members, (TURNED_ON,), "2000-01-01", ("tides",))
+    by_day = await counts.by_day(
+        owner, blog_members, (TURNED_ON,), "2000-01-01", subjects=("tides",)
+    )
     assert sum(by_day[TURNED_ON, "tides"].values()) == 2

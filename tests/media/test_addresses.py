@@ -39,7 +39,7 @@ async def item(app: World, tenant: TenantWorld) -> Record:
     await upload.fill(chunks())
     services = replace(app.parts, settings=settings)
     try:
-        return await store_upload(services, system(tenant.id), media, {}, [upload])
+        return await store_upload(services, system(tenant.id), media, {}, uploads=[upload])
     finally:
         upload.close()
 

@@ -107,10 +107,10 @@ async def test_a_change_that_is_not_on_the_site_yet_is_a_use_of_its_own_kind(
     post = await tenant.published(title="Fog", content_html="<p>None.</p>")
     opened = await open_text(records, caller, POSTS, post["id"])
     shown = {"content_html": f'<img src="{item["url"]}">'}
-    saved = await save_text(records, caller, POSTS, post["id"], opened.version, shown)
+    saved = await save_text(records, caller, POSTS, post["id"], version=opened.version, given=shown)
     assert await counts(owner, item) == (0, 1)
     assert await found(owner, "unused") == []
-    await put_live(records, caller, POSTS, post["id"], saved.version)
+    await put_live(records, caller, POSTS, post["id"], version=saved.version)
     assert await counts(owner, item) == (1, 0)
 
 

@@ -51,7 +51,7 @@ async def stored(tenant: TenantWorld, post_id: str) -> Record:
 async def copy_of(tenant: TenantWorld, post_id: str, caller: Caller, **given: Any) -> None:
     records = tenant.world.parts.records
     opened = await open_text(records, caller, POSTS, post_id)
-    await save_text(records, caller, POSTS, post_id, opened.version, given)
+    await save_text(records, caller, POSTS, post_id, version=opened.version, given=given)
 
 
 async def test_lists_counters_search_and_feeds_follow(app: World, tenant: TenantWorld) -> None:
@@ -153,7 +153,7 @@ async def test_working_copies_follow_and_stay_as_new_as_their_post(tenant: Tenan
         assert (opened.values["tags"], opened.is_outdated) == (tags, False)
         assert opened.copy is not None
         assert opened.copy["edited_by"] == editor.id
-        live = await put_live(records, by, POSTS, post["id"], opened.version)
+        live = await put_live(records, by, POSTS, post["id"], version=opened.version)
         assert live.text["tags"] == tags
 
 

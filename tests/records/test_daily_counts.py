@@ -34,7 +34,7 @@ async def caller_of(app: World, account: Account) -> Caller:
 
 async def published(app: World, account: Account, subject: str = "") -> ByDay:
     found = await app.parts.records.counts.by_day(
-        await caller_of(app, account), posts, [POSTS_PUBLISHED], EVER, [subject]
+        await caller_of(app, account), posts, [POSTS_PUBLISHED], EVER, subjects=[subject]
     )
     return {day: count for day, count in found.get((POSTS_PUBLISHED, subject), {}).items() if count}
 

@@ -46,7 +46,7 @@ def bounded(app: World, **limits: Any) -> Records:
     """Another engine over the same database, as a second process has, that does less at a time."""
     parts = app.parts
     records = Records(
-        parts.database, registry, tables, parts.keyring, app.clock, origin_of=lambda slug: slug
+        parts.database, registry, tables, parts.keyring, now=app.clock, origin_of=lambda slug: slug
     )
     records.search_index = SearchIndex(parts.database, registry, tables, IndexLimits(**limits))
     return records
@@ -312,7 +312,7 @@ async def test_a_change_while_others_are_indexed_is_indexed_after_them(
 ) -> None:
     index = app.parts.records.search_index
     post = await tenant.post(title="Before")
-    waiting = await index.waiting(app.collection("posts"), tenant.id)
+    waiting = await index.find_waiting(app.collection("posts"), tenant.id)
     await tenant.update("posts", post["id"], {"title": "After"})
 
     await index.write(scope_of(tenant.id), waiting)
@@ -347,7 +347,7 @@ async def test_a_record_deleted_while_it_is_indexed_is_not_found(
 ) -> None:
     records, index = app.parts.records, app.parts.records.search_index
     post = await tenant.post(title="Gone")
-    waiting = await index.waiting(app.collection("posts"), tenant.id)
+    waiting = await index.find_waiting(app.collection("posts"), tenant.id)
     await records.delete(system(tenant.id), app.collection("posts"), post["id"])
 
     await index.write(scope_of(tenant.id), waiting)
@@ -360,7 +360,7 @@ async def test_a_recreated_record_is_not_found_by_the_deleted_ones_words(
 ) -> None:
     records, posts, index = app.parts.records, app.collection("posts"), _index(app)
     post = await tenant.post(title="Before")
-    waiting = await index.waiting(posts, tenant.id)
+    waiting = await index.find_waiting(posts, tenant.id)
     await records.delete(system(tenant.id), posts, post["id"])
     await tenant.post(id=post["id"], title="After")
 
@@ -432,7 +432,7 @@ async def test_an_indexer_skips_records_that_a_change_has_locked(
     """If it waited, it would hold what the change is about to wait for."""
     records, posts, index = app.parts.records, app.collection("posts"), _index(app)
     first, second = [await tenant.post(title="Coast") for _ in range(2)]
-    waiting = await index.waiting(posts, tenant.id)
+    waiting = await index.find_waiting(posts, tenant.id)
     async with asyncio.timeout(120), records.unit(system(tenant.id)) as unit:
         await unit.delete(posts, second["id"])
         assert await index.write(scope_of(tenant.id), waiting) == 1
@@ -446,7 +446,7 @@ async def test_a_text_that_is_indexed_while_it_changes_is_indexed_again(
 ) -> None:
     records, posts, index = app.parts.records, app.collection("posts"), _index(app)
     made = [await tenant.post(title="Coast") for _ in range(2)]
-    waiting = await index.waiting(posts, tenant.id)
+    waiting = await index.find_waiting(posts, tenant.id)
     async with asyncio.timeout(120), records.unit(system(tenant.id)) as unit:
         await unit.update(posts, made[1]["id"], {"title": "Calm"})
         assert await index.write(scope_of(tenant.id), waiting) == 2
@@ -461,13 +461,13 @@ async def test_a_refused_text_does_not_block_others(tenant: TenantWorld, app: Wo
         await tenant.post(title=title)
     waiting = [
         (entry, document._replace(words="\ud800") if "bad" in document.words else document)
-        for entry, document in await index.waiting(posts, tenant.id)
+        for entry, document in await index.find_waiting(posts, tenant.id)
     ]
 
     assert await index.index(scope_of(tenant.id), waiting) == 3
 
     assert await titles(tenant, "coast") == ["Coast", "Coast"]
-    assert await index.waiting(posts, tenant.id) == []
+    assert await index.find_waiting(posts, tenant.id) == []
 
 
 async def test_the_longest_words_fit(tenant: TenantWorld) -> None:
@@ -485,7 +485,7 @@ async def test_a_batch_is_smaller_for_large_texts(tenant: TenantWorld, app: Worl
     for title in ("Coast", "Coast", "Coast and nothing but the coast"):
         await tenant.post(title=title)
     posts, index = app.collection("posts"), records.search_index
-    assert len(await index.waiting(posts, tenant.id)) in (1, 2)
+    assert len(await index.find_waiting(posts, tenant.id)) in (1, 2)
     assert len(await titles(tenant, "coast", records=records)) == 3
 
 

@@ -218,7 +218,7 @@ async def test_other_tasks_run_between_texts(tenant: TenantWorld, app: World) ->
             await asyncio.sleep(0)
 
     other = asyncio.create_task(take_turns())
-    found = await index.waiting(app.collection("posts"), tenant.id)
+    found = await index.find_waiting(app.collection("posts"), tenant.id)
     other.cancel()
 
     assert len(found) == limits.records

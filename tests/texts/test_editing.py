@@ -47,30 +47,37 @@ class Desk:
             self._caller,
             POSTS,
             self._id,
-            self.opened.version,
-            given,
+            version=self.opened.version,
+            given=given,
             replaces_newer=replaces_newer,
         )
         return self.opened
 
     async def put_live(self) -> Opened:
         version = self.opened.version
-        self.opened = await put_live(self._records, self._caller, POSTS, self._id, version)
+        self.opened = await put_live(self._records, self._caller, POSTS, self._id, version=version)
         return self.opened
 
     async def take_down(self) -> Opened:
         version = self.opened.version
-        self.opened = await take_down(self._records, self._caller, POSTS, self._id, version)
+        self.opened = await take_down(self._records, self._caller, POSTS, self._id, version=version)
         return self.opened
 
     async def discard(self) -> Opened:
         version = self.opened.version
-        self.opened = await discard_copy(self._records, self._caller, POSTS, self._id, version)
+        self.opened = await discard_copy(
+            self._records, self._caller, POSTS, self._id, version=version
+        )
         return self.opened
 
     async def restore(self, revision_id: str) -> Opened:
         self.opened = await restore_revision(
-            self._records, self._caller, POSTS, self._id, self.opened.version, revision_id
+            self._records,
+            self._caller,
+            POSTS,
+            self._id,
+            version=self.opened.version,
+            revision_id=revision_id,
         )
         return self.opened
 
@@ -346,7 +353,14 @@ class TestWhoMay:
         records = tenant.world.parts.records
         for version in ("1.0", "2.0"):
             with pytest.raises((NotFound, Forbidden, Conflict)):
-                await save_text(records, caller, POSTS, other["id"], version, {"title": "Now mine"})
+                await save_text(
+                    records,
+                    caller,
+                    POSTS,
+                    other["id"],
+                    version=version,
+                    given={"title": "Now mine"},
+                )
 
     async def test_the_record_store_shows_copies_and_revisions_to_staff_only(
         self, tenant: TenantWorld

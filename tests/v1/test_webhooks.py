@@ -282,7 +282,7 @@ async def test_a_test_event(
     }
     headers = received.headers
     stamp, signature = headers["x-service-timestamp"], headers["x-service-signature"]
-    assert verify(made["secret"], signature, stamp, received.body, world.clock())
+    assert verify(made["secret"], signature, stamp, received.body, now=world.clock())
     await assert_logged_and_left_alone(tenant, api, made["id"], status)
 
 

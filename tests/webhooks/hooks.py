@@ -65,7 +65,7 @@ class Hooks:
             parts.outbound,
             parts.keyring,
             policy,
-            self.world.clock,
+            now=self.world.clock,
             attempt_seconds=self.attempt_seconds,
         )
 

@@ -47,7 +47,7 @@ async def test_a_delivery(hooks: Hooks) -> None:
     assert payload["title"] == "Hello"
     assert payload["tenant_id"] == hooks.tenant.id
     signature = received.headers["x-service-signature"]
-    assert verify(subscription["secret"], signature, str(seconds), received.body, hooks.clock())
+    assert verify(subscription["secret"], signature, str(seconds), received.body, now=hooks.clock())
 
 
 async def test_every_attempt_has_the_same_body_and_id_and_its_own_timestamp(hooks: Hooks) -> None:
@@ -71,7 +71,7 @@ async def test_every_attempt_has_the_same_body_and_id_and_its_own_timestamp(hook
             received.headers["x-service-signature"],
             str(stamp),
             received.body,
-            clock.from_text(attempts[stamps.index(stamp)].created),
+            now=clock.from_text(attempts[stamps.index(stamp)].created),
         )
 
 
@@ -166,7 +166,7 @@ async def test_a_rotated_secret_signs_at_once(hooks: Hooks) -> None:
         headers = received.headers
         stamp = headers["x-service-timestamp"]
         signature = headers["x-service-signature"]
-        assert verify(secret, signature, stamp, received.body, hooks.clock()) is is_right
+        assert verify(secret, signature, stamp, received.body, now=hooks.clock()) is is_right
 
 
 async def test_a_delivery_with_an_unreadable_secret_is_postponed(hooks: Hooks) -> None:

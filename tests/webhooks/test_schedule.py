@@ -19,7 +19,7 @@ CUSTOM = parse_retry_policy("60,300,900;disable_after=5")
 def wait(
     policy: RetryPolicy, attempts_made: int, jitter: float = 0, retry_after: int | None = None
 ) -> float | None:
-    at = next_attempt(policy, attempts_made, NOW, jitter, retry_after)
+    at = next_attempt(policy, attempts_made, NOW, jitter, retry_after=retry_after)
     return None if at is None else (at - NOW).total_seconds()
 
 

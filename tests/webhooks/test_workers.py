@@ -66,7 +66,7 @@ async def two_processes(
 
 
 def worker_of(parts: Services, hooks: Hooks) -> DeliveryWorker:
-    return DeliveryWorker(parts.deliveries, parts.outbound, parts.keyring, AGAIN, hooks.clock)
+    return DeliveryWorker(parts.deliveries, parts.outbound, parts.keyring, AGAIN, now=hooks.clock)
 
 
 async def test_two_workers_share_the_work_and_send_nothing_twice(
@@ -200,7 +200,7 @@ async def test_nothing_is_sent_on_a_lease_that_is_about_to_end(hooks: Hooks) -> 
     client = OutboundClient(
         allow=settings.outbound_allow, ca_file=settings.outbound_ca_file, calls_per_host=1
     )
-    worker = DeliveryWorker(parts.deliveries, client, parts.keyring, AGAIN, hooks.clock)
+    worker = DeliveryWorker(parts.deliveries, client, parts.keyring, AGAIN, now=hooks.clock)
     async with running(worker):
         seen = -1
         while set(await hooks.states()) != {"delivered"}:
@@ -254,7 +254,7 @@ async def test_results_are_recorded_after_a_database_outage(hooks: Hooks) -> Non
     queue = Flaky(parts.database, tables)
     queue.failures = 3
     worker = DeliveryWorker(
-        queue, parts.outbound, parts.keyring, AGAIN, hooks.clock, record_retry_seconds=0
+        queue, parts.outbound, parts.keyring, AGAIN, now=hooks.clock, record_retry_seconds=0
     )
     await hooks.subscribe()
     await hooks.tenant.post()
@@ -268,7 +268,12 @@ async def test_results_whose_commit_was_not_confirmed_count_once(hooks: Hooks) -
     queue = Flaky(parts.database, tables)
     queue.failures, queue.commits_unconfirmed = 2, True
     worker = DeliveryWorker(
-        queue, parts.outbound, parts.keyring, RetryPolicy(()), hooks.clock, record_retry_seconds=0
+        queue,
+        parts.outbound,
+        parts.keyring,
+        RetryPolicy(()),
+        now=hooks.clock,
+        record_retry_seconds=0,
     )
     hooks.receiver.default = answer(500)
     await hooks.subscribe()
@@ -338,7 +343,7 @@ async def test_results_whose_commit_ends_late_count_once(
 ) -> None:
     parts = hooks.world.parts
     queue = LateCommit(parts.database, tables)
-    worker = DeliveryWorker(queue, parts.outbound, parts.keyring, RetryPolicy(()), hooks.clock)
+    worker = DeliveryWorker(queue, parts.outbound, parts.keyring, RetryPolicy(()), now=hooks.clock)
     hooks.receiver.default = answer(status)
     await hooks.subscribe()
     await hooks.tenant.post()
@@ -358,7 +363,7 @@ async def test_deliveries_that_could_not_be_recorded_are_sent_again(hooks: Hooks
     parts = hooks.world.parts
     queue = Flaky(parts.database, tables, lease=timedelta(seconds=12))
     queue.failures = 1
-    worker = DeliveryWorker(queue, parts.outbound, parts.keyring, AGAIN, hooks.clock)
+    worker = DeliveryWorker(queue, parts.outbound, parts.keyring, AGAIN, now=hooks.clock)
     await hooks.subscribe()
     await hooks.tenant.post()
     # A worker that is told to stop does not wait for the database.

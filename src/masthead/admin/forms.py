@@ -101,6 +101,7 @@ def widgets(
     collection: Collection,
     asks: Iterable[Ask],
     record: Record,
+    *,
     typed: Mapping[str, str] | None = None,
     problems: Mapping[str, Problem] | None = None,
 ) -> dict[str, Widget]:
@@ -111,7 +112,7 @@ def widgets(
         if declared.write > access_of(caller):
             continue
         problem = (problems or {}).get(ask.name)
-        found[ask.name] = _widget(declared, ask, record, typed, sentence_of(problem))
+        found[ask.name] = _widget(declared, ask, record, typed, error=sentence_of(problem))
     return found
 
 
@@ -159,7 +160,7 @@ class _Asked:
 
 
 def _widget(
-    declared: Field, ask: Ask, record: Record, typed: Mapping[str, str] | None, error: str
+    declared: Field, ask: Ask, record: Record, typed: Mapping[str, str] | None, *, error: str
 ) -> Widget:
     asked = _Asked(declared, ask, record.get(ask.name, declared.default_value()), typed)
     make = next((make for fits, make in _WIDGETS if fits(asked)), _plain)

@@ -125,7 +125,9 @@ async def read_page(
         items.reverse()
     is_at_start = before is None and after is None
     first = 1 if is_at_start else _first(request, found.total, len(items))
-    pager = _pager(listing, items, first, found.total, per_page, has_more or is_backwards)
+    pager = _pager(
+        listing, items, first, found.total, per_page=per_page, has_older=has_more or is_backwards
+    )
     return items, pager
 
 
@@ -137,7 +139,7 @@ def cursor_of(text: str) -> tuple[str, str] | None:
 
 
 def _pager(
-    listing: Listing, items: list[Record], first: int, total: int, per_page: int, has_older: bool
+    listing: Listing, items: list[Record], first: int, total: int, *, per_page: int, has_older: bool
 ) -> Pager:
     if not items:
         return Pager(0, 0, total)

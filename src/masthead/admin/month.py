@@ -105,7 +105,7 @@ class Month:
     ) -> list[list[int]]:
         """The counts of each metric, day by day."""
         found = await self._request.records.counts.by_day(
-            self._request.caller, collection, metrics, self._days[0].isoformat(), [subject]
+            self._request.caller, collection, metrics, self._days[0].isoformat(), subjects=[subject]
         )
         by_day = [found.get((metric, subject), {}) for metric in metrics]
         return [[each.get(day.isoformat(), 0) for day in self._days] for each in by_day]

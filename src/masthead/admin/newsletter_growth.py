@@ -37,7 +37,7 @@ async def growth_of(request: AdminRequest, slugs: Sequence[str]) -> dict[str, Gr
     since = f"{request.now.astimezone(UTC) - timedelta(days=DAYS - 1):%Y-%m-%d}"
     metrics = (SUBSCRIBED, NO_LONGER_SUBSCRIBED, TURNED_ON, TURNED_OFF)
     by_day = await request.records.counts.by_day(
-        request.caller, blog_members, metrics, since, ["", *slugs]
+        request.caller, blog_members, metrics, since, subjects=["", *slugs]
     )
 
     def number(metric: str, subject: str = "") -> int:

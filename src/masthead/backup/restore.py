@@ -76,7 +76,7 @@ async def restore_backup(
     objects = open_object_store(settings.storage_url)
     await _require_empty_storage(objects)
     try:
-        return await _restore(settings, path, contents, objects, count)
+        return await _restore(settings, path, contents, objects, count=count)
     except NotEmpty:
         raise
     except (MastheadError, OSError) as error:
@@ -127,7 +127,7 @@ def _check_secrets(settings: Settings, contents: Contents) -> None:
 
 
 async def _restore(
-    settings: Settings, path: Path, contents: Contents, objects: ObjectStore, count: Count
+    settings: Settings, path: Path, contents: Contents, objects: ObjectStore, *, count: Count
 ) -> Restored:
     restored = Restored(contents.bytes)
     # The database is committed last, so that no service can start on an incomplete installation.

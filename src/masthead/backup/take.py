@@ -84,7 +84,7 @@ async def take_backup(
                 archive.add(HEADER, msgspec.json.encode(_header(settings)))
                 archive.add(SECRETS, f"{secrets}\n".encode())
                 await _add_rows(archive, snapshot, taken, count)
-                await _add_objects(archive, snapshot, objects, taken, count)
+                await _add_objects(archive, snapshot, objects, taken, count=count)
             taken.bytes = archive.finish()
         finally:
             archive.close()
@@ -134,7 +134,7 @@ async def _add_rows(archive: ArchiveWriter, snapshot: Snapshot, taken: Taken, co
 
 
 async def _add_objects(
-    archive: ArchiveWriter, snapshot: Snapshot, objects: ObjectStore, taken: Taken, count: Count
+    archive: ArchiveWriter, snapshot: Snapshot, objects: ObjectStore, taken: Taken, *, count: Count
 ) -> None:
     async for key in stored_keys(snapshot):
         try:

@@ -19,7 +19,7 @@ from masthead.site.collection import site_settings
 
 async def suspend(parts: Installation, tenant_id: TenantId, reason: str) -> None:
     caller = shell(tenant_id)
-    await suspension.suspend(parts.records, _mail(parts), parts.settings, caller, reason)
+    await suspension.suspend(parts.records, _mail(parts), parts.settings, caller, reason=reason)
 
 
 async def resume(parts: Installation, tenant_id: TenantId) -> bool:

@@ -63,7 +63,7 @@ class CommentEmails:
                 values["approve_link"] = link
             subject = f"New comment on “{_short(post['title'])}”"
             mail = Mail("comment_posted", account["email"], subject, values)
-            await self._queue(unit, mail, account, to, comment, post, site)
+            await self._queue(unit, mail, account, to, comment=comment, post=post, site=site)
 
     async def _mail_answer(self, unit: Unit, comment_id: str) -> None:
         found = await _comment_and_post(unit, comment_id)
@@ -87,7 +87,7 @@ class CommentEmails:
         subject = f"{comment['author_name']} replied to your comment"
         mail = Mail("comment_answered", account["email"], subject, {"own": _quoted(parents[0])})
         to = Recipient(collection.name, account["id"])
-        await self._queue(unit, mail, account, to, comment, post, site)
+        await self._queue(unit, mail, account, to, comment=comment, post=post, site=site)
 
     async def _queue(
         self,
@@ -95,6 +95,7 @@ class CommentEmails:
         mail: Mail,
         account: Record,
         to: Recipient,
+        *,
         comment: Record,
         post: Record,
         site: Site,

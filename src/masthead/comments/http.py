@@ -34,7 +34,11 @@ def comment_mail_routes(services: MailedServices, show: ShowPage) -> list[Route]
     return [
         mailed_link(OFF_PATH, sites, _off_page(records, links), show),
         mailed_link(
-            APPROVE_PATH, sites, _approve_page(records, links), show, WhileSuspended.CLOSED
+            APPROVE_PATH,
+            sites,
+            _approve_page(records, links),
+            show,
+            while_suspended=WhileSuspended.CLOSED,
         ),
     ]
 

@@ -95,7 +95,7 @@ async def _seed(parts: Services, path: Path) -> Credentials:
         registry,
         tables,
         parts.keyring,
-        story,
+        now=story,
         origin_of=partial(site_url, parts.settings),
     )
     password = secrets.token_urlsafe(9)

@@ -103,7 +103,7 @@ async def fill_demo_tenant(
     for tier in TIERS:
         await _create(records, caller, tiers, tier)
     post_ids = await _write_posts(services, story, caller, now)
-    await _write_comments(records, story, caller, now, post_ids)
+    await _write_comments(records, story, caller, now, post_ids=post_ids)
     story.moment = now
 
 
@@ -161,7 +161,7 @@ async def _once(content: bytes) -> AsyncIterator[bytes]:
 
 
 async def _write_comments(
-    records: Records, story: StoryClock, caller: Caller, now: datetime, post_ids: dict[str, str]
+    records: Records, story: StoryClock, caller: Caller, now: datetime, *, post_ids: dict[str, str]
 ) -> None:
     published = {post.key: _published(post, now) for post in POSTS}
     staff = await _ids_by_name(records, caller, superusers)

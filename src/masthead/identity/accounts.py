@@ -78,6 +78,7 @@ class Accounts:
         tenant_id: TenantId | None,
         identity: str,
         password: str,
+        *,
         address: str,
         user_agent: str = "",
     ) -> SignedIn:
@@ -132,7 +133,7 @@ class Accounts:
         if account is None:
             return None
         sign_in = caller.sign_in if ids.is_id(caller.sign_in) else ""
-        return self._issue(collection, account, TokenType.FILE, FILE_TOKEN, sign_in)
+        return self._issue(collection, account, TokenType.FILE, FILE_TOKEN, sign_in=sign_in)
 
     async def caller_of(self, token: str, token_type: TokenType = TokenType.AUTH) -> Caller | None:
         """The caller of a valid token: its account exists and has the same token key.
@@ -283,7 +284,7 @@ class Accounts:
 
     def _signed_in(self, collection: Collection, account: Record, sign_in: str) -> SignedIn:
         lifetime = session_lifetime(collection)
-        token = self._issue(collection, account, TokenType.AUTH, lifetime, sign_in)
+        token = self._issue(collection, account, TokenType.AUTH, lifetime, sign_in=sign_in)
         return SignedIn(token, replace(account_caller(collection, account), sign_in=sign_in))
 
     def _issue(
@@ -292,6 +293,7 @@ class Accounts:
         account: Record,
         kind: TokenType,
         lifetime: timedelta,
+        *,
         sign_in: str = "",
     ) -> str:
         return sessions.issue(

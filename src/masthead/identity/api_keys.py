@@ -93,8 +93,8 @@ async def create_key(
     tenant_id: TenantId,
     name: str,
     scopes: Sequence[str],
-    expires_at: str = "",
     *,
+    expires_at: str = "",
     by: Caller | None = None,
 ) -> tuple[Record, str]:
     """The record and the key, which can't be read again. `by` is a person, for whom the site's

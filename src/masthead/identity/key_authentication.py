@@ -56,7 +56,11 @@ class ApiKeys:
         self._versions = versions
         self._cache: dict[str, tuple[ApiKey, int]] = {}
         self._uses = LastUses(
-            records.database, api_keys.name, "last_used_at", USE_INTERVAL, flush_seconds
+            records.database,
+            api_keys.name,
+            "last_used_at",
+            USE_INTERVAL,
+            flush_seconds=flush_seconds,
         )
         self._calls = CallCounts(records.daily, flush_seconds)
 

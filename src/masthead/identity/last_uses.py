@@ -30,6 +30,7 @@ class LastUses:
         table: str,
         column: str,
         interval: timedelta,
+        *,
         flush_seconds: float = FLUSH_SECONDS,
     ) -> None:
         self._database = database

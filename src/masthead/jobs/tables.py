@@ -40,7 +40,7 @@ Index("ix_jobs__failed", jobs.c.failed_at, sqlite_where=not_empty(jobs.c.failed_
 
 
 def new_job(
-    tenant_id: str, kind: str, payload: Mapping[str, Any], created: str, run_at: str = ""
+    tenant_id: str, kind: str, payload: Mapping[str, Any], created: str, *, run_at: str = ""
 ) -> dict[str, Any]:
     """The values of a new row; due at once without `run_at`."""
     return {

@@ -138,7 +138,7 @@ def admit(usage: Usage, today: DayUsage, now: Microseconds, limits: Limits) -> A
             (_wait(hour, limits.per_hour, now, HOUR), Reason.HOUR),
             (_wait_for_midnight(today, limits.per_day, now), Reason.DAY),
         )
-        decision = _described(minute, now, limits, wait, reason)
+        decision = _described(minute, now, limits, wait, reason=reason)
         return Admission(decision, Usage(minute, hour), today)
     if limits.per_minute is not None:
         minute = _with_call(minute, now, SECOND)
@@ -214,6 +214,7 @@ def _described(
     now: Microseconds,
     limits: Limits,
     wait: Microseconds = 0,
+    *,
     reason: Reason | None = None,
 ) -> Decision:
     allowed = wait == 0

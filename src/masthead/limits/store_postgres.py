@@ -79,7 +79,7 @@ class PostgresLimitStore:
                 if len(states) == len(subjects):
                     before = [states[each] for each in subjects]
                     after, results = change(before)
-                    await self._store(tx, tenant_id, subjects, before, after)
+                    await self._store(tx, tenant_id, subjects, before, after=after)
                     return results
             await self._add_rows(tenant_id, subjects)
 
@@ -95,6 +95,7 @@ class PostgresLimitStore:
         tenant_id: TenantId,
         subjects: Sequence[str],
         before: Sequence[bytes],
+        *,
         after: Sequence[bytes],
     ) -> None:
         moment = self._now()

@@ -77,14 +77,14 @@ class FormCache:
                 return None
             site = await self._sites.of(tenant_id)
             free, paid = [
-                await self._form(mailing, found[0], listed[0], site, audience)
+                await self._form(mailing, found[0], listed[0], site, audience=audience)
                 for audience in (Audience.FREE, Audience.PAID)
             ]
             return Forms(free, paid, slug, self._unsubscribing.urls(site.url, tenant_id))
         return None
 
     async def _form(
-        self, mailing: Record, post: Record, newsletter: Record, site: Site, audience: Audience
+        self, mailing: Record, post: Record, newsletter: Record, site: Site, *, audience: Audience
     ) -> MessageForm:
         letter: Letter = await draw_letter(
             self._records,

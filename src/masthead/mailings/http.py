@@ -45,7 +45,7 @@ async def receive_reports(services: ReportServices, request: Request) -> Answer:
     if source == SES:
         reports = await services.mailings.sns.reports(services.settings, body)
     else:
-        reports = authentic_reports(source, services.settings, request, body, now)
+        reports = authentic_reports(source, services.settings, request, body, now=now)
     if len(reports) > MAX_REPORTS:
         raise BadRequest(f"Send at most {MAX_REPORTS:,} reports in a call.")
     for each in reports:

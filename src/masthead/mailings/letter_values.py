@@ -84,7 +84,9 @@ async def read_values(
         html=html,
         pictures=pictures,
         addresses=addresses,
-        wall=None if post["is_open"] else await _wall(records, caller, site, settings, post, html),
+        wall=None
+        if post["is_open"]
+        else await _wall(records, caller, site, settings, post=post, html=html),
         shown={
             "language": settings["language"] or "en",
             "site_name": site.name,
@@ -96,7 +98,7 @@ async def read_values(
             "url": page,
             "excerpt": post["excerpt"],
             "preheader": post["excerpt"] or post["summary"],
-            "byline": await _byline(records, caller, tenant_id, settings, post),
+            "byline": await _byline(records, caller, tenant_id, settings, post=post),
             "picture": _whole(pictures, post["featured_image"], addresses, WIDTH),
             "header": _whole(pictures, header, addresses, FULL_WIDTH),
             "accent": accent,
@@ -116,7 +118,7 @@ async def _pictures(
     ids = sorted({file.record_id for file in wanted.values()})
     if not ids:
         return {}
-    found = await records.find_related(caller, media, "id", ids, len(ids))
+    found = await records.find_related(caller, media, "id", ids, limit=len(ids))
     items = {(item["id"], name): item for item in found for name in file_names(item)}
     known = {address: items[file] for address, file in wanted.items() if file in items}
     return {address: _mailed(item) for address, item in known.items() if item["width"]}
@@ -144,7 +146,7 @@ def _whole(
 
 
 async def _byline(
-    records: Records, caller: Caller, tenant_id: TenantId, settings: Record, post: Record
+    records: Records, caller: Caller, tenant_id: TenantId, settings: Record, *, post: Record
 ) -> str:
     """Authors and date. Without an author, a post is the owner's."""
     ids = post["authors"]
@@ -152,7 +154,9 @@ async def _byline(
         [tenant] = await records.find(tenants, {"id": tenant_id}, tenant_id=tenant_id)
         ids = [tenant["owner_id"]] if tenant["owner_id"] else []
     found = (
-        await records.find_related(caller, superusers, "id", sorted(ids), len(ids)) if ids else []
+        await records.find_related(caller, superusers, "id", sorted(ids), limit=len(ids))
+        if ids
+        else []
     )
     names = {each["id"]: each["name"] for each in found}
     at = post["published_at"] or post.get("scheduled_for") or clock.to_text(records.clock())
@@ -165,7 +169,7 @@ async def _byline(
 
 
 async def _wall(
-    records: Records, caller: Caller, site: Site, settings: Record, post: Record, html: str
+    records: Records, caller: Caller, site: Site, settings: Record, *, post: Record, html: str
 ) -> Wall:
     what = "The rest of this post" if html.strip() else "This post"
     if post["visibility"] != "paid":

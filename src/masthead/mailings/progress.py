@@ -46,6 +46,7 @@ class MailingProgress:
         starting: Starting,
         forms: FormCache,
         outbox: Outbox,
+        *,
         settings: Settings,
     ) -> None:
         self._records = records

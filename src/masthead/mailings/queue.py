@@ -117,7 +117,7 @@ class RecipientQueue:
             mine = [row for row in rows if row[1] == State.PENDING and row[7]]
             if lost:
                 reply = "the worker ended before the mail server's answer was stored"
-                await self._end(tx, key, lost, State.UNCERTAIN, reply)
+                await self._end(tx, key, lost, State.UNCERTAIN, reply=reply)
             if gone:
                 await self._end(tx, key, gone, State.UNSUBSCRIBED)
             if mine:
@@ -211,7 +211,7 @@ class RecipientQueue:
             values |= {"again": result.due_at, "words": result.reply}
             await tx.execute(self._sql.postpone, self._sql.postpone.bind(values))
             return
-        if not await self._end(tx, key, [member], result.state, result.reply):
+        if not await self._end(tx, key, [member], result.state, reply=result.reply):
             return
         counts[result.state.value] += 1
         if result.is_hard_bounce:
@@ -229,6 +229,7 @@ class RecipientQueue:
         key: MailingKey,
         members: Iterable[str],
         state: State,
+        *,
         reply: str = "",
     ) -> int:
         """Rows that are in an end state already stay as they are; returns how many changed."""

@@ -88,7 +88,7 @@ class MailingRecipients:
         )
 
     async def page(
-        self, tenant_id: TenantId, mailing_id: str, fate: Fate | None, after: str, limit: int
+        self, tenant_id: TenantId, mailing_id: str, fate: Fate | None, after: str, *, limit: int
     ) -> list[Recipient]:
         """In the order of the members' ids, after one of them. Without a fate all of them."""
         values = {"tenant": tenant_id, "mailing": mailing_id, "after": after, "limit": limit}

@@ -30,7 +30,7 @@ Read = Callable[[Any], Iterator[Report]]
 
 
 def authentic_reports(
-    source: str, settings: Settings, request: Request, body: bytes, now: float
+    source: str, settings: Settings, request: Request, body: bytes, *, now: float
 ) -> list[Report]:
     """Raises NotFound, Unauthenticated or BadRequest."""
     found = SOURCES.get(source)

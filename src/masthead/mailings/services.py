@@ -34,6 +34,7 @@ def mailing_services(
     tables: Mapping[str, sa.Table],
     outbox: Outbox,
     senders: Senders,
+    *,
     outbound: OutboundClient,
 ) -> MailingServices:
     return MailingServices(

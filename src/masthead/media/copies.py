@@ -40,7 +40,7 @@ def handlers(records: Records, store: ObjectStore, pool: ImagePool) -> Mapping[s
         """`media.copies`: the copies of a picture that is new or was replaced."""
         found = await records.find(media, {"id": job.payload["id"]}, tenant_id=job.tenant_id)
         for item in found:
-            await _copy(records, store, pool, job.tenant_id, item)
+            await _copy(records, store, pool, job.tenant_id, item=item)
 
     async def copy_all(job: Job) -> None:
         """`media.copy_all`: the copies of the pictures that were stored before there were any."""
@@ -53,14 +53,14 @@ def handlers(records: Records, store: ObjectStore, pool: ImagePool) -> Mapping[s
             if not found:
                 return
             for item in found:
-                await _copy(records, store, pool, job.tenant_id, item)
+                await _copy(records, store, pool, job.tenant_id, item=item)
             after = (found[-1]["created"], found[-1]["id"])
 
     return {COPIES_JOB: copy_one, ALL_COPIES_JOB: copy_all}
 
 
 async def _copy(
-    records: Records, store: ObjectStore, pool: ImagePool, tenant_id: TenantId, item: Record
+    records: Records, store: ObjectStore, pool: ImagePool, tenant_id: TenantId, *, item: Record
 ) -> None:
     if item["picture_sizes"] or not is_copied(item):
         return

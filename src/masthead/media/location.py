@@ -89,7 +89,7 @@ def _blank_gps(data: bytearray, start: int, end: int) -> bool:
     last = directory + 2 + count * _ENTRY_BYTES
     for entry in range(directory + 2, min(last, end - _ENTRY_BYTES + 1), _ENTRY_BYTES):
         if number(entry, 2) == _GPS_POINTER:
-            _blank_directory(data, start, start + number(entry + 8, 4), end, order)
+            _blank_directory(data, start, start + number(entry + 8, 4), end, order=order)
             # The following entries and the link to the next directory move up by one.
             after = min(last + 4, end)
             data[entry:after] = data[entry + _ENTRY_BYTES : after] + bytes(_ENTRY_BYTES)
@@ -99,7 +99,7 @@ def _blank_gps(data: bytearray, start: int, end: int) -> bool:
 
 
 def _blank_directory(
-    data: bytearray, start: int, directory: int, end: int, order: Literal["little", "big"]
+    data: bytearray, start: int, directory: int, end: int, *, order: Literal["little", "big"]
 ) -> None:
     if directory + 2 > end:
         return

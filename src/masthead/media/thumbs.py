@@ -39,14 +39,16 @@ async def thumb_key(store: ObjectStore, pool: ImagePool, key: str, size: str) ->
     assert spec is not None
     name = key.rpartition("/")[2]
     stored_key = key_beside(key, f"{spec}_{name}")
-    return await _store_thumb(store, pool, key, stored_key, lambda file: make_thumb(file, spec))
+    return await _store_thumb(
+        store, pool, key, stored_key, make=lambda file: make_thumb(file, spec)
+    )
 
 
 async def copy_key(store: ObjectStore, pool: ImagePool, key: str, copy: Copy) -> str:
     """The key of the copy; the original's key if it can't be made."""
     stored_key = key_beside(key, str(copy))
     return await _store_thumb(
-        store, pool, key, stored_key, lambda file: make_copies(file, (copy,))[copy]
+        store, pool, key, stored_key, make=lambda file: make_copies(file, (copy,))[copy]
     )
 
 
@@ -79,6 +81,7 @@ async def _store_thumb(
     pool: ImagePool,
     key: str,
     stored_key: str,
+    *,
     make: Callable[[BinaryIO], bytes],
 ) -> str:
     """The key of what `make` has made of the original; the original's key if it can't be made."""

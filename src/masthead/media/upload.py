@@ -86,12 +86,13 @@ async def store_upload(
     caller: Caller,
     collection: Collection,
     given: Mapping[str, Any],
+    *,
     uploads: Sequence[Upload],
 ) -> Record:
     upload = find_upload(collection, uploads)
     tenant_id = require_tenant(caller)
     record_id = chosen_id(given)
-    async with store_file(services, tenant_id, collection, upload, record_id) as stored:
+    async with store_file(services, tenant_id, collection, upload, record_id=record_id) as stored:
         values = {**given, **stored.values}
         return await services.records.create(caller, collection, values, stamped=stored.stamped)
 
@@ -127,7 +128,7 @@ async def replace_file(
     """
     tenant_id = require_tenant(caller)
     services.records.check_may_update(caller, media, item["id"])
-    async with store_file(services, tenant_id, media, upload, item["id"]) as stored:
+    async with store_file(services, tenant_id, media, upload, record_id=item["id"]) as stored:
         if stored.stamped["mime_family"] != item["mime_family"]:
             raise Invalid({upload.field: _another_family(item["mime_family"])})
         async with services.records.unit(caller) as unit:
@@ -156,6 +157,7 @@ async def store_file(
     tenant_id: TenantId,
     collection: Collection,
     upload: Upload,
+    *,
     record_id: str = "",
 ) -> AsyncIterator[StoredFile]:
     """Stores the file; the context creates the record. If that fails, the file is deleted.
@@ -167,7 +169,7 @@ async def store_file(
     info = await _file_info(services, upload)
     record_id = record_id or ids.new_id()
     key = file_key(tenant_id, collection, record_id, info.name)
-    await _enqueue_sweep(services, tenant_id, collection, record_id, key)
+    await _enqueue_sweep(services, tenant_id, collection, record_id, key=key)
     await services.objects.put(key, info.content or upload.chunks(), content_type=info.mime_type)
     stamped = {
         "url": media_path(record_id, info.name),
@@ -216,7 +218,12 @@ async def _svg_info(services: UploadServices, upload: Upload, name: str) -> _Fil
 
 
 async def _enqueue_sweep(
-    services: UploadServices, tenant_id: TenantId, collection: Collection, record_id: str, key: str
+    services: UploadServices,
+    tenant_id: TenantId,
+    collection: Collection,
+    record_id: str,
+    *,
+    key: str,
 ) -> None:
     async with services.records.unit(system(tenant_id)) as unit:
         await unit.enqueue(

@@ -60,6 +60,7 @@ def mailed_link(
     sites: Sites,
     make: MakeLinkPage,
     show: ShowPage,
+    *,
     while_suspended: WhileSuspended = WhileSuspended.OPEN,
 ) -> Route:
     """A link in an email: `make` gets its query, and whether the page's button was pressed."""
@@ -98,7 +99,7 @@ def _unsubscribe_page(unsubscribing: Unsubscribe) -> MakeLinkPage:
             await unsubscribing.unsubscribe(tenant_id, email, newsletter)
         if newsletter is not None:
             rest = unsubscribing.url("", tenant_id, email)
-            return _one_newsletter_page(site, email, newsletter["name"], rest, is_post)
+            return _one_newsletter_page(site, email, newsletter["name"], rest, is_done=is_post)
         if not is_post:
             return link_page(
                 site,
@@ -118,7 +119,7 @@ def _unsubscribe_page(unsubscribing: Unsubscribe) -> MakeLinkPage:
     return make
 
 
-def _one_newsletter_page(site: Site, email: str, name: str, rest: str, is_done: bool) -> Page:
+def _one_newsletter_page(site: Site, email: str, name: str, rest: str, *, is_done: bool) -> Page:
     """Only the newsletter of the email first, then all others."""
     link = ("Unsubscribe from all newsletters of this site", rest)
     if not is_done:

@@ -84,6 +84,7 @@ class MailedLinks:
         accounts: Accounts,
         throttle: LoginThrottle,
         outbox: Outbox,
+        *,
         sites: Sites,
     ) -> None:
         self._records = records

@@ -79,7 +79,9 @@ class OutboundClient:
         another share, such as another site, don't wait for the same slots."""
         target = parse_url(url, WEBHOOKS)
         calls = await self._calls_of(WEBHOOKS)
-        return await calls.post(target, body, headers, timeout_seconds, max_answer_bytes, share)
+        return await calls.post(
+            target, body, headers, timeout_seconds, max_answer_bytes=max_answer_bytes, share=share
+        )
 
     @asynccontextmanager
     async def download(

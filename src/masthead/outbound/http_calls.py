@@ -63,6 +63,7 @@ class HttpCalls:
         body: bytes,
         headers: Mapping[str, str],
         timeout_seconds: float,
+        *,
         max_answer_bytes: int,
         share: str,
     ) -> Answer:

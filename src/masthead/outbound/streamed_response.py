@@ -38,6 +38,7 @@ async def post_for_stream(
     target: URL,
     body: bytes,
     headers: Mapping[str, str],
+    *,
     timeout_seconds: float,
     on_sent: Callable[[], None],
 ) -> StreamedResponse:

@@ -78,7 +78,9 @@ class OutboundStreams:
         session = await self._session(policy)
         from masthead.outbound.streamed_response import post_for_stream
 
-        response = await post_for_stream(session, target, body, headers, timeout_seconds, on_sent)
+        response = await post_for_stream(
+            session, target, body, headers, timeout_seconds=timeout_seconds, on_sent=on_sent
+        )
         try:
             yield response
         finally:

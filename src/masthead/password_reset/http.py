@@ -60,7 +60,7 @@ async def _page(resets: PasswordResets, collection: Collection, request: Request
     # A browser always sends the second field, so a missing one is invalid.
     given.setdefault("passwordConfirm", "")
     try:
-        await resets.confirm(collection, request.tenant_id, token, given, request.address)
+        await resets.confirm(collection, request.tenant_id, token, given, address=request.address)
     except Invalid as error:
         return _form(site, account, _sentence(error))
     return _done(site, account)

@@ -75,6 +75,7 @@ class PasswordResets:
         tenant_id: TenantId | None,
         token: str,
         given: Mapping[str, Any],
+        *,
         address: str,
     ) -> None:
         """Sets the given `password`, ends every session and unblocks the client's network."""

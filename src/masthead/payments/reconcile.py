@@ -190,10 +190,14 @@ class Reconciliation:
         while payers := await self._next_payers(tenant_id, after):
             after = payers[-1]
             members = await self._records.find_related(
-                caller, blog_members, "id", payers, MEMBER_PAGE
+                caller, blog_members, "id", payers, limit=MEMBER_PAGE
             )
             rows = await self._records.find_related(
-                caller, payment_subscriptions, "member_id", payers, MEMBER_PAGE * MAX_SUBSCRIPTIONS
+                caller,
+                payment_subscriptions,
+                "member_id",
+                payers,
+                limit=MEMBER_PAGE * MAX_SUBSCRIPTIONS,
             )
             by_member: dict[str, list[Record]] = defaultdict(list)
             for row in rows:

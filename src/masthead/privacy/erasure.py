@@ -41,6 +41,7 @@ class Erasure:
         objects: ObjectStore,
         mail: Outbox,
         requests: Requests,
+        *,
         rows: TenantRows,
         members: MemberErasure,
     ) -> None:
@@ -85,7 +86,7 @@ class Erasure:
         async with self._records.database.transaction(EVERY_TENANT) as tx:
             receipt = Receipt.parse(await self._rows.receipt(tx, tenant_id, request["id"]))
             receipt.erased["tenants"] = 1
-            if not await self._rows.finish(tx, tenant_id, request["id"], receipt.text(), now):
+            if not await self._rows.finish(tx, tenant_id, request["id"], receipt.text(), now=now):
                 return
             for mail in write(receipt):
                 await self._mail.queue_for_platform(tx, mail)
@@ -131,7 +132,9 @@ class Erasure:
         tenant_id, count = TenantId(request["tenant_id"]), 1
         while count:
             async with throttle.step(scope_of(tenant_id)) as tx:
-                count = await self._rows.run(tx, batch, tenant_id, request["id"], throttle.size)
+                count = await self._rows.run(
+                    tx, batch, tenant_id, request["id"], most=throttle.size
+                )
                 if count and batch.removes:
                     await self._count(tx, request, batch.table, count)
             if count:
@@ -145,7 +148,7 @@ class Erasure:
             while keys:
                 step, keys = keys[: throttle.size], keys[throttle.size :]
                 async with throttle.step(scope_of(tenant_id)) as tx:
-                    count = await self._rows.remove(tx, batch, tenant_id, request["id"], step)
+                    count = await self._rows.remove(tx, batch, tenant_id, request["id"], keys=step)
                     if count:
                         await self._count(tx, request, batch.table, count)
                 slice_.check()

@@ -34,6 +34,7 @@ class PrivacyWork:
         objects: ObjectStore,
         requests: Requests,
         exports: Exports,
+        *,
         erasure: Erasure,
         words: FullTextMerge,
         compact: Callable[[], Awaitable[None]],

@@ -46,6 +46,7 @@ class MemberErasure:
         mail: Outbox,
         requests: Requests,
         exports: Exports,
+        *,
         traces: PersonTraces,
         email_search: EmailSearch,
     ) -> None:
@@ -134,7 +135,7 @@ class MemberErasure:
                 for record in await unit.find(collection, member_filter, BATCH):
                     # The request itself is found too; `_finish` closes it.
                     if record["id"] != request["id"]:
-                        await _erase_record(unit, collection, record, person, done)
+                        await _erase_record(unit, collection, record, person, done=done)
             if done:
                 await _add_to_receipt(unit, request, done)
         return bool(done)
@@ -198,7 +199,7 @@ async def _complete(unit: Unit, request: Record, receipt: Receipt, now: datetime
 
 
 async def _erase_record(
-    unit: Unit, collection: Collection, record: Record, person: Person, done: Receipt
+    unit: Unit, collection: Collection, record: Record, person: Person, *, done: Receipt
 ) -> None:
     """A record that is anonymized already may be found again; it is left as it is."""
     if ERASURE_RULES.get(collection.name) is ErasureRule.DELETE:

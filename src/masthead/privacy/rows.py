@@ -150,14 +150,14 @@ class TenantRows:
         return [row[0] for row in rows]
 
     async def remove(
-        self, tx: Transaction, batch: Batch, tenant_id: TenantId, keep: str, keys: Sequence[Any]
+        self, tx: Transaction, batch: Batch, tenant_id: TenantId, keep: str, *, keys: Sequence[Any]
     ) -> int:
         listed = self._database.list_value(keys)
         bound = batch.statement.bind({"t": tenant_id, "keep": keep, "keys": listed})
         return await tx.execute(batch.statement, bound, slow=True)
 
     async def run(
-        self, tx: Transaction, batch: Batch, tenant_id: TenantId, keep: str, most: int
+        self, tx: Transaction, batch: Batch, tenant_id: TenantId, keep: str, *, most: int
     ) -> int:
         """A step of a batch that finds its own rows."""
         bound = batch.statement.bind({"t": tenant_id, "keep": keep, "most": most})
@@ -173,7 +173,7 @@ class TenantRows:
         await tx.execute(self._note, self._note.bind(values))
 
     async def finish(
-        self, tx: Transaction, tenant_id: TenantId, keep: str, receipt: str, now: str
+        self, tx: Transaction, tenant_id: TenantId, keep: str, receipt: str, *, now: str
     ) -> bool:
         """Deletes rows added meanwhile and the tenant itself, and completes the request; False if
         another worker has done so."""

@@ -36,6 +36,7 @@ def build_privacy(
     objects: ObjectStore,
     mail: Outbox,
     sites: Sites,
+    *,
     settings: Settings,
 ) -> Privacy:
     links = Links(settings.base_url)
@@ -48,12 +49,14 @@ def build_privacy(
         mail,
         requests,
         exports,
-        PersonTraces(records.database, records.registry, erase_job=ERASE_JOB),
-        EmailSearch(records.database, records.registry),
+        traces=PersonTraces(records.database, records.registry, erase_job=ERASE_JOB),
+        email_search=EmailSearch(records.database, records.registry),
     )
     rows = TenantRows(records.database, erase_job=ERASE_JOB)
-    erasure = Erasure(records, objects, mail, requests, rows, members)
+    erasure = Erasure(records, objects, mail, requests, rows=rows, members=members)
     make_compact = partial(compact, settings.database_url)
     words = FullTextMerge(records.database)
-    work = PrivacyWork(records, objects, requests, exports, erasure, words, make_compact)
+    work = PrivacyWork(
+        records, objects, requests, exports, erasure=erasure, words=words, compact=make_compact
+    )
     return Privacy(links, requests, exports, erasure, work)

@@ -59,7 +59,7 @@ class Throttle:
             # The wait for the write lock is not counted.
             took = time.monotonic() - began
             self.size = _next_size(
-                self.size, took, self._target_seconds, self._min_size, self._max_size
+                self.size, took, self._target_seconds, self._min_size, max_size=self._max_size
             )
         if self._has_one_writer:
             self._pause = _next_pause(self._pause, began - asked)
@@ -71,7 +71,7 @@ async def pause_after(since: float) -> None:
     await asyncio.sleep((time.monotonic() - since) * CONCURRENT_PAUSE)
 
 
-def _next_size(size: int, took: float, target: float, min_size: int, max_size: int) -> int:
+def _next_size(size: int, took: float, target: float, min_size: int, *, max_size: int) -> int:
     if took > target:
         return max(size // 2, min_size)
     return min(size * 2, max_size) if took < target / 2 else size

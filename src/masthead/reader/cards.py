@@ -108,7 +108,7 @@ async def authors_of(request: SiteRequest, found: Iterable[Record]) -> dict[str,
     if not wanted:
         return {}
     staff = await request.records.find_related(
-        request.caller, superusers, "id", sorted(wanted), len(wanted)
+        request.caller, superusers, "id", sorted(wanted), limit=len(wanted)
     )
     return {each["id"]: author_of(each) for each in staff}
 

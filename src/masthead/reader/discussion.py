@@ -122,7 +122,7 @@ async def _page(request: SiteRequest, post: PostRecord) -> _Found:
         # A thread whose first comment was deleted continues under its first replies.
         keys = sorted({key for head in heads for key in (head["id"], head["thread_id"]) if key})
         read = await request.records.find_related(
-            request.caller, comments, "thread_id", keys, ANSWERS_A_PAGE + 1
+            request.caller, comments, "thread_id", keys, limit=ANSWERS_A_PAGE + 1
         )
         found.is_cut = len(read) > ANSWERS_A_PAGE
         found.answers = read[:ANSWERS_A_PAGE]
@@ -134,7 +134,7 @@ async def _thread(request: SiteRequest, post: PostRecord) -> _Found | None:
     thread_id = request.query.get(_THREAD, "")
     if not is_id(thread_id):
         return None
-    heads = await request.records.find_related(request.caller, comments, "id", [thread_id], 1)
+    heads = await request.records.find_related(request.caller, comments, "id", [thread_id], limit=1)
     if not heads or heads[0]["post_id"] != post["id"] or heads[0]["parent_id"]:
         return None
     conditions = f"thread_id = '{heads[0]['thread_id'] or thread_id}'"
@@ -159,7 +159,7 @@ async def _add_waiting(
     """A reader's own comments that only they can see yet."""
     ids = sorted(author.posted)
     own = await request.records.find_related(
-        system(request.tenant_id), comments, "id", ids, len(ids)
+        system(request.tenant_id), comments, "id", ids, limit=len(ids)
     )
     for comment in own:
         is_here = comment["post_id"] == post["id"] and comment["status"] == PENDING

@@ -222,7 +222,9 @@ class SitePages:
             until = await self.services.records.next_position(
                 tenant.id, posts, (PUBLISHED_LIST, ""), site_request.now
             )
-            self._cache.put(key, version, answer.body, answer.tag, answer.headers, until=until)
+            self._cache.put(
+                key, version, answer.body, answer.tag, headers=answer.headers, until=until
+            )
         return self._whole(request, result.status, answer, visit)
 
     async def personal_answer(self, request: Request, make: Making) -> Answer:
@@ -257,7 +259,7 @@ class SitePages:
             tenant,
             visit.audience,
             request,
-            visit,
+            visit=visit,
             posted=self.services.posted_comments.of(request),
         )
         return site_request, visit

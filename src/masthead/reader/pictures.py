@@ -20,7 +20,7 @@ async def pictures_of(request: SiteRequest, addresses: Iterable[str]) -> dict[st
     ids = sorted({file.record_id for file in wanted.values()})
     if not ids:
         return pictures
-    found = await request.records.find_related(request.caller, media, "id", ids, len(ids))
+    found = await request.records.find_related(request.caller, media, "id", ids, limit=len(ids))
     items = {(item["id"], name): item for item in found for name in file_names(item)}
     for address, file in wanted.items():
         if item := items.get(file):

@@ -39,7 +39,7 @@ class Previews:
     services: ReaderServices
 
     async def page(
-        self, sent: Request, tenant: Tenant, audience: Audience, texts: Collection, text: Record
+        self, sent: Request, tenant: Tenant, audience: Audience, texts: Collection, *, text: Record
     ) -> bytes:
         """`text` has all of the collection's fields: who may see it was checked before."""
         # Nothing of the admin's own address is for the page.

@@ -144,6 +144,7 @@ async def open_request(
     tenant: Tenant,
     audience: Audience,
     request: Request,
+    *,
     visit: Visit | None = None,
     posted: frozenset[str] = frozenset(),
     query: dict[str, str] | None = None,

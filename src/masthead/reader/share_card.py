@@ -59,7 +59,7 @@ def draw(site_name: str, title: str, accent: str) -> bytes:
         bottom = _draw_title(canvas, _drawn(title))
         canvas.rectangle((_MARGIN, bottom + 34, _MARGIN + 96, bottom + 38), fill=colour)
         [line] = _wrapped(name, _NAME_SIZE, 1) if name else [""]
-        _draw_line(canvas, (_MARGIN, SIZE[1] - 70), line, _NAME_SIZE, colour)
+        _draw_line(canvas, (_MARGIN, SIZE[1] - 70), line, _NAME_SIZE, colour=colour)
     elif name:
         _draw_title(canvas, name)
     out = io.BytesIO()
@@ -78,13 +78,13 @@ def _draw_title(canvas: ImageDraw.ImageDraw, title: str) -> int:
     step = round(size * _LINE_HEIGHT)
     baseline = _MARGIN + size
     for line in lines:
-        _draw_line(canvas, (_MARGIN, baseline), line, size, _INK)
+        _draw_line(canvas, (_MARGIN, baseline), line, size, colour=_INK)
         baseline += step
     return baseline - step + round(size * 0.2)
 
 
 def _draw_line(
-    canvas: ImageDraw.ImageDraw, at: tuple[int, int], line: str, size: int, colour: str
+    canvas: ImageDraw.ImageDraw, at: tuple[int, int], line: str, size: int, *, colour: str
 ) -> None:
     x = float(at[0])
     for file, run in _runs(line):

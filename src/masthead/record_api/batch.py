@@ -131,7 +131,7 @@ class _Batch:
         caller = await in_requested_tenant(call, collection, given)
         self._join(caller)
         if file_field(collection):
-            values = await self._store_file(call, caller, collection, given, uploads)
+            values = await self._store_file(call, caller, collection, given, uploads=uploads)
         else:
             _refuse_files(collection, uploads)
             values = await values_to_create(collection, given)
@@ -183,11 +183,12 @@ class _Batch:
         caller: Caller,
         collection: Collection,
         given: dict[str, Any],
+        *,
         uploads: list[Upload],
     ) -> Values:
         upload = find_upload(collection, uploads)
         storing = store_file(
-            call.services, require_tenant(caller), collection, upload, chosen_id(given)
+            call.services, require_tenant(caller), collection, upload, record_id=chosen_id(given)
         )
         stored = await self._stored_files.enter_async_context(storing)
         return Values({**given, **stored.values}, stored.stamped)

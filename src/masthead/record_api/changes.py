@@ -51,7 +51,7 @@ async def create_record(call: Call) -> Answer:
     given, uploads = await _read_body(call, collection, takes_files=takes_files)
     caller = await in_requested_tenant(call, collection, given)
     try:
-        record = await _create(call, caller, collection, given, uploads)
+        record = await _create(call, caller, collection, given, uploads=uploads)
     except Invalid as error:
         raise Invalid(error.problems, NOT_CREATED) from None
     return json_answer(200, await read_written(call, collection, caller, record))
@@ -91,10 +91,11 @@ async def _create(
     caller: Caller,
     collection: Collection,
     given: dict[str, Any],
+    *,
     uploads: list[Upload],
 ) -> Record:
     if file_field(collection):
-        return await store_upload(call.services, caller, collection, given, uploads)
+        return await store_upload(call.services, caller, collection, given, uploads=uploads)
     values = await values_to_create(collection, given)
     return await call.records.create(caller, collection, values.given, stamped=values.stamped)
 

@@ -73,7 +73,7 @@ async def confirm_password_reset(call: Call) -> Answer:
     _refuse_blanks(given, "token", "password", "passwordConfirm")
     try:
         await call.services.resets.confirm(
-            collection, call.request.tenant_id, given["token"], given, call.request.address
+            collection, call.request.tenant_id, given["token"], given, address=call.request.address
         )
     except DeadLink as error:
         raise Invalid({"token": Problem("validation_invalid_token", str(error))}, INVALID) from None
@@ -96,8 +96,8 @@ async def _sign_in(call: Call, collection: Collection, *, with_admin: bool) -> A
         call.request.tenant_id,
         given["identity"],
         given["password"],
-        call.request.address,
-        _user_agent(call),
+        address=call.request.address,
+        user_agent=_user_agent(call),
     )
     return await _answer(call, collection, signed_in, with_admin=with_admin)
 

@@ -59,8 +59,8 @@ class Records(RecordReader):
         registry: Registry,
         tables: Mapping[str, sa.Table],
         keyring: KeyRing,
-        now: clock.Clock = clock.now,
         *,
+        now: clock.Clock = clock.now,
         subscribers: Sequence[Subscriber] = (),
         on_deliveries_queued: Callable[[], None] | None = None,
         async_validators: Mapping[str, AsyncValidator] | None = None,
@@ -75,7 +75,7 @@ class Records(RecordReader):
         tenant's own addresses, by its slug."""
         settings = registry[SETTINGS]
         statements = WriteStatements(database, tables, settings)
-        super().__init__(database, registry, tables, statements, now)
+        super().__init__(database, registry, tables, statements, now=now)
         self._subscribers = subscribers
         self._on_deliveries_queued = on_deliveries_queued
         self._async_validators = async_validators or {}
@@ -176,7 +176,12 @@ class Records(RecordReader):
         try:
             async with self.database.transaction(scope_of(tenant_id)) as transaction:
                 unit = Unit(
-                    transaction, caller, tenant_id, self._write_context, emit_events, prepared
+                    transaction,
+                    caller,
+                    tenant_id,
+                    self._write_context,
+                    emit_events=emit_events,
+                    prepared=prepared,
                 )
                 await unit.begin()
                 yield unit

@@ -53,6 +53,7 @@ class TestMails:
         outbox: Outbox,
         sites: Sites,
         limits: LimitStore,
+        *,
         keyring: KeyRing,
     ) -> None:
         self._records = records

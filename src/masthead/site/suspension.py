@@ -13,7 +13,7 @@ from masthead.site.address import site_in
 
 
 async def suspend(
-    records: Records, mail: Outbox, settings: Settings, caller: Caller, reason: str
+    records: Records, mail: Outbox, settings: Settings, caller: Caller, *, reason: str
 ) -> None:
     """The caller is an operator in the site. The owner gets a mail with the reason; of another
     reason of the same suspension none."""

@@ -123,7 +123,7 @@ class Content:
                 break
             after = (found[-1]["created"], found[-1]["id"])
         staff = await self._records.find_related(
-            system(self._tenant_id), superusers, "id", sorted(ids), len(ids), names=_AUTHOR
+            system(self._tenant_id), superusers, "id", sorted(ids), limit=len(ids), names=_AUTHOR
         )
         return sorted(staff, key=lambda each: str(each["email"]))
 
@@ -132,7 +132,7 @@ class Content:
         ids = [each["id"] for each in texts]
         caller, names = system(self._tenant_id), frozenset(_COMMENT)
         found = await self._records.find_related(
-            caller, comments, "post_id", ids, ROWS_PER_PAGE, names=names
+            caller, comments, "post_id", ids, limit=ROWS_PER_PAGE, names=names
         )
         by_post: dict[str, list[Record]] = {}
         if len(found) < ROWS_PER_PAGE:

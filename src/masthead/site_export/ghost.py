@@ -85,7 +85,7 @@ async def _write_posts(content: Content, entry: IO[bytes], tables: _Tables) -> N
             known = await content.media_in(page)
             if kind == "post":
                 tables.add_comments(await content.comments_of(page))
-            rows = _post_rows(content, tables, kind, page, known)
+            rows = _post_rows(content, tables, kind, page, known=known)
             await in_thread(_write_rows, entry, rows, separator)
             separator = b",\n"
     entry.write(b"]")
@@ -110,6 +110,7 @@ def _post_rows(
     tables: _Tables,
     kind: str,
     page: list[Record],
+    *,
     known: Mapping[str, Record],
 ) -> Iterator[Row]:
     """Read while they are written, in a thread."""
@@ -118,7 +119,7 @@ def _post_rows(
         picture = links.replace(each["featured_image"], known, _ghost_url)
         html = links.replace(each["content_html"], known, _ghost_url)
         tables.add(each, _alt_of(each, links, known))
-        yield _post(kind, each, html, picture, content.blog)
+        yield _post(kind, each, html, picture, blog=content.blog)
 
 
 def _ghost_url(_link: MediaLink, item: Record) -> str:
@@ -137,7 +138,7 @@ def _alt_of(record: Record, links: MediaLinks, known: Mapping[str, Record]) -> s
     return known[linked[0]]["alt"] if linked and linked[0] in known else ""
 
 
-def _post(kind: str, record: Record, html: str, picture: str, blog: Blog) -> Row:
+def _post(kind: str, record: Record, html: str, picture: str, *, blog: Blog) -> Row:
     return {
         "id": record["id"],
         "uuid": str(uuid.uuid5(_NAMESPACE, record["id"])),

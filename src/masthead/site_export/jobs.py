@@ -97,6 +97,7 @@ class SiteExports:
         objects: ObjectStore,
         mail: Outbox,
         sites: Sites,
+        *,
         settings: Settings,
     ) -> None:
         self._records = records
@@ -186,7 +187,7 @@ class SiteExports:
                 # Without a name in any folder, so a crash leaves nothing behind.
                 with TemporaryFile() as file:
                     written = await write_site(
-                        reading, tenant, wanted, cast(BinaryIO, file), progress.count
+                        reading, tenant, wanted, cast(BinaryIO, file), count=progress.count
                     )
                     await self._store(export, cast(BinaryIO, file))
             report = asdict(written)

@@ -51,11 +51,12 @@ async def export_site(
     tenant: Record,
     export_format: Format,
     output: Path,
+    *,
     count: Count = _count_nothing,
 ) -> Written:
     """Writes the file `output`. Raises `CannotWrite` and leaves no file then."""
     with whole_file(output) as file:
-        return await write_site(services, tenant, export_format, file, count)
+        return await write_site(services, tenant, export_format, file, count=count)
 
 
 async def write_site(
@@ -63,6 +64,7 @@ async def write_site(
     tenant: Record,
     export_format: Format,
     file: BinaryIO,
+    *,
     count: Count = _count_nothing,
 ) -> Written:
     """Writes all content of the tenant, with drafts and posts for members."""

@@ -71,7 +71,7 @@ async def write_static_pages(content: Content, file: BinaryIO) -> None:
         for kind, texts in (("posts", content.posts()), ("pages", content.pages())):
             async for page in texts:
                 known = await content.media_in(page)
-                await in_thread(_write_pages, archive, lines, content, kind, page, known)
+                await in_thread(_write_pages, archive, lines, content, kind, page=page, known=known)
         with archive.entry("index.html") as entry:
             await in_thread(_write_index, entry, blog, lines)
         async for found in content.media():
@@ -86,6 +86,7 @@ def _write_pages(
     lines: IO[bytes],
     content: Content,
     kind: str,
+    *,
     page: list[Record],
     known: Mapping[str, Record],
 ) -> None:

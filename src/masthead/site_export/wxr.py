@@ -122,7 +122,7 @@ async def write_wxr(content: Content, file: BinaryIO) -> None:
         async for page in texts:
             known = await content.media_in(page)
             words = await content.comments_of(page) if kind == "post" else {}
-            await in_thread(_write_texts, file, writer, kind, page, known, words)
+            await in_thread(_write_texts, file, writer, kind, page, known=known, comments=words)
     file.write(_FOOT.encode())
 
 
@@ -131,6 +131,7 @@ def _write_texts(
     writer: _Writer,
     kind: str,
     page: list[Record],
+    *,
     known: Mapping[str, Record],
     comments: Mapping[str, list[Record]],
 ) -> None:

@@ -77,9 +77,9 @@ async def save_text(
     caller: Caller,
     kind: TextKind,
     text_id: str,
+    *,
     version: str,
     given: Mapping[str, Any],
-    *,
     replaces_newer: bool = False,
 ) -> Opened:
     """Saves what was typed. Raises Conflict if someone else has saved since `version`.
@@ -101,7 +101,7 @@ async def save_text(
             await _store_copy(unit, opened, given)
         if not is_published:
             stamped = _new_state(unit, opened, given) if replaces_newer else None
-            return await _merge(unit, caller, opened, given, stamped)
+            return await _merge(unit, caller, opened, given, stamped=stamped)
         return Opened(kind, opened.text, await _save_copy(unit, opened, given))
 
 
@@ -125,7 +125,9 @@ async def _store_copy(unit: Unit, opened: Opened, given: Mapping[str, Any] | Non
     kept = {name: opened.text[name] for name in kind.edited} if given is None else given
     if any(copy[name] != value for name, value in kept.items()):
         singular = kind.pointer.removesuffix("_id")
-        await unit.store_snapshot(state_of(opened.text["id"], copy, singular, kind.edited, CHANGES))
+        await unit.store_snapshot(
+            state_of(opened.text["id"], copy, singular, kind.edited, status=CHANGES)
+        )
 
 
 async def with_html(given: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -152,16 +154,22 @@ async def put_live(
     caller: Caller,
     kind: TextKind,
     text_id: str,
+    *,
     version: str,
     given: Mapping[str, Any] | None = None,
-    *,
     replaces_newer: bool = False,
 ) -> Opened:
     """Publishes a draft, or replaces a published text by its working copy. `given` are last
     changes, such as what was typed since the last save. All of it or nothing."""
     changes = {**(given or {}), "status": PUBLISHED}
     return await _without_copy(
-        records, caller, kind, text_id, version, changes, replaces_newer=replaces_newer
+        records,
+        caller,
+        kind,
+        text_id,
+        version=version,
+        given=changes,
+        replaces_newer=replaces_newer,
     )
 
 
@@ -170,15 +178,21 @@ async def take_down(
     caller: Caller,
     kind: TextKind,
     text_id: str,
+    *,
     version: str,
     given: Mapping[str, Any] | None = None,
-    *,
     replaces_newer: bool = False,
 ) -> Opened:
     """Makes a published text a draft again, with what was typed into its working copy."""
     changes = {**(given or {}), "status": DRAFT}
     return await _without_copy(
-        records, caller, kind, text_id, version, changes, replaces_newer=replaces_newer
+        records,
+        caller,
+        kind,
+        text_id,
+        version=version,
+        given=changes,
+        replaces_newer=replaces_newer,
     )
 
 
@@ -187,13 +201,13 @@ async def _without_copy(
     caller: Caller,
     kind: TextKind,
     text_id: str,
+    *,
     version: str,
     given: Mapping[str, Any],
-    *,
     replaces_newer: bool,
 ) -> Opened:
     """The changes, and those of the working copy, in the text itself."""
-    prepared = await _prepare(records, caller, kind, text_id, given)
+    prepared = await _prepare(records, caller, kind, text_id, given=given)
     async with records.unit(caller, prepared=prepared) as unit:
         opened = await _lock(unit, kind, text_id, version)
         is_published = opened.text["status"] == PUBLISHED
@@ -204,11 +218,11 @@ async def _without_copy(
             await _store_copy(unit, opened, given)
         # Each text that was live is a state of its own, however soon the next one follows.
         stamped = _new_state(unit, opened, _goes_live(opened, given)) if is_published else None
-        return await _merge(unit, caller, opened, given, stamped)
+        return await _merge(unit, caller, opened, given, stamped=stamped)
 
 
 async def _prepare(
-    records: Records, caller: Caller, kind: TextKind, text_id: str, given: Mapping[str, Any]
+    records: Records, caller: Caller, kind: TextKind, text_id: str, *, given: Mapping[str, Any]
 ) -> PreparedTexts:
     """The text that was given, or else that of the working copy."""
     if given.keys() & _FORMS_OF_TEXT:
@@ -232,6 +246,7 @@ async def _merge(
     caller: Caller,
     opened: Opened,
     given: Mapping[str, Any],
+    *,
     stamped: Mapping[str, Any] | None = None,
 ) -> Opened:
     """Also for a draft that still has a working copy, because it was taken down by other means than
@@ -258,7 +273,7 @@ async def _find_existing_accounts(unit: Unit, account_ids: Sequence[str]) -> lis
 
 
 async def discard_copy(
-    records: Records, caller: Caller, kind: TextKind, text_id: str, version: str
+    records: Records, caller: Caller, kind: TextKind, text_id: str, *, version: str
 ) -> Opened:
     # Through the rule: without a copy there is no change that would check it.
     await open_text(records, caller, kind, text_id)
@@ -275,6 +290,7 @@ async def schedule(
     caller: Caller,
     kind: TextKind,
     text_id: str,
+    *,
     version: str,
     moment: str,
     given: Mapping[str, Any] | None = None,
@@ -282,7 +298,7 @@ async def schedule(
     """A draft waits for the moment; '' takes it back. `given` are last changes."""
     if SCHEDULED_FOR.name not in kind.texts.by_name:
         raise NotFound
-    prepared = await _prepare(records, caller, kind, text_id, given or {})
+    prepared = await _prepare(records, caller, kind, text_id, given=given or {})
     async with records.unit(caller, prepared=prepared) as unit:
         opened = await _lock(unit, kind, text_id, version)
         if opened.text["status"] == PUBLISHED:
@@ -292,7 +308,13 @@ async def schedule(
 
 
 async def restore_revision(
-    records: Records, caller: Caller, kind: TextKind, text_id: str, version: str, revision_id: str
+    records: Records,
+    caller: Caller,
+    kind: TextKind,
+    text_id: str,
+    *,
+    version: str,
+    revision_id: str,
 ) -> Opened:
     """A revision becomes the draft, or the working copy of a published text. The address, the
     authors and who may read it stay as they are now. What it replaces becomes the newest of the
@@ -310,11 +332,11 @@ async def restore_revision(
         names = [name for name in kind.edited if name not in _NOT_RESTORED]
         if all(state[name] == opened.values[name] for name in names):
             return opened
-        return await _restore(unit, caller, opened, state, names)
+        return await _restore(unit, caller, opened, state, names=names)
 
 
 async def _restore(
-    unit: Unit, caller: Caller, opened: Opened, state: Record, names: Sequence[str]
+    unit: Unit, caller: Caller, opened: Opened, state: Record, *, names: Sequence[str]
 ) -> Opened:
     kind, copy = opened.kind, opened.copy
     # Stamped: both forms of the text, and which is the newer, are those of the state.
@@ -328,7 +350,7 @@ async def _restore(
     else:
         # Also within one sitting, in which no other change stores a state.
         text["revised_at"] = next_revision(opened.text, unit.now)
-        restored = await _merge(unit, caller, opened, given, text)
+        restored = await _merge(unit, caller, opened, given, stamped=text)
     await _store_copy(unit, opened, {name: state[name] for name in names})
     return restored
 

@@ -90,11 +90,11 @@ def snapshots_of(change: Change, singular: str, edited: Sequence[str]) -> Iterat
     """The state that a change replaces, where `stamp_revision` said so."""
     old, new = change.old, change.new
     if old is not None and new is not None and old["revised_at"] != new["revised_at"]:
-        yield state_of(old["id"], old, singular, edited, old["status"])
+        yield state_of(old["id"], old, singular, edited, status=old["status"])
 
 
 def state_of(
-    text_id: str, record: Record, singular: str, edited: Sequence[str], status: str
+    text_id: str, record: Record, singular: str, edited: Sequence[str], *, status: str
 ) -> Snapshot:
     """The state of a text that is in `record`, which is the text itself or its working copy."""
     values = {

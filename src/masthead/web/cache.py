@@ -70,8 +70,8 @@ class AnswerCache:
         version: int,
         body: bytes,
         tag: bytes,
-        headers: RawHeaders,
         *,
+        headers: RawHeaders,
         until: str = "",
     ) -> CachedAnswer:
         """`version` must have been read before the response was built: if something changes in

@@ -69,7 +69,7 @@ class ErrorLog:
         )
 
     def record(
-        self, error: BaseException, request_id: str, tenant_id: str, method: str, path: str
+        self, error: BaseException, request_id: str, tenant_id: str, method: str, *, path: str
     ) -> None:
         if len(self._pending) >= MAX_PENDING:
             return

@@ -112,7 +112,7 @@ class FrontDoor:
             return
         log.exception("request.failed", path=request.path)
         tenant_id = request.tenant_id or ""
-        self.error_log.record(error, request.id, tenant_id, request.method, request.path)
+        self.error_log.record(error, request.id, tenant_id, request.method, path=request.path)
         if sending.status != NO_ANSWER:
             raise InternalError from None
         await send_answer(sending, await self.error_responders.answer(request, InternalError()))

@@ -47,7 +47,12 @@ class StaffSignIn:
     async def sign_in(self, request: Request, email: str, password: str) -> SignedIn:
         client = request.client
         return await self.accounts.sign_in(
-            superusers, request.tenant_id, email, password, client.address, client.user_agent
+            superusers,
+            request.tenant_id,
+            email,
+            password,
+            address=client.address,
+            user_agent=client.user_agent,
         )
 
     async def sign_in_again(self, request: Request) -> None:

@@ -120,7 +120,7 @@ async def fire_test(
         attempts=0,
     )
     secret = records.reveal(webhook_subscriptions, subscription, "secret")
-    sent = await send(client, delivery, subscription["url"], secret, records.clock())
+    sent = await send(client, delivery, subscription["url"], secret, now=records.clock())
     ended = records.clock()
     await _log_test(records, delivery, sent, ended)
     return Tested(delivery.id, sent, ended)
@@ -154,5 +154,5 @@ async def _log_test(
         )
         await unit.execute(
             records.database.compile(sa.insert(webhook_attempts)),
-            attempt_row(tenant_id, new_id(), delivery.id, 1, sent, ended),
+            attempt_row(tenant_id, new_id(), delivery.id, 1, sent=sent, at=ended),
         )

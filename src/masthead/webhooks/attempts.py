@@ -33,6 +33,7 @@ def attempt_row(
     attempt_id: str,
     delivery_id: str,
     number: int,
+    *,
     sent: SendResult,
     at: datetime,
 ) -> dict[str, Any]:

@@ -56,8 +56,8 @@ class DeliveryWorker:
         client: OutboundClient,
         keyring: KeyRing,
         policy: RetryPolicy,
-        now: clock.Clock = clock.now,
         *,
+        now: clock.Clock = clock.now,
         attempt_seconds: float = ATTEMPT_SECONDS,
         record_retry_seconds: float = RECORD_RETRY_SECONDS,
         wake: asyncio.Event | None = None,
@@ -275,7 +275,7 @@ class DeliveryWorker:
             delivery,
             target.url,
             target.secret,
-            self._clock(),
+            now=self._clock(),
             timeout_seconds=self._attempt_seconds,
         )
         result = self._result_of(delivery, sent)

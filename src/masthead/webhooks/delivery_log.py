@@ -200,7 +200,7 @@ class DeliveryLog:
         retried = 0
         async for found in self.dead(tenant_id, filter_, now, batch):
             async with self._database.transaction(EVERY_TENANT) as tx:
-                retried += await self.requeue(tx, tenant_id, found, now, now)
+                retried += await self.requeue(tx, tenant_id, found, now, now=now)
         return retried
 
     async def dead(
@@ -212,7 +212,7 @@ class DeliveryLog:
         after: Cursor | None = None
         rows: _Rows = [()] * batch
         while len(rows) == batch:
-            rows = await self._fetch(self._dead(tenant_id, filter_, until, after, batch))
+            rows = await self._fetch(self._dead(tenant_id, filter_, until, after, batch=batch))
             if rows:
                 after = (rows[-1][2], rows[-1][0])
             if found := [(row[0], row[1], row[2]) for row in rows if row[3]]:
@@ -231,6 +231,7 @@ class DeliveryLog:
         filter_: DeliveryFilter,
         until: datetime,
         after: Cursor | None,
+        *,
         batch: int,
     ) -> sa.Select[Any]:
         """Some dead ones in the order of an index, and whether each of them can be retried."""
@@ -262,6 +263,7 @@ class DeliveryLog:
         tenant_id: TenantId,
         found: _Found,
         until: datetime,
+        *,
         now: datetime,
     ) -> int:
         """Only those that have been dead since `until`: another retry may have sent them since they

@@ -113,7 +113,8 @@ class DeliveryQueue:
             held = await self._lock(tx, wanted)
             leases = await self._leases(tx, held)
             claims = {
-                key: await self._claim_due(tx, key, leases[key], wanted[key], now) for key in held
+                key: await self._claim_due(tx, key, leases[key], wanted[key], now=now)
+                for key in held
             }
             await self._write_leases(tx, leases, claims, moment)
             await self._set_due(tx, claims, moment)
@@ -213,7 +214,7 @@ class DeliveryQueue:
         return found
 
     async def _claim_due(
-        self, tx: Transaction, key: QueueKey, leases: _Leases, limit: int, now: datetime
+        self, tx: Transaction, key: QueueKey, leases: _Leases, limit: int, *, now: datetime
     ) -> _Claim:
         moment = clock.to_text(now)
         held = {each: until for each, until in leases.items() if until > moment}

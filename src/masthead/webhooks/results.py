@@ -117,8 +117,8 @@ def attempt_of(result: Result) -> dict[str, Any]:
         result.attempt_id,
         delivery.id,
         result.number,
-        result.sent,
-        result.at,
+        sent=result.sent,
+        at=result.at,
     )
 
 

@@ -121,7 +121,7 @@ class Retries:
         """The deliveries and the progress in one commit, so that the numbers are true."""
         sql = self._sql.add
         async with self._database.transaction(EVERY_TENANT) as tx:
-            retried = await self._log.requeue(tx, tenant_id, list(found), until, self._clock())
+            retried = await self._log.requeue(tx, tenant_id, list(found), until, now=self._clock())
             await tx.execute(sql, sql.bind({"tenant": tenant_id, "run": run_id, "more": retried}))
 
     async def _set(self, tenant_id: TenantId, run_id: str, sql: Statement, **values: Any) -> None:

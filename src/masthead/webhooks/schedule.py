@@ -15,6 +15,7 @@ def next_attempt(
     attempts_made: int,
     now: datetime,
     jitter: float,
+    *,
     retry_after: int | None = None,
 ) -> datetime | None:
     """None if the attempts are used up. `jitter` is between 0 and 1.

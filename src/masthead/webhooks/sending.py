@@ -27,8 +27,8 @@ async def send(
     delivery: Delivery,
     url: str,
     secret: str,
-    now: datetime,
     *,
+    now: datetime,
     timeout_seconds: float = ATTEMPT_SECONDS,
 ) -> SendResult:
     body = body_of(delivery.event, delivery.event_created, delivery.payload)

@@ -66,7 +66,7 @@ def sign_standard(secret: str, message_id: str, timestamp: int | str, body: byte
     return "v1," + base64.b64encode(hmac.digest(key, signed, "sha256")).decode()
 
 
-def verify(secret: str, signature: str, timestamp: str, body: bytes, now: datetime) -> bool:
+def verify(secret: str, signature: str, timestamp: str, body: bytes, *, now: datetime) -> bool:
     """Verifies X-Service-Signature and X-Service-Timestamp as a receiver does.
 
     The signature is compared as text, so upper-case hex is refused: we never send it.

@@ -101,7 +101,7 @@ class TestReads:
         # The clock stands still: a busy machine may pause the process in the middle of a read.
         readers = Readers(path, timeout_seconds=5, monotonic=lambda: 0.0)
         for _ in range(5_000):
-            assert await readers.fetch(ANN, sqlite.ids, (ANN,), False, None) == []
+            assert await readers.fetch(ANN, sqlite.ids, (ANN,), False, max_bytes=None) == []
         assert readers._idle == []  # no reader thread was needed
         await readers.close()
 

@@ -282,7 +282,9 @@ def _offer_page(
     problems: Mapping[str, Problem] | None = None,
 ) -> Page:
     typed = request.form if problems else None
-    fields = widgets(request.caller, offer.collection, offer.asks, record, typed, problems)
+    fields = widgets(
+        request.caller, offer.collection, offer.asks, record, typed=typed, problems=problems
+    )
     is_new = "id" not in record
     title = f"New {offer.noun}" if is_new else str(record["name"])
     values = {

@@ -126,7 +126,12 @@ async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = 
         ],
         "total": page.total,
         "fields": widgets(
-            request.caller, superusers, _ASKS, empty | {"role": Role.AUTHOR}, typed, problems
+            request.caller,
+            superusers,
+            _ASKS,
+            empty | {"role": Role.AUTHOR},
+            typed=typed,
+            problems=problems,
         ),
         "roles": [(ROLES[role], what) for role, what in WHAT.items()],
         "problems": _said(problems),
@@ -152,7 +157,9 @@ async def _person_page(
     values = {
         "account": account,
         "is_self": account["id"] == request.caller.id,
-        "fields": widgets(request.caller, superusers, _ASKS[1:], account, typed, problems),
+        "fields": widgets(
+            request.caller, superusers, _ASKS[1:], account, typed=typed, problems=problems
+        ),
         "problems": _said(problems),
         "back": ADDRESS,
         "roles": [(ROLES[role], what) for role, what in WHAT.items()],

@@ -61,6 +61,7 @@ async def retry(
     tenant: str,
     delivery_id: Sequence[str],
     all_dead: bool,
+    *,
     webhook: str,
     since: str,
     until: str,

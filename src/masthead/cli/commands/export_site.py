@@ -43,7 +43,7 @@ async def export_site(invocation: Invocation, wanted: str, tenant: str, output: 
         found = await find_tenant_named(installation.records, tenant)
         expected = await totals(installation, TenantId(found["id"]))
         with _progress(expected, export_format) as count:
-            written = await run.export_site(installation, found, export_format, output, count)
+            written = await run.export_site(installation, found, export_format, output, count=count)
     return Output(_shown(written, export_format, output), _summary(written, export_format, output))
 
 

@@ -50,7 +50,7 @@ def parse_expiry(value: str) -> str:
 )
 @click.option("--expires", metavar="ISO", default="", help="When the key expires.")
 async def create(
-    invocation: Invocation, tenant: str, name: str, scope: Sequence[str], expires: str
+    invocation: Invocation, tenant: str, name: str, scope: Sequence[str], *, expires: str
 ) -> Output:
     """Creates an API key and prints it once."""
     scopes = [check_scope(each) for each in scope]
@@ -58,7 +58,7 @@ async def create(
     async with opened(invocation) as parts:
         found = await find_tenant_named(parts.records, tenant)
         record, key = await create_key(
-            parts.records, TenantId(found["id"]), name, scopes, expires_at
+            parts.records, TenantId(found["id"]), name, scopes, expires_at=expires_at
         )
     return Output(
         {"id": record["id"], "key": key},

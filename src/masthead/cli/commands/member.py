@@ -42,6 +42,7 @@ async def create(
     tenant: str,
     email: str,
     password: str | None,
+    *,
     name: str,
     tier: str,
     newsletter: bool,

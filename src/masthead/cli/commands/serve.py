@@ -54,6 +54,7 @@ def serve(
     hosts: Sequence[str],
     port: int,
     workers: int,
+    *,
     no_worker: bool,
     demo: bool,
 ) -> None:

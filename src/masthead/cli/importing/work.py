@@ -51,7 +51,7 @@ async def repair_images(
     source_ids = _failed_posts(retry_errors)
     async with _open_import(invocation, options) as parts:
         repair = ImageRepair(
-            parts.services, parts.source, parts.request, source_ids, parts.on_progress
+            parts.services, parts.source, parts.request, source_ids, on_progress=parts.on_progress
         )
         report = await repair.run()
     _save_errors(report)
@@ -131,7 +131,7 @@ async def _run(parts: OpenedImport, options: ImportOptions) -> tuple[Report, lis
         stored = {**asdict(options.reader), "emit_events": options.emit_events}
         new = NewRun(options.platform, options.file.name, options=stored)
         log = await open_shell_run(records, request.tenant_id, new)
-    work = Import(parts.services, parts.source, request, log, parts.on_progress)
+    work = Import(parts.services, parts.source, request, log, on_progress=parts.on_progress)
     with closing(work.redirects):
         try:
             report = await work.run()

@@ -59,7 +59,7 @@ class UploadServices(Protocol):
 
 
 async def upload_export(
-    services: UploadServices, caller: Caller, upload: Upload, platform: str, options: Options
+    services: UploadServices, caller: Caller, upload: Upload, platform: str, *, options: Options
 ) -> Record:
     """Stores the file and queues its preview. Without a `platform` the file says where it comes
     from; raises `BadFile` where it does not, and where it is no export."""
@@ -101,7 +101,7 @@ async def find_run(records: Records, tenant_id: TenantId, run_id: str) -> Record
 
 
 async def start_task(
-    records: Records, caller: Caller, run_id: str, task: str, options: Options | None = None
+    records: Records, caller: Caller, run_id: str, task: str, *, options: Options | None = None
 ) -> None:
     """`options` are of a new preview. Raises `Conflict` where the import is not ready for the
     task: a form that is sent twice starts it once."""

@@ -179,7 +179,7 @@ class ImportJob:
             source,
             request,
             failed,
-            self._stop_if_asked,
+            on_progress=self._stop_if_asked,
             run_id=self._run_id,
             retry_delays=self._retry_delays,
         )

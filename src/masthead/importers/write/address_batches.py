@@ -129,7 +129,7 @@ class AddressBatches:
         names = {each.name for each in addresses if each.leads_to == "author"}
         ids = {account_ids[name]: name for name in names if name in account_ids}
         found = await self._destination.records.find_related(
-            system(self._destination.tenant_id), superusers, "id", list(ids), len(ids)
+            system(self._destination.tenant_id), superusers, "id", list(ids), limit=len(ids)
         )
         slugs = {each["id"]: each["slug"] for each in found if each["name"]}
         return {name: slugs[account] for account, name in ids.items() if slugs.get(account)}

@@ -109,8 +109,8 @@ class Import:
         source: Source,
         request: Request,
         log: RunLog,
-        on_progress: OnProgress = lambda _: None,
         *,
+        on_progress: OnProgress = lambda _: None,
         retry_delays: RetryDelays = RETRY_DELAYS,
         is_stopping: Callable[[], bool] = lambda: False,
     ) -> None:

@@ -174,7 +174,9 @@ class PostBatches:
                     if isinstance(entry, Skipped):
                         written.outcomes.append(outcome_of_skipped(entry))
                     else:
-                        outcome = await self._write(unit, entry, state, new, written.redirects)
+                        outcome = await self._write(
+                            unit, entry, state, new, listed=written.redirects
+                        )
                         written.outcomes.append(outcome)
             await self._previous.save(unit, self._destination.namespace, state.new_items)
             await save_progress(unit, written.outcomes)
@@ -194,6 +196,7 @@ class PostBatches:
         ready: ReadyPost,
         state: State,
         new: NewRedirects,
+        *,
         listed: list[Redirect],
     ) -> Outcome:
         if ready.problem:
@@ -210,7 +213,7 @@ class PostBatches:
             # The post needed no update when the batch was prepared; the record changed since.
             return outcome_of(ready, "failed", CHANGED_MEANWHILE)
         try:
-            stored = await self._store(unit, ready, ready.draft, state, decision)
+            stored = await self._store(unit, ready, ready.draft, state, decision=decision)
         except Invalid as error:
             return outcome_of(ready, "failed", reason_of(error))
         known = state.items.get(key)
@@ -232,7 +235,7 @@ class PostBatches:
         return outcome_of(ready, result, warnings=tuple(warnings))
 
     async def _store(
-        self, unit: Unit, ready: ReadyPost, draft: Draft, state: State, decision: str
+        self, unit: Unit, ready: ReadyPost, draft: Draft, state: State, *, decision: str
     ) -> Record:
         if decision == UPDATE:
             # Without the slug: links to the post must not break.

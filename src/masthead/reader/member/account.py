@@ -92,7 +92,7 @@ class Account:
         try:
             await self._update(request, member, {"name": name})
         except Invalid as error:
-            return await self._show_refusal(request, member, "name", error.problems, name)
+            return await self._show_refusal(request, member, "name", error.problems, typed=name)
         return _done("name")
 
     @for_member
@@ -134,7 +134,7 @@ class Account:
             if not email:
                 raise Invalid({"email": SAME_ADDRESS if given else REQUIRED})
         except Invalid as error:
-            return await self._show_refusal(request, member, "email", error.problems, given)
+            return await self._show_refusal(request, member, "email", error.problems, typed=given)
         async with request.records.unit(caller) as unit:
             record = await unit.update(blog_members, member["id"], {})
             await self._services.email_changes.request(unit, record, email)
@@ -254,6 +254,7 @@ class Account:
         member: MemberRecord,
         part: str,
         problems: dict[str, Problem],
+        *,
         typed: str = "",
     ) -> Page:
         shown = tuple(FormProblem(name, each.message) for name, each in problems.items())

@@ -86,8 +86,8 @@ class Joining:
                 request.tenant_id,
                 email,
                 form["password"],
-                request.client.address,
-                request.client.user_agent,
+                address=request.client.address,
+                user_agent=request.client.user_agent,
             )
         except BadRequest:
             problems = (FormProblem("password", WRONG),)

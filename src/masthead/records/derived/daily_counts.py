@@ -94,6 +94,7 @@ class DailyCounts:
         tenant_id: str,
         metrics: Sequence[str],
         subjects: Sequence[str],
+        *,
         since: str,
     ) -> dict[tuple[str, str], ByDay]:
         values = {

@@ -53,9 +53,9 @@ class DerivedRows:
         tenant_id: TenantId,
         version: int,
         now: str,
+        *,
         collection: Collection,
         change: Change,
-        *,
         taken_back: bool = False,
     ) -> None:
         """`version` is the tenant's version that this change takes. A record that is `taken_back`
@@ -73,7 +73,7 @@ class DerivedRows:
             before, after = collection.listed(change.old), collection.listed(change.new)
             tx.defer(*self._items(key, before, after))
         if collection.searchable:
-            await self._update_search_queue(tx, key, version, collection, change)
+            await self._update_search_queue(tx, key, version, collection, change=change)
 
     async def list_again(
         self, tx: Transaction, tenant_id: TenantId, collection: Collection, record: Record
@@ -98,6 +98,7 @@ class DerivedRows:
         key: _RecordKey,
         version: int,
         collection: Collection,
+        *,
         change: Change,
     ) -> None:
         if change.new is None:

@@ -121,6 +121,7 @@ class Counts:
         collection: Collection,
         metrics: Sequence[str],
         since: str,
+        *,
         subjects: Sequence[str] = ("",),
     ) -> dict[tuple[str, str], ByDay]:
         """Counts of what happened to a collection's records, by metric and subject, from the UTC
@@ -131,5 +132,5 @@ class Counts:
         if not subjects or caller.tenant_id is None:
             return {}
         return await self._daily.read(
-            scope_of_caller(caller), caller.tenant_id, metrics, subjects, since
+            scope_of_caller(caller), caller.tenant_id, metrics, subjects, since=since
         )

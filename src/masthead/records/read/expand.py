@@ -62,6 +62,7 @@ async def expand_records(
     caller: Caller,
     collection: Collection,
     items: Sequence[Record],
+    *,
     expansion: Expansion,
     max_bytes: int | None = None,
 ) -> None:
@@ -69,7 +70,7 @@ async def expand_records(
 
     Each relation reads at most `max_bytes`. A record may appear several times, so the appearances
     are limited as well."""
-    await _expand(records, caller, collection, items, expansion, max_bytes)
+    await _expand(records, caller, collection, items, expansion=expansion, max_bytes=max_bytes)
     counted: dict[int, int] = {}
     if sum(_count_shown(item, counted) for item in items) > MAX_SHOWN:
         raise BadRequest(
@@ -95,12 +96,13 @@ async def _expand(
     caller: Caller,
     collection: Collection,
     items: Sequence[Record],
+    *,
     expansion: Expansion,
     max_bytes: int | None,
 ) -> None:
     """For a caller without a tenant the items hold their `tenant_id`. It is removed afterwards if
     the caller may not read it."""
-    await _expand_all(records, caller, collection, items, expansion, max_bytes)
+    await _expand_all(records, caller, collection, items, expansion=expansion, max_bytes=max_bytes)
     if caller.tenant_id is None and access_of(caller) < TENANT_ID.read:
         for item in items:
             del item["tenant_id"]
@@ -111,6 +113,7 @@ async def _expand_all(
     caller: Caller,
     collection: Collection,
     items: Sequence[Record],
+    *,
     expansion: Expansion,
     max_bytes: int | None,
 ) -> None:
@@ -118,11 +121,15 @@ async def _expand_all(
         relation = collection.by_name.get(name)
         if isinstance(relation, Relation | RelationList):
             if relation.read <= access_of(caller):
-                await _expand_forward(records, caller, relation, items, nested, max_bytes)
+                await _expand_forward(
+                    records, caller, relation, items, nested=nested, max_bytes=max_bytes
+                )
             continue
         back = records.registry.back_relation(collection, name)
         if back and back[1].read <= access_of(caller):
-            await _expand_backward(records, caller, *back, items, nested, max_bytes)
+            await _expand_backward(
+                records, caller, *back, items=items, nested=nested, max_bytes=max_bytes
+            )
 
 
 async def _expand_forward(
@@ -130,6 +137,7 @@ async def _expand_forward(
     caller: Caller,
     relation: Pointer,
     items: Sequence[Record],
+    *,
     nested: Expansion,
     max_bytes: int | None,
 ) -> None:
@@ -139,10 +147,10 @@ async def _expand_forward(
     target = records.registry[relation.to]
     # Without a tenant several records may have the same id.
     limit = len(keys) if caller.tenant_id is not None else MAX_RELATED
-    found = await records.find_related(caller, target, "id", keys, limit, max_bytes)
+    found = await records.find_related(caller, target, "id", keys, limit=limit, max_bytes=max_bytes)
     by_id = {(_tenant_key(caller, record), record["id"]): record for record in found}
     tenants = [_tenant_key(caller, item) for item in items]
-    await _expand_nested(records, caller, target, found, nested, max_bytes)
+    await _expand_nested(records, caller, target, found, nested=nested, max_bytes=max_bytes)
     for tenant, item in zip(tenants, items, strict=True):
         related = [by_id[tenant, key] for key in _keys(item, relation) if (tenant, key) in by_id]
         if related:
@@ -155,17 +163,20 @@ async def _expand_backward(
     caller: Caller,
     source: Collection,
     relation: Pointer,
+    *,
     items: Sequence[Record],
     nested: Expansion,
     max_bytes: int | None,
 ) -> None:
     keys = [item["id"] for item in items]
-    found = await records.find_related(caller, source, relation.name, keys, MAX_RELATED, max_bytes)
+    found = await records.find_related(
+        caller, source, relation.name, keys, limit=MAX_RELATED, max_bytes=max_bytes
+    )
     grouped: dict[tuple[str, str], list[Record]] = {}
     for record in found:
         for key in _keys(record, relation):
             grouped.setdefault((_tenant_key(caller, record), key), []).append(record)
-    await _expand_nested(records, caller, source, found, nested, max_bytes)
+    await _expand_nested(records, caller, source, found, nested=nested, max_bytes=max_bytes)
     for item in items:
         if related := grouped.get((_tenant_key(caller, item), item["id"])):
             _add(item, f"{source.name}_via_{relation.name}", related)
@@ -189,13 +200,14 @@ async def _expand_nested(
     caller: Caller,
     collection: Collection,
     found: Sequence[Record],
+    *,
     nested: Expansion,
     max_bytes: int | None,
 ) -> None:
     for record in found:
         record["collectionId"] = collection.id
         record["collectionName"] = collection.name
-    await _expand(records, caller, collection, found, nested, max_bytes)
+    await _expand(records, caller, collection, found, expansion=nested, max_bytes=max_bytes)
 
 
 def _add(item: Record, name: str, value: Record | list[Record]) -> None:

@@ -91,6 +91,7 @@ def search_values(
     caller: Caller,
     collection: Collection,
     wanted: ListRequest,
+    *,
     terms: list[Term],
 ) -> dict[str, Any]:
     """The parameters that a search adds to it."""

@@ -63,6 +63,7 @@ class RecordReader:
         registry: Registry,
         tables: Mapping[str, sa.Table],
         statements: WriteStatements,
+        *,
         now: clock.Clock,
     ) -> None:
         self.database = database
@@ -106,17 +107,21 @@ class RecordReader:
             sized=wanted.max_bytes is not None,
             rendered=wanted.rendered,
         )
-        found = search_values(self.database, caller, collection, wanted, terms) if terms else None
+        found = (
+            search_values(self.database, caller, collection, wanted, terms=terms) if terms else None
+        )
         is_complete = not terms or await self.search_index.catch_up(
             TenantId(caller.tenant_id or ""), collection
         )
         context = Context(caller, self.clock(), found)
-        items, weight = await self._read_items(caller, shape, parsed, context, wanted)
+        items, weight = await self._read_items(caller, shape, parsed, context, wanted=wanted)
         total = -1
         if not wanted.skip_total:
             total = await self.counts.total_of(caller, shape, parsed, context)
         if expansion and items:
-            await expand_records(self, caller, collection, items, expansion, wanted.max_bytes)
+            await expand_records(
+                self, caller, collection, items, expansion=expansion, max_bytes=wanted.max_bytes
+            )
         costly = context.is_costly
         return Page(items, wanted.page, wanted.per_page, total, is_complete, weight, costly)
 
@@ -150,7 +155,9 @@ class RecordReader:
             raise BadRequest(SEVERAL_TENANTS)
         [record] = await _show(caller, collection, [prepared.rows.record(rows[0])])
         if expansion:
-            await expand_records(self, caller, collection, [record], expansion, max_bytes)
+            await expand_records(
+                self, caller, collection, [record], expansion=expansion, max_bytes=max_bytes
+            )
         return record
 
     async def find(
@@ -198,6 +205,7 @@ class RecordReader:
         collection: Collection,
         by: str,
         keys: Sequence[str],
+        *,
         limit: int,
         max_bytes: int | None = None,
         names: frozenset[str] | None = None,
@@ -225,7 +233,9 @@ class RecordReader:
             "keys": self.database.list_value(keys),
             "limit": limit,
         }
-        rows = await self._fetch(caller, prepared, values, Context(caller, self.clock()), max_bytes)
+        rows = await self._fetch(
+            caller, prepared, values, Context(caller, self.clock()), max_bytes=max_bytes
+        )
         return await _show(caller, collection, [prepared.rows.record(row) for row in rows])
 
     async def _read_items(
@@ -234,6 +244,7 @@ class RecordReader:
         shape: Shape,
         parsed: ParsedFilter | None,
         context: Context,
+        *,
         wanted: ListRequest,
     ) -> tuple[list[Record], int]:
         prepared = await self._queries.page(shape, parsed, context)
@@ -241,7 +252,7 @@ class RecordReader:
         if wanted.offset > MAX_OFFSET:
             return [], 0
         values = page_values(caller, wanted, prepared, parsed)
-        rows = await self._fetch(caller, prepared, values, context, wanted.max_bytes)
+        rows = await self._fetch(caller, prepared, values, context, max_bytes=wanted.max_bytes)
         to_record = prepared.rows.record
         records = await _show(caller, collection, [to_record(row) for row in rows])
         return records, rows.size if isinstance(rows, SizedRows) else 0
@@ -252,6 +263,7 @@ class RecordReader:
         prepared: Prepared,
         values: dict[str, Any],
         context: Context,
+        *,
         max_bytes: int | None = None,
     ) -> list[Row]:
         statement = prepared.statement

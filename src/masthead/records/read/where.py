@@ -208,7 +208,7 @@ class WhereCompiler:
             if step is None:
                 if modifier:
                     raise _unfit(path, modifier)
-                return self._json_path(ref, path, index, origin, walk)
+                return self._json_path(ref, path, index, origin, walk=walk)
             ref = step
         field = self._field(ref, path[-1], path)
         shown = shown_columns(ref.collection, ref.table, self.access <= Access.SITE)
@@ -216,11 +216,17 @@ class WhereCompiler:
         self.comparisons.is_slow |= is_document(field)
         operand = Operand(column, field.kind, is_nullable(field), is_long=is_long(field))
         if modifier:
-            operand = self._modified(operand, modifier, path, ref, walk)
+            operand = self._modified(operand, modifier, path, ref, walk=walk)
         return operand if operand.is_many else _at_end(operand, origin, ref, walk)
 
     def _modified(
-        self, operand: Operand, modifier: str, path: tuple[str, ...], ref: TableRef, walk: _JoinPath
+        self,
+        operand: Operand,
+        modifier: str,
+        path: tuple[str, ...],
+        ref: TableRef,
+        *,
+        walk: _JoinPath,
     ) -> Operand:
         if modifier == LOWER and operand.kind in ("text", "address", "relation"):
             return replace(operand, sql=sa.func.lower(operand.sql), kind="text")
@@ -266,7 +272,7 @@ class WhereCompiler:
         back = self.registry.back_relation(ref.collection, name)
         if back is None or back[1].read > self.access:
             return None
-        return self._backward(ref, *back, path, walk)
+        return self._backward(ref, *back, path, walk=walk)
 
     def _forward(
         self, ref: TableRef, relation: Pointer, path: tuple[str, ...], walk: _JoinPath
@@ -283,6 +289,7 @@ class WhereCompiler:
         source: Collection,
         relation: Pointer,
         path: tuple[str, ...],
+        *,
         walk: _JoinPath,
     ) -> TableRef:
         target = self._enter(source.name, path)
@@ -320,7 +327,7 @@ class WhereCompiler:
         return field
 
     def _json_path(
-        self, ref: TableRef, path: tuple[str, ...], index: int, origin: TableRef, walk: _JoinPath
+        self, ref: TableRef, path: tuple[str, ...], index: int, origin: TableRef, *, walk: _JoinPath
     ) -> Operand:
         """`content_json.type`: the path goes on inside a JSON document."""
         field = self._field(ref, path[index], path)

@@ -27,6 +27,7 @@ async def check_relations(
     context: WriteContext,
     collection: Collection,
     record: Record,
+    *,
     changed: Container[str] | None = None,
 ) -> None:
     """The targets exist and agree: a reply's parent belongs to the same post. Sets the root of a
@@ -86,6 +87,7 @@ async def find_dependents(
     context: WriteContext,
     source: Collection,
     relation: Pointer,
+    *,
     record_id: str,
     limit: int = CASCADE_STEP,
 ) -> list[Record]:

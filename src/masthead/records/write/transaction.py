@@ -68,7 +68,7 @@ class TenantTransaction:
 
     async def enqueue(self, kind: str, payload: Mapping[str, Any], run_at: str = "") -> str:
         """Adds a job that becomes visible to workers with the commit of this change."""
-        job = new_job(self.tenant_id, kind, payload, self._now, run_at)
+        job = new_job(self.tenant_id, kind, payload, self._now, run_at=run_at)
         statement = self._context.statements.job
         await self._tx.execute(statement, statement.bind(job))
         return str(job["id"])

@@ -60,6 +60,7 @@ class Unit(TenantTransaction):
         caller: Caller,
         tenant_id: TenantId,
         context: WriteContext,
+        *,
         emit_events: bool | tuple[str, ...],
         prepared: PreparedTexts | None = None,
     ) -> None:
@@ -212,7 +213,7 @@ class Unit(TenantTransaction):
         if not changed:
             return old
         record.update(updated=self._now, version=old["version"] + 1)
-        await check_relations(self, self._context, collection, record, changed)
+        await check_relations(self, self._context, collection, record, changed=changed)
         await check_required_value(self, collection, old, record)
         await self._rows.update(collection, record, (*changed, "updated", "version"))
         dropped = [old[name] for name in collection.files if old[name] != record[name]]
@@ -302,7 +303,7 @@ class Unit(TenantTransaction):
         for source, relation in self._context.registry.referrers[collection.name]:
             is_asked = source.name in of if of else source is collection
             if is_asked and await find_dependents(
-                self, self._context, source, relation, record_id, limit=1
+                self, self._context, source, relation, record_id=record_id, limit=1
             ):
                 return True
         return False
@@ -343,7 +344,7 @@ class Unit(TenantTransaction):
         """Deletes or detaches the records that point at this one, each as a separate change."""
         for source, relation in self._context.registry.referrers[collection.name]:
             while found := await find_dependents(
-                self, self._context, source, relation, record["id"]
+                self, self._context, source, relation, record_id=record["id"]
             ):
                 for dependent in found:
                     if is_deleted_with_target(relation):
@@ -379,8 +380,8 @@ class Unit(TenantTransaction):
             self.tenant_id,
             self._version,
             self._now,
-            collection,
-            change,
+            collection=collection,
+            change=change,
             taken_back=taken_back,
         )
         if collection.is_identity:

@@ -71,7 +71,7 @@ class SqliteDatabase:
         slow: bool = False,
         max_bytes: int | None = None,
     ) -> list[Row]:
-        return await self._readers.fetch(scope, statement, values, slow, max_bytes)
+        return await self._readers.fetch(scope, statement, values, slow, max_bytes=max_bytes)
 
     def transaction(self, scope: Scope) -> AbstractAsyncContextManager[Transaction]:
         return self._writer.transaction()

@@ -63,6 +63,7 @@ class Readers:
         statement: Statement,
         values: Sequence[object],
         slow: bool,
+        *,
         max_bytes: int | None,
     ) -> list[Row]:
         if slow:

@@ -60,7 +60,7 @@ class V1Answers:
             body, tag, links = await self._answer(call, version)
             if not tag:
                 return Answer(200, body, [JSON, _PRIVATE, *links])
-            cached = self._cache.put(cache_key, version, body, tag, links)
+            cached = self._cache.put(cache_key, version, body, tag, headers=links)
         headers = [JSON, (b"etag", cached.tag), _PRIVATE, *cached.headers]
         if is_unchanged(header_list(scope, b"if-none-match"), cached.tag):
             return Answer(304, headers=headers[1:])

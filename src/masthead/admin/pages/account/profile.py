@@ -107,7 +107,9 @@ async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = 
     caller = _at_home(request)
     values = {
         "email": request.account["email"],
-        "fields": widgets(caller, superusers, _ASKS, request.account, typed, problems),
+        "fields": widgets(
+            caller, superusers, _ASKS, request.account, typed=typed, problems=problems
+        ),
         "places": await _places(request),
         "errors": {name: sentence_of(each) for name, each in (problems or {}).items()},
     }

@@ -35,9 +35,9 @@ async def sign_in(request: AdminRequest) -> Answer:
     try:
         signed_in = await request.services.staff.sign_in(context, email, password)
     except RateLimited as error:
-        return _form(request, onward, email, str(error), error)
+        return _form(request, onward, email, str(error), error=error)
     except BadRequest as error:
-        return _form(request, onward, email, WRONG if context.tenant else WRONG_HERE, error)
+        return _form(request, onward, email, WRONG if context.tenant else WRONG_HERE, error=error)
     return Redirect(onward, cookies=(session_cookie(request.context, signed_in),))
 
 
@@ -85,7 +85,7 @@ async def reset(request: AdminRequest) -> Answer:
         "passwordConfirm": request.form.get("passwordConfirm", ""),
     }
     try:
-        await resets.confirm(superusers, context.tenant_id, token, given, context.address)
+        await resets.confirm(superusers, context.tenant_id, token, given, address=context.address)
     except Invalid as error:
         return _reset_page(account, error)
     return Page("gate/reset-done.html", "Your password is set", {"email": account["email"]})
@@ -109,6 +109,7 @@ def _form(
     onward: str,
     email: str = "",
     problem: str = "",
+    *,
     error: MastheadError | None = None,
 ) -> Page:
     status = 200

@@ -43,10 +43,10 @@ async def answer_comment(request: AdminRequest, comment_id: str) -> Answer:
         )
     except Invalid as error:
         [problem] = error.problems.values()
-        return await _page(request, comment_id, filters, text, problem.message)
+        return await _page(request, comment_id, filters, text, problem=problem.message)
     except Forbidden as error:
         # Comments are off, or the site is read-only: what was typed stays.
-        return await _page(request, comment_id, filters, text, str(error))
+        return await _page(request, comment_id, filters, text, problem=str(error))
     return Redirect(filters.url(), "Your reply is published.")
 
 
@@ -65,6 +65,7 @@ async def _page(
     comment_id: str,
     filters: CommentFilters,
     text: str = "",
+    *,
     problem: str = "",
 ) -> Page:
     found = await request.records.get(request.caller, comments, comment_id, names=FIELDS)
@@ -104,7 +105,7 @@ async def _around(
     if comment["thread_id"] and len(before) < AROUND:
         # The beginning of the thread, which is not one of its answers.
         heads = await request.records.find_related(
-            request.caller, comments, "id", [comment["thread_id"]], 1, names=FIELDS
+            request.caller, comments, "id", [comment["thread_id"]], limit=1, names=FIELDS
         )
         before = [*heads, *before]
     return before, after.items

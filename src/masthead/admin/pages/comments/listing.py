@@ -194,7 +194,7 @@ async def by_id(
     if not wanted:
         return []
     return await request.records.find_related(
-        request.caller, collection, "id", wanted, len(wanted), names=frozenset(names)
+        request.caller, collection, "id", wanted, limit=len(wanted), names=frozenset(names)
     )
 
 

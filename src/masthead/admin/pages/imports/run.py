@@ -123,7 +123,7 @@ async def preview_again(request: AdminRequest, run_id: str) -> Answer:
         problem = sentence_of(error.problems.get("site_url"))
         return await _page(request, run, typed=request.form, problem=problem, status=422)
     try:
-        await start_task(request.records, request.caller, run_id, PREVIEW, options)
+        await start_task(request.records, request.caller, run_id, PREVIEW, options=options)
     except Conflict as error:
         return Redirect(_url(run_id), str(error))
     return Redirect(_url(run_id))

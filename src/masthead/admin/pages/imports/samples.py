@@ -50,7 +50,7 @@ async def sample_page(request: AdminRequest, run_id: str, number: str) -> Answer
     # In a thread: cleaning a long text takes a while.
     record = await asyncio.to_thread(_record, request, sample)
     body = await request.tools.previews.page(
-        request.context, request.tenant, Audience.STAFF, collection, record
+        request.context, request.tenant, Audience.STAFF, collection, text=record
     )
     return Framed(body)
 

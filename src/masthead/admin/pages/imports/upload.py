@@ -57,7 +57,7 @@ async def _store_export(
     platform = platform if platform in PLATFORMS else GUESS
     services = request.services
     try:
-        run = await upload_export(services, request.caller, upload, platform, options)
+        run = await upload_export(services, request.caller, upload, platform, options=options)
     except BadFile as error:
         raise Invalid({"file": Problem("validation_not_an_export", str(error))}) from error
     return f"{ADDRESS}/{run['id']}"

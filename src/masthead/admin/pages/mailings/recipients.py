@@ -109,7 +109,7 @@ async def _read(request: AdminRequest, filters: RecipientFilters, mailing_id: st
         note = f"The next {PER_PAGE}." if len(waiting) > PER_PAGE else ""
         return _Found(waiting[:PER_PAGE], note=note)
     after = request.query.get("after", "")
-    found = await recipients.page(*key, fate, after if ids.is_id(after) else "", PER_PAGE + 1)
+    found = await recipients.page(*key, fate, after if ids.is_id(after) else "", limit=PER_PAGE + 1)
     rows = found[:PER_PAGE]
     return _Found(rows, rows[-1].member_id if len(found) > PER_PAGE else "")
 

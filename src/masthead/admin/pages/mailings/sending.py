@@ -165,7 +165,7 @@ async def _page(
         "later": {"name": AT, "value": choice.at, "zone": str(request.time_zone)},
         "mark": choice.mark,
         "number": number,
-        "sentence": _sentence(request, post, choice, first, number, newsletter),
+        "sentence": _sentence(request, post, choice, first, number=number, newsletter=newsletter),
         "first": f"{ADDRESS}/{first[0]['id']}" if first else "",
         "is_draft": post["status"] != PUBLISHED,
         "act": _button(choice, number) if number else "",
@@ -193,6 +193,7 @@ def _sentence(
     post: Record,
     choice: Choice,
     first: list[Record],
+    *,
     number: int,
     newsletter: str,
 ) -> str:

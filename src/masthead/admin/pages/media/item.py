@@ -129,7 +129,7 @@ async def detail_of(
         as_media(with_origin(item, media, request.own_origin)),
         preview=large_of(item),
         facts=await _facts(request, item),
-        fields=widgets(request.caller, media, _ASKS, item, typed, problems),
+        fields=widgets(request.caller, media, _ASKS, item, typed=typed, problems=problems),
         uses=tuple(uses),
         more_uses=max(item["uses"] - counted, 0),
         may_change=request.caller.kind is not Kind.AUTHOR or is_own,

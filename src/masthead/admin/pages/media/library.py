@@ -219,7 +219,7 @@ async def _read_chosen(request: AdminRequest, item_id: str, filters: MediaFilter
 
 async def _store_file(request: AdminRequest, upload: Upload, given: Mapping[str, str]) -> Record:
     upload.field = "file"
-    return await store_upload(request.services, request.caller, media, given, [upload])
+    return await store_upload(request.services, request.caller, media, given, uploads=[upload])
 
 
 def reason_of(error: MastheadError) -> str:

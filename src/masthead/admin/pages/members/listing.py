@@ -214,7 +214,9 @@ def _new_page(request: AdminRequest, problems: Mapping[str, Problem] | None = No
     empty = {each.name: each.default_value() for each in blog_members.fields}
     typed = request.form if problems else None
     values = {
-        "fields": widgets(request.caller, blog_members, NEW_ASKS, empty, typed, problems),
+        "fields": widgets(
+            request.caller, blog_members, NEW_ASKS, empty, typed=typed, problems=problems
+        ),
         "problems": said(NEW_ASKS, problems),
         "back": ADDRESS,
     }

@@ -205,8 +205,8 @@ async def _page(
             blog_members,
             ASKS,
             member,
-            request.form if problems else None,
-            problems,
+            typed=request.form if problems else None,
+            problems=problems,
         ),
         "problems": said(ASKS, problems),
         "may_change": may_change(request),
@@ -294,7 +294,7 @@ def _mailed(request: AdminRequest, mail: Record) -> Entry:
     what = MAIL_WORDS.get(mail["template"], "an email")
     state = FAILED if _is_lost(request, mail) else mail["state"]
     outcomes = _STORED if where_stored(request.services.settings) else _OUTCOMES
-    return _entry(request, mail["created"], "send", f"Email: {what}", outcomes.get(state, ""))
+    return _entry(request, mail["created"], "send", f"Email: {what}", note=outcomes.get(state, ""))
 
 
 async def _newsletters(request: AdminRequest, member_id: str) -> list[Entry]:
@@ -323,7 +323,7 @@ def _is_lost(request: AdminRequest, mail: Record) -> bool:
 def _changed(request: AdminRequest, change: Record, names: Mapping[str, str]) -> Entry:
     words = {name: _WORDS.get(change[name], change[name]) for name in ("was", "now")}
     text = _CHANGES[change["what"]].format(**words)
-    return _entry(request, change["created"], _ICONS[change["what"]], text, _by(change, names))
+    return _entry(request, change["created"], _ICONS[change["what"]], text, note=_by(change, names))
 
 
 def _by(change: Record, names: Mapping[str, str]) -> str:
@@ -336,7 +336,7 @@ def _by(change: Record, names: Mapping[str, str]) -> str:
     return f"by {name}" if name else _FORMER
 
 
-def _entry(request: AdminRequest, at: str, icon: str, text: str, note: str = "") -> Entry:
+def _entry(request: AdminRequest, at: str, icon: str, text: str, *, note: str = "") -> Entry:
     return Entry(at, _when(request, at), icon, text, note=note)
 
 

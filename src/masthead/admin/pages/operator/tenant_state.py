@@ -40,7 +40,9 @@ async def suspend(request: AdminRequest, tenant_id: str) -> Answer:
         return _suspend_page(request, tenant, {"suspension_reason": REQUIRED})
     caller, services = _inside(request, tenant_id), request.services
     try:
-        await suspension.suspend(request.records, services.mail, services.settings, caller, reason)
+        await suspension.suspend(
+            request.records, services.mail, services.settings, caller, reason=reason
+        )
     except Invalid as error:
         return _suspend_page(request, tenant, error.problems)
     return Redirect(f"{ADDRESS}/{tenant_id}", f"{tenant['name']} is suspended.")
@@ -99,7 +101,7 @@ def _suspend_page(
 ) -> Page:
     caller = _inside(request, tenant["id"])
     typed = request.form if problems else None
-    fields = widgets(caller, tenants, (_REASON,), tenant, typed, problems)
+    fields = widgets(caller, tenants, (_REASON,), tenant, typed=typed, problems=problems)
     values = {
         "fields": fields,
         "site": tenant["name"],

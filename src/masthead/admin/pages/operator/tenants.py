@@ -205,8 +205,8 @@ def _new_page(
     caller = request.everywhere
     empty = {each.name: each.default_value() for each in (*tenants.fields, *superusers.fields)}
     fields = {
-        **widgets(caller, tenants, _SITE, empty, typed, problems),
-        **widgets(caller, superusers, _OWNER, empty, typed, problems),
+        **widgets(caller, tenants, _SITE, empty, typed=typed, problems=problems),
+        **widgets(caller, superusers, _OWNER, empty, typed=typed, problems=problems),
     }
     values = {"fields": fields, "problems": _summary(fields, problems), "back": ADDRESS}
     return Page("operator/new-tenant.html", "New site", values, status=422 if problems else 200)
@@ -216,7 +216,9 @@ async def _tenant_page(
     request: AdminRequest, tenant: Record, problems: Mapping[str, Problem] | None = None
 ) -> Page:
     caller = in_tenant(request.caller, TenantId(tenant["id"]))
-    fields = widgets(caller, tenants, _PLAN, tenant, request.form if problems else None, problems)
+    fields = widgets(
+        caller, tenants, _PLAN, tenant, typed=request.form if problems else None, problems=problems
+    )
     one = ListRequest(per_page=1, names=frozenset({"id"}))
     sizes = [
         (label, (await request.records.page(caller, collection, one)).total)

@@ -77,7 +77,9 @@ async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = 
     typed = request.form if problems else None
     platform = settings.ai_provider if settings.ai_key else None
     values = {
-        "fields": widgets(request.caller, _collection(request), _ASKS, record, typed, problems),
+        "fields": widgets(
+            request.caller, _collection(request), _ASKS, record, typed=typed, problems=problems
+        ),
         "own": [ask.name for ask in _OWN],
         "limits": [ask.name for ask in _LIMITS],
         "has_key": bool(record[_KEY]),
@@ -90,7 +92,7 @@ async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = 
         "address": AI,
         **await _usage(request),
     }
-    return in_settings(request, "ai.html", "AI", values, 422 if problems else 200)
+    return in_settings(request, "ai.html", "AI", values, status=422 if problems else 200)
 
 
 async def _usage(request: AdminRequest) -> dict[str, Chart | int]:

@@ -120,10 +120,12 @@ def _page(
         "proof": request.tools.domains.record_of(request.tenant_id, wanted) if wanted else None,
         "outcome": outcome,
         "checked": f"{request.now:%H:%M:%S}",
-        "fields": widgets(request.caller, _collection(request), _ASKS, record, typed, problems),
+        "fields": widgets(
+            request.caller, _collection(request), _ASKS, record, typed=typed, problems=problems
+        ),
         "problems": said(problems, _ASKS),
         "address": DOMAIN,
         **_addresses(request),
     }
-    page = in_settings(request, "domain.html", "Domain", values, 422 if problems else 200)
+    page = in_settings(request, "domain.html", "Domain", values, status=422 if problems else 200)
     return replace(page, fragment="settings/_proof.html")

@@ -76,7 +76,7 @@ async def new_key(request: AdminRequest) -> Answer:
             request.tenant_id,
             given.get("name", ""),
             [scope for scope in SCOPES if f"scopes.{scope}" in form],
-            _expiry(request),
+            expires_at=_expiry(request),
             by=request.caller,
         )
     except Invalid as error:
@@ -128,7 +128,7 @@ async def _page(
         **_form(request, problems),
         **await _plan(request),
     }
-    return in_settings(request, "keys.html", "API keys", values, 422 if problems else 200)
+    return in_settings(request, "keys.html", "API keys", values, status=422 if problems else 200)
 
 
 def _form(request: AdminRequest, problems: Mapping[str, Problem] | None) -> dict[str, object]:
@@ -136,7 +136,7 @@ def _form(request: AdminRequest, problems: Mapping[str, Problem] | None) -> dict
     ticked = typed or {}
     empty = {each.name: each.default_value() for each in api_keys.fields}
     return {
-        "fields": widgets(request.caller, api_keys, _ASKS, empty, typed, problems),
+        "fields": widgets(request.caller, api_keys, _ASKS, empty, typed=typed, problems=problems),
         "expiries": [
             Choice(days, label, days == ticked.get("expires", ""))
             for days, label in EXPIRIES.items()
@@ -160,7 +160,7 @@ async def _calls(request: AdminRequest, keys: list[Record]) -> dict[str, Chart]:
     now = request.records.clock()
     since = day_of(now - timedelta(days=DAYS - 1))
     counts = await request.records.counts.by_day(
-        request.caller, api_keys, [API_CALLS], since, list(names)
+        request.caller, api_keys, [API_CALLS], since, subjects=list(names)
     )
     return {key_id: _chart(name, counts[API_CALLS, key_id], now) for key_id, name in names.items()}
 

@@ -107,7 +107,9 @@ def _page(
     title = "New newsletter" if is_new else str(record["name"])
     values = {
         "title": title,
-        "fields": widgets(request.caller, newsletters, ASKS, record, typed, problems),
+        "fields": widgets(
+            request.caller, newsletters, ASKS, record, typed=typed, problems=problems
+        ),
         "problems": said(problems, ASKS),
         "action": f"{NEWSLETTERS}/{'new' if is_new else record['id']}",
         "is_new": is_new,
@@ -115,4 +117,4 @@ def _page(
         "back": NEWSLETTERS,
     }
     status = 422 if problems else 200
-    return in_settings(request, "newsletter.html", title, values, status)
+    return in_settings(request, "newsletter.html", title, values, status=status)

@@ -95,7 +95,12 @@ async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = 
     origin = site_url(request.services.settings, request.tenant.slug)
     values = {
         "fields": widgets(
-            request.caller, site_settings, _ASKS, request.site_record, typed, problems
+            request.caller,
+            site_settings,
+            _ASKS,
+            request.site_record,
+            typed=typed,
+            problems=problems,
         ),
         "problems": said(problems, _ASKS),
         "address": PAYMENTS,
@@ -108,7 +113,9 @@ async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = 
         "checked": request.when(report[0]) if report else "",
         "found": _found(report[1]) if report else [],
     }
-    return in_settings(request, "payments.html", "Payments", values, 422 if problems else 200)
+    return in_settings(
+        request, "payments.html", "Payments", values, status=422 if problems else 200
+    )
 
 
 def _found(report: Report) -> list[Found]:

@@ -54,7 +54,7 @@ async def _store_picture(request: AdminRequest, which: str) -> str:
         raise Invalid({"file": Problem("validation_invalid_mime_type", message)})
     upload.field = "file"
     alt = {"alt": request.site_name}
-    record = await store_upload(request.services, request.caller, media, alt, [upload])
+    record = await store_upload(request.services, request.caller, media, alt, uploads=[upload])
     return media_path(record["id"], record["file"])
 
 

@@ -159,4 +159,4 @@ def _delete_page(request: AdminRequest, problems: Mapping[str, Problem] | None =
         "back": PRIVACY,
     }
     title = f"Delete {request.site_name}?"
-    return in_settings(request, "delete-site.html", title, values, 422 if problems else 200)
+    return in_settings(request, "delete-site.html", title, values, status=422 if problems else 200)

@@ -151,7 +151,7 @@ def page_of(request: AdminRequest, problems: Mapping[str, Problem] | None = None
     # A form of a picture has none of the fields.
     typed = request.form if problems and "site_name" in request.form else None
     record: Record = request.site_record
-    fields = widgets(request.caller, site_settings, _asks(), record, typed, problems)
+    fields = widgets(request.caller, site_settings, _asks(), record, typed=typed, problems=problems)
     values = {
         "fields": fields,
         "about": [*(ask.name for ask in _ABOUT), "time_zone"],
@@ -164,4 +164,6 @@ def page_of(request: AdminRequest, problems: Mapping[str, Problem] | None = None
         "problems": said(problems, (*_asks(), *_PICTURE_LABELS)),
         "address": SETTINGS,
     }
-    return in_settings(request, "site.html", "Site settings", values, 422 if problems else 200)
+    return in_settings(
+        request, "site.html", "Site settings", values, status=422 if problems else 200
+    )

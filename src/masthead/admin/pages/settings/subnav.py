@@ -36,7 +36,7 @@ SECTIONS = (
 
 
 def in_settings(
-    request: AdminRequest, template: str, title: str, values: dict[str, Any], status: int = 200
+    request: AdminRequest, template: str, title: str, values: dict[str, Any], *, status: int = 200
 ) -> Page:
     links = [(label, url, _is_at(request.path, url)) for label, url in SECTIONS]
     return Page(f"settings/{template}", title, {"sections": links, **values}, status)

@@ -42,7 +42,7 @@ async def change_selected(filters_of: type[TextFilters], request: AdminRequest) 
     if needs_tag or ((is_all or action == "delete") and "confirmed" not in form):
         return _question(request, filters, action, chosen, is_all=is_all)
     try:
-        changed = await _change(request, section.texts, chosen, action, tag)
+        changed = await _change(request, section.texts, chosen, action, tag=tag)
     except Invalid as error:
         if action not in _OF_TAGS or "tags" not in error.problems:
             raise
@@ -88,7 +88,7 @@ _TITLES = {
 
 
 async def _change(
-    request: AdminRequest, texts: Collection, chosen: Sequence[str], action: str, tag: str
+    request: AdminRequest, texts: Collection, chosen: Sequence[str], action: str, *, tag: str
 ) -> int:
     """How many were changed. Texts that are deleted, or that the caller may not change, are
     skipped."""
@@ -97,13 +97,15 @@ async def _change(
         async with request.records.unit(request.caller) as unit:
             for text_id in chosen[start : start + PER_UNIT]:
                 try:
-                    changed += await _change_one(unit, texts, text_id, action, tag)
+                    changed += await _change_one(unit, texts, text_id, action, tag=tag)
                 except NotFound:
                     continue
     return changed
 
 
-async def _change_one(unit: Unit, texts: Collection, text_id: str, action: str, tag: str) -> bool:
+async def _change_one(
+    unit: Unit, texts: Collection, text_id: str, action: str, *, tag: str
+) -> bool:
     if action == "delete":
         await unit.delete(texts, text_id)
         return True

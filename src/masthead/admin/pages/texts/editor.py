@@ -53,8 +53,8 @@ async def save_call(
             request.caller,
             section.kind,
             text_id,
-            version,
-            given,
+            version=version,
+            given=given,
             replaces_newer=body.get("replaces") is True,
         )
     except Conflict:
@@ -79,7 +79,9 @@ async def _create_text(
 async def _discard_changes(
     section: Section, request: AdminRequest, text_id: str, version: str
 ) -> Opened:
-    return await discard_copy(request.records, request.caller, section.kind, text_id, version)
+    return await discard_copy(
+        request.records, request.caller, section.kind, text_id, version=version
+    )
 
 
 async def _read_given(

@@ -172,14 +172,14 @@ async def _apply_action(
 ) -> None:
     records, caller, text_id = request.records, request.caller, opened.text["id"]
     version = request.form.get("version", "")
-    text = (records, caller, opened.kind, text_id, version)
+    text = (records, caller, opened.kind, text_id)
     has_seen_both = "replaces_newer" in request.form
     if action == "review" and _is_the_same(opened, given):
         return
     if action == "discard":
-        await discard_copy(*text)
+        await discard_copy(*text, version=version)
     else:
-        await save_text(*text, given, replaces_newer=has_seen_both)
+        await save_text(*text, version=version, given=given, replaces_newer=has_seen_both)
 
 
 def _is_the_same(opened: Opened, given: Mapping[str, Any]) -> bool:
@@ -249,7 +249,7 @@ async def _library_alts(section: Section, request: AdminRequest, record: Record)
     ids = sorted(uses.files(record))[:_MOST_PICTURES] if uses else []
     if not ids:
         return {}
-    found = await request.records.find_related(request.caller, media, "id", ids, len(ids))
+    found = await request.records.find_related(request.caller, media, "id", ids, limit=len(ids))
     return {each["id"]: each["alt"] for each in found if each["alt"]}
 
 
@@ -263,7 +263,7 @@ async def _page(
     asks = await _with_known_tags(request, await asks_of(section, request, record))
     typed = request.form if problems else None
     shown = _with_shown_slug(record)
-    fields = widgets(request.caller, section.texts, asks, shown, typed, problems)
+    fields = widgets(request.caller, section.texts, asks, shown, typed=typed, problems=problems)
     fields["slug"] = replace(fields["slug"], placeholder=made_slug(record))
     has_copy = edited.has_copy
     badge, status = (

@@ -134,7 +134,7 @@ async def show_list(
         "has_orders": filters.has_orders(caller),
         "has_texts": bool(items) or filters.is_narrow,
         "rows": [
-            _row(request, filters, each, each["id"] in changed, cells(each)) for each in items
+            _row(request, filters, each, each["id"] in changed, cells=cells(each)) for each in items
         ],
         "pager": pager,
         "total": await _total(request, filters) if filters.is_narrow else pager.total,
@@ -173,6 +173,7 @@ def _row(
     filters: TextFilters,
     text: Record,
     has_copy: bool,
+    *,
     cells: tuple[str, ...],
 ) -> Row:
     section = filters.section

@@ -69,7 +69,7 @@ async def preview_page(section: Section, request: AdminRequest, text_id: str) ->
     opened = await open_text(request.records, request.caller, section.kind, text_id)
     audience = _READERS[_chosen(request)].audience
     body = await request.tools.previews.page(
-        request.context, request.tenant, audience, section.texts, opened.values
+        request.context, request.tenant, audience, section.texts, text=opened.values
     )
     return Framed(body)
 

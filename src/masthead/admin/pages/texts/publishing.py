@@ -137,11 +137,11 @@ async def publish(section: Section, request: AdminRequest, text_id: str) -> Answ
     done = _DONE.get(choice.what, "Nothing has changed.").format(noun=section.noun)
     if choice.mail is None:
         return Redirect(dialog.own, done)
-    return await _mail(request, dialog, choice, choice.mail, done)
+    return await _mail(request, dialog, choice, choice.mail, done=done)
 
 
 async def _mail(
-    request: AdminRequest, dialog: Dialog, choice: Choice, mail: MailChoice, done: str
+    request: AdminRequest, dialog: Dialog, choice: Choice, mail: MailChoice, *, done: str
 ) -> Redirect:
     """The second step. If it is refused, or the service ends before it, the text is published, and
     its page offers to mail it."""
@@ -202,13 +202,13 @@ async def _act(request: AdminRequest, opened: Opened, choice: Choice) -> None:
     seen_both = "replaces_newer" in request.form
     given = {"visibility": choice.visibility} if choice.visibility else {}
     if choice.what in (PUBLISH, UPDATE):
-        await put_live(*text, version, given, replaces_newer=seen_both)
+        await put_live(*text, version=version, given=given, replaces_newer=seen_both)
     elif choice.what == UNPUBLISH:
-        await take_down(*text, version, replaces_newer=seen_both)
+        await take_down(*text, version=version, replaces_newer=seen_both)
     elif choice.what in (SCHEDULE, UNSCHEDULE):
         is_later = choice.what == SCHEDULE
         moment = future_moment(request, LATER, choice.later) if is_later else ""
-        await schedule(*text, version, moment, given)
+        await schedule(*text, version=version, moment=moment, given=given)
 
 
 async def _page(
@@ -239,7 +239,7 @@ async def _page(
         "later": {"name": LATER, "value": choice.later, "zone": str(request.time_zone)},
         "has_time": SCHEDULE in _options(section, opened),
         "sentence": _sentence(
-            request, dialog, choice, _mailed(request, dialog, choice, number, names)
+            request, dialog, choice, _mailed(request, dialog, choice, number, names=names)
         ),
         "mark": choice.mark,
         "act": act,
@@ -316,7 +316,7 @@ def _sentence(request: AdminRequest, dialog: Dialog, choice: Choice, mailed: str
 
 
 def _mailed(
-    request: AdminRequest, dialog: Dialog, choice: Choice, number: int, names: Mapping[str, str]
+    request: AdminRequest, dialog: Dialog, choice: Choice, number: int, *, names: Mapping[str, str]
 ) -> str:
     """Who gets an email; empty for texts that are never emailed."""
     if not dialog.section.has_schedule:

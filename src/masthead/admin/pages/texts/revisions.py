@@ -80,7 +80,12 @@ async def restore(
     stored = await _revision(section, request, text_id, revision_id)
     try:
         await restore_revision(
-            request.records, request.caller, section.kind, text_id, version, revision_id
+            request.records,
+            request.caller,
+            section.kind,
+            text_id,
+            version=version,
+            revision_id=revision_id,
         )
     except Conflict:
         return await _page(section, request, text_id, revision_id, status=409)
@@ -94,7 +99,7 @@ async def restore(
 
 
 async def _page(
-    section: Section, request: AdminRequest, text_id: str, revision_id: str, status: int = 200
+    section: Section, request: AdminRequest, text_id: str, revision_id: str, *, status: int = 200
 ) -> Page:
     opened = await _open_text(section, request, text_id)
     stored = await _revision(section, request, text_id, revision_id)

@@ -165,7 +165,7 @@ async def change(request: AdminRequest) -> Answer:
         await change_tag(records, caller, tag, new_tag)
     except Invalid as error:
         problem = sentence_of(error.problems.get("new_tag")) or str(error)
-        return await _form(request, tag, action, problem, new_tag)
+        return await _form(request, tag, action, problem, typed=new_tag)
     return Redirect(ADDRESS, _sentence(tag, new_tag, is_merged=bool(new_total)))
 
 
@@ -178,7 +178,7 @@ def _sentence(tag: str, new_tag: str, *, is_merged: bool) -> str:
 
 
 async def _form(
-    request: AdminRequest, tag: str, action: str = "", problem: str = "", typed: str = ""
+    request: AdminRequest, tag: str, action: str = "", problem: str = "", *, typed: str = ""
 ) -> Answer:
     changes = await changes_under_way(request.records, request.caller)
     progress = next((each for each in changes if each.tag == tag), None)

@@ -195,7 +195,9 @@ def _form(request: AdminRequest, record: Record, error: Invalid | None) -> dict[
     typed = request.form if error else None
     problems: Mapping[str, Problem] = error.problems if error else {}
     asks = _asks(events_of(record))
-    fields = widgets(request.caller, webhook_subscriptions, asks, record, typed, problems)
+    fields = widgets(
+        request.caller, webhook_subscriptions, asks, record, typed=typed, problems=problems
+    )
     chosen = {each.value for each in fields["events"].choices if each.is_chosen}
     offered = {each.value for each in fields["events"].choices}
     return {

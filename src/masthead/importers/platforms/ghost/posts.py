@@ -40,11 +40,11 @@ def post_of(row: object, links: Links, options: Options) -> SourcePost | Skipped
     if status not in _STATUS and not is_included:
         reason = _NOT_IMPORTED.get(status, "unknown status")
         return Skipped(kind, source_id, reason, title[:SHOWN_CHARACTERS])
-    return _post(row, kind, source_id, title, links, options)
+    return _post(row, kind, source_id, title, links=links, options=options)
 
 
 def _post(
-    row: Row, kind: Kind, source_id: str, title: str, links: Links, options: Options
+    row: Row, kind: Kind, source_id: str, title: str, *, links: Links, options: Options
 ) -> SourcePost:
     row_id = key(row.get("id"))
     meta = links.meta(row_id)

@@ -26,7 +26,7 @@ async def previous_copies(
     """By key: the media records that an earlier run has created and that still exist."""
     items = await previous.items(IMAGES, keys)
     ids = list({item.record_id for item in items.values()})
-    found = await records.find_related(system(tenant_id), media, "id", ids, len(ids))
+    found = await records.find_related(system(tenant_id), media, "id", ids, limit=len(ids))
     by_id = {record["id"]: record for record in found}
     return {key: by_id[item.record_id] for key, item in items.items() if item.record_id in by_id}
 

@@ -57,8 +57,8 @@ class ImageRepair:
         source: Source,
         request: Request,
         only: frozenset[str] | None,
-        on_progress: OnProgress = lambda _: None,
         *,
+        on_progress: OnProgress = lambda _: None,
         run_id: str = "",
         retry_delays: RetryDelays = RETRY_DELAYS,
     ) -> None:
@@ -155,7 +155,7 @@ class ImageRepair:
         for name in {item.collection for item in items.values()}:
             ids = [item.record_id for item in items.values() if item.collection == name]
             for record in await engine.find_related(
-                caller, engine.registry[name], "id", ids, len(ids)
+                caller, engine.registry[name], "id", ids, limit=len(ids)
             ):
                 found[record["id"]] = record
         return found
