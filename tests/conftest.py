@@ -17,6 +17,7 @@ from structlog.dev import ConsoleRenderer, plain_traceback
 from tests import corpus, database_choice, quick, rounds
 from tests.browser import REFUSED, Browser, keep_files_together, launched
 from tests.cheap_passwords import cheap_passwords
+from tests.compiled_templates import share_compiled_templates
 from tests.databases import database_url, fresh_url
 from tests.loop_time import LoopTime
 from tests.not_run import pytest_terminal_summary
@@ -48,6 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("masthead")
     rounds.configure(config)
     corpus.hide(config)
+    share_compiled_templates()
     # The default shows the values of every frame, which takes a second.
     ConsoleRenderer.get_active().exception_formatter = plain_traceback
     if hasattr(config, "workerinput"):
