@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import AsyncIterator, Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from hypothesis import settings
@@ -26,6 +27,7 @@ from tests.served import serving
 from tests.tls import Authority
 from tests.world import START, Account, RunningClock, TenantWorld, World, open_world
 
+from masthead import limited_process
 from masthead.records.collection import Record
 
 __all__ = ["database_url", "pytest_terminal_summary", "s3_environ", "s3_server"]
@@ -89,6 +91,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture(scope="session", autouse=True)
 def quick_passwords() -> Iterator[None]:
     with cheap_passwords():
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def a_busy_machine_starts_processes_late() -> Iterator[None]:
+    with patch.object(limited_process, "_START_SECONDS", 120.0):
         yield
 
 
