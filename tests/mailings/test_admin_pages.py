@@ -144,6 +144,26 @@ async def test_what_can_not_be_taken_back_is_asked_first(press: Press) -> None:
     assert "No recipient is uncertain." in await owner.follow(await owner.get(f"{own}/again"))
 
 
+async def test_the_uncertain_are_emailed_again_on_purpose(press: Press) -> None:
+    await press.readers(1)
+    owner, path = await opened(press)
+    begun = await owner.post(path, filled((await owner.get(path)).text))
+    own = begun.headers["location"]
+    press.postbox.silent.add("reader0@example.com")
+    await press.send()
+    press.postbox.silent.clear()
+    assert (await stored(press))["uncertain"] == 1
+    assert f"{own}/again" in (await owner.get(own)).text
+    asked = (await owner.get(f"{own}/again")).text
+    assert "1 person" in asked
+    assert len(press.addresses) == 1
+    await owner.follow(await owner.post(own, filled(asked) | {"do": "again"}))
+    await press.send()
+    after = await stored(press)
+    assert (after["status"], after["sent"], after["uncertain"]) == ("sent", 1, 0)
+    assert len({str(each["message-id"]) for each in press.postbox.letters}) == 1
+
+
 async def test_stopped_addresses_are_listed_and_lifted_on_purpose(press: Press) -> None:
     first, second, _ = await press.readers(3)
     records = press.world.parts.records
