@@ -177,6 +177,7 @@ class TestOne:
             "has_newsletter": "1",
             "newsletter": "on",
             "labels": "press, founders",
+            "consent_source": "a card at the counter",
         }
         answer = await browser.post("/admin/members/new", form)
         # A cookie outlives the page: it says nothing about a person.
@@ -185,6 +186,7 @@ class TestOne:
         assert read_flash(office.world.parts.keyring, flash) == "The member is added."
         page = await browser.follow(answer)
         assert "Paid, active" in page
+        assert "a card at the counter" in page
         again = await browser.post("/admin/members/new", form)
         assert again.status_code == 422
         assert "Ana" in again.text

@@ -44,6 +44,7 @@ NEW_ASKS = (
     Ask("name", "Name"),
     Ask("tier", "Tier", choices=TIERS),
     Ask("newsletter", "Newsletter", "Only with their consent."),
+    Ask("consent_source", "How did they agree?", "For example: a card at the counter."),
     Ask("labels", "Labels", LABELS_HELP),
 )
 
@@ -200,10 +201,11 @@ async def new_member_form(request: AdminRequest) -> Answer:
 
 async def new_member(request: AdminRequest) -> Answer:
     given = given_values(request.caller, blog_members, NEW_ASKS, request.form)
+    stamped: dict[str, Any] = credentials("")
+    if given.get("consent_source"):
+        stamped |= {"consent_at": clock.to_text(request.records.clock())}
     try:
-        member = await request.records.create(
-            request.caller, blog_members, given, stamped=credentials("")
-        )
+        member = await request.records.create(request.caller, blog_members, given, stamped=stamped)
     except Invalid as error:
         return _new_page(request, error.problems)
     return Redirect(f"{ADDRESS}/{member['id']}", "The member is added.")
