@@ -104,9 +104,12 @@ def misspelt_found(tree: Path, faults: Sequence[Fault]) -> list[Fault]:
     """Those that the type checker names, of all that are planted at once."""
     if not faults:
         return []
+    lines = {}
     for fault in faults:
         file = tree / fault.path
-        file.write_text(fault.planted_in(file.read_text()))
+        sound = file.read_text()
+        file.write_text(fault.planted_in(sound))
+        lines[fault] = sound[: sound.index(fault.old)].count("\n") + 1
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--no-error-summary"],
         cwd=tree,
@@ -115,11 +118,19 @@ def misspelt_found(tree: Path, faults: Sequence[Fault]) -> list[Fault]:
         stderr=subprocess.STDOUT,
         text=True,
     )
-    found = [each for each in faults if f"{each.path}:" in done.stdout]
+    found = [each for each in faults if names_misspelt(done.stdout, each.path, lines[each])]
     for each in faults:
         said = "found by mypy" if each in found else "NOT FOUND"
         _say(f"{each.file}, {each.what}: {said}")
     return found
+
+
+def names_misspelt(output: str, path: object, line: int) -> bool:
+    """Whether mypy says that the name in this line is none of the view's fields. Any other error
+    of the file does not count."""
+    wrong_name = r'No overload variant of "__getitem__" of "\w+Record" matches'
+    found = rf"^{re.escape(str(path))}:{line}: error: {wrong_name}.*\[call-overload\]$"
+    return re.search(found, output, re.MULTILINE) is not None
 
 
 def _run(tree: Path, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:

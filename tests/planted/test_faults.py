@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 import pytest
+from tests.planted.__main__ import names_misspelt
 from tests.planted.faults import FAULTS, MISSPELT, ROOT, Fault, Misspelt
 
 
@@ -39,3 +40,18 @@ def test_what_is_misspelt_occurs_once(misspelt: Misspelt) -> None:
 
 def test_ten_names_are_misspelt_each_in_another_file() -> None:
     assert len({each.file for each in MISSPELT}) == len(MISSPELT) == 10
+
+
+@pytest.mark.parametrize(
+    ("said", "is_found"),
+    [
+        ('7: error: No overload variant of "__getitem__" of "PostRecord" matches', True),
+        ('8: error: No overload variant of "__getitem__" of "PostRecord" matches', False),
+        ('7: error: No overload variant of "open" matches', False),
+        ('17: error: No overload variant of "__getitem__" of "PostRecord" matches', False),
+    ],
+    ids=["the name", "another line", "another error", "a longer number"],
+)
+def test_only_the_error_about_the_misspelt_name_counts(said: str, is_found: bool) -> None:
+    output = f'src/a.py:{said} argument type "str"  [call-overload]\n'
+    assert names_misspelt(output, "src/a.py", 7) is is_found

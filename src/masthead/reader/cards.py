@@ -11,6 +11,7 @@ import msgspec
 from masthead import clock
 from masthead.identity.tenants import superusers
 from masthead.posts.collection import posts
+from masthead.posts.record_view import PostRecord, as_post
 from masthead.posts.site import PUBLISHED_LIST, tag_slug
 from masthead.reader.pictures import pictures_of, small
 from masthead.reader.request import SiteRequest
@@ -43,16 +44,16 @@ async def list_posts(
     count: int,
     *listings: Listing,
     first_page: bool = False,
-) -> tuple[list[Record], Pager]:
+) -> tuple[list[PostRecord], Pager]:
     """A page of the posts of some listings, newest first, beginning where the address says."""
     after = None if first_page else _position(request.query.get(BEFORE, ""))
-    found: dict[str, Record] = {}
+    found: dict[str, PostRecord] = {}
     for listing in listings or ((PUBLISHED_LIST, ""),):
         wanted = ListRequest(
             per_page=count + 1, listing=listing, after=after, names=CARD_FIELDS, skip_total=True
         )
         page = await request.records.page(request.caller, posts, wanted)
-        found |= {post["id"]: post for post in page.items}
+        found |= {post["id"]: as_post(post) for post in page.items}
     newest = sorted(found.values(), key=_order, reverse=True)
     items = newest[:count]
     older = ""
@@ -62,7 +63,7 @@ async def list_posts(
     return items, Pager(quote(request.path) if BEFORE in request.query else "", older)
 
 
-def _order(post: Record) -> tuple[str, str]:
+def _order(post: PostRecord) -> tuple[str, str]:
     return post["published_at"], post["id"]
 
 
@@ -72,7 +73,7 @@ def _position(text: str) -> tuple[str, str] | None:
 
 
 async def cards_of(request: SiteRequest, found: Iterable[Record]) -> tuple[Card, ...]:
-    items = list(found)
+    items = [as_post(each) for each in found]
     authors = await authors_of(request, items)
     pictures = await pictures_of(request, [item["featured_image"] for item in items])
     return tuple(_card(request, item, authors, pictures) for item in items)
@@ -80,7 +81,7 @@ async def cards_of(request: SiteRequest, found: Iterable[Record]) -> tuple[Card,
 
 def _card(
     request: SiteRequest,
-    post: Record,
+    post: PostRecord,
     authors: Mapping[str, Author],
     pictures: Mapping[str, Picture],
 ) -> Card:
@@ -92,14 +93,15 @@ def _card(
         published=local_time(request, post["published_at"]),
         minutes=post["reading_minutes"],
         authors=tuple(authors[each] for each in written_by if each in authors),
-        tags=tuple(tag_link(tag) for tag in msgspec.json.decode(post["tags"])),
+        # In what the engine reads for answers, a list is still JSON.
+        tags=tuple(tag_link(tag) for tag in msgspec.json.decode(str(post["tags"]))),
         picture=pictures.get(post["featured_image"]),
         audience=post["visibility"],
         is_open=post["is_open"],
     )
 
 
-async def authors_of(request: SiteRequest, found: Iterable[Record]) -> dict[str, Author]:
+async def authors_of(request: SiteRequest, found: Iterable[PostRecord]) -> dict[str, Author]:
     """By id. Without any author, a post is the owner's."""
     wanted: set[str] = set()
     for post in found:
