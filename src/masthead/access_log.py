@@ -116,7 +116,7 @@ def _facts(answered: Answered) -> dict[str, Any]:
         "event": "request",
         "request_id": answered.request_id,
         "method": answered.method,
-        "path": _shown(answered.path),
+        "path": shown_path(answered.path),
         "status": answered.status,
         "duration_ms": round(answered.seconds * 1000, 2),
     }
@@ -127,7 +127,7 @@ def _facts(answered: Answered) -> dict[str, Any]:
     return facts
 
 
-def _shown(path: str) -> str:
+def shown_path(path: str) -> str:
     """Without email addresses, and without characters that could forge a line."""
     path = path[:MAX_PATH]
     if "@" in path:

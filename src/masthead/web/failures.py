@@ -6,6 +6,7 @@ from http import HTTPStatus
 
 import structlog
 
+from masthead.access_log import shown_path
 from masthead.errors import DiskFull, MastheadError
 
 log = structlog.get_logger()
@@ -19,7 +20,7 @@ def log_failure(error: MastheadError, status: int, path: str) -> None:
     cause = error.__cause__ or error.__context__ or error
     log.error(
         "request.failed",
-        path=path,
+        path=shown_path(path),
         status=status,
         error=type(error).__name__,
         cause=f"{type(cause).__name__}: {cause}",

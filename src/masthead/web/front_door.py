@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 from structlog.contextvars import bind_contextvars, reset_contextvars
 
 from masthead import ids, logs
-from masthead.access_log import Answered
+from masthead.access_log import Answered, shown_path
 from masthead.config.settings import Settings
 from masthead.errors import BadRequest, DiskFull, MastheadError
 from masthead.storage.disk import DiskState, is_disk_full
@@ -110,7 +110,7 @@ class FrontDoor:
             self.disk.note_full(error)
             await send_answer(sending, await self.error_responders.answer(request, DiskFull()))
             return
-        log.exception("request.failed", path=request.path)
+        log.exception("request.failed", path=shown_path(request.path))
         tenant_id = request.tenant_id or ""
         self.error_log.record(error, request.id, tenant_id, request.method, path=request.path)
         if sending.status != NO_ANSWER:
