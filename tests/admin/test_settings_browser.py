@@ -105,6 +105,24 @@ async def test_a_domain_is_proven_while_the_page_is_open(site: Site) -> None:
     assert (await guest.get("/")).status_code == 404
 
 
+async def test_the_records_of_a_sending_domain_are_looked_up_by_the_page(site: Site) -> None:
+    await site.tenant.settings(custom_domain="news.example.com")
+    page = await site.opened("/admin/settings/sending")
+    await page.get_by_role("button", name="Make the records").click()
+    # Nothing is pressed: the page looks by itself.
+    await expect(page.get_by_text("There is no DKIM record at")).to_be_visible()
+    await expect(page.get_by_text("There is no DMARC record at")).to_be_visible()
+    shown = await page.locator("[data-copied]").all_text_contents()
+    await page.get_by_label("Name of the DKIM record").locator("..").get_by_role("button").click()
+    assert await page.evaluate("navigator.clipboard.readText()") == shown[0]
+    for name, value in zip(shown[::2], shown[1::2], strict=True):
+        site.names.tell_text(name, value)
+    await page.get_by_role("button", name="Check now").click()
+    await expect(page.get_by_text("Receivers can see that emails are from")).to_be_visible()
+    await expect(page.get_by_text("no-reply@news.example.com")).to_be_visible()
+    await site.tenant.settings(custom_domain="")
+
+
 async def test_a_colour_is_checked_while_it_is_typed(site: Site) -> None:
     page = await site.opened("/admin/settings")
     await page.get_by_label("Colour of links", exact=True).fill("#ffee00")
