@@ -74,5 +74,5 @@ async def test_who_signs_up_gets_the_default_newsletters(
     await tenant.create("newsletters", {"name": "Extra", "is_default": is_default})
     link = Link(Purpose.SIGN_UP, "new@example.com", "", "", True, "/")
     async with app.parts.records.unit(system(tenant.id)) as unit:
-        member = await _sign_up(unit, link)
+        member = await _sign_up(unit, link, "https://coast.example/member/link")
     assert member["newsletters_off"] == ([] if is_default else ["extra"])
