@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from typing import cast
 from urllib.parse import quote
 
 import msgspec
@@ -94,7 +95,7 @@ def _card(
         minutes=post["reading_minutes"],
         authors=tuple(authors[each] for each in written_by if each in authors),
         # In what the engine reads for answers, a list is still JSON.
-        tags=tuple(tag_link(tag) for tag in msgspec.json.decode(str(post["tags"]))),
+        tags=tuple(tag_link(tag) for tag in msgspec.json.decode(cast(bytes, post["tags"]))),
         picture=pictures.get(post["featured_image"]),
         audience=post["visibility"],
         is_open=post["is_open"],
