@@ -80,8 +80,11 @@ class MetricsPage:
             # It says so below; what was counted is shown anyway.
             log.debug("metrics.database_down")
         with contextlib.suppress(MastheadError):
-            waiting, given_up = await self._queues.waiting(), await self._queues.given_up()
-            stored = await services.database.stored_bytes()
+            waiting, given_up = (
+                await self._queues.count_waiting(),
+                await self._queues.count_given_up(),
+            )
+            stored = await services.database.count_bytes()
         present = Present(
             waiting=waiting,
             given_up=given_up,

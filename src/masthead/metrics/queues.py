@@ -58,7 +58,7 @@ class Queues:
         failed = _bounded(jobs.c.id, not_empty(jobs.c.failed_at))
         self._failed = database.compile(sa.select(failed))
 
-    async def waiting(self) -> list[Waiting]:
+    async def count_waiting(self) -> list[Waiting]:
         """All kinds, also those with nothing to do."""
         now = self._clock()
         bound = self._states.bind({"now": clock.to_text(now)})
@@ -69,7 +69,7 @@ class Queues:
             found.append(Waiting(kind, depth, max(late, 0.0)))
         return found
 
-    async def given_up(self) -> int:
+    async def count_given_up(self) -> int:
         """Jobs that wait for an operator."""
         rows = await self._database.fetch(EVERY_TENANT, self._failed, self._failed.bind({}))
         return int(rows[0][0])

@@ -165,7 +165,7 @@ class Database(Protocol):
         """How many are open, and how many of them are idle."""
         ...
 
-    async def stored_bytes(self) -> int:
+    async def count_bytes(self) -> int:
         """The size of the database on its disk."""
         ...
 

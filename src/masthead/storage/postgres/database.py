@@ -162,7 +162,7 @@ class PostgresDatabase:
     def connections(self) -> tuple[int, int]:
         return self._pool.get_size(), self._pool.get_idle_size()
 
-    async def stored_bytes(self) -> int:
+    async def count_bytes(self) -> int:
         ((found,),) = await self.fetch(EVERY_TENANT, self._size, slow=True)
         return int(found)
 

@@ -84,7 +84,7 @@ class SqliteDatabase:
         opened, idle = self._readers.connections()
         return opened + 1, idle  # and the writer's
 
-    async def stored_bytes(self) -> int:
+    async def count_bytes(self) -> int:
         return await asyncio.to_thread(_size, self._path)
 
     async def ping(self) -> None:

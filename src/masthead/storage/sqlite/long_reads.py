@@ -79,8 +79,8 @@ class _LongReads:
     def connections(self) -> tuple[int, int]:
         return self._database.connections()
 
-    async def stored_bytes(self) -> int:
-        return await self._database.stored_bytes()
+    async def count_bytes(self) -> int:
+        return await self._database.count_bytes()
 
     async def ping(self) -> None:
         await self._database.ping()
