@@ -11,7 +11,6 @@ from masthead.caller import Caller
 
 if TYPE_CHECKING:
     from masthead.records.collection import Record
-    from masthead.records.write.unit import Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +150,9 @@ class Follower(Protocol):
         """What a change means: mostly nothing."""
 
     @property
-    def settle(self) -> Callable[[Unit, Sequence[Any]], Awaitable[None]]:
-        """Called once with all notes of the followers that share it, if there are any. Its own
-        writes may cause further notes."""
+    def settle(self) -> Callable[[Any, Sequence[Any]], Awaitable[None]]:
+        """Called once with the unit and all notes of the followers that share it, if there are any.
+        Its own writes may cause further notes."""
 
 
 class Tally(NamedTuple):
