@@ -86,6 +86,8 @@ class FrontDoor:
                 _log_answer(request, sending.status, seconds)
             if sending.status >= 500 and request.error is not None:
                 log_failure(request.error, sending.status, scope["path"])
+            # Its traceback refers to the request: a cycle would keep both in memory.
+            request.error = None
             reset_contextvars(**bound)
 
     async def _answer(self, request: Request) -> Answer | Stream:
