@@ -360,4 +360,4 @@ async def test_some_records_are_created_by_other_endpoints_only(
 ) -> None:
     answer = await owner.api.post(records_of(collection), json={"name": "x"})
     assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
-    assert "made by" in answer.json()["message"]
+    assert "Only these create such a record: " in answer.json()["message"]
