@@ -22,6 +22,7 @@ from masthead.config.settings import Settings
 from masthead.counters import CACHES
 from masthead.errors import MastheadError
 from masthead.mailings import http as mail_events
+from masthead.mailings.tracking_http import tracking_routes
 from masthead.mailings.v1 import routes as mailing_table
 from masthead.media.http import media_routes
 from masthead.media.v1 import routes as media_table
@@ -106,6 +107,7 @@ def faces(
             *mount(health.ROWS, services),
             *(metrics_routes(metrics, token) if metrics and token else ()),
             *member_routes(services, site.show),
+            *tracking_routes(services),
             *comment_mail_routes(services, site.show),
             *reset_routes(services, site.show),
             *(LazyRoute(path, admin) for path in ADMIN_PATHS),

@@ -154,7 +154,13 @@ def delivery_worker(parts: Services) -> DeliveryWorker:
 def mailing_worker(parts: Services) -> MailingWorker:
     settings, records = parts.settings, parts.records
     unsubscribing = Unsubscribe(records, parts.keyring)
-    forms = FormCache(records, parts.sites, unsubscribing, parts.mailings.senders)
+    forms = FormCache(
+        records,
+        parts.sites,
+        unsubscribing,
+        parts.mailings.senders,
+        tracking=parts.mailings.tracking,
+    )
     starting = parts.mailings.starting
     return MailingWorker(
         RecipientQueue(parts.database, tables, records.clock),

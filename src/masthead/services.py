@@ -200,6 +200,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Services:
             mail,
             Senders(records, sites, signing_keys, settings),
             outbound=outbound,
+            keyring=keyring,
         ),
         email_changes=EmailChanges(records, mail, sites),
         links=MailedLinks(records, accounts, throttle, mail, sites=sites),

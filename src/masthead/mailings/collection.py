@@ -124,8 +124,14 @@ mailings = Collection(
             "recipients", "How many members it is addressed to, fixed when it starts; 0 before."
         ),
         *(_number(name, _HELP[name]) for name in COUNTS),
-        _number("opens", "Null while the site does not count them.", nullable=True),
-        _number("clicks", "Null while the site does not count them.", nullable=True),
+        _number(
+            "opens",
+            "Readers who opened it. Null if the newsletter does not count them.",
+            nullable=True,
+        ),
+        _number(
+            "clicks", "Readers who followed a link. Null if it does not count them.", nullable=True
+        ),
         Date(name="scheduled_for", read=Access.EDITOR, write=Access.ENGINE),
         Date(name="started_at", read=Access.EDITOR, write=Access.ENGINE),
         Date(name="finished_at", read=Access.EDITOR, write=Access.ENGINE),

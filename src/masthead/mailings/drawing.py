@@ -26,8 +26,10 @@ MAX_TEXT: Final = 400_000
 """Characters of a post's HTML that are mailed: the rest is on the site."""
 
 
-def draw_parts(subject: str, values: LetterValues, *, to: str, unsubscribe: str) -> tuple[str, str]:
-    """May block."""
+def draw_parts(
+    subject: str, values: LetterValues, *, to: str, unsubscribe: str, notice: str = ""
+) -> tuple[str, str]:
+    """May block. `notice` tells readers what is counted."""
     tokens, is_cut = _shortened(tokens_of(values.html), has_page=bool(values.addresses.page))
     given: dict[str, Any] = {
         **values.shown,
@@ -36,6 +38,7 @@ def draw_parts(subject: str, values: LetterValues, *, to: str, unsubscribe: str)
         "rest": is_cut,
         "to": to,
         "unsubscribe": unsubscribe,
+        "notice": notice,
     }
     body = HtmlWriter(tokens, values.pictures, values.addresses).run()
     html = _template("letter.html").render(

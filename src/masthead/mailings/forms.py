@@ -17,6 +17,7 @@ from masthead.mailings.message import MessageForm, message_id
 from masthead.mailings.newsletters import newsletters
 from masthead.mailings.queue import Claimed, MailingKey
 from masthead.mailings.senders import Senders
+from masthead.mailings.tracking import Tracked, Tracking
 from masthead.members.unsubscribe import Unsubscribe
 from masthead.posts.collection import posts
 from masthead.records.collection import Record
@@ -33,22 +34,31 @@ class Forms:
     paid: MessageForm
     slug: str
     url_of: Callable[[str], str]
+    tracked: Tracked | None
 
     def compose(self, claimed: Claimed) -> tuple[str, ComposedMail]:
         """The email of one recipient, with its id. Raises ValueError."""
         one_click = self.url_of(claimed.email)
         link = f"{one_click}&newsletter={quote(self.slug, safe='')}"
         mail_id = message_id(claimed.key.tenant_id, claimed.key.mailing_id, claimed.member_id)
-        recipient = Recipient(claimed.email, claimed.name, link)
+        reader = self.tracked.reader(claimed.member_id) if self.tracked else ""
+        recipient = Recipient(claimed.email, claimed.name, link, reader)
         form = self.paid if claimed.is_paid else self.free
         return mail_id, form.compose(recipient, mail_id, one_click)
 
 
 class FormCache:
     def __init__(
-        self, records: Records, sites: Sites, unsubscribing: Unsubscribe, senders: Senders
+        self,
+        records: Records,
+        sites: Sites,
+        unsubscribing: Unsubscribe,
+        senders: Senders,
+        *,
+        tracking: Tracking,
     ) -> None:
         self._records = records
+        self._tracking = tracking
         self._sites = sites
         self._unsubscribing = unsubscribing
         self._senders = senders
@@ -76,15 +86,25 @@ class FormCache:
             if not found or not listed:
                 return None
             site = await self._sites.of(tenant_id)
+            tracked = self._tracking.of(mailing, site.url)
             free, paid = [
-                await self._form(mailing, found[0], listed[0], site, audience=audience)
+                await self._form(
+                    mailing, found[0], listed[0], site, audience=audience, tracked=tracked
+                )
                 for audience in (Audience.FREE, Audience.PAID)
             ]
-            return Forms(free, paid, slug, self._unsubscribing.urls(site.url, tenant_id))
+            return Forms(free, paid, slug, self._unsubscribing.urls(site.url, tenant_id), tracked)
         return None
 
     async def _form(
-        self, mailing: Record, post: Record, newsletter: Record, site: Site, *, audience: Audience
+        self,
+        mailing: Record,
+        post: Record,
+        newsletter: Record,
+        site: Site,
+        *,
+        audience: Audience,
+        tracked: Tracked | None,
     ) -> MessageForm:
         letter: Letter = await draw_letter(
             self._records,
@@ -94,6 +114,7 @@ class FormCache:
             post=post,
             audience=audience,
             subject=mailing["subject"],
+            counted=tracked,
         )
         sender = await self._senders.of(mailing["tenant_id"], newsletter)
         return MessageForm(letter, sender, boundary=mailing["id"], written=self._records.clock())

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
-from typing import Final
+from typing import Final, Protocol
 
 from masthead.caller import Audience
 from masthead.html.clean_texts import clean_or_plain
@@ -25,6 +25,8 @@ _MARK: Final = secrets.token_hex(12)
 NAME: Final = f"name{_MARK}"
 EMAIL: Final = f"email{_MARK}"
 UNSUBSCRIBE_URL: Final = f"unsubscribe{_MARK}"
+READER: Final = f"reader{_MARK}"
+"""Of an email whose opens or clicks are counted."""
 
 GMAIL_BYTES: Final = 102 * 1000
 """Gmail hides what comes after so much HTML behind a link."""
@@ -35,11 +37,25 @@ class Recipient:
     email: str
     name: str
     unsubscribe_url: str
+    reader: str = ""
 
     @property
     def values(self) -> Mapping[str, str]:
         """By placeholder; not escaped."""
-        return {NAME: self.name, EMAIL: self.email, UNSUBSCRIBE_URL: self.unsubscribe_url}
+        return {
+            NAME: self.name,
+            EMAIL: self.email,
+            UNSUBSCRIBE_URL: self.unsubscribe_url,
+            READER: self.reader,
+        }
+
+
+class Counted(Protocol):
+    """How a letter is counted: see `tracking`."""
+
+    @property
+    def notice(self) -> str: ...
+    def apply(self, html: str) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +87,7 @@ async def draw_letter(
     post: Record,
     audience: Audience,
     subject: str = "",
+    counted: Counted | None = None,
 ) -> Letter:
     """`post` and `newsletter` are whole records, and the post may be a draft. The letter has what
     this audience may read on the site. Without a `subject` it is the post's title."""
@@ -86,12 +103,14 @@ async def draw_letter(
         audience=audience,
     )
     # Inlining the styles of a long text takes longer than the event loop may wait.
-    html, text = await asyncio.to_thread(_drawn, subject, values)
+    html, text = await asyncio.to_thread(_drawn, subject, values, counted)
     return Letter(subject, html, text)
 
 
-def _drawn(subject: str, values: LetterValues) -> tuple[str, str]:
+def _drawn(subject: str, values: LetterValues, counted: Counted | None) -> tuple[str, str]:
     # Imported with the first letter: few commands draw one.
     from masthead.mailings.drawing import draw_parts
 
-    return draw_parts(subject, values, to=EMAIL, unsubscribe=UNSUBSCRIBE_URL)
+    notice = counted.notice if counted else ""
+    html, text = draw_parts(subject, values, to=EMAIL, unsubscribe=UNSUBSCRIBE_URL, notice=notice)
+    return counted.apply(html) if counted else html, text

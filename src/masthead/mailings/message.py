@@ -16,11 +16,11 @@ from urllib.parse import urlsplit
 from masthead.ids import TenantId
 from masthead.mail.headers import address_value, field, one_line, text_value
 from masthead.mail.message import ComposedMail, SigningKey, at_domain
-from masthead.mailings.letter import EMAIL, NAME, UNSUBSCRIBE_URL, Letter, Recipient
+from masthead.mailings.letter import EMAIL, NAME, READER, UNSUBSCRIBE_URL, Letter, Recipient
 from masthead.records.collection import Record
 from masthead.site.address import Site
 
-_PLACEHOLDER: Final = re.compile(f"({NAME}|{EMAIL}|{UNSUBSCRIBE_URL})")
+_PLACEHOLDER: Final = re.compile(f"({NAME}|{EMAIL}|{UNSUBSCRIBE_URL}|{READER})")
 _SOFT_BREAK: Final = b"=\r\n"
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 

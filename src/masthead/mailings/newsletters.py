@@ -50,6 +50,15 @@ newsletters = Collection(
             help="Whether people who sign up at the site get it. If it is off, new members "
             "have it in their `newsletters_off`.",
         ),
+        Flag(
+            name="count_opens",
+            help="Whether emails count if they are opened, by a picture that mail programs load. "
+            "The footer says so.",
+        ),
+        Flag(
+            name="count_clicks",
+            help="Whether emails count who follows their links. The footer says so.",
+        ),
     ),
     audited="name",
     help=f"What the members of a site subscribe to. Every site has one, `{MAIN_NEWSLETTER}`.",

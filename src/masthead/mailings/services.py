@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from masthead.config.keyring import KeyRing
 from masthead.mail.outbox import Outbox
 from masthead.mailings.actions import MailingActions, TestLetters
 from masthead.mailings.recipients import MailingRecipients
@@ -14,6 +15,7 @@ from masthead.mailings.reports import MailReports
 from masthead.mailings.senders import Senders
 from masthead.mailings.sns import SnsMessages
 from masthead.mailings.starting import Starting
+from masthead.mailings.tracking import Tracking
 from masthead.outbound.client import OutboundClient
 from masthead.records.engine import Records
 
@@ -27,6 +29,7 @@ class MailingServices:
     senders: Senders
     recipients: MailingRecipients
     sns: SnsMessages
+    tracking: Tracking
 
 
 def mailing_services(
@@ -36,6 +39,7 @@ def mailing_services(
     senders: Senders,
     *,
     outbound: OutboundClient,
+    keyring: KeyRing,
 ) -> MailingServices:
     return MailingServices(
         Starting(records.database, tables),
@@ -45,4 +49,5 @@ def mailing_services(
         senders,
         MailingRecipients(records.database, tables),
         SnsMessages(outbound, records.clock),
+        Tracking(records, tables, keyring),
     )

@@ -90,8 +90,8 @@ class Starting:
     async def create(self, unit: Unit, given: Mapping[str, Any]) -> Record:
         """Raises Invalid, WrongState, PlanTooSmall or Forbidden."""
         unit.refuse_if_read_only()
-        newsletter = given.get("newsletter") or MAIN_NEWSLETTER
-        post = await self._checked_post(unit, given, newsletter)
+        slug = given.get("newsletter") or MAIN_NEWSLETTER
+        post, newsletter = await self._checked(unit, given, slug)
         scheduled_for = given.get("scheduled_for") or ""
         if scheduled_for and scheduled_for <= unit.now:
             raise Invalid({"scheduled_for": PAST})
@@ -99,7 +99,9 @@ class Starting:
             raise WrongState(DRAFT)
         values = {
             "post_id": post["id"],
-            "newsletter": newsletter,
+            "newsletter": slug,
+            "opens": 0 if newsletter["count_opens"] else None,
+            "clicks": 0 if newsletter["count_clicks"] else None,
             "subject": given.get("subject") or _subject_of(post),
             "audience": given.get("audience") or EVERYONE,
             "labels": given.get("labels") or [],
@@ -158,12 +160,16 @@ class Starting:
         ((number,),) = await self._database.fetch(scope_of(tenant_id), statement, bound, slow=True)
         return int(number)
 
-    async def _checked_post(self, unit: Unit, given: Mapping[str, Any], newsletter: str) -> Record:
+    async def _checked(
+        self, unit: Unit, given: Mapping[str, Any], newsletter: str
+    ) -> tuple[Record, Record]:
+        """The post and the newsletter."""
         problems = {}
         found = await unit.find(posts, {"id": given["post_id"]}, limit=1)
         if not found:
             problems["post_id"] = NO_POST
-        if not await unit.find(newsletters, {"slug": newsletter}, limit=1):
+        listed = await unit.find(newsletters, {"slug": newsletter}, limit=1)
+        if not listed:
             problems["newsletter"] = NO_NEWSLETTER
         if problems:
             raise Invalid(problems)
@@ -173,7 +179,7 @@ class Starting:
                 f"This post was already sent to the newsletter {newsletter}: the mailing "
                 f"{first['id']} is {first['status']}."
             )
-        return found[0]
+        return found[0], listed[0]
 
     async def _start(self, unit: Unit, mailing: Record, number: int) -> Record:
         started = {"status": SENDING, "recipients": number, "started_at": unit.now}

@@ -45,6 +45,9 @@ mailing_recipients = Table(
     Column("ended_at", dialects.Text(), nullable=False, server_default=sa.text("''")),
     # Reported after the email was taken: 'bounced' or 'complained'.
     Column("report", dialects.Text(), nullable=False, server_default=sa.text("''")),
+    # Only where the newsletter counts them.
+    Column("opened_at", dialects.Text(), nullable=False, server_default=sa.text("''")),
+    Column("clicked_at", dialects.Text(), nullable=False, server_default=sa.text("''")),
     PrimaryKeyConstraint("tenant_id", "mailing_id", "member_id"),
     ForeignKeyConstraint(
         ["tenant_id", "mailing_id"], ["mailings.tenant_id", "mailings.id"], ondelete="CASCADE"

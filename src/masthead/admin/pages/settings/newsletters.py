@@ -31,6 +31,16 @@ ASKS: Final = (
     ),
     Ask("accent_color", "Colour of links", "A colour such as #8f1d2c. If empty, the site’s."),
     Ask("footer", "Footer", "Such as your postal address, which some laws require.", rows=3),
+    Ask(
+        "count_opens",
+        "Count opens",
+        "Some mail programs always count as opened, others never. The footer tells readers.",
+    ),
+    Ask(
+        "count_clicks",
+        "Count clicks",
+        "Links pass through your site. The footer tells readers.",
+    ),
     Ask("is_default", "For new members", "People who sign up for newsletters get this one."),
 )
 
