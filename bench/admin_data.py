@@ -18,10 +18,10 @@ from bench.data import WORDS
 from masthead import clock
 from masthead.caller import system
 from masthead.identity.accounts import new_credentials
-from masthead.identity.plans import Plan
 from masthead.identity.setup import NewTenant, create_operator, create_tenant
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
+from masthead.plans import Plan
 from masthead.posts.collection import posts
 from masthead.services import Services
 

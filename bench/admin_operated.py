@@ -13,11 +13,11 @@ from masthead.audit.collection import audit_log
 from masthead.caller import system
 from masthead.identity.api_keys import create_key
 from masthead.identity.call_counts import API_CALLS
-from masthead.identity.plans import Plan
 from masthead.identity.setup import NewTenant, create_tenant
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId, new_id
 from masthead.jobs.tables import jobs, new_job
+from masthead.plans import Plan
 from masthead.records.accounts import credentials
 from masthead.records.changes import Tally
 from masthead.records.derived.daily_counts import DailyCounts, day_of

@@ -18,7 +18,6 @@ from masthead import clock
 from masthead.caller import system
 from masthead.comments.collection import comments
 from masthead.identity.api_keys import create_key
-from masthead.identity.plans import Plan
 from masthead.identity.scopes import SCOPES
 from masthead.identity.setup import NewTenant, create_tenant
 from masthead.identity.tenants import tenants
@@ -26,6 +25,7 @@ from masthead.ids import TenantId, new_id
 from masthead.mail.account_emails import email_in_use
 from masthead.media.collection import media
 from masthead.members.collection import blog_members
+from masthead.plans import Plan
 from masthead.posts.collection import posts
 from masthead.records.collection import Collection, Record
 from masthead.services import Services

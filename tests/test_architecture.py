@@ -96,6 +96,8 @@ MAY_SPEAK_SQL = (
     "web/tables.py",
     # What AI has cost is no record either.
     "ai/ledger.py",
+    # Jobs are no records.
+    "admin/job_queue.py",
     # What waits in all queues.
     "metrics/queues.py",
     # The deliveries' own queue and its tables.
@@ -117,6 +119,7 @@ MAY_SPEAK_SQL = (
     "mailings/recipients.py",
     "mailings/staging.py",
     "mailings/queue_statements.py",
+    "mailings/tracking.py",
     "mailings/reports.py",
     "mailings/services.py",
     "mailings/starting.py",

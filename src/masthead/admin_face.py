@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from masthead.admin.endpoint import AdminPages
 from masthead.admin.environment import AdminTemplates
+from masthead.admin.job_queue import QueueState
 from masthead.admin.request import AdminTools
 from masthead.admin.routes import admin_routes
 from masthead.background import job_handlers, sending_domains_of
 from masthead.errors import MastheadError
-from masthead.jobs.queue_state import QueueState
 from masthead.outbound.name_server import NameServer
 from masthead.password_reset.invitations import Invitations
 from masthead.payments.reconcile import Reports

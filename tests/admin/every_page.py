@@ -26,7 +26,6 @@ from masthead.caller import Caller, Kind, system
 from masthead.demo.access import demo_access
 from masthead.demo.seed import OWNER
 from masthead.identity.api_keys import create_key
-from masthead.identity.plans import Plan
 from masthead.identity.setup import NewTenant, create_tenant
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
@@ -41,6 +40,7 @@ from masthead.jobs.tables import jobs, new_job
 from masthead.mailings.tables import mailing_recipients
 from masthead.password_reset.invitations import INVITATION
 from masthead.password_reset.resets import ADMIN_PATH
+from masthead.plans import Plan
 from masthead.posts.tags import change_tag
 from masthead.privacy.links import EXPORT_LIFETIME
 from masthead.privacy.validation import PHRASE, RequestBody, Requester, parse_deletion

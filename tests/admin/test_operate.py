@@ -12,10 +12,10 @@ from tests.mail.offices import Office, text_of
 from tests.web.routed import broken
 from tests.world import TenantWorld, World
 
+from masthead.admin.job_queue import QueueState
 from masthead.audit.collection import audit_log
 from masthead.background import job_runner
 from masthead.caller import system
-from masthead.jobs.queue_state import QueueState
 from masthead.jobs.runner import MAX_ATTEMPTS
 from masthead.posts.collection import posts
 from masthead.web.error_log import MAX_PENDING, MAX_ROWS, RETENTION

@@ -18,7 +18,7 @@ from masthead.identity.api_keys import api_keys, create_key, generate_key, revok
 from masthead.identity.call_counts import API_CALLS, CallCounts
 from masthead.identity.directory import TenantDirectory
 from masthead.identity.key_authentication import ApiKey, ApiKeys
-from masthead.identity.plans import Plan
+from masthead.plans import Plan
 from masthead.records.collection import Collection, Record
 from masthead.records.derived.daily_counts import day_of
 from masthead.records.engine import Records

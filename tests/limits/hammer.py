@@ -18,10 +18,10 @@ from tempfile import TemporaryDirectory
 from masthead.clock import Clock
 from masthead.config.values import RateLimits
 from masthead.identity.directory import Tenant
-from masthead.identity.plans import Plan
 from masthead.ids import TenantId
 from masthead.limits.rate_limiter import RateLimiter
 from masthead.limits.stores import LimitStore, open_limit_store
+from masthead.plans import Plan
 from masthead.storage.open import open_database
 
 TENANT = Tenant(TenantId("hammeredtenant1"), "t", "T", Plan.PRO, None, None, None)

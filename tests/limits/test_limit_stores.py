@@ -22,13 +22,13 @@ from tests.redis_server import redis_url
 from masthead.config.values import RateLimits
 from masthead.errors import Unavailable
 from masthead.identity.directory import Tenant
-from masthead.identity.plans import Plan
 from masthead.ids import TenantId
 from masthead.limits.rate_limiter import RateLimiter
 from masthead.limits.sliding_window import Reason
 from masthead.limits.store_sqlite import MAX_BATCH, SqliteLimitStore
 from masthead.limits.stores import LimitStore
 from masthead.limits.tables import rate_limit_counters
+from masthead.plans import Plan
 
 START = datetime(2026, 11, 14, 9, 30, tzinfo=UTC)
 KINDS = ["sqlite", "postgresql", "redis"]

@@ -12,7 +12,6 @@ from tests.rounds import rounds
 
 from masthead.config.values import RateLimits
 from masthead.identity.directory import Tenant
-from masthead.identity.plans import Plan
 from masthead.ids import TenantId
 from masthead.limits.sliding_window import (
     DAY,
@@ -30,6 +29,7 @@ from masthead.limits.sliding_window import (
     limits_of,
     moment_of,
 )
+from masthead.plans import Plan
 
 NOON = moment_of(datetime(2026, 11, 14, 12, 0, 0, tzinfo=UTC))
 

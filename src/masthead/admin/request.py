@@ -13,6 +13,7 @@ from starlette.types import Scope
 
 from masthead import clock
 from masthead.admin.environment import AdminTemplates, when
+from masthead.admin.job_queue import QueueState
 from masthead.ai.generation import Generator
 from masthead.audit.entries import log_action
 from masthead.caller import Caller, Kind
@@ -24,7 +25,6 @@ from masthead.identity.accounts import Accounts
 from masthead.identity.directory import Tenant, TenantDirectory
 from masthead.identity.sign_ins import Client
 from masthead.ids import TenantId
-from masthead.jobs.queue_state import QueueState
 from masthead.limits.rate_limiter import RateLimiter
 from masthead.mail.outbox import Outbox
 from masthead.mailings.sending_domains import SendingDomains

@@ -13,7 +13,6 @@ from masthead.comments.collection import comments
 from masthead.demo.people import COMMENTS, MEMBERS, DemoComment
 from masthead.demo.posts import AUTHORS, POSTS, DemoPost
 from masthead.demo.tiers import TIERS
-from masthead.identity.plans import Plan
 from masthead.identity.setup import NewTenant, create_tenant
 from masthead.identity.tenants import Role, superusers
 from masthead.ids import TenantId
@@ -23,6 +22,7 @@ from masthead.media.upload import UploadServices, store_file
 from masthead.members.collection import blog_members
 from masthead.pages.collection import pages
 from masthead.payments.collection import tiers
+from masthead.plans import Plan
 from masthead.posts.collection import posts
 from masthead.records.accounts import new_token_key
 from masthead.records.collection import Collection

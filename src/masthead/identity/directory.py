@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from dataclasses import dataclass
 
-from masthead.identity.plans import Plan
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
+from masthead.plans import Plan
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records
 from masthead.records.versions import TenantVersions

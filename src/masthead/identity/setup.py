@@ -9,9 +9,9 @@ from masthead.email_address import normal_email
 from masthead.errors import Invalid, MastheadError
 from masthead.identity.accounts import new_credentials
 from masthead.identity.hosts import check_slug
-from masthead.identity.plans import Plan
 from masthead.identity.tenants import superusers, tenants
 from masthead.ids import TenantId, new_id
+from masthead.plans import Plan
 from masthead.records.engine import Records
 
 

@@ -8,9 +8,9 @@ from enum import StrEnum
 from typing import Any
 from urllib.parse import quote
 
-from masthead.identity.plans import Plan
 from masthead.links.file_uses import Uses
 from masthead.links.moves import Move, Moves
+from masthead.plans import Plan
 from masthead.records.accounts import ACCOUNT_FIELDS
 from masthead.records.changes import Change, Save
 from masthead.records.collection import Collection, Index, Rules, SiteRules

@@ -9,8 +9,8 @@ import msgspec
 from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table, text
 
 from masthead import ids
-from masthead.records.tables import not_empty
 from masthead.storage import dialects
+from masthead.storage.dialects import not_empty
 from masthead.storage.metadata import metadata
 
 jobs = Table(

@@ -13,13 +13,13 @@ import msgspec
 
 from masthead import clock
 from masthead.config.values import RateLimits
-from masthead.identity.directory import Tenant
 from masthead.limits.sliding_window import (
     DAY,
     UNLIMITED,
     Admission,
     DayUsage,
     Decision,
+    LimitedTenant,
     Limits,
     Microseconds,
     Usage,
@@ -46,7 +46,7 @@ class RateLimiter:
         self._clock = now
         self._refused: dict[str, Admission] = {}
 
-    async def admit(self, key_id: str, tenant: Tenant) -> Decision:
+    async def admit(self, key_id: str, tenant: LimitedTenant) -> Decision:
         """Counts one call of the key, or refuses it."""
         limits = limits_of(tenant, self._variant)
         if limits == UNLIMITED:
@@ -61,7 +61,7 @@ class RateLimiter:
             self._cache(key_id, admission)
         return admission.decision
 
-    async def calls_today(self, tenant: Tenant) -> int | None:
+    async def calls_today(self, tenant: LimitedTenant) -> int | None:
         """Of all keys since midnight UTC; None where no quota counts them."""
         if limits_of(tenant, self._variant).per_day is None:
             return None

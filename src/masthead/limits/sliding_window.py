@@ -9,13 +9,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from datetime import datetime
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import msgspec
 
 from masthead.config.values import RateLimits
-from masthead.identity.directory import Tenant
-from masthead.identity.plans import Plan
+from masthead.ids import TenantId
+from masthead.plans import Plan
 
 Microseconds = int
 
@@ -23,6 +23,21 @@ SECOND: Microseconds = 1_000_000
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
+
+
+class LimitedTenant(Protocol):
+    """A tenant, as far as its limits go."""
+
+    @property
+    def id(self) -> TenantId: ...
+    @property
+    def plan(self) -> Plan: ...
+    @property
+    def per_minute(self) -> int | None: ...
+    @property
+    def per_hour(self) -> int | None: ...
+    @property
+    def per_day(self) -> int | None: ...
 
 
 class Limits(NamedTuple):
@@ -55,7 +70,7 @@ PLAN_LIMITS: dict[RateLimits, dict[Plan, Limits]] = {
 }
 
 
-def limits_of(tenant: Tenant, variant: RateLimits) -> Limits:
+def limits_of(tenant: LimitedTenant, variant: RateLimits) -> Limits:
     """The tenant's own limits, where the operator has set any, and otherwise the plan's."""
     by_plan = PLAN_LIMITS[variant][tenant.plan]
     own = (tenant.per_minute, tenant.per_hour, tenant.per_day)

@@ -11,7 +11,6 @@ import sqlalchemy as sa
 
 from masthead import clock
 from masthead.errors import Invalid, PlanTooSmall, Problem, WrongState
-from masthead.identity.plans import Plan
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
 from masthead.mailings.collection import (
@@ -23,12 +22,13 @@ from masthead.mailings.collection import (
 )
 from masthead.mailings.newsletters import newsletters
 from masthead.mailings.staging import AT_ONCE, Recipients
+from masthead.plans import Plan
 from masthead.posts.collection import posts
 from masthead.records.collection import Record
-from masthead.records.tables import not_empty
 from masthead.records.write.unit import Unit
 from masthead.site.collection import MAIN_NEWSLETTER
 from masthead.storage.database import Database, scope_of
+from masthead.storage.dialects import not_empty
 from masthead.texts.publication import PUBLISHED
 
 MAILS_PER_MONTH: Final[Mapping[Plan, int | None]] = {

@@ -18,9 +18,9 @@ from masthead.members.collection import (
 )
 from masthead.records.changes import Snapshot
 from masthead.records.engine import Records
-from masthead.records.tables import not_empty
 from masthead.records.write.unit import Unit
 from masthead.storage.database import Transaction
+from masthead.storage.dialects import not_empty
 
 
 class MemberMails:

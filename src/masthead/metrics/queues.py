@@ -14,8 +14,8 @@ import sqlalchemy as sa
 from masthead import clock
 from masthead.jobs.tables import jobs
 from masthead.mailings.tables import mailing_recipients
-from masthead.records.tables import not_empty
 from masthead.storage.database import EVERY_TENANT, Database
+from masthead.storage.dialects import not_empty
 from masthead.webhooks.tables import webhook_lanes
 
 COUNTED: Final = 100_000

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sqlalchemy import Column, ForeignKeyConstraint, PrimaryKeyConstraint, Table, text
 from sqlalchemy import Index as SqlIndex
 from sqlalchemy.sql.elements import ColumnElement
@@ -13,6 +11,7 @@ from masthead.records.fields.base import Field
 from masthead.records.fields.text import Slug
 from masthead.records.registry import Registry
 from masthead.storage import dialects
+from masthead.storage.dialects import not_empty
 from masthead.storage.metadata import metadata
 
 tenant_states = Table(
@@ -93,11 +92,6 @@ def unique_index(field: Field) -> Index:
     """Several records may leave an optional field empty."""
     always_set = field.required or (isinstance(field, Slug) and not field.optional)
     return Index((field.name,), unique=True, skip_empty="" if always_set else field.name)
-
-
-def not_empty(column: ColumnElement[Any]) -> ColumnElement[bool]:
-    """The condition of a partial index. A query needs the same text to use that index."""
-    return column != text("''")
 
 
 def _add_index(table: Table, index: Index) -> None:

@@ -259,6 +259,11 @@ def _writer_of(template: str) -> Callable[..., str]:
     return write
 
 
+def not_empty(column: ColumnElement[Any]) -> ColumnElement[bool]:
+    """The condition of a partial index. A query needs the same text to use that index."""
+    return column != sa.text("''")
+
+
 class without_index(Expression):
     """`without_index(column)`: the same value, for which SQLite's planner uses no index.
 

@@ -10,8 +10,8 @@ import msgspec
 import sqlalchemy as sa
 
 from masthead import ids
-from masthead.identity.plans import Plan
 from masthead.identity.tenants import tenants
+from masthead.plans import Plan
 from masthead.records.write.unit import Unit
 from masthead.records.write.unit_events import WrittenEvent
 from masthead.storage import dialects

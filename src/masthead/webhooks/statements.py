@@ -10,9 +10,9 @@ import sqlalchemy as sa
 from masthead.events.outbox import events
 from masthead.identity.tenants import tenants
 from masthead.jobs.tables import jobs
-from masthead.records.tables import not_empty
 from masthead.storage import dialects
 from masthead.storage.database import Database
+from masthead.storage.dialects import not_empty
 from masthead.webhooks.collection import (
     DEAD,
     DELIVERED,

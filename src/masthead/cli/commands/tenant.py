@@ -13,11 +13,11 @@ from masthead.cli.invocation import Invocation, Output, command, new_group
 from masthead.cli.opened_installation import opened
 from masthead.cli.secret_values import new_password, password_option
 from masthead.errors import Invalid
-from masthead.identity.plans import Plan
 from masthead.identity.tenant_lookup import find_tenant_named
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
 from masthead.installation import Installation
+from masthead.plans import Plan
 from masthead.records.collection import Record
 from masthead.records.filter.ast import Comparison, Identifier, Literal
 from masthead.records.read.page import ListRequest

@@ -24,7 +24,7 @@ from masthead.records.collection import Collection, Pointer, Record
 from masthead.records.derived.list_items import item_rows, joined, listed_totals, listed_values
 from masthead.records.fields.relation_list import RelationList
 from masthead.records.fields.text import Slug
-from masthead.records.tables import not_empty, tenant_states
+from masthead.records.tables import tenant_states
 from masthead.records.write.slugs import find_free_slug, find_numbered_slug, slugify
 from masthead.storage import dialects
 from masthead.storage.database import (
@@ -34,6 +34,7 @@ from masthead.storage.database import (
     Transaction,
     UniqueViolation,
 )
+from masthead.storage.dialects import not_empty
 
 NOT_UNIQUE = Problem("validation_not_unique", "This value is taken. Choose another one.")
 INSERT_BATCH = 100

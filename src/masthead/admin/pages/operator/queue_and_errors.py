@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from masthead import clock
 from masthead.admin.endpoint import Answer, Page, Redirect
+from masthead.admin.job_queue import COUNTED, FailedJob, KindState
 from masthead.admin.request import AdminRequest
 from masthead.caller import in_tenant
 from masthead.errors import NotFound
 from masthead.ids import TenantId
-from masthead.jobs.queue_state import COUNTED, FailedJob, KindState
 from masthead.web.error_log import MAX_LISTED, RequestError
 
 QUEUE = "/admin/operator/queue"

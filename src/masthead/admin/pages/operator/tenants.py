@@ -17,13 +17,13 @@ from masthead.audit.entries import log_action
 from masthead.caller import Caller, in_tenant
 from masthead.comments.collection import comments
 from masthead.errors import Invalid, NotFound, Problem
-from masthead.identity.plans import Plan
 from masthead.identity.setup import NewTenant, create_tenant
 from masthead.identity.tenants import TenantStatus, superusers, tenants
 from masthead.ids import TenantId
 from masthead.mail.wording import being_sent
 from masthead.media.collection import media
 from masthead.members.collection import blog_members
+from masthead.plans import Plan
 from masthead.posts.collection import posts
 from masthead.records.collection import Record
 from masthead.records.filter.ast import Comparison, Expression, Identifier, Literal, Or

@@ -12,10 +12,10 @@ from masthead import clock
 from masthead.audit.collection import DISCARDED_JOB, RETRIED_JOB
 from masthead.audit.entries import log_action
 from masthead.jobs.tables import jobs
-from masthead.records.tables import not_empty
 from masthead.records.write.unit import Unit
 from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Database, Statement
+from masthead.storage.dialects import not_empty
 
 COUNTED = 1_000
 """A queue that is longer is not counted to its end."""
