@@ -18,10 +18,10 @@ from masthead.limits.tables import login_attempts, rate_limit_counters
 from masthead.mail.collection import sending_domains
 from masthead.mail.tables import mails
 from masthead.mailings.collection import mailings
-from masthead.mailings.newsletters import newsletters
 from masthead.mailings.tables import mailing_recipients
 from masthead.media.collection import media
 from masthead.members.collection import blog_members, member_history, member_mails
+from masthead.members.newsletters import newsletters
 from masthead.members.tables import email_changes, member_links
 from masthead.pages.collection import categories, page_revisions, page_working_copies, pages
 from masthead.payments.collection import (

@@ -6,7 +6,7 @@ from tests.admin.filled_form import filled
 from tests.admin.visitor import staff
 from tests.world import TenantWorld
 
-from masthead.mailings.newsletters import newsletters
+from masthead.members.newsletters import newsletters
 from masthead.records.collection import Record
 
 ADDRESS = "/admin/settings/newsletters"

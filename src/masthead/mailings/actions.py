@@ -17,10 +17,10 @@ from masthead.mail.message import RenderedMail
 from masthead.mail.outbox import Outbox
 from masthead.mailings.collection import CANCELLED, ENDED, PAUSED, SCHEDULED, SENDING, mailings
 from masthead.mailings.letter import Recipient, draw_letter
-from masthead.mailings.newsletters import newsletters
 from masthead.mailings.senders import Senders
 from masthead.mailings.starting import NO_NEWSLETTER, NO_POST
 from masthead.mailings.tables import State, mailing_recipients
+from masthead.members.newsletters import newsletters
 from masthead.posts.collection import posts
 from masthead.records.collection import Record
 from masthead.records.engine import Records

@@ -14,10 +14,10 @@ from masthead.mail.message import ComposedMail
 from masthead.mailings.collection import mailings
 from masthead.mailings.letter import Letter, Recipient, draw_letter
 from masthead.mailings.message import MessageForm, message_id
-from masthead.mailings.newsletters import newsletters
 from masthead.mailings.queue import Claimed, MailingKey
 from masthead.mailings.senders import Senders
 from masthead.mailings.tracking import Tracked, Tracking
+from masthead.members.newsletters import newsletters
 from masthead.members.unsubscribe import Unsubscribe
 from masthead.posts.collection import posts
 from masthead.records.collection import Record

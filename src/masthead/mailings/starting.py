@@ -20,8 +20,8 @@ from masthead.mailings.collection import (
     SENDING,
     mailings,
 )
-from masthead.mailings.newsletters import newsletters
 from masthead.mailings.staging import AT_ONCE, Recipients
+from masthead.members.newsletters import newsletters
 from masthead.plans import Plan
 from masthead.posts.collection import posts
 from masthead.records.collection import Record

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Protocol, cast
 
 from masthead.mail.message import RenderedMail
 from masthead.mailings.actions import MailingActions
 from masthead.mailings.collection import COUNTS, mailings
+from masthead.mailings.services import MailingServices
 from masthead.records.collection import Record
 from masthead.records.fields.text import Email
 from masthead.records.filter.conditions import equals
@@ -68,6 +69,15 @@ STATUS = Parameter(
 )
 
 
+class _Services(Protocol):
+    @property
+    def mailings(self) -> MailingServices: ...
+
+
+def _services(call: Call) -> MailingServices:
+    return cast(_Services, call.services).mailings
+
+
 async def list_mailings(call: Call) -> Page:
     conditions = [equals("status", call.query["status"])] if call.query["status"] else []
     return await call.page(mailings, *conditions)
@@ -78,26 +88,26 @@ async def get_mailing(call: Call) -> dict[str, Any]:
 
 
 async def create_mailing(call: Call) -> Record:
-    return await call.services.mailings.starting.create(call.unit, call.body)
+    return await _services(call).starting.create(call.unit, call.body)
 
 
 @asynccontextmanager
 async def drawn_letter(call: Call) -> AsyncIterator[RenderedMail]:
     """Before the transaction, which must not wait for it."""
-    letters = call.services.mailings.test_letters
+    letters = _services(call).test_letters
     yield await letters.draw(call.tenant.id, call.body["post_id"], call.body["to"])
 
 
 async def send_test(call: Call) -> dict[str, Any]:
     rendered: RenderedMail = call.prepared
-    await call.services.mailings.test_letters.queue(call.unit, rendered)
+    await _services(call).test_letters.queue(call.unit, rendered)
     sent = {"post_id": call.body["post_id"], "to": rendered.to, "subject": rendered.subject}
     return {"data": sent}
 
 
 def _action(act: Callable[[MailingActions, Unit, str], Awaitable[Record]]) -> Any:
     async def handle(call: Call) -> Record:
-        return await act(call.services.mailings.actions, call.unit, call.record_id)
+        return await act(_services(call).actions, call.unit, call.record_id)
 
     # The description names the operation by it.
     handle.__name__ = f"{act.__name__}_mailing"

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import cast
 
 from masthead.media.collection import media
 from masthead.media.record_view import MediaRecord, as_media
 from masthead.media.sniff import EXTENSIONS
-from masthead.media.upload import StoredFile, store_file
+from masthead.media.upload import StoredFile, UploadServices, store_file
 from masthead.records.collection import Record
 from masthead.records.filter.ast import Comparison, Expression, Identifier, Literal
 from masthead.records.filter.conditions import equals
@@ -51,7 +52,9 @@ async def list_media(call: Call) -> Page:
 
 @asynccontextmanager
 async def prepare_upload(call: Call) -> AsyncIterator[StoredFile]:
-    async with store_file(call.services, call.tenant.id, media, call.files["file"]) as stored:
+    async with store_file(
+        cast(UploadServices, call.services), call.tenant.id, media, call.files["file"]
+    ) as stored:
         yield stored
 
 

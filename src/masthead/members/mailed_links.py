@@ -29,8 +29,8 @@ from masthead.limits.sign_in_throttle import Attempt, LoginThrottle
 from masthead.mail import account_emails
 from masthead.mail.message import Mail
 from masthead.mail.outbox import Outbox
-from masthead.mailings.newsletters import newsletters
 from masthead.members.collection import MAX_OFF, SIGN_UP_FORM, blog_members, consent
+from masthead.members.newsletters import newsletters
 from masthead.members.tables import member_links
 from masthead.records.accounts import new_token_key
 from masthead.records.collection import Record

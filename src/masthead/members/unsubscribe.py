@@ -12,8 +12,8 @@ from masthead.caller import system
 from masthead.config.keyring import KeyRing
 from masthead.email_address import normal_email
 from masthead.ids import TenantId
-from masthead.mailings.newsletters import MAX_SLUG, newsletters
 from masthead.members.collection import MAX_OFF, blog_members
+from masthead.members.newsletters import MAX_SLUG, newsletters
 from masthead.records.collection import Record
 from masthead.records.engine import Records
 

@@ -15,9 +15,9 @@ from masthead import clock
 from masthead.errors import Invalid, Problem
 from masthead.identity.accounts import new_credentials
 from masthead.mail.wording import being_sent, where_stored
-from masthead.mailings.newsletters import newsletters
 from masthead.members.collection import ACCOUNT_PAGE, blog_members, consent
 from masthead.members.email_change import new_address
+from masthead.members.newsletters import newsletters
 from masthead.members.record_view import MemberRecord
 from masthead.privacy.collection import gdpr_requests
 from masthead.privacy.links import GRACE_PERIOD

@@ -12,8 +12,6 @@ from masthead.config.settings import Settings
 from masthead.errors import NotFound
 from masthead.events.log import EventLog
 from masthead.identity.directory import Tenant
-from masthead.mailings.services import MailingServices
-from masthead.media.images import ImagePool
 from masthead.outbound.client import OutboundClient
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records
@@ -31,20 +29,18 @@ _NO_SUCH_RECORD = "There is no such record. It may have been deleted."
 
 
 class V1Services(Protocol):
+    """What most endpoints need. A room may ask for more by a protocol of its own."""
+
     @property
     def records(self) -> Records: ...
     @property
     def objects(self) -> ObjectStore: ...
-    @property
-    def images(self) -> ImagePool: ...
     @property
     def settings(self) -> Settings: ...
     @property
     def outbound(self) -> OutboundClient: ...
     @property
     def event_log(self) -> EventLog: ...
-    @property
-    def mailings(self) -> MailingServices: ...
 
 
 @dataclass(slots=True)

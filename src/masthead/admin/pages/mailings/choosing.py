@@ -15,8 +15,8 @@ from masthead.errors import Invalid, PlanTooSmall, Problem
 from masthead.mail.wording import where_stored
 from masthead.mailings.collection import EVERYONE, FREE, PAID, mailings
 from masthead.mailings.letter import GMAIL_BYTES, draw_letter
-from masthead.mailings.newsletters import newsletters
 from masthead.mailings.starting import NO_NEWSLETTER, NO_READERS
+from masthead.members.newsletters import newsletters
 from masthead.records.collection import Record
 from masthead.records.fields.base import FieldError
 from masthead.records.read.page import ListRequest

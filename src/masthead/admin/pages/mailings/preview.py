@@ -12,7 +12,7 @@ from masthead.admin.sections import POSTS, READERS
 from masthead.caller import Audience
 from masthead.errors import NotFound
 from masthead.mailings.letter import GMAIL_BYTES, Letter, Recipient, draw_letter
-from masthead.mailings.newsletters import newsletters
+from masthead.members.newsletters import newsletters
 from masthead.posts.site import is_open
 from masthead.records.collection import Record
 from masthead.site.address import Site

@@ -11,7 +11,7 @@ from masthead.admin.newsletter_growth import growth_of
 from masthead.admin.pages.settings.subnav import NEWSLETTERS, in_settings, said
 from masthead.admin.request import AdminRequest
 from masthead.errors import Invalid, Problem
-from masthead.mailings.newsletters import newsletters
+from masthead.members.newsletters import newsletters
 from masthead.records.collection import Record
 from masthead.records.read.page import ListRequest
 from masthead.site.collection import MAIN_NEWSLETTER
