@@ -73,11 +73,12 @@ async def test_two_workers_share_the_work_and_send_nothing_twice(
     two_processes: tuple[Hooks, Services],
 ) -> None:
     hooks, other = two_processes
-    for number in range(5):
+    for number in range(8):
         await hooks.subscribe(url=hooks.receiver.url(f"/{number}"))
     mine, theirs = worker_of(hooks.world.parts, hooks), worker_of(other, hooks)
     async with running(mine, theirs):
-        for _ in range(40):
+        # Each post takes a second of the test's clock: together less than a lease.
+        for _ in range(25):
             await hooks.tenant.post()
             mine.wake()
             theirs.wake()
@@ -85,7 +86,7 @@ async def test_two_workers_share_the_work_and_send_nothing_twice(
     counts = Counter(each.headers["x-service-delivery"] for each in hooks.receiver.requests)
     assert len(counts) == 200
     assert set(counts.values()) == {1}
-    assert len(await lanes(hooks.world)) <= 5
+    assert len(await lanes(hooks.world)) <= 8
 
 
 async def test_a_queue_that_closes_while_events_are_added_is_opened_again(
