@@ -65,6 +65,7 @@ def job_handlers(parts: Services) -> Mapping[str, Handler]:
             parts.signing_keys,
         ),
         **StoppedAddresses(parts.records).handlers(),
+        **parts.mailings.welcome.handlers(),
         **parts.resets.handlers(),
         **parts.links.handlers(),
         **parts.privacy.work.handlers(),

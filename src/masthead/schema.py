@@ -19,6 +19,7 @@ from masthead.mail.collection import sending_domains
 from masthead.mail.tables import mails
 from masthead.mailings.collection import mailings
 from masthead.mailings.tables import mailing_recipients
+from masthead.mailings.welcome_emails import welcome_emails
 from masthead.media.collection import media
 from masthead.members.collection import blog_members, member_history, member_mails
 from masthead.members.newsletters import newsletters
@@ -69,6 +70,7 @@ registry = Registry(
         member_history,
         member_mails,
         newsletters,
+        welcome_emails,
         sending_domains,
         posts,
         post_revisions,

@@ -41,8 +41,9 @@ from masthead.admin.pages.settings import (
     pictures,
     privacy,
     site,
+    welcome,
 )
-from masthead.admin.pages.settings.subnav import NEWSLETTERS, SENDING
+from masthead.admin.pages.settings.subnav import NEWSLETTERS, SENDING, WELCOME
 from masthead.admin.pages.texts import bulk, editor, posts, preview, publishing, revisions, tags
 from masthead.admin.pages.texts import form as text
 from masthead.admin.pages.texts import pages as site_pages
@@ -264,6 +265,11 @@ def _newsletters(pages: AdminPages) -> list[Route]:
             f"{one}/delete",
             at("id", get=newsletters.delete_form, post=newsletters.delete_newsletter),
         ),
+        Route(WELCOME, at(get=welcome.welcome_form)),
+        Route(
+            f"{WELCOME}/{{kind}}", at("kind", get=welcome.welcome_form, post=welcome.save_welcome)
+        ),
+        Route(f"{WELCOME}/{{kind}}/email", at("kind", get=welcome.welcome_email)),
     ]
 
 

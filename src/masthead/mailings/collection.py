@@ -21,7 +21,7 @@ EVERYONE, FREE, PAID = "all", "free", "paid"
 COUNTS: Final = ("sent", "failed", "uncertain", "bounced", "complained", "unsubscribed")
 
 # No control characters, which would end a header's line, and something to read.
-_ONE_LINE: Final = re.compile(r"(?=.*\S)[^\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+ONE_LINE: Final = re.compile(r"(?=.*\S)[^\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 _HELP: Final = {
     "sent": "Emails that the mail server accepted.",
@@ -83,7 +83,7 @@ mailings = Collection(
             name="subject",
             min=1,
             max=255,
-            pattern=_ONE_LINE,
+            pattern=ONE_LINE,
             allowed="May not be blank or contain line breaks or other control characters.",
             read=Access.EDITOR,
             write=Access.ENGINE,

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 from masthead.caller import Audience
 from masthead.html.clean_texts import clean_or_plain
 from masthead.ids import TenantId
-from masthead.mailings.letter_values import LetterValues, read_values
+from masthead.mailings.letter_values import LetterValues, read_note_values, read_values
 from masthead.posts.site import SITE as POSTS_ON_THE_SITE
 from masthead.records.collection import Record
 from masthead.records.engine import Records
@@ -105,6 +105,24 @@ async def draw_letter(
     # Inlining the styles of a long text takes longer than the event loop may wait.
     html, text = await asyncio.to_thread(_drawn, subject, values, counted)
     return Letter(subject, html, text)
+
+
+async def draw_note(
+    records: Records,
+    *,
+    tenant_id: TenantId,
+    site: Site,
+    newsletter: Record,
+    subject: str,
+    html: str,
+) -> Letter:
+    """An email to one member that is no post, in the look of the newsletter."""
+    clean = await clean_or_plain(html)
+    values = await read_note_values(
+        records, tenant_id=tenant_id, site=site, newsletter=newsletter, title=subject, html=clean
+    )
+    drawn, text = await asyncio.to_thread(_drawn, subject, values, None)
+    return Letter(subject, drawn, text)
 
 
 def _drawn(subject: str, values: LetterValues, counted: Counted | None) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
@@ -65,10 +65,65 @@ async def read_values(
     audience: Audience,
 ) -> LetterValues:
     """`post` is as the site shows it to this audience."""
-    stored = await records.find(site_settings, {}, tenant_id=tenant_id, limit=1)
-    settings = stored[0] if stored else {each.name: each.default_value() for each in _FIELDS}
+    settings = await _settings(records, tenant_id)
     caller = on_the_site(tenant_id, audience)
     html = without_paywall(post["content_html"])
+    shown = {
+        "byline": await _byline(records, caller, tenant_id, settings, post=post),
+        "is_note": False,
+    }
+    wall = (
+        None
+        if post["is_open"]
+        else await _wall(records, caller, site, settings, post=post, html=html)
+    )
+    values = await _values(
+        records, caller, site, newsletter, settings=settings, post=post, html=html, shown=shown
+    )
+    return replace(values, wall=wall)
+
+
+async def read_note_values(
+    records: Records,
+    *,
+    tenant_id: TenantId,
+    site: Site,
+    newsletter: Record,
+    title: str,
+    html: str,
+) -> LetterValues:
+    """Of an email that is no post: it has no page, no author and no date."""
+    return await _values(
+        records,
+        on_the_site(tenant_id, Audience.FREE),
+        site,
+        newsletter,
+        settings=await _settings(records, tenant_id),
+        post={**_NO_POST, "title": title},
+        html=html,
+        shown={"byline": "", "is_note": True},
+    )
+
+
+_NO_POST: Final = {"email_only": True, "featured_image": "", "excerpt": "", "summary": ""}
+
+
+async def _settings(records: Records, tenant_id: TenantId) -> Record:
+    stored = await records.find(site_settings, {}, tenant_id=tenant_id, limit=1)
+    return stored[0] if stored else {each.name: each.default_value() for each in _FIELDS}
+
+
+async def _values(
+    records: Records,
+    caller: Caller,
+    site: Site,
+    newsletter: Record,
+    *,
+    settings: Record,
+    post: Record,
+    html: str,
+    shown: Mapping[str, Any],
+) -> LetterValues:
     header = newsletter.get("header_image", "")
     found = [
         each.attributes["src"] for each in tokens_of(html) if each.name == "img" and each.attributes
@@ -84,10 +139,9 @@ async def read_values(
         html=html,
         pictures=pictures,
         addresses=addresses,
-        wall=None
-        if post["is_open"]
-        else await _wall(records, caller, site, settings, post=post, html=html),
+        wall=None,
         shown={
+            **shown,
             "language": settings["language"] or "en",
             "site_name": site.name,
             "site_url": site.url,
@@ -98,7 +152,6 @@ async def read_values(
             "url": page,
             "excerpt": post["excerpt"],
             "preheader": post["excerpt"] or post["summary"],
-            "byline": await _byline(records, caller, tenant_id, settings, post=post),
             "picture": _whole(pictures, post["featured_image"], addresses, WIDTH),
             "header": _whole(pictures, header, addresses, FULL_WIDTH),
             "accent": accent,

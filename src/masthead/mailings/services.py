@@ -16,6 +16,8 @@ from masthead.mailings.senders import Senders
 from masthead.mailings.sns import SnsMessages
 from masthead.mailings.starting import Starting
 from masthead.mailings.tracking import Tracking
+from masthead.mailings.welcome import WelcomeEmails
+from masthead.members.unsubscribe import Unsubscribe
 from masthead.outbound.client import OutboundClient
 from masthead.records.engine import Records
 
@@ -30,6 +32,7 @@ class MailingServices:
     recipients: MailingRecipients
     sns: SnsMessages
     tracking: Tracking
+    welcome: WelcomeEmails
 
 
 def mailing_services(
@@ -50,4 +53,5 @@ def mailing_services(
         MailingRecipients(records.database, tables),
         SnsMessages(outbound, records.clock),
         Tracking(records, tables, keyring),
+        WelcomeEmails(records, outbox, senders, Unsubscribe(records, keyring)),
     )

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from masthead.caller import Audience
 from masthead.identity.tenants import COMMENT_MAILS_OFF
+from masthead.members.welcome import KINDS, Welcome, stamp_welcome
 from masthead.records.accounts import ACCOUNT_FIELDS
 from masthead.records.changes import Change, Event, Save, Snapshot, Tally
 from masthead.records.collection import Collection, Counter, Index, Record, Rules, Searched
@@ -279,6 +280,10 @@ def stamp_mail_state(save: Save) -> Mapping[str, Any]:
     return {"mail_state_at": save.now, "mail_state_reason": reason}
 
 
+def before_save(save: Save) -> Mapping[str, Any]:
+    return {**stamp_mail_state(save), **stamp_welcome(save)}
+
+
 blog_members = Collection(
     "blog_members",
     (
@@ -301,6 +306,15 @@ blog_members = Collection(
         ),
         *MAIL_FIELDS,
         *CONSENT_FIELDS,
+        TextList(
+            name="welcomed",
+            max_items=len(KINDS),
+            max_length=10,
+            read=Access.EDITOR,
+            write=Access.ENGINE,
+            help="The tiers that the member was welcomed to, whether or not the site sent an email "
+            "then. No welcome email to them follows.",
+        ),
         Text(
             name="payment_customer_id",
             max=255,
@@ -333,7 +347,7 @@ blog_members = Collection(
     editors=Rules(read=""),
     is_auth=True,
     is_identity=True,
-    before_save=stamp_mail_state,
+    before_save=before_save,
     events=member_events,
     snapshots=member_snapshots,
     counters=(
@@ -354,6 +368,7 @@ blog_members = Collection(
         # Who has changed since a mailing's recipients were staged.
         Index(("updated",)),
     ),
+    followers=(Welcome(),),
     called="members",
 )
 

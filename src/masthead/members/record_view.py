@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         "token_key",
     ]
     _Flag = Literal["newsletter", "comment_mails_off", "verified"]
-    _List = Literal["newsletters_off", "labels"]
+    _List = Literal["newsletters_off", "welcomed", "labels"]
     _Other = Literal["mail_state_at", "consent_at", "created", "updated"]
     _Number = Literal["version"]
 

@@ -63,6 +63,7 @@ NOUNS = {
     "tenants": "site",
     "tag_changes": "change of the tag",
     "newsletters": "newsletter",
+    "welcome_emails": "welcome email",
     "mailings": "mailing",
 }
 """Of the collections that the log covers."""

@@ -34,6 +34,7 @@ from masthead.importers.member_csv.collection import (
 from masthead.importers.member_csv.rows import BadRow, MemberRow, member_rows, problems_of
 from masthead.jobs.runner import MAX_ATTEMPTS, Job
 from masthead.members.collection import UNSUBSCRIBED, blog_members, imported_consent
+from masthead.members.welcome import FREE, welcomed_elsewhere
 from masthead.payments.collection import payment_customers, payment_subscriptions
 from masthead.records.accounts import credentials
 from masthead.records.collection import Record
@@ -147,11 +148,13 @@ class MemberImport:
                 stamp = created_stamp(row.created, self._records.clock())
                 if row.values.get("newsletter"):
                     stamp |= imported_consent(consent, unit.now)
+                stamp |= welcomed_elsewhere(row.values.get("tier", FREE))
                 await unit.create(blog_members, row.values, stamped={**credentials(""), **stamp})
                 return ADDED, ""
             changes = await _changes(unit, found[0], row.values)
             if changes:
-                await unit.update(blog_members, found[0]["id"], changes)
+                stamp_tier = welcomed_elsewhere(changes.get("tier", ""))
+                await unit.update(blog_members, found[0]["id"], changes, stamped=stamp_tier)
             return (CHANGED if changes else UNCHANGED), ""
         except Invalid as error:
             return REFUSED, " ".join(problems_of(error))

@@ -16,6 +16,7 @@ from masthead.importers.write.batches import DELETED, UNCHANGED, Batches, BatchS
 from masthead.importers.write.drafts import fingerprint, key_of_member
 from masthead.importers.write.previous_imports import CurrentMember, Item
 from masthead.members.collection import blog_members, imported_consent
+from masthead.members.welcome import welcomed_elsewhere
 from masthead.records.access import access_of
 from masthead.records.accounts import credentials
 from masthead.records.fields.documents import TextList
@@ -75,12 +76,16 @@ class MemberBatches(Batches[SourceMember, _State]):
                 stamp = created_stamp(item.created, self._destination.records.clock())
                 if item.newsletter:
                     stamp |= imported_consent(self._destination.consent, unit.now)
+                stamp |= welcomed_elsewhere(item.tier)
                 record = await unit.create(
                     blog_members, _values(item), stamped={**credentials(""), **stamp}
                 )
                 record_id, version = record["id"], record["version"]
             elif decision.changes:
-                record = await unit.update(blog_members, record_id, decision.changes)
+                welcomed = welcomed_elsewhere(decision.changes.get("tier", ""))
+                record = await unit.update(
+                    blog_members, record_id, decision.changes, stamped=welcomed
+                )
                 version = record["version"]
         except Invalid as error:
             return _outcome(item, _Decision("failed", reason_of(error)))

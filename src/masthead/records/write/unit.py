@@ -77,6 +77,11 @@ class Unit(TenantTransaction):
     def caller(self) -> Caller:
         return self._caller
 
+    @property
+    def emits_events(self) -> bool:
+        """Not in an import: what it writes has not happened now."""
+        return self._emit_events is True
+
     def by_service(self) -> Unit:
         """The same unit, whose changes are the service's own: they check no access."""
         unit = copy(self)

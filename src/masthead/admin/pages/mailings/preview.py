@@ -79,10 +79,14 @@ async def mail_page(request: AdminRequest, post_id: str) -> Answer:
     opened = await open_text(request.records, request.caller, POSTS.kind, post_id)
     chosen = _chosen(request)
     letter = await _letter(request, _shown(request, opened), await _newsletter(request), chosen)
+    return framed_letter(request, letter, is_dark=chosen["colours"] == "dark")
+
+
+def framed_letter(request: AdminRequest, letter: Letter, *, is_dark: bool) -> Framed:
     recipient = Recipient(request.account["email"], "", f"{request.site_url}/member/account")
     html = letter.for_recipient(recipient).html
     # As the reader's program would choose, whatever this browser has chosen.
-    shown = "@media all" if chosen["colours"] == "dark" else "@media not all"
+    shown = "@media all" if is_dark else "@media not all"
     html = html.replace(_DARK, shown, 1).replace("<head>", '<head><base target="_blank">', 1)
     return Framed(html.encode(), _POLICY)
 

@@ -19,6 +19,7 @@ AI = f"{SETTINGS}/ai"
 MAIL = f"{SETTINGS}/mail"
 SENDING = f"{SETTINGS}/sending"
 NEWSLETTERS = f"{SETTINGS}/newsletters"
+WELCOME = f"{SETTINGS}/welcome"
 PRIVACY = f"{SETTINGS}/privacy"
 
 SECTIONS = (
@@ -28,6 +29,7 @@ SECTIONS = (
     ("Payments", PAYMENTS),
     ("AI", AI),
     ("Newsletters", NEWSLETTERS),
+    ("Welcome emails", WELCOME),
     ("Email", MAIL),
     ("Sending domain", SENDING),
     ("Data protection", PRIVACY),
