@@ -64,12 +64,14 @@ def _sections() -> Iterator[str]:
 
 def _section(kind: EventKind) -> Iterator[str]:
     schema = payload_schema_of(kind.name)
+    where_true = {fact.name for fact in kind.facts if fact.where_true}
     yield f"### {kind.name}\n"
     yield f"Fires when {kind.trigger}.\n"
     yield "| field | type | meaning |"
     yield "|---|---|---|"
     for name, field in schema["properties"].items():
-        always = "" if name in schema["required"] else "; only after an update"
+        is_always = name in schema["required"] or name in where_true
+        always = "" if is_always else "; only after an update"
         yield f"| `{name}` | {_type(field)}{always} | {_meaning(name, field)} |"
     yield f"\n```json\n{json.dumps(kind.example, indent=2, ensure_ascii=False)}\n```\n"
 

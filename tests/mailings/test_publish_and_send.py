@@ -74,6 +74,34 @@ async def test_it_is_published_and_mailed_to_those_who_were_said(
     assert "It was emailed to 2 readers of" in after
 
 
+async def test_a_post_that_is_only_emailed_has_no_page_and_no_link_to_one(
+    press: Press, owner: Visitor
+) -> None:
+    await press.readers(1)
+    await press.readers(1, "paid", tier="paid")
+    text = "<p>For all</p><hr class='paywall'><p>Only for some</p>"
+    values = {"title": "Low tide", "content_html": text, "visibility": "paid"}
+    post = await press.tenant.post(**values, email_only=True)
+    path = f"/admin/posts/{post['id']}/publish"
+    # The email is chosen without a word: without it nobody could read the post.
+    page = (await owner.get(path)).text
+    assert "It has no page on" in page
+    assert "Publish and send 2 emails" in page
+    assert (await owner.post(path, filled(page))).status_code == 303
+    await press.send()
+    assert len(press.addresses) == 2
+    for address, letter in zip(press.addresses, press.postbox.letters, strict=True):
+        for kind in ("plain", "html"):
+            part = letter.get_body((kind,))
+            assert part is not None
+            content = part.get_content()
+            assert "For all" in content
+            assert ("Only for some" in content) is address.startswith("paid")
+            assert "/posts/low-tide" not in content
+            assert "View in browser" not in content
+    assert (await press.tenant.guest.get("/posts/low-tide")).status_code == 404
+
+
 async def test_a_scheduled_post_is_mailed_when_it_publishes_itself(
     press: Press, owner: Visitor
 ) -> None:

@@ -17,6 +17,8 @@ FILTERS: dict[str, list[str]] = {
         "status = 'published'",
         "status = 'published' && visibility = 'paid'",
         "visibility = 'members'",
+        "visibility = 'public' && email_only = false",
+        "email_only = true",
         "published_at <= @now",
         "status = 'published' && published_at <= @now",
         "status = 'nope'",
@@ -95,6 +97,7 @@ class _Changes:
             "posts": {
                 "status": pick(["draft", "published", "nope"]),
                 "visibility": pick(["public", "members", "paid"]),
+                "email_only": pick([True, False, False]),
                 "published_at": pick(["", "", "2026-11-14T11:00:00Z", "2026-11-15T00:00:00Z"]),
             },
             "comments": {"status": pick(["approved", "pending", "spam"])},
@@ -116,7 +119,8 @@ async def _totals_are_right(account: Account, post: str) -> None:
 
 
 async def _posts_total_is_right(guest: Any, expressions: list[str]) -> None:
-    for expression in expressions:
+    # Guests don't know of a flag that none of their posts has.
+    for expression in (each for each in expressions if "email_only" not in each):
         wanted = {"filter": expression, "perPage": "1000", "fields": "id"}
         body = (await guest.get(records_of("posts"), params=wanted)).json()
         assert body["totalItems"] == len(body["items"]), expression

@@ -50,6 +50,8 @@ def a_site(*, with_picture: bool) -> WrittenExport:
             post(4, status="draft", published_at="", scheduled_for=LATER),
             post(5, html="<p>Nobody's</p>"),
             post(6, kind="page"),
+            post(7, email_only=True),
+            post(8, email_only=True, status="draft", published_at=""),
         ],
         [
             SourceMember("ana@example.com", "Ana", labels=("VIP", "Berlin"), note="Met, in May"),
@@ -83,7 +85,7 @@ async def test_there_and_back_again(
     await export(other_tenant, form, tmp_path / "second")
 
     counts = {name: getattr(report, name).imported for name in ("posts", "comments", "authors")}
-    assert counts == {"posts": 6, "comments": 4, "authors": 2}
+    assert counts == {"posts": 8, "comments": 4, "authors": 2}
     assert report.authors.skipped == report.comments.skipped == {}
     assert again.posts.imported == again.comments.imported == again.posts.updated == 0
     said = said_by_wxr if form == "wxr" else said_by_ghost

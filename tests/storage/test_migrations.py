@@ -397,6 +397,37 @@ async def test_0047_counts_who_has_turned_a_newsletter_off(engine: str, tmp_path
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
+async def test_0053_counts_posts_with_a_page(engine: str, tmp_path: Path) -> None:
+    url = empty_url(engine, tmp_path)
+    await _migrate_to("0052", url)
+    await _run(url, "INSERT INTO tenants (tenant_id, id, slug, name) VALUES ('t', 't', 't', 'T')")
+    for n, status in enumerate(("published", "draft", "published")):
+        await _run(
+            url,
+            "INSERT INTO posts (tenant_id, id, title, slug, status, visibility) VALUES "
+            f"('t', 'p{n}', 'P', 'p{n}', '{status}', 'public')",
+        )
+    await _run(
+        url,
+        "INSERT INTO record_counts (tenant_id, collection, counter, bucket, total) VALUES "
+        "('t', 'posts', 'status,visibility', 'published\x1fpublic', 2)",
+    )
+
+    await migrate(url)
+
+    counted = await _read(
+        url,
+        "SELECT counter, bucket, total FROM record_counts WHERE collection = 'posts' "
+        "AND counter LIKE 'status,%' ORDER BY bucket",
+    )
+    name = "status,visibility,email_only"
+    assert counted == [
+        (name, "draft\x1fpublic\x1fFalse", 1),
+        (name, "published\x1fpublic\x1fFalse", 2),
+    ]
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
 async def test_drafts_are_listed_by_tag_and_author(engine: str, tmp_path: Path) -> None:
     url = empty_url(engine, tmp_path)
     await _migrate_to("0017", url)

@@ -77,6 +77,11 @@ POSTS = Section(
     _asks(
         "/posts/",
         Ask("visibility", "Who may read", choices=READERS),
+        Ask(
+            "email_only",
+            "Only by email",
+            "No page on the site, and in none of its lists. Who may read it gets all of it.",
+        ),
         Ask("tags", "Tags", "Separated by commas."),
         Ask("excerpt", "Excerpt", "Shown in lists and search results.", rows=4),
         Ask("authors", "Authors", "Readers see their names above the post.", are_people=True),

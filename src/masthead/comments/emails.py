@@ -180,4 +180,5 @@ def _short(text: str, length: int = 80) -> str:
 
 def _may_read(member: Record, post: Record) -> bool:
     """Now, not when they commented: a paid tier may have ended, or the post been closed."""
-    return post["status"] == PUBLISHED and is_open(post, audience_of_member(member))
+    has_page = post["status"] == PUBLISHED and not post["email_only"]
+    return has_page and is_open(post, audience_of_member(member))

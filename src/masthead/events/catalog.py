@@ -41,6 +41,8 @@ class Fact:
     """The record's field, if it has another name; None for a text without a field."""
     nullable: bool = False
     """An empty field is shown as null."""
+    where_true: bool = False
+    """Left out where it is false."""
 
     @property
     def field(self) -> str | None:
@@ -65,7 +67,7 @@ class EventKind:
     @property
     def example(self) -> dict[str, Any]:
         """A payload as a subscriber gets it."""
-        facts = {fact.name: fact.example for fact in self.facts}
+        facts = {fact.name: fact.example for fact in self.facts if not fact.where_true}
         return facts | dict(self.example_facts) | self._example_change()
 
     def _example_change(self) -> dict[str, Any]:
@@ -96,11 +98,18 @@ _POST = (
         "the-lighthouse-keeps-its-own-hours",
     ),
 )
-_POST_WHILE_PUBLIC = (*_POST, _PUBLISHED, _TENANT)
+_EMAIL_ONLY = Fact(
+    "email_only",
+    "It has no page on the site: it is only emailed. Left out otherwise.",
+    True,
+    where_true=True,
+)
+_POST_WHILE_PUBLIC = (*_POST, _PUBLISHED, _TENANT, _EMAIL_ONLY)
 _ANY_POST = (
     *_POST,
     Fact("published_at", "When it became public; null for a draft.", _MOMENT, nullable=True),
     _TENANT,
+    _EMAIL_ONLY,
 )
 _PAGE = (
     Fact("page_id", "The page's id.", "p2a4c6e8g0i2k4m", shows="id"),

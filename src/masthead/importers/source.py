@@ -45,6 +45,8 @@ class SourcePost(Struct, frozen=True):
     excerpt: str = ""
     status: Literal["draft", "published"] = "draft"
     visibility: Literal["public", "members", "paid"] = "public"
+    email_only: bool = False
+    """Sent by email, without a page."""
     published_at: str = ""
     """UTC, in the format of `masthead.clock`; '' where the source has no usable date."""
     scheduled_for: str = ""

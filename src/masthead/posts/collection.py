@@ -9,7 +9,7 @@ from masthead.caller import Kind
 from masthead.errors import Forbidden
 from masthead.links.file_uses import Uses
 from masthead.links.moves import Move, Moves
-from masthead.posts.site import LISTINGS, READING_MINUTES, SITE, SUMMARY, summarized
+from masthead.posts.site import EMAIL_ONLY, LISTINGS, READING_MINUTES, SITE, SUMMARY, summarized
 from masthead.records.changes import Change, Event, Later, Save, Snapshot, Tally
 from masthead.records.collection import (
     FREE,
@@ -55,9 +55,11 @@ from masthead.texts.revisions import FIELDS as REVISION_FIELDS
 from masthead.texts.revisions import revisions_of, snapshots_of, stamp_revision
 from masthead.texts.working_copies import working_copies_of
 
-# Without the last two conditions public drafts and scheduled posts would be readable too early.
+# Without the two conditions before the last, public drafts and scheduled posts would be readable
+# too early.
 PUBLIC = (
     "visibility = 'public' && published_at != '' && status = 'published' && published_at <= @now"
+    " && email_only = false"
 )
 
 
@@ -106,6 +108,7 @@ def _payload(record: Record) -> dict[str, Any]:
         "slug": record["slug"],
         "published_at": record["published_at"] or None,
         "tenant_id": record["tenant_id"],
+        **({"email_only": True} if record["email_only"] else {}),
     }
 
 
@@ -137,6 +140,9 @@ def post_jobs(change: Change) -> Iterator[Later]:
 
 
 def post_moves(change: Change) -> Iterator[Move]:
+    if any(each and each["email_only"] for each in (change.old, change.new)):
+        # Without a page before or after, there is nothing to lead from or to.
+        return iter(())
     return moves_of(change, "/posts/")
 
 
@@ -175,6 +181,7 @@ EDITED_FIELDS = (
     CONTENT_SOURCE,
     Text(name="excerpt", max=500),
     Select(name="visibility", values=("public", "members", "paid"), default="public"),
+    EMAIL_ONLY,
     TextList(name="tags", indexed=True),
     RelationList(name="authors", to="_superusers", help="The people who wrote the post."),
     Url(name="featured_image"),
@@ -214,14 +221,22 @@ posts = Collection(
     snapshots=post_snapshots,
     followers=(FILES, Moves(post_moves)),
     counters=(
-        Counter(by=("status", "visibility"), late="published_at", late_if=("status", PUBLISHED)),
+        Counter(
+            by=("status", "visibility", "email_only"),
+            late="published_at",
+            late_if=("status", PUBLISHED),
+        ),
         Counter(by=("status",), each="tags"),
     ),
     tallies=post_tallies,
     indexes=(
         # The public list reads only the first index, on every page; the second holds the few posts
         # that are scheduled.
-        Index(("visibility", "status", "created", "id", "published_at")),
+        # `email_only` is last, so that the admin's list by status and visibility is in order, too.
+        Index(
+            ("visibility", "status", "created", "id", "published_at", "email_only"),
+            name="ix_posts__public",
+        ),
         Index(("visibility", "status", "published_at"), only_late="published_at"),
         Index(("status", "created", "id")),
         # The orders of the admin's list, and the few drafts among many posts.

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
         "created",
         "updated",
     ]
+    _Flag = Literal["email_only", "is_open"]
     _List = Literal["tags", "authors"]
     _Number = Literal["reading_minutes", "clean_rules", "version"]
-    _Flag = Literal["is_open"]
 
     # Narrower than a dict on purpose: a name that is no field is refused.
     class PostRecord(Record):
@@ -44,13 +44,13 @@ if TYPE_CHECKING:
         @overload
         def __getitem__(self, name: _Other, /) -> Any: ...
         @overload
+        def __getitem__(self, name: _Flag, /) -> bool: ...
+        @overload
         def __getitem__(self, name: _List, /) -> list[str]: ...
         @overload
         def __getitem__(self, name: _Number, /) -> int: ...
-        @overload
-        def __getitem__(self, name: _Flag, /) -> bool: ...
         def get(  # type: ignore[override]
-            self, name: _Text | _Other | _List | _Number | _Flag, default: Any = None, /
+            self, name: _Text | _Other | _Flag | _List | _Number, default: Any = None, /
         ) -> Any: ...
 else:
     PostRecord = Record

@@ -12,7 +12,7 @@ from masthead.records.changes import Save
 from masthead.records.collection import Listing, Listings, Record, SiteRules
 from masthead.records.fields.base import Access
 from masthead.records.fields.text import Text
-from masthead.records.fields.values import Number
+from masthead.records.fields.values import Flag, Number
 from masthead.records.read.plain_text import plain_text
 from masthead.records.write.slugs import slugify
 from masthead.texts.publication import PUBLISHED
@@ -49,6 +49,12 @@ READING_MINUTES = Number(
     read=Access.SITE,
     write=Access.ENGINE,
     help="How long reading the post takes.",
+)
+
+EMAIL_ONLY = Flag(
+    name="email_only",
+    read=Access.AUTHOR,
+    help="Published and sent by email, without a page on the site and in none of its lists.",
 )
 
 _NEEDS: Final = {
@@ -104,7 +110,7 @@ def tag_slug(tag: str) -> str:
 def listings(post: Record) -> Iterator[Listing]:
     """In order of publication: all posts, those of a tag, and those of an author. Drafts that wait
     for their time, in that order; and drafts of a tag or an author, which may have many more
-    posts."""
+    posts. The lists of published posts are those of the site."""
     if post["status"] != PUBLISHED:
         if post["scheduled_for"]:
             yield Listing(SCHEDULED_LIST, "", post["scheduled_for"])
@@ -112,6 +118,8 @@ def listings(post: Record) -> Iterator[Listing]:
             yield Listing(DRAFT_TAG_LIST, tag, post["created"])
         for author in post["authors"]:
             yield Listing(DRAFT_AUTHOR_LIST, author, post["created"])
+        return
+    if post["email_only"]:
         return
     at = post["published_at"]
     yield Listing(PUBLISHED_LIST, "", at)
@@ -123,7 +131,7 @@ def listings(post: Record) -> Iterator[Listing]:
 
 
 LISTINGS: Final = Listings(
-    by=("status", "scheduled_for", "published_at", "tags", "authors"), of=listings
+    by=("status", "scheduled_for", "published_at", "tags", "authors", "email_only"), of=listings
 )
 
 
@@ -146,7 +154,7 @@ def _searched(audience: Audience) -> str:
 
 
 SITE = SiteRules(
-    read="status = 'published' && published_at != '' && published_at <= @now",
+    read="status = 'published' && published_at != '' && published_at <= @now && email_only = false",
     fields=(
         "title",
         "slug",

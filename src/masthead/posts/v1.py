@@ -40,6 +40,7 @@ SUMMARY = View(
         "slug",
         "status",
         "visibility",
+        "email_only",
         "excerpt",
         "featured_image",
         "tags",
@@ -49,12 +50,14 @@ SUMMARY = View(
         "updated",
     ),
     nullable=NULLABLE & {"excerpt", "featured_image", "published_at", "scheduled_for"},
+    where_true=frozenset({"email_only"}),
 )
 POST = View(
     "Post",
     posts,
     (*SUMMARY.fields, "content_html", "content_json", "seo_title", "seo_description"),
     nullable=NULLABLE,
+    where_true=SUMMARY.where_true,
 )
 
 FIELDS = (
@@ -66,6 +69,7 @@ FIELDS = (
     "status",
     "scheduled_for",
     "visibility",
+    "email_only",
     "featured_image",
     "tags",
     "seo_title",

@@ -147,6 +147,8 @@ class Index:
     only_late: str = ""
     """A partial index: only records whose date of this name was in the future when they were last
     saved, which are the few that may not be due yet."""
+    name: str = ""
+    """Made of the fields, unless that is longer than the 63 characters of PostgreSQL."""
 
 
 def collection_id(name: str, is_auth: bool) -> str:

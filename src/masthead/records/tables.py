@@ -103,4 +103,4 @@ def _add_index(table: Table, index: Index) -> None:
         where = not_empty(table.c[index.skip_empty])
     elif index.only_late:
         where = table.c[index.only_late] > table.c.updated
-    SqlIndex(None, *columns, unique=index.unique, sqlite_where=where)
+    SqlIndex(index.name or None, *columns, unique=index.unique, sqlite_where=where)

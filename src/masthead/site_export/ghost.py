@@ -172,7 +172,9 @@ def _post(kind: str, record: Record, html: str, picture: str, *, blog: Blog) -> 
 def _status(record: Record, blog: Blog) -> str:
     if scheduled_for(record, blog.now):
         return "scheduled"
-    return "published" if record["status"] == PUBLISHED else "draft"
+    if record["status"] != PUBLISHED:
+        return "draft"
+    return "sent" if record["email_only"] else "published"
 
 
 def _shortened(excerpt: str) -> str:
@@ -204,8 +206,9 @@ class _Tables:
         for position, name in enumerate(record["tags"]):
             tag = {"post_id": post_id, "tag_id": self._tag(name)["id"], "sort_order": position}
             self._spool("posts_tags", _key(post_id, name), tag)
-        if record["seo_title"] or record["seo_description"] or picture_alt:
-            meta = _meta(post_id, record["seo_title"], record["seo_description"], picture_alt)
+        texts = (record["seo_title"], record["seo_description"], picture_alt)
+        if any(texts) or record["email_only"]:
+            meta = _meta(record, picture_alt)
             self._spool("posts_meta", _key(post_id, "meta"), meta)
 
     def add_comments(self, comments: Mapping[str, list[Record]]) -> None:
@@ -253,22 +256,22 @@ def _key(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
 
 
-def _meta(post_id: str, title: str, description: str, picture_alt: str) -> Row:
+def _meta(record: Record, picture_alt: str) -> Row:
     return {
-        "post_id": post_id,
+        "post_id": record["id"],
         "og_image": None,
         "og_title": None,
         "og_description": None,
         "twitter_image": None,
         "twitter_title": None,
         "twitter_description": None,
-        "meta_title": title or None,
-        "meta_description": description or None,
+        "meta_title": record["seo_title"] or None,
+        "meta_description": record["seo_description"] or None,
         "email_subject": None,
         "frontmatter": None,
         "feature_image_alt": picture_alt[:LONGEST_ALT] or None,
         "feature_image_caption": None,
-        "email_only": 0,
+        "email_only": int(record["email_only"]),
     }
 
 

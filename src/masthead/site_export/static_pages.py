@@ -112,6 +112,8 @@ def _note(record: Record, blog: Blog) -> str:
         return "draft"
     if record["published_at"] > blog.now:
         return "scheduled"
+    if record["email_only"]:
+        return "only by email"
     return {"members": "for members", "paid": "for paid members"}.get(record["visibility"], "")
 
 

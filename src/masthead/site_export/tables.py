@@ -17,6 +17,7 @@ _MEMBERS = ("email", "name", "tier", "status", "newsletter", "payment_customer_i
 _TEXTS = (
     *("title", "slug", "status", "visibility", "published_at", "tags", "excerpt"),
     *("content_html", "featured_image", "seo_title", "seo_description", "created", "updated", "id"),
+    "email_only",
 )
 
 

@@ -277,6 +277,7 @@ class _Writer:
             "_yoast_wpseo_metadesc": record["seo_description"],
             "_masthead_id": record["id"],
             "_masthead_visibility": record["visibility"],
+            "_masthead_email_only": "1" if record["email_only"] else "",
             # WordPress has no milliseconds.
             "_masthead_published_at": "" if planned else record["published_at"],
             "_masthead_scheduled_for": planned,

@@ -28,7 +28,7 @@ from masthead.texts.revisions import CHANGES, next_revision, state_of
 MAX_SLUG = 255
 _FORMS_OF_TEXT = {"content_html", "content_json"}
 _TEXT = (*_FORMS_OF_TEXT, "content_source")
-_NOT_RESTORED = ("slug", "authors", "visibility")
+_NOT_RESTORED = ("slug", "authors", "visibility", "email_only")
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,11 +105,14 @@ def _digest(values: list[Any]) -> str:
 
 
 _LATER: Final[Mapping[type, tuple[str, ...]]] = {
-    SourcePost: ("scheduled_for",),
+    SourcePost: ("scheduled_for", "email_only"),
     SourceMember: ("labels", "note", "past_state"),
 }
 _NOT_COUNTED: Final = frozenset(
-    {"warnings", "authors", "other_paths", "scheduled_for", "labels", "note", "past_state"}
+    {
+        *("warnings", "authors", "other_paths", "scheduled_for", "email_only"),
+        *("labels", "note", "past_state"),
+    }
 )
 _COUNTED: Final = {
     kind: tuple(name for name in kind.__struct_fields__ if name not in _NOT_COUNTED)
@@ -136,6 +139,7 @@ def draft_of(post: SourcePost, body: Body, authors: Sequence[str] = ()) -> Draft
             # Plain text: every reader has removed the tags.
             "excerpt": " ".join(post.excerpt.split())[:EXCERPT],
             "visibility": post.visibility,
+            "email_only": post.email_only,
             "tags": cut.tags("tags", post.tags),
             "featured_image": cut.address("featured_image", body.featured_image),
             "seo_title": cut.text("seo_title", post.seo_title),

@@ -23,6 +23,11 @@ class Fixed:
 
     constant: str = ""
     position: int = -1
+    flag: bool | None = None
+    """The constant as its column has it, where that is no text."""
+
+    def stored(self, literals: tuple[Any, ...]) -> Any:
+        return self.value(literals) if self.flag is None else self.flag
 
     def value(self, literals: tuple[Any, ...]) -> str:
         return self.constant if self.position < 0 else as_text(literals[self.position])
@@ -82,7 +87,7 @@ class TotalPlan:
         )
 
     def values(self, literals: tuple[Any, ...]) -> dict[str, Any]:
-        return {f"fixed_{name}": fixed.value(literals) for name, fixed in self.fixed.items()}
+        return {f"fixed_{name}": fixed.stored(literals) for name, fixed in self.fixed.items()}
 
 
 OpenSites = Callable[[Any], "sa.ColumnElement[bool] | None"]
@@ -138,23 +143,23 @@ class _Conditions:
             return part.op == "<=" and right.name == "@now"
         if isinstance(right, Literal) and isinstance(right.value, bool):
             # Part of the filter's shape: it has no position.
-            return part.op == "=" and self._fix(name, str(right.value), -1)
+            return part.op == "=" and self._fix(name, Fixed(str(right.value), flag=right.value))
         if not isinstance(right, Literal) or not isinstance(right.value, str):
             return False
-        position = -1 if constant else self._position
+        fixed = Fixed(right.value) if constant else Fixed(position=self._position)
         self._position += 0 if constant else 1
         if part.op == "?=" and right.value != "" and not self.each:
             self.each = name
-            return self._fix(name, right.value, position)
+            return self._fix(name, fixed)
         if part.op == "!=" and right.value == "":
             self.dated.add(name)
             return True
-        return part.op == "=" and right.value != "" and self._fix(name, right.value, position)
+        return part.op == "=" and right.value != "" and self._fix(name, fixed)
 
-    def _fix(self, name: str, value: str, position: int) -> bool:
+    def _fix(self, name: str, value: Fixed) -> bool:
         if name in self.fixed:
             return False
-        self.fixed[name] = Fixed(value) if position < 0 else Fixed(position=position)
+        self.fixed[name] = value
         return True
 
 

@@ -16,7 +16,7 @@ def payload_schema(kind: EventKind, registry: Registry) -> Schema:
     """The `payload` of an event. More fields may come with later versions."""
     collection = registry[kind.collection]
     properties: Schema = {fact.name: _fact_schema(fact, collection) for fact in kind.facts}
-    required = list(properties)
+    required = [fact.name for fact in kind.facts if not fact.where_true]
     if kind.causes:
         properties["sequence"] = _SEQUENCE
         required.append("sequence")

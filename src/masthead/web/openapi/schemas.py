@@ -105,7 +105,7 @@ def view_schema(view: View) -> Schema:
     return _with_description(
         {
             "type": "object",
-            "required": list(view.fields),
+            "required": [name for name in view.fields if name not in view.where_true],
             "properties": properties,
             "examples": [view_example(view)],
         },

@@ -69,6 +69,8 @@ fields: dict[str, dict[str, str]] = {
         "status": "Publishing sets `published_at`; going back to draft clears it. `published` "
         "with a `published_at` or a `scheduled_for` in the future is refused.",
         "visibility": "Who may read it once it is published: everyone, members, or paid members.",
+        "email_only": "Once it is published, it can be sent by email, but has no page on the site "
+        "and is in none of its lists, feeds and searches. Answers have it only where it is true.",
         "featured_image": "The address of the picture above the post and in lists: an http(s) "
         "URL or a path of the site.",
         "tags": "In the order that you send; repeats are dropped.",

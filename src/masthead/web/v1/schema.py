@@ -20,7 +20,8 @@ from masthead.records.write.validation import CheckedValues
 
 @dataclass(frozen=True)
 class View:
-    """The fields of one answer, always all of them; empty nullable ones are null."""
+    """The fields of one answer, always all of them but `where_true`; empty nullable ones are
+    null."""
 
     name: str
     collection: Collection
@@ -28,6 +29,8 @@ class View:
     nullable: frozenset[str] = frozenset()
     computed: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
     """Fields that are not shown as stored, such as masked addresses."""
+    where_true: frozenset[str] = frozenset()
+    """Flags that are left out where they are false."""
     help: str = ""
 
     @cached_property
@@ -41,6 +44,9 @@ class View:
                 shown[name] = None
         for name, compute in self.computed.items():
             shown[name] = compute(shown[name])
+        for name in self.where_true:
+            if not shown[name]:
+                del shown[name]
         return shown
 
 

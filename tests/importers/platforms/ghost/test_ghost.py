@@ -198,7 +198,6 @@ def test_the_end_of_a_public_preview_is_marked_where_there_is_one(
     ("status", "reason"),
     [
         ("scheduled", "scheduled"),
-        ("sent", "sent by email only"),
         ("mystery", "unknown status"),
         (["published"], "unknown status"),
         (None, "unknown status"),
@@ -208,6 +207,23 @@ def test_other_statuses_are_left_out_with_the_reason(
     status: Any, reason: str, export: Export
 ) -> None:
     assert export.posts(row(status=status)) == [Skipped("post", "p1", reason, "Hello")]
+
+
+def test_a_post_that_was_only_emailed_gets_no_page_and_no_redirect(export: Export) -> None:
+    [post] = export.posts(row(status="sent"))
+    assert isinstance(post, SourcePost)
+    assert (post.status, post.email_only) == ("published", True)
+    assert (post.old_path, post.other_paths) == ("", ())
+
+
+@pytest.mark.parametrize(("status", "email_only"), [("draft", True), ("published", False)])
+def test_a_draft_that_is_meant_for_email_stays_so(
+    export: Export, status: str, email_only: bool
+) -> None:
+    meta = [{"post_id": "p1", "email_only": 1}]
+    [post] = export.posts(row(status=status), posts_meta=meta)
+    assert isinstance(post, SourcePost)
+    assert post.email_only is email_only
 
 
 @pytest.mark.parametrize("flags", [{"type": "page"}, {"type": None, "page": 1}, {"page": True}])

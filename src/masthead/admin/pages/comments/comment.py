@@ -116,6 +116,7 @@ async def _on_site(request: AdminRequest, comment: CommentRecord) -> str:
     if comment["status"] != APPROVED:
         return ""
     post = await request.records.get(
-        request.caller, posts, comment["post_id"], names=frozenset({"slug", "status"})
+        request.caller, posts, comment["post_id"], names=frozenset({"slug", "status", "email_only"})
     )
-    return address_on_site(request.site_url, post, comment) if post["status"] == PUBLISHED else ""
+    has_page = post["status"] == PUBLISHED and not post["email_only"]
+    return address_on_site(request.site_url, post, comment) if has_page else ""

@@ -94,6 +94,8 @@ class _Edited:
     """Changes that are not on the site yet."""
     is_outdated: bool = False
     """The live text is newer than the copy."""
+    has_page: bool = False
+    """Readers of the site can open it."""
     document: dict[str, Any] | None = None
     lacks: tuple[str, ...] = ()
     """Parts that the editor does not support."""
@@ -217,6 +219,7 @@ def _edited(opened: Opened) -> _Edited:
         opened.version,
         has_copy=opened.copy is not None,
         is_outdated=opened.is_outdated,
+        has_page=opened.text["status"] == PUBLISHED and not opened.text.get("email_only"),
     )
     opening = opened_document(values["content_json"]) if values["content_source"] == JSON else None
     if opening is None:
@@ -278,6 +281,7 @@ async def _page(
         "kind": badge,
         "status": status,
         "is_published": record["status"] == PUBLISHED,
+        "has_page": edited.has_page,
         "has_copy": has_copy,
         "is_outdated": edited.is_outdated,
         "fields": fields,

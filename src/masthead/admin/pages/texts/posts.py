@@ -52,7 +52,7 @@ class PostFilters(TextFilters):
     )
     names: ClassVar[frozenset[str]] = frozenset(
         {
-            *("title", "status", "visibility", "published_at", "scheduled_for"),
+            *("title", "status", "visibility", "email_only", "published_at", "scheduled_for"),
             *("authors", "created", "updated"),
         }
     )
@@ -121,7 +121,8 @@ async def posts_list(request: AdminRequest) -> Answer:
     def cells(record: Record) -> tuple[str, ...]:
         post = as_post(record)
         authors = ", ".join(names[each] for each in post["authors"] if each in names)
-        return READERS[post["visibility"]], authors
+        readers = READERS[post["visibility"]]
+        return f"{readers}, by email" if post["email_only"] else readers, authors
 
     return await show_list(request, filters, await _picks(request, filters, names), cells)
 

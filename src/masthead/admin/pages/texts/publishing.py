@@ -46,6 +46,7 @@ PUBLISH, SCHEDULE, UNSCHEDULE = "publish", "schedule", "unschedule"
 UPDATE, KEEP, UNPUBLISH = "update", "keep", "unpublish"
 SITE, BOTH = "site", "both"
 _PLACES: Final = {SITE: "On the site", BOTH: "On the site and by email"}
+_PLACES_OF_EMAILS: Final = {SITE: "No email yet", BOTH: "By email"}
 
 _LABELS: Final = {
     PUBLISH: "Now",
@@ -106,6 +107,10 @@ class Dialog:
     @property
     def text_id(self) -> str:
         return str(self.opened.text["id"])
+
+    @property
+    def is_email_only(self) -> bool:
+        return bool(self.opened.values.get("email_only"))
 
     @property
     def own(self) -> str:
@@ -180,7 +185,8 @@ def _chosen(request: AdminRequest, dialog: Dialog, given: Mapping[str, str]) -> 
     elif not goes_live or visibility not in READERS:
         visibility = stored["visibility"]
     later = given.get(LATER, typed_moment(request, stored.get("scheduled_for", "")))
-    mails = dialog.can_mail and goes_live and given.get("to") == BOTH
+    to = given.get("to") or (BOTH if dialog.is_email_only else SITE)
+    mails = dialog.can_mail and goes_live and to == BOTH
     mail = chosen_mail(stored, given) if mails else None
     return Choice(what, visibility, later if what == SCHEDULE else "", mail)
 
@@ -269,11 +275,12 @@ async def _mail_values(
     if not dialog.can_mail:
         return {"places": [], "bytes": 0}
     chosen = BOTH if choice.mail else SITE
+    places = _PLACES_OF_EMAILS if dialog.is_email_only else _PLACES
     given = request.form or request.query
     mail = choice.mail or chosen_mail(dialog.opened.values, given)
     values = {
         **form_values(request, dialog.text_id, mail, names),
-        "places": [(each, label, each == chosen) for each, label in _PLACES.items()],
+        "places": [(each, label, each == chosen) for each, label in places.items()],
         "bytes": 0,
     }
     if choice.mail is not None:
@@ -297,6 +304,8 @@ def _readers(choice: Choice) -> list[tuple[str, str, bool]]:
 def _sentence(request: AdminRequest, dialog: Dialog, choice: Choice, mailed: str) -> str:
     host = urlsplit(request.site_url).netloc
     who = _WHO_READS.get(choice.visibility, "Everyone can read it.")
+    if dialog.is_email_only or dialog.opened.text.get("email_only"):
+        return f"{_sentence_of_email(request, dialog, choice, host)} {mailed}".strip()
     match choice.what:
         case "publish":
             said = f"It goes live on {host} now. {who}"
@@ -313,6 +322,30 @@ def _sentence(request: AdminRequest, dialog: Dialog, choice: Choice, mailed: str
         case _:
             said = f"It is live on {host}, without the waiting changes. {who}"
     return f"{said} {mailed}".strip()
+
+
+def _sentence_of_email(request: AdminRequest, dialog: Dialog, choice: Choice, host: str) -> str:
+    """Of a text that has no page, or has none until now."""
+    no_page = f"It has no page on {host}: only those who get the email can read it."
+    match choice.what:
+        case "publish":
+            return f"It is published now. {no_page}"
+        case "schedule":
+            return (
+                f"It is published automatically {typed_in_words(request, choice.later)}. {no_page}"
+            )
+        case "unschedule":
+            return "It stays a draft until you publish it yourself."
+        case "unpublish":
+            return f"It becomes a draft. It has no page on {host}."
+        case "update" if not dialog.is_email_only:
+            return f"It gets a page on {host} now. {_WHO_READS[choice.visibility]}"
+        case "update" if not dialog.opened.text["email_only"]:
+            return f"It leaves {host} now. Its address will be a 404."
+        case "update":
+            return f"Your changes replace the published text. {no_page}"
+        case _:
+            return f"It is published. {no_page}"
 
 
 def _mailed(

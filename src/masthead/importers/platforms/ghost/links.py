@@ -41,6 +41,7 @@ class Meta(Struct, frozen=True):
     title: str
     description: str
     image_alt: str
+    email_only: bool = False
 
 
 def text(value: object) -> str:
@@ -185,8 +186,11 @@ class Links:
     def _add_meta(self, row: dict[str, Any]) -> None:
         names = ("meta_title", "meta_description", "feature_image_alt")
         texts = [text(row.get(name)) for name in names]
-        if any(texts):
-            self._metas[key(row.get("post_id"))] = Meta(*map(self._limited, texts))
+        email_only = row.get("email_only") in (1, True, "1", "true")
+        if any(texts) or email_only:
+            title, description, image_alt = map(self._limited, texts)
+            meta = Meta(title, description, image_alt, email_only)
+            self._metas[key(row.get("post_id"))] = meta
 
     def _add_customer(self, row: dict[str, Any]) -> None:
         customer = self._limited(text(row.get("customer_id")))

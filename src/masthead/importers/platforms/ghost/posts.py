@@ -10,7 +10,7 @@ from urllib.parse import quote
 from masthead.importers.dates import any_utc_text, schedule, utc_text
 from masthead.importers.old_paths import base_path
 from masthead.importers.platforms.ghost.bodies import ADDRESS, NO_ADDRESS, at_address, body_of
-from masthead.importers.platforms.ghost.links import Links, key, text
+from masthead.importers.platforms.ghost.links import Links, Meta, key, text
 from masthead.importers.source import NOT_SCHEDULED, PAYWALL, Kind, Options, Skipped, SourcePost
 
 UNTITLED: Final = "(Untitled)"
@@ -19,9 +19,13 @@ SHOWN_CHARACTERS: Final = 200
 HAS_PREVIEW: Final = "It has a public preview, whose end is marked in its text."
 UNDATED: Final = "The date of publication is missing or can't be read."
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_STATUS: Final[Mapping[str, Any]] = {"published": "published", "draft": "draft"}
-_SCHEDULED: Final = "scheduled"
-_NOT_IMPORTED: Final = {_SCHEDULED: "scheduled", "sent": "sent by email only"}
+_SCHEDULED, _SENT = "scheduled", "sent"
+_STATUS: Final[Mapping[str, Any]] = {
+    "published": "published",
+    _SENT: "published",
+    "draft": "draft",
+}
+_NOT_IMPORTED: Final = {_SCHEDULED: "scheduled"}
 _VISIBILITY: Final[Mapping[str, Any]] = {"": "public", "public": "public", "members": "members"}
 
 Row = Mapping[str, Any]
@@ -69,6 +73,7 @@ def _post(
     elif text(row.get("status")) == _SCHEDULED:
         warnings.append(NOT_SCHEDULED)
     slug = text(row.get("slug"))
+    email_only = kind == "post" and _is_email_only(row, meta)
     return SourcePost(
         source_id=source_id,
         kind=kind,
@@ -78,6 +83,7 @@ def _post(
         excerpt=text(row.get("custom_excerpt")),
         status=status,
         visibility=visibility,
+        email_only=email_only,
         published_at=published_at,
         scheduled_for=scheduled_for,
         tags=links.tags(row_id),
@@ -85,8 +91,8 @@ def _post(
         featured_image_alt=meta.image_alt if meta else "",
         seo_title=(meta.title if meta else "") or text(row.get("meta_title")),
         seo_description=(meta.description if meta else "") or text(row.get("meta_description")),
-        old_path=_old_path(slug, options.site_url),
-        other_paths=_other_paths(text(row.get("uuid")), options.site_url),
+        old_path="" if email_only else _old_path(slug, options.site_url),
+        other_paths=() if email_only else _other_paths(text(row.get("uuid")), options.site_url),
         warnings=tuple(warnings),
         authors=links.authors_of(row) if options.include_authors else (),
     )
@@ -96,6 +102,12 @@ def _kind(row: Row) -> Kind:
     """By the type since 3.0, before that by a flag."""
     is_page = row.get("type") == "page" or row.get("page") in (1, True, "1", "true")
     return "page" if is_page else "post"
+
+
+def _is_email_only(row: Row, meta: Meta | None) -> bool:
+    """Until it is sent, only its meta says so; a published post has a page in any case."""
+    status = text(row.get("status"))
+    return status == _SENT or (status != "published" and meta is not None and meta.email_only)
 
 
 def _source_id(row: Row) -> str:

@@ -12,10 +12,11 @@ from masthead.importers.platforms.wordpress.items import Item
 
 ID: Final = "_masthead_id"
 VISIBILITY: Final = "_masthead_visibility"
+EMAIL_ONLY: Final = "_masthead_email_only"
 PUBLISHED_AT: Final = "_masthead_published_at"
 SCHEDULED_FOR: Final = "_masthead_scheduled_for"
 AUTHORS: Final = "_masthead_authors"
-META: Final = frozenset({ID, VISIBILITY, PUBLISHED_AT, SCHEDULED_FOR, AUTHORS})
+META: Final = frozenset({ID, VISIBILITY, EMAIL_ONLY, PUBLISHED_AT, SCHEDULED_FOR, AUTHORS})
 
 _VISIBILITIES: Final[dict[str, Literal["public", "members", "paid"]]] = {
     "members": "members",
@@ -39,6 +40,10 @@ def own_html(item: Item) -> str | None:
 
 def visibility(item: Item) -> Literal["public", "members", "paid"]:
     return _VISIBILITIES.get(item.meta.get(VISIBILITY, ""), "public")
+
+
+def is_email_only(item: Item) -> bool:
+    return item.meta.get(EMAIL_ONLY) == "1"
 
 
 def own_scheduled_for(item: Item) -> str:

@@ -180,6 +180,7 @@ class Posts:
             excerpt=excerpt,
             status=status,
             visibility=ours.visibility(item),
+            email_only=kind == "post" and ours.is_email_only(item),
             published_at=self._published_at(item, status, warnings),
             scheduled_for=self._scheduled_for(item, kind, warnings),
             tags=tags,
