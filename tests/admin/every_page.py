@@ -857,7 +857,7 @@ async def _mailed(demo: TenantWorld, mailing_id: str) -> str:
         row |= {"reply": words if state == "failed" else "", "report": ""}
         if number == 5:
             row["report"] = "bounced"
-        row |= {"claimed_by": "", "attempts": 1}
+        row |= {"claimed_by": "", "attempts": 1, "opened_at": "", "clicked_at": ""}
         async with database.transaction(EVERY_TENANT) as tx:
             await tx.execute(insert, insert.bind(row))
     stamped = {"mail_state": "bounced", "mail_state_reason": words}
