@@ -16,6 +16,7 @@ from masthead.jobs.runner import Chore, Handler, JobRunner
 from masthead.mail import jobs as mail_jobs
 from masthead.mail.dns_records import DnsChecks
 from masthead.mail.transport import transport_of
+from masthead.mailings.digests import Digests
 from masthead.mailings.forms import FormCache
 from masthead.mailings.progress import MailingProgress
 from masthead.mailings.queue import RecipientQueue
@@ -80,6 +81,7 @@ def job_handlers(parts: Services) -> Mapping[str, Handler]:
 def job_runner(parts: Services) -> JobRunner:
     """The job worker, in a server process or in one of its own."""
     hourly = timedelta(hours=1)
+    digests = Digests(parts.records, parts.mailings.starting)
     chores = [
         Chore("logins.sweep", hourly, parts.throttle.sweep),
         Chore("sign_ins.sweep", hourly, parts.accounts.sign_ins.sweep),
@@ -97,6 +99,7 @@ def job_runner(parts: Services) -> JobRunner:
         Chore("member_links.sweep", hourly, parts.links.sweep),
         Chore("privacy.sweep", hourly, parts.privacy.work.sweep),
         Chore("site_export.sweep", hourly, parts.site_exports.sweep),
+        Chore("digests.start", timedelta(minutes=1), digests.start_due),
         Chore("domains.check", hourly, partial(check_domains, parts)),
         Chore("sending_domains.check", hourly, sending_domains_of(parts).run),
     ]

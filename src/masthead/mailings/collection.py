@@ -17,6 +17,7 @@ from masthead.records.fields.values import Date, Number, Select
 SCHEDULED, SENDING, PAUSED = "scheduled", "sending", "paused"
 SENT, CANCELLED, FAILED = "sent", "cancelled", "failed"
 ENDED: Final = frozenset({SENT, CANCELLED, FAILED})
+POST, DIGEST = "post", "digest"
 EVERYONE, FREE, PAID = "all", "free", "paid"
 COUNTS: Final = ("sent", "failed", "uncertain", "bounced", "complained", "unsubscribed")
 
@@ -70,7 +71,15 @@ mailings = Collection(
             to="posts",
             read=Access.EDITOR,
             write=Access.ENGINE,
-            help="The post that is sent. Empty if the post was deleted.",
+            help="The post that is sent. Empty for a digest, or if the post was deleted.",
+        ),
+        Select(
+            name="kind",
+            values=(POST, DIGEST),
+            default=POST,
+            read=Access.EDITOR,
+            write=Access.ENGINE,
+            help="`digest`: the posts of a week instead of one post.",
         ),
         Text(
             name="newsletter",
@@ -135,6 +144,18 @@ mailings = Collection(
         Date(name="scheduled_for", read=Access.EDITOR, write=Access.ENGINE),
         Date(name="started_at", read=Access.EDITOR, write=Access.ENGINE),
         Date(name="finished_at", read=Access.EDITOR, write=Access.ENGINE),
+        Date(
+            name="digest_from",
+            read=Access.EDITOR,
+            write=Access.ENGINE,
+            help="Of a digest: it has the posts that were published after this,",
+        ),
+        Date(
+            name="digest_until",
+            read=Access.EDITOR,
+            write=Access.ENGINE,
+            help="and not after this.",
+        ),
         # What was tried and had bounced when staff resumed it after the breaker's pause.
         Number(name="tried_before", read=Access.ENGINE, write=Access.ENGINE),
         Number(name="bounced_before", read=Access.ENGINE, write=Access.ENGINE),
@@ -149,6 +170,7 @@ mailings = Collection(
     counters=(Counter(by=("status",)),),
     indexes=(
         Index(("post_id", "newsletter"), unique=True, skip_empty="post_id"),
+        Index(("digest_until", "newsletter"), unique=True, skip_empty="digest_until"),
         Index(("status", "scheduled_for"), across_tenants=True),
         Index(("status", "created", "id")),
         Index(("started_at",), skip_empty="started_at"),

@@ -11,8 +11,9 @@ from urllib.parse import quote
 
 from masthead.caller import Audience
 from masthead.mail.message import ComposedMail
-from masthead.mailings.collection import mailings
-from masthead.mailings.letter import Letter, Recipient, draw_letter
+from masthead.mailings.collection import DIGEST, mailings
+from masthead.mailings.digests import digest_html, digest_posts
+from masthead.mailings.letter import Letter, Recipient, draw_letter, draw_note
 from masthead.mailings.message import MessageForm, message_id
 from masthead.mailings.queue import Claimed, MailingKey
 from masthead.mailings.senders import Senders
@@ -24,13 +25,15 @@ from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.site.address import Site, Sites
 
+NOTHING_TO_READ: Final = "no longer a paid member, who could read the posts"
 MAX_FORMS: Final = 16
 """Mailings whose messages are kept in memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forms:
-    free: MessageForm
+    free: MessageForm | None
+    """None if free members can read nothing of a digest."""
     paid: MessageForm
     slug: str
     url_of: Callable[[str], str]
@@ -44,6 +47,8 @@ class Forms:
         reader = self.tracked.reader(claimed.member_id) if self.tracked else ""
         recipient = Recipient(claimed.email, claimed.name, link, reader)
         form = self.paid if claimed.is_paid else self.free
+        if form is None:
+            raise ValueError(NOTHING_TO_READ)
         return mail_id, form.compose(recipient, mail_id, one_click)
 
 
@@ -81,40 +86,87 @@ class FormCache:
         tenant_id, find = key.tenant_id, self._records.find
         for mailing in await find(mailings, {"id": key.mailing_id}, tenant_id=tenant_id):
             slug = mailing["newsletter"]
-            found = await find(posts, {"id": mailing["post_id"]}, tenant_id=tenant_id)
             listed = await find(newsletters, {"slug": slug}, tenant_id=tenant_id)
-            if not found or not listed:
+            if not listed:
                 return None
             site = await self._sites.of(tenant_id)
             tracked = self._tracking.of(mailing, site.url)
             free, paid = [
-                await self._form(
-                    mailing, found[0], listed[0], site, audience=audience, tracked=tracked
-                )
+                await self._form(mailing, listed[0], site, audience=audience, tracked=tracked)
                 for audience in (Audience.FREE, Audience.PAID)
             ]
+            if paid is None:
+                return None
             return Forms(free, paid, slug, self._unsubscribing.urls(site.url, tenant_id), tracked)
         return None
 
     async def _form(
         self,
         mailing: Record,
-        post: Record,
         newsletter: Record,
         site: Site,
         *,
         audience: Audience,
         tracked: Tracked | None,
-    ) -> MessageForm:
-        letter: Letter = await draw_letter(
+    ) -> MessageForm | None:
+        """None if there is nothing for this audience."""
+        draw = self._draw_digest if mailing["kind"] == DIGEST else self._draw_post
+        letter = await draw(mailing, newsletter, site, audience=audience, tracked=tracked)
+        if letter is None:
+            return None
+        sender = await self._senders.of(mailing["tenant_id"], newsletter)
+        return MessageForm(letter, sender, boundary=mailing["id"], written=self._records.clock())
+
+    async def _draw_post(
+        self,
+        mailing: Record,
+        newsletter: Record,
+        site: Site,
+        *,
+        audience: Audience,
+        tracked: Tracked | None,
+    ) -> Letter | None:
+        tenant_id = mailing["tenant_id"]
+        found = await self._records.find(posts, {"id": mailing["post_id"]}, tenant_id=tenant_id)
+        if not found:
+            return None
+        return await draw_letter(
             self._records,
-            tenant_id=mailing["tenant_id"],
+            tenant_id=tenant_id,
             site=site,
             newsletter=newsletter,
-            post=post,
+            post=found[0],
             audience=audience,
             subject=mailing["subject"],
             counted=tracked,
         )
-        sender = await self._senders.of(mailing["tenant_id"], newsletter)
-        return MessageForm(letter, sender, boundary=mailing["id"], written=self._records.clock())
+
+    async def _draw_digest(
+        self,
+        mailing: Record,
+        newsletter: Record,
+        site: Site,
+        *,
+        audience: Audience,
+        tracked: Tracked | None,
+    ) -> Letter | None:
+        tenant_id = mailing["tenant_id"]
+        found = await digest_posts(
+            self._records,
+            tenant_id,
+            audience,
+            since=mailing["digest_from"],
+            until=mailing["digest_until"],
+        )
+        if not found:
+            return None
+        return await draw_note(
+            self._records,
+            tenant_id=tenant_id,
+            site=site,
+            newsletter=newsletter,
+            subject=mailing["subject"],
+            html=digest_html(found),
+            is_once=False,
+            counted=tracked,
+        )

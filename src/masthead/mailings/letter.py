@@ -115,13 +115,21 @@ async def draw_note(
     newsletter: Record,
     subject: str,
     html: str,
+    is_once: bool = True,
+    counted: Counted | None = None,
 ) -> Letter:
-    """An email to one member that is no post, in the look of the newsletter."""
-    clean = await clean_or_plain(html)
+    """An email that is no post, in the look of the newsletter. With `is_once` its footer says that
+    the member gets it because they joined, and not with each newsletter."""
     values = await read_note_values(
-        records, tenant_id=tenant_id, site=site, newsletter=newsletter, title=subject, html=clean
+        records,
+        tenant_id=tenant_id,
+        site=site,
+        newsletter=newsletter,
+        title=subject,
+        html=await clean_or_plain(html),
+        is_once=is_once,
     )
-    drawn, text = await asyncio.to_thread(_drawn, subject, values, None)
+    drawn, text = await asyncio.to_thread(_drawn, subject, values, counted)
     return Letter(subject, drawn, text)
 
 

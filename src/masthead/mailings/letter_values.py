@@ -91,6 +91,7 @@ async def read_note_values(
     newsletter: Record,
     title: str,
     html: str,
+    is_once: bool,
 ) -> LetterValues:
     """Of an email that is no post: it has no page, no author and no date."""
     return await _values(
@@ -101,7 +102,7 @@ async def read_note_values(
         settings=await _settings(records, tenant_id),
         post={**_NO_POST, "title": title},
         html=html,
-        shown={"byline": "", "is_note": True},
+        shown={"byline": "", "is_note": is_once},
     )
 
 

@@ -16,6 +16,7 @@ from masthead.ids import TenantId
 from masthead.mailings.collection import (
     EVERYONE,
     FAILED,
+    POST,
     SCHEDULED,
     SENDING,
     mailings,
@@ -123,12 +124,13 @@ class Starting:
         if not found or found[0]["status"] != SCHEDULED or found[0]["scheduled_for"] > unit.now:
             return
         mailing = found[0]
-        post = await unit.find(posts, {"id": mailing["post_id"]}, limit=1)
-        if not post:
-            await self._end(unit, mailing_id, NOTHING_TO_SEND)
-            return
-        if not _is_published(post[0], unit.now):
-            return
+        if mailing["kind"] == POST:
+            post = await unit.find(posts, {"id": mailing["post_id"]}, limit=1)
+            if not post:
+                await self._end(unit, mailing_id, NOTHING_TO_SEND)
+                return
+            if not _is_published(post[0], unit.now):
+                return
         number = await self.recipients.settle(unit, mailing)
         if number is None:
             number = await self.recipients.write(unit, mailing)

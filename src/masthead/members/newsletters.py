@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from masthead.records.collection import Collection, Rules, SiteRules
+from masthead.members.digest_times import DIGEST_FIELDS, stamp_digest
+from masthead.records.collection import Collection, Index, Rules, SiteRules
 from masthead.records.fields.text import Email, Slug, Text, Url
 from masthead.records.fields.values import Flag
 from masthead.site.appearance import ACCENT_COLOR
@@ -59,10 +60,14 @@ newsletters = Collection(
             name="count_clicks",
             help="Whether emails count who follows their links. The footer says so.",
         ),
+        *DIGEST_FIELDS,
     ),
     audited="name",
     help=f"What the members of a site subscribe to. Every site has one, `{MAIN_NEWSLETTER}`.",
     editors=Rules(read=""),
     site=SiteRules(read="", fields=("slug", "name", "description", "is_default")),
     required_value=("slug", MAIN_NEWSLETTER),
+    before_save=stamp_digest,
+    indexes=(Index(("digest_at",), across_tenants=True, skip_empty="digest_at"),),
+    audited_without=frozenset({"digest_at", "digest_since"}),
 )

@@ -169,7 +169,13 @@ site_settings = Collection(
     listings=(_FILES.listings,),
     followers=(_FILES,),
     is_identity=True,
-    hooks_read=("comments_enabled", "members_enabled", "comments_by", "comments_moderation"),
+    hooks_read=(
+        "comments_enabled",
+        "members_enabled",
+        "comments_by",
+        "comments_moderation",
+        "time_zone",
+    ),
     owner_may_delete=False,
     indexes=(
         Index((), unique=True),

@@ -14,7 +14,7 @@ from masthead.admin.request import AdminRequest
 from masthead.admin.sections import POSTS
 from masthead.errors import BadRequest, WrongState
 from masthead.mail.wording import where_stored
-from masthead.mailings.collection import ENDED, PAUSED, SCHEDULED, SENDING, mailings
+from masthead.mailings.collection import DIGEST, ENDED, PAUSED, SCHEDULED, SENDING, mailings
 from masthead.records.collection import Record
 from masthead.records.read.page import ListRequest
 
@@ -64,7 +64,7 @@ ASKED: Final = {
     ),
     "cancel": (
         "Cancel the rest?",
-        "{left:,} {others} will not get it. The {sent:,} that were sent stay sent, and this post "
+        "{left:,} {others} will not get it. The {sent:,} that were sent stay sent, and {what} "
         "can’t be emailed to this newsletter again.",
         "Cancel the rest",
         "Cancelling…",
@@ -125,15 +125,17 @@ async def ask(name: str, request: AdminRequest, mailing_id: str) -> Answer:
         return Redirect(own, "The mailing has ended.")
     title, sentence, label, busy = ASKED[name]
     left = max(mailing["recipients"] - _done(mailing), 0)
+    what = "this digest" if mailing["kind"] == DIGEST else "this post"
     said = sentence.format(
         uncertain=mailing["uncertain"],
         people="person" if mailing["uncertain"] == 1 else "people",
         left=left,
         others="recipient" if left == 1 else "recipients",
         sent=mailing["sent"],
+        what=what,
     )
     if not mailing["started_at"]:
-        said = "Nobody gets it, and this post can’t be emailed to this newsletter again."
+        said = f"Nobody gets it, and {what} can’t be emailed to this newsletter again."
     values = {"own": own, "do": name, "said": said, "label": label, "busy": busy}
     return Page("mailings/ask.html", title, {**values, "subject": mailing["subject"]})
 

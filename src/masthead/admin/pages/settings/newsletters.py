@@ -11,6 +11,7 @@ from masthead.admin.newsletter_growth import growth_of
 from masthead.admin.pages.settings.subnav import NEWSLETTERS, in_settings, said
 from masthead.admin.request import AdminRequest
 from masthead.errors import Invalid, Problem
+from masthead.members.digest_times import WEEKDAYS
 from masthead.members.newsletters import newsletters
 from masthead.records.collection import Record
 from masthead.records.read.page import ListRequest
@@ -41,6 +42,17 @@ ASKS: Final = (
         "Count clicks",
         "Links pass through your site. The footer tells readers.",
     ),
+    Ask(
+        "digest",
+        "Weekly digest",
+        "One email a week with the new posts that each reader can read, unless there are none.",
+    ),
+    Ask(
+        "digest_weekday",
+        "Day of the digest",
+        choices={each: each.capitalize() for each in WEEKDAYS},
+    ),
+    Ask("digest_hour", "Hour of the digest", "0 to 23, in the time zone of the site."),
     Ask("is_default", "For new members", "People who sign up for newsletters get this one."),
 )
 

@@ -1,0 +1,125 @@
+"""Weekly digests: mailings whose text is a list of the posts since the last one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import Final
+from urllib.parse import quote
+
+from masthead import clock
+from masthead.caller import Audience, system
+from masthead.caller import site as on_the_site
+from masthead.ids import TenantId
+from masthead.mailings.collection import DIGEST, EVERYONE, PAID, SCHEDULED, mailings
+from masthead.mailings.starting import Starting
+from masthead.members.digest_times import next_digest
+from masthead.members.newsletters import newsletters
+from masthead.posts.collection import posts
+from masthead.posts.site import PUBLISHED_LIST, is_open
+from masthead.records.collection import Record
+from masthead.records.engine import Records
+from masthead.records.read.page import ListRequest
+from masthead.site.collection import site_settings
+
+MAX_DUE: Final = 1_000
+MAX_READ: Final = 50
+"""The newest posts of a site, among which those of the week are."""
+MAX_POSTS: Final = 20
+"""In one digest."""
+_NAMES: Final = frozenset(
+    {"id", "title", "slug", "excerpt", "summary", "featured_image", "visibility", "published_at"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Digests:
+    records: Records
+    starting: Starting
+
+    async def start_due(self) -> None:
+        """Several processes may do it at once: the newsletter says what is still due."""
+        now = self.records.clock()
+        due = await self.records.due(newsletters, "digest_at", now, MAX_DUE)
+        for tenant_id, ids in due.items():
+            for newsletter_id in ids:
+                await self._start(tenant_id, newsletter_id)
+
+    async def _start(self, tenant_id: TenantId, newsletter_id: str) -> None:
+        find = self.records.find
+        for newsletter in await find(newsletters, {"id": newsletter_id}, tenant_id=tenant_id):
+            if not newsletter["digest_at"]:
+                continue
+            until, following = await self._weeks(tenant_id, newsletter)
+            readers = await self._readers(tenant_id, newsletter, until)
+            async with self.records.unit(system(tenant_id)) as unit:
+                now = await unit.find(newsletters, {"id": newsletter_id}, limit=1)
+                # Another process has done it, or staff has changed it.
+                if unit.is_read_only or not now or now[0]["version"] != newsletter["version"]:
+                    continue
+                if readers:
+                    values = _mailing(newsletter, readers, until)
+                    await unit.create(mailings, {}, stamped=values)
+                stamped = {"digest_at": following, "digest_since": until}
+                await unit.update(newsletters, newsletter_id, {}, stamped=stamped)
+
+    async def _weeks(self, tenant_id: TenantId, newsletter: Record) -> tuple[str, str]:
+        """The end of the last week that is over, and when the next one is. Weeks that passed while
+        no worker was running are in one digest."""
+        stored = await self.records.find(site_settings, {}, tenant_id=tenant_id, limit=1)
+        zone = stored[0]["time_zone"] if stored else ""
+        until = clock.from_text(newsletter["digest_at"])
+        while (following := next_digest(newsletter, until, zone)) <= self.records.clock():
+            until = following
+        return clock.to_text(until), clock.to_text(following)
+
+    async def _readers(self, tenant_id: TenantId, newsletter: Record, until: str) -> str:
+        """The audience that has something to read; '' if nobody has, or nobody would get it."""
+        since = newsletter["digest_since"]
+        for audience, whom in ((Audience.FREE, EVERYONE), (Audience.PAID, PAID)):
+            if await digest_posts(self.records, tenant_id, audience, since=since, until=until):
+                wanted = {"newsletter": newsletter["slug"], "audience": whom, "labels": []}
+                return whom if await self.starting.preview(tenant_id, wanted) else ""
+        return ""
+
+
+def _mailing(newsletter: Record, readers: str, until: str) -> Record:
+    return {
+        "kind": DIGEST,
+        "newsletter": newsletter["slug"],
+        "subject": f"This week in {' '.join(newsletter['name'].split())}",
+        "audience": readers,
+        "status": SCHEDULED,
+        "scheduled_for": until,
+        "digest_from": newsletter["digest_since"],
+        "digest_until": until,
+    }
+
+
+async def digest_posts(
+    records: Records, tenant_id: TenantId, audience: Audience, *, since: str, until: str
+) -> list[Record]:
+    """The posts on the site that were published then and that the audience can read, newest
+    first."""
+    wanted = ListRequest(
+        per_page=MAX_READ, listing=(PUBLISHED_LIST, ""), names=_NAMES, skip_total=True
+    )
+    found = await records.page(on_the_site(tenant_id, audience), posts, wanted)
+    readable = [
+        each
+        for each in found.items
+        if since < each["published_at"] <= until and is_open(each, audience)
+    ]
+    return readable[:MAX_POSTS]
+
+
+def digest_html(found: list[Record]) -> str:
+    return "".join(map(_entry, found))
+
+
+def _entry(post: Record) -> str:
+    link = f'<a href="/posts/{quote(post["slug"])}">'
+    picture, words = post["featured_image"], post["excerpt"] or post["summary"]
+    shown = f'<p>{link}<img src="{escape(picture)}" alt=""></a></p>' if picture else ""
+    said = f"<p>{escape(words)}</p>" if words else ""
+    return f"<h2>{link}{escape(post['title'])}</a></h2>{shown}{said}"
