@@ -105,6 +105,7 @@ MAIL_WORDS = {
     "email_in_use": "that the address is in use",
     "invitation": "an invitation to the staff",
     "mailing_paused": "that a mailing was paused",
+    "newsletter_test": "a test of a newsletter",
     "privacy_deletion": "that an erasure is planned",
     "privacy_export_ready": "a link to an export of the data",
     "privacy_receipt": "the receipt of an erasure",
