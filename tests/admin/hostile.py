@@ -71,10 +71,18 @@ async def _upload_lists(tenant: TenantWorld, import_ids: list[str]) -> None:
 async def _attack(tenant: TenantWorld, collection: Collection, known: Ids) -> list[str]:
     made = []
     async with tenant.world.parts.records.unit(system(tenant.id)) as unit:
-        for number in range(len(PAYLOADS)):
+        for number in range(_most(collection)):
             given, stamped = record(collection, number, known)
             made.append((await unit.create(collection, given, stamped=stamped))["id"])
     return made
+
+
+def _most(collection: Collection) -> int:
+    """As many as there are payloads, and as a choice that is made once allows."""
+    choices = (
+        each.values for each in collection.fields if isinstance(each, Select) and each.unique
+    )
+    return min((len(PAYLOADS), *map(len, choices)))
 
 
 def record(
