@@ -234,7 +234,8 @@ _SIGNED_IN = {"200": answer("The session.", schema_ref("Session"), _SESSION_EXAM
 _DONE = {"204": {"description": "Done."}}
 _VALUES = {"type": "object", "description": "Values by field; unknown fields are ignored."}
 _WRITTEN = {
-    "required": True,
+    # Without one nothing is given.
+    "required": False,
     "content": content(_VALUES, {"title": "The lighthouse", "status": "draft"})
     | {"multipart/form-data": {"schema": {"type": "object"}}},
 }
