@@ -101,6 +101,7 @@ def _rows(tenant_id: TenantId, number: int) -> Iterator[dict[str, Any]]:
             "newsletter": True,
             "newsletters_off": "[]",
             "labels": "[]",
+            "welcomed": "[]",
             "created": "2026-01-01T00:00:00.000Z",
             "updated": "2026-01-01T00:00:00.000Z",
         }

@@ -79,8 +79,11 @@ async def _attack(tenant: TenantWorld, collection: Collection, known: Ids) -> li
 
 def _most(collection: Collection) -> int:
     """As many as there are payloads, and as a choice that is made once allows."""
+    unique = {each.fields for each in collection.indexes if each.unique}
     choices = (
-        each.values for each in collection.fields if isinstance(each, Select) and each.unique
+        each.values
+        for each in collection.fields
+        if isinstance(each, Select) and (each.unique or (each.name,) in unique)
     )
     return min((len(PAYLOADS), *map(len, choices)))
 

@@ -44,6 +44,7 @@ OPEN = {
     "/api/gdpr/export",
     "/api/gdpr/export/{id}",
     "/api/health",
+    "/api/health/domain",
     "/api/mail/events/{source}",
     "/api/member-webhook/{slug}",
     "/api/openapi.json",

@@ -12,6 +12,7 @@ import asyncpg
 from tests.databases import run_apart
 from tests.durability.load import Load
 
+from masthead.records.fields.values import Flag
 from masthead.schema import registry
 from masthead.storage.urls import sqlite_path
 
@@ -96,17 +97,28 @@ def check_counters(facts: Facts) -> None:
     counted: Counter[tuple[str, ...]] = Counter()
     for name in _COUNTED:
         collection, _, counter = name.partition("/")
-        for tenant_id, *values in facts[name]:
+        for tenant_id, *stored in facts[name]:
+            values = _as_counted(collection, counter, stored)
             for bucket in _buckets(values, counts_items=counter.startswith("each ")):
                 counted[tenant_id, collection, counter, bucket] += 1
     assert kept == dict(counted)
+
+
+def _as_counted(collection: str, counter: str, stored: list[Any]) -> list[Any]:
+    """SQLite has 0 and 1 for a flag."""
+    fields = registry[collection].by_name
+    (names,) = [each.fields for each in registry[collection].counters if each.name == counter]
+    return [
+        bool(value) if isinstance(fields[name], Flag) else value
+        for name, value in zip(names, stored, strict=True)
+    ]
 
 
 def _buckets(values: list[Any], *, counts_items: bool) -> list[str]:
     if not counts_items:
         return ["\x1f".join(str(value) for value in values)]
     items, *others = values
-    return ["\x1f".join((item, *others)) for item in json.loads(items)]
+    return ["\x1f".join((item, *map(str, others))) for item in json.loads(items)]
 
 
 def check_events(facts: Facts) -> None:

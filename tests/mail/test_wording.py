@@ -98,4 +98,4 @@ async def test_the_settings_do_not_claim_that_files_went_out(stored: TenantWorld
     assert "Every email was sent" not in page
     assert STORED in page
     test = await owner.follow(await owner.post("/admin/settings/mail/test"))
-    assert "waits for the worker, which writes it to a file" in test
+    assert "is waiting for the worker, which writes it to a file" in test

@@ -69,6 +69,7 @@ async def add_readers(press: Press, number: int) -> None:
             "newsletter": True,
             "newsletters_off": "[]",
             "labels": "[]",
+            "welcomed": "[]",
             "created": "2026-01-01T00:00:00.000Z",
         }
         for each in range(number)

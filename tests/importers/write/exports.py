@@ -178,7 +178,10 @@ async def everything(tenant: TenantWorld) -> dict[str, list[dict[str, Any]]]:
 
 
 _OWN = frozenset(
-    {"tenant_id", "created", "updated", "revised_at", "token_key", "id", "record_id", "run_id"}
+    {
+        *("tenant_id", "created", "updated", "revised_at", "consent_at"),
+        *("token_key", "id", "record_id", "run_id"),
+    }
 )
 
 

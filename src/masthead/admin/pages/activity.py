@@ -64,6 +64,7 @@ NOUNS = {
     "tag_changes": "change of the tag",
     "newsletters": "newsletter",
     "welcome_emails": "welcome email",
+    "sending_domains": "sending domain",
     "mailings": "mailing",
 }
 """Of the collections that the log covers."""
