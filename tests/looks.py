@@ -153,6 +153,11 @@ async def sideways(
 
 async def reached_by_tab(page: Page) -> dict[str, list[Any]]:
     """Tab stops at every control in the order of the document, shows where it is, and goes on."""
+    # A field that takes the focus by itself may take it late, but only once.
+    return await _tabbed(page) and await _tabbed(page)
+
+
+async def _tabbed(page: Page) -> dict[str, list[Any]]:
     stops = await page.evaluate(_WATCH)
     # A field of a date has several stops of its own.
     for _ in range(4):
