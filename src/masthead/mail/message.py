@@ -60,8 +60,8 @@ class SigningKey:
 @dataclass(frozen=True, slots=True)
 class ComposedMail:
     """The MIME message and its envelope addresses, which are never parsed from the message. The
-    sender on the envelope is the installation's, whoever the email is from: there emails that can't
-    be delivered come back."""
+    sender on the envelope is always the installation's, also for an email from a site's own domain,
+    because undeliverable emails return to it."""
 
     sender: str
     recipient: str

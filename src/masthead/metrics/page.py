@@ -121,7 +121,7 @@ def _free(folder: Path) -> int:
 
 
 def metrics_routes(page: MetricsPage, token: Secret) -> list[Route]:
-    """On the service's own port, for whoever has the token."""
+    """On the service's own port, for callers that have the token."""
     expected = f"Bearer {token}".encode()
 
     async def show(request: Request) -> Answer:
