@@ -18,8 +18,6 @@ from tests.cli.running import serving
 from tests.forking import forked_program
 from tests.metrics.scraping import Scraped, scraped
 
-from masthead.metrics.page import SHARE_SECONDS
-
 pytestmark = pytest.mark.long
 
 TOKEN = "a-token-for-prometheus"
@@ -56,6 +54,14 @@ def eventually(look: Callable[[], Scraped], is_there: Callable[[Scraped], bool])
         assert time.monotonic() < deadline, found.samples
         time.sleep(0.2)
     return found
+
+
+def wait_until_shared(folder: Path, process_id: int, since: float) -> None:
+    """What a process has counted is safe from its death once it has written it."""
+    deadline = time.monotonic() + 60
+    while not any(each.stat().st_mtime > since for each in folder.rglob(f"{process_id}.json")):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_a_token_opens_it_on_the_port_of_the_service_at_any_host(tmp_path: Path) -> None:
@@ -106,7 +112,7 @@ def test_the_processes_of_a_service_are_summed_and_one_that_dies_leaves_its_coun
     tmp_path: Path,
 ) -> None:
     port, requests = free_port(), 60
-    own = {"MASTHEAD_METRICS": f"127.0.0.1:{port}"}
+    own = {"MASTHEAD_METRICS": f"127.0.0.1:{port}", "TMPDIR": str(tmp_path)}
     options = ("--workers", "2", "--no-worker")
     with serving(tmp_path / "data", *options, program=COMMAND, **own) as running:
 
@@ -119,9 +125,9 @@ def test_the_processes_of_a_service_are_summed_and_one_that_dies_leaves_its_coun
         health = {"route": "/api/health", "status": "200"}
         found = eventually(look, lambda each: each.total(COUNTED, **health) == requests)
         assert found.total("masthead_processes") == 2
-        # What a process has counted is safe from its death a second later.
-        time.sleep(2 * SHARE_SECONDS)
-        psutil.Process(running.process.pid).children()[0].kill()
+        child = psutil.Process(running.process.pid).children()[0]
+        wait_until_shared(tmp_path, child.pid, since=time.time())
+        child.kill()
         # Its gauges end with it, and its successor's begin.
         found = eventually(look, lambda each: each.total("masthead_processes") == 2)
         assert found.total(COUNTED, **health) == requests
