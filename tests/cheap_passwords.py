@@ -6,10 +6,10 @@ real ones, and so has every process of the service that a test starts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from unittest.mock import patch
 
+import pytest
 from argon2 import PasswordHasher
 
 from masthead.identity import passwords
@@ -20,12 +20,20 @@ _CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 
 @contextmanager
 def cheap_passwords() -> Iterator[None]:
-    dummy = _CHEAP.hash("a password that nobody has")
-    with patch.multiple(passwords, _hasher=_CHEAP, _DUMMY=dummy):
+    """The same Argon2 with another cost, not a stand-in for it."""
+    with _hashing({"_hasher": _CHEAP, "_DUMMY": _CHEAP.hash("a password that nobody has")}):
         yield
 
 
 @contextmanager
 def real_passwords() -> Iterator[None]:
-    with patch.multiple(passwords, **_REAL):
+    with _hashing(_REAL):
+        yield
+
+
+@contextmanager
+def _hashing(parts: Mapping[str, object]) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patched:
+        for name, value in parts.items():
+            patched.setattr(passwords, name, value)
         yield

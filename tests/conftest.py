@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import AsyncIterator, Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
 from hypothesis import settings
@@ -96,7 +95,8 @@ def quick_passwords() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def a_busy_machine_starts_processes_late() -> Iterator[None]:
-    with patch.object(limited_process, "_START_SECONDS", 120.0):
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(limited_process, "_START_SECONDS", 120.0)
         yield
 
 
