@@ -27,8 +27,9 @@ from masthead.records.engine import Records
 from masthead.records.write.unit import Unit
 from masthead.storage.database import Database, Statement, scope_of
 
-AT_ONCE: Final = 50_000
-"""The most that are written in the transaction that starts a mailing."""
+AT_ONCE: Final = 10_000
+"""The most that are written in the transaction that starts a mailing: one statement, which a busy
+PostgreSQL has to end within its time limit."""
 BATCH: Final = 2_000
 PAUSE_SECONDS: Final = 0.02
 """Between two batches, for all others who write."""
