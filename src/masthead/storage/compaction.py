@@ -83,12 +83,9 @@ def _truncate_wal(connection: sqlite3.Connection) -> None:
 
 async def _vacuum_postgres(url: str) -> None:
     # Imported here, so that only one driver is loaded.
-    import asyncpg
+    from masthead.storage.postgres.connections import connect_for_command
 
-    try:
-        connection = await asyncpg.connect(url, timeout=10)
-    except (OSError, asyncpg.PostgresError) as error:
-        raise Unavailable from error
+    connection = await connect_for_command(url, timeout=10)
     try:
         # A connection of its own: the role for row-level security owns no table.
         await connection.execute("VACUUM")

@@ -52,8 +52,9 @@ async def require_empty(url: str) -> None:
         return
     connection = await postgres_connection(url)
     try:
-        if await connection.fetchval(_HAS_TABLES):
-            raise NotEmpty
+        async with connection.transaction():
+            if await connection.fetchval(_HAS_TABLES):
+                raise NotEmpty
     finally:
         await connection.close()
 

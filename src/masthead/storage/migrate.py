@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from masthead.errors import MastheadError, Unavailable
+from masthead.errors import MastheadError
 from masthead.storage.sqlite.connection import translated
 from masthead.storage.urls import sqlite_path
 
@@ -41,7 +41,8 @@ async def revision_of(url: str) -> str | None:
         return _sqlite_revision(path)
     connection = await postgres_connection(url)
     try:
-        return await _postgres_revision(connection)
+        async with connection.transaction():
+            return await _postgres_revision(connection)
     finally:
         await connection.close()
 
@@ -104,9 +105,7 @@ async def postgres_schema(connection: Any, revision: str = "head") -> None:
 
 
 async def postgres_connection(url: str) -> Any:
-    import asyncpg
+    # Imported here, so that only one driver is loaded.
+    from masthead.storage.postgres.connections import connect_for_command
 
-    try:
-        return await asyncpg.connect(url, timeout=_CONNECT_SECONDS)
-    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-        raise Unavailable from error
+    return await connect_for_command(url, timeout=_CONNECT_SECONDS)

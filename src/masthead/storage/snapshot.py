@@ -83,13 +83,11 @@ async def _postgres_snapshot(url: str) -> AsyncIterator[Snapshot]:
     # Imported here, so that only one driver is loaded.
     import asyncpg
 
+    from masthead.storage.postgres.connections import connect_for_command
     from masthead.storage.postgres.database import FAILURES
 
-    try:
-        # Without a statement timeout: a large table may take long.
-        connection = await asyncpg.connect(url, timeout=_CONNECT_SECONDS)
-    except FAILURES as error:
-        raise Unavailable from error
+    # Without a statement timeout: a large table may take long.
+    connection = await connect_for_command(url, timeout=_CONNECT_SECONDS)
     try:
         async with connection.transaction(isolation="repeatable_read", readonly=True):
             # Without this setting row-level security hides every row.
@@ -111,6 +109,9 @@ class PostgresSnapshot:
         from masthead.storage.postgres.database import POSTGRESQL
 
         statement = compile_statement(sa.select(*columns), POSTGRESQL)
-        cursor = await self._connection.cursor(statement.text)
-        while found := await cursor.fetch(BATCH_ROWS):
+        # A cursor of SQL: that of asyncpg needs a prepared statement, which outlives the
+        # transaction.
+        await self._connection.execute(f"DECLARE batches NO SCROLL CURSOR FOR {statement.text}")
+        while found := await self._connection.fetch(f"FETCH {BATCH_ROWS} FROM batches"):
             yield found
+        await self._connection.execute("CLOSE batches")

@@ -44,7 +44,7 @@ from masthead.records.versions import is_used
 from masthead.schema import registry, tables
 from masthead.storage.database import EVERY_TENANT
 from masthead.storage.disk import has_no_space
-from masthead.storage.migrate import HEAD, revision_of
+from masthead.storage.migrate import HEAD, postgres_connection, revision_of
 from masthead.storage.open import open_database
 from masthead.storage.open_objects import open_object_store
 from masthead.storage.postgres.row_security import ROLE
@@ -216,15 +216,16 @@ def _sqlite(path: Path) -> Result:
 async def _postgres(url: str) -> Result:
     import asyncpg
 
-    connection = await asyncpg.connect(url)
+    from masthead.storage.postgres.connections import BYPASSES_POLICIES
+
+    connection = await postgres_connection(url)
     try:
         version = connection.get_server_version()
-        bypasses = await connection.fetchval(
-            "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
-        )
-        if bypasses:
-            await connection.execute(f"SET ROLE {ROLE}")
-        visible = await connection.fetchval("SELECT count(*) FROM tenants")
+        async with connection.transaction():
+            bypasses = await connection.fetchval(BYPASSES_POLICIES)
+            if bypasses:
+                await connection.execute(f"SET LOCAL ROLE {ROLE}")
+            visible = await connection.fetchval("SELECT count(*) FROM tenants")
     except asyncpg.PostgresError as error:
         return State.FAIL, f"row-level security is not set up ({error}); run `masthead migrate`"
     finally:

@@ -2,7 +2,8 @@
 
 Each connection has its scope in the setting `masthead.tenant`, which the policies of `row_security`
 compare. The setting outlives a transaction, so that it takes a round trip only when a connection
-changes tenants.
+changes tenants. Behind a pooler (`connections`), it is set with each transaction, and a read is a
+transaction too.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from masthead.storage.deferred import Deferred
 from masthead.storage.dialects import compile_statement
 from masthead.storage.disk import DiskState
 from masthead.storage.fair_share import FairShare
-from masthead.storage.postgres.row_security import ROLE
+from masthead.storage.postgres.connections import Connecting, Connection
 
 # The base dialect, not a driver's: drivers' dialects cast every parameter (`$1::INTEGER`), which
 # narrows 64-bit numbers. The server infers the right type from the compared column.
@@ -61,26 +62,24 @@ Result = TypeVar("Result")
 async def open_postgres(
     url: str, *, statement_seconds: float = 5.0, pool_size: int = POOL_SIZE
 ) -> PostgresDatabase:
+    settings = {
+        "statement_timeout": str(int(statement_seconds * 1000)),
+        "jit": "off",
+        # As for solid-state disks. By the default, made for spinning ones, a search for a word
+        # that few texts have reads all texts in the order of the list.
+        "random_page_cost": "1.1",
+    }
     pool = await asyncpg.create_pool(
         url,
         # No connection is opened yet: the service has to start even when the server is down.
         min_size=0,
         max_size=pool_size,
-        connection_class=_Connection,
-        init=_apply_row_security,
+        connect=Connecting(settings).connect,
+        connection_class=Connection,
         reset=_skip_reset,
         timeout=CONNECT_SECONDS,
         # A server that hangs can't enforce its own limit.
         command_timeout=statement_seconds + CONNECT_SECONDS,
-        statement_cache_size=512,
-        server_settings={
-            "application_name": "masthead",
-            "statement_timeout": str(int(statement_seconds * 1000)),
-            "jit": "off",
-            # As for solid-state disks. By the default, made for spinning ones, a search for a word
-            # that few texts have reads all texts in the order of the list.
-            "random_page_cost": "1.1",
-        },
     )
     return PostgresDatabase(pool, reads_per_tenant=max(pool_size * 2 // 3, 1))
 
@@ -131,8 +130,7 @@ class PostgresDatabase:
             raise Unavailable from error
         try:
             async with self._connection(scope) as connection:
-                work = connection.fetch(statement.text, *values)
-                rows: list[Row] = await self.run(connection, work)
+                rows = await self._read(connection, scope, statement, values)
         finally:
             self._share.leave(scope)
         if max_bytes is None or not statement.counted or not rows:
@@ -145,19 +143,9 @@ class PostgresDatabase:
     @asynccontextmanager
     async def transaction(self, scope: Scope) -> AsyncIterator[Transaction]:
         async with self._connection(scope) as connection:
-            transaction = PostgresTransaction(self, connection)
-            try:
-                # Not cancelled half-way: the next user would get an open transaction.
-                await complete(transaction.begin())
+            async with self._transaction(connection, scope) as transaction:
                 yield transaction
-                transaction.check()
-                await complete(transaction.commit())
-                self._disk.note_written()
-            except BaseException:
-                await complete(transaction.roll_back())
-                raise
-            finally:
-                transaction.end()
+            self._disk.note_written()
 
     def connections(self) -> tuple[int, int]:
         return self._pool.get_size(), self._pool.get_idle_size()
@@ -197,13 +185,39 @@ class PostgresDatabase:
         except FAILURES as error:
             raise await self._translate(connection, error) from error
 
+    async def _read(
+        self, connection: Connection, scope: Scope, statement: Statement, values: Sequence[object]
+    ) -> list[Row]:
+        if connection.is_pooled:
+            async with self._transaction(connection, scope) as transaction:
+                return await transaction.fetch(statement, values)
+        rows: list[Row] = await self.run(connection, connection.fetch(statement.text, *values))
+        return rows
+
     @asynccontextmanager
-    async def _connection(self, scope: Scope) -> AsyncIterator[Any]:
+    async def _transaction(
+        self, connection: Connection, scope: Scope
+    ) -> AsyncIterator[PostgresTransaction]:
+        transaction = PostgresTransaction(self, connection)
+        try:
+            # Not cancelled half-way: the next user would get an open transaction.
+            await complete(transaction.begin(scope))
+            yield transaction
+            transaction.check()
+            await complete(transaction.commit())
+        except BaseException:
+            await complete(transaction.roll_back())
+            raise
+        finally:
+            transaction.end()
+
+    @asynccontextmanager
+    async def _connection(self, scope: Scope) -> AsyncIterator[Connection]:
         lease = await self._acquire()
         # The connection itself: its proxy in the pool drops a broken connection and its state.
-        connection = lease.unwrapped()
+        connection: Connection = lease.unwrapped()
         try:
-            if connection.scope != scope:
+            if not connection.is_pooled and connection.scope != scope:
                 await self.run(connection, connection.enter(scope))
             yield connection
         except BaseException:
@@ -237,6 +251,9 @@ class PostgresDatabase:
             # When the server ends an idle connection, asyncpg waits for the rest of an error. It
             # refuses statements, but the pool would keep such a connection.
             connection.terminate()
+        if isinstance(error, asyncpg.ReadOnlySQLTransactionError):
+            # A primary that has become a standby. The next connection finds the new primary.
+            connection.terminate()
         if isinstance(error, asyncpg.DiskFullError):
             self._disk.note_full(error)
             return DiskFull()
@@ -247,9 +264,10 @@ class PostgresDatabase:
     async def _columns_of(self, connection: Any, index: str) -> tuple[str, ...]:
         # From the catalogue: under row-level security the error does not contain the key.
         if index not in self._indexes:
-            # The failed transaction accepts no further statement.
-            await self.run(connection, connection.execute("ROLLBACK"))
+            # The failed transaction accepts no further statement. In one of its own, for a pooler.
+            await self.run(connection, connection.execute("ROLLBACK; BEGIN"))
             rows = await self.run(connection, connection.fetch(_INDEX_COLUMNS, index))
+            await self.run(connection, connection.execute("ROLLBACK"))
             self._indexes[index] = tuple(row[0] for row in rows)
         return self._indexes[index]
 
@@ -298,8 +316,8 @@ class PostgresTransaction:
         self._deferred = Deferred()
         self._failure: Exception | None = None
 
-    async def begin(self) -> None:
-        await self._run(self._connection.execute("BEGIN"))
+    async def begin(self, scope: Scope) -> None:
+        await self._run(self._connection.execute(self._connection.opening(scope)))
 
     async def commit(self) -> None:
         if self._deferred:
@@ -366,36 +384,6 @@ class PostgresTransaction:
         except Exception as error:
             self._failure = error
             raise
-
-
-class _Connection(asyncpg.Connection):  # type: ignore[misc]
-    """A connection that knows the scope that its server side has set."""
-
-    __slots__ = ("scope",)
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.scope: Scope | None = None
-
-    async def enter(self, scope: Scope) -> None:
-        self.scope = None  # unknown until the server has answered
-        await self.execute("SELECT set_config('masthead.tenant', $1, false)", scope)
-        self.scope = scope
-
-    def unwrapped(self) -> _Connection:
-        return self
-
-
-async def _apply_row_security(connection: Any) -> None:
-    if await connection.fetchval(
-        "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
-    ):
-        try:
-            await connection.execute(f"SET ROLE {ROLE}")
-        except asyncpg.PostgresError as error:
-            raise Unavailable(
-                "The database is not set up for row-level security. Run `masthead migrate`."
-            ) from error
 
 
 async def _skip_reset(_connection: Any) -> None:
