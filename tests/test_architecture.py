@@ -43,6 +43,7 @@ LAYERS = (
         "comments",
         "media",
         "members",
+        "factors",
         "password_reset",
         "site",
         "commerce",

@@ -22,9 +22,11 @@ from masthead.config import served_secret
 from masthead.config.keyring import KeyRing
 from masthead.config.settings import Settings
 from masthead.events.log import EventLog
+from masthead.factors.enrolment import Factors
 from masthead.identity.accounts import Accounts
 from masthead.identity.directory import TenantDirectory
 from masthead.identity.key_authentication import ApiKeys
+from masthead.identity.second_step import SecondSteps
 from masthead.importers.jobs import ImportWork
 from masthead.installation import open_installation
 from masthead.limits.lookups import Lookups
@@ -88,6 +90,7 @@ class Services:
     versions: TenantVersions
     directory: TenantDirectory
     accounts: Accounts
+    factors: Factors
     throttle: LoginThrottle
     keys: ApiKeys
     limit_store: LimitStore
@@ -170,6 +173,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Services:
     limit_store = open_limit_store(settings.redis_url, database, settings.data_dir, now)
     generator = Generator(streams, Ledger(database, now), OpenStreams())
     callers = Callers(accounts)
+    second_steps = SecondSteps(records, accounts, throttle)
     return Services(
         settings=settings,
         database=database,
@@ -180,6 +184,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Services:
         versions=versions,
         directory=directory,
         accounts=accounts,
+        factors=Factors(records, mail, sites, settings),
         throttle=throttle,
         keys=ApiKeys(records, directory, versions),
         limit_store=limit_store,
@@ -211,7 +216,13 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Services:
         checkouts=Checkouts(Processor(streams, settings.payment_api_url), limit_store, now),
         event_log=EventLog(database),
         callers=callers,
-        staff=StaffSignIn(records=records, accounts=accounts, directory=directory, callers=callers),
+        staff=StaffSignIn(
+            records=records,
+            accounts=accounts,
+            second_steps=second_steps,
+            directory=directory,
+            callers=callers,
+        ),
         form_tokens=FormTokens(keyring),
         limiter=RateLimiter(limit_store, settings.rate_limits, now),
         read_limit=ReadLimit(limit_store, now),

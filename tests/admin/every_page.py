@@ -13,19 +13,21 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import pyotp
 import sqlalchemy as sa
 from playwright.async_api import Page, ViewportSize, expect
 from tests.admin.served import world_at_its_address
 from tests.browser import Browser
 from tests.importers.platforms.wordpress.wxr import item, wxr
 from tests.payments.processor import SECRET, Processor, joined
-from tests.world import Account, TenantWorld, World, records_of
+from tests.world import PASSWORD, Account, TenantWorld, World, records_of
 
 from masthead import clock, ids
 from masthead.caller import Caller, Kind, system
 from masthead.demo.access import demo_access
 from masthead.demo.seed import OWNER
 from masthead.identity.api_keys import create_key
+from masthead.identity.one_time_codes import new_totp_secret
 from masthead.identity.setup import NewTenant, create_tenant
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
@@ -63,6 +65,7 @@ from masthead.webhooks.delivery_log import DeliveryFilter
 from masthead.webhooks.results import QueueKey, Result
 from masthead.webhooks.signing import Signed
 
+GUARDED = "sefa@example.com"
 LONG = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichenverordnung, in voller Länge"
 FOG = (
     "<p>Before the horn there was a bell, and before the bell a boy with a drum, who was paid by"
@@ -80,7 +83,7 @@ class Sample:
     """Of its test and its picture."""
     address: str
     who: str = "owner"
-    """`owner`, `editor`, `author`, `operator`, or `guest`."""
+    """`owner`, `editor`, `author`, `operator`, `guest`, or `guarded`, who has a second factor."""
     site: str = "demo"
     """`demo` has content, `empty` has none, at `regatta` work goes on; `` is the service's own
     host."""
@@ -167,6 +170,16 @@ async def wrong_password(page: Page) -> None:
     await fill(("#email", OWNER), ("#password", "not it"), press="Sign in")(page)
 
 
+async def begin_sign_in(page: Page) -> None:
+    await fill(("#email", GUARDED), ("#password", PASSWORD), press="Sign in")(page)
+
+
+async def scan_app(page: Page) -> None:
+    secret = await page.locator("[aria-label=Secret]").inner_text()
+    code = pyotp.TOTP(secret.replace(" ", "")).now()
+    await fill(("#code", code), press="Add the app")(page)
+
+
 async def new_webhook(page: Page) -> None:
     await page.locator("[name='events.post.published']").check()
     # An address instead of a name, which would have to be looked up.
@@ -194,6 +207,18 @@ SAMPLES = (
         "/admin/account",
         act=fill(("#old_password", "not it"), ("#new_password", "x"), press="Change the password"),
     ),
+    Sample("account-guarded", "/admin/account", who="guarded"),
+    Sample("app", "/admin/account/app"),
+    Sample("app-refused", "/admin/account/app", act=fill(("#code", "1"), press="Add the app")),
+    Sample("app-added", "/admin/account/app", site="empty", act=scan_app),
+    Sample("app-remove", "/admin/account/app/remove", who="guarded"),
+    Sample(
+        "app-remove-refused",
+        "/admin/account/app/remove",
+        who="guarded",
+        act=fill(("#code", "1"), press="Remove the app"),
+    ),
+    Sample("recovery-codes", "/admin/account/recovery-codes", who="guarded"),
     Sample("activity", "/admin/activity"),
     Sample("activity-empty", "/admin/activity", site="empty"),
     Sample("activity-everywhere", "/admin/operator/activity", who="operator"),
@@ -432,6 +457,8 @@ SAMPLES = (
     Sample("product-new", "/admin/shop/products/new"),
     Sample("product", "/admin/shop/products/{products}"),
     Sample("sign-in", "/admin/sign-in", who="guest"),
+    Sample("sign-in-code", "/admin/sign-in", who="guest", act=begin_sign_in),
+    Sample("sign-in-code-ended", "/admin/sign-in/code", who="guest", status=303, is_page=False),
     Sample("sign-in-refused", "/admin/sign-in", who="guest", act=wrong_password),
     Sample("staff", "/admin/staff"),
     Sample(
@@ -610,6 +637,7 @@ async def _filled(world: World, port: int) -> EveryPage:
         "editor": await demo.owner(name="Ines Ferro", role="editor"),
         "author": await demo.owner(name="Marguerite Oyelaran-Whitcombe", role="author"),
         "operator": await world.operator(name="Theo Vance"),
+        "guarded": await _guarded(demo),
         "empty": await empty.owner(name="Nell Ashby"),
         "closed": await closed.owner(name="Nell Ashby"),
     }
@@ -631,6 +659,14 @@ async def _owner(demo: TenantWorld) -> Account:
     [account] = await records.find(superusers, {"email": OWNER}, tenant_id=demo.id)
     account = await demo.update("_superusers", account["id"], {"name": "Nell Ashby"})
     return await demo.world.signed_in(superusers, account, demo.host)
+
+
+async def _guarded(demo: TenantWorld) -> Account:
+    parts = demo.world.parts
+    account = await demo.owner(name="Sefa Brandt", role="editor", email=GUARDED)
+    [record] = await parts.records.find(superusers, {"id": account.id}, tenant_id=demo.id)
+    await parts.factors.add_app(system(demo.id), record, new_totp_secret(), 1)
+    return account
 
 
 async def _content(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, str]:

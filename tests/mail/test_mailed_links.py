@@ -12,6 +12,8 @@ from tests.privacy.requests import DELETE, EXPORT, deletion, member_deletion, ou
 from tests.world import Account, TenantWorld, records_of
 
 from masthead.caller import system
+from masthead.identity.one_time_codes import new_totp_secret
+from masthead.identity.tenants import superusers
 from masthead.mail.account_emails import domain_unproven, mailing_paused
 from masthead.mail.message import Mail
 from masthead.mail.rendering import FOLDER
@@ -28,6 +30,7 @@ from masthead.webhooks.queue import NOTIFY_DISABLED
 SUBJECTS = {
     "comment_answered": "Bob replied to your comment",
     "comment_posted": "New comment on ",
+    "factors_changed": "The second factors of your account at ",
     "invitation": "You are invited to ",
     "already_member": "You are already a member of ",
     "confirm_sign_up": "Confirm that you want to join ",
@@ -82,6 +85,7 @@ async def every_mail(office: Office, tenant: TenantWorld) -> list[EmailMessage]:
     await tenant.guest.post(reset, json={"email": ana.email})
     await join(tenant, ana)
     await invite(tenant)
+    await guard(tenant, owner)
     parts = tenant.world.parts
     test_mails = TestMails(
         parts.records, parts.mail, parts.sites, parts.limit_store, keyring=parts.keyring
@@ -159,6 +163,12 @@ async def invite(tenant: TenantWorld) -> None:
     )
     given = {"email": "eve@example.com"}
     await invitations.invite(system(tenant.id), tenant.id, given, by="Ada")
+
+
+async def guard(tenant: TenantWorld, owner: Account) -> None:
+    parts = tenant.world.parts
+    [account] = await parts.records.find(superusers, {"id": owner.id}, tenant_id=tenant.id)
+    await parts.factors.add_app(system(tenant.id), account, new_totp_secret(), 1)
 
 
 async def join(tenant: TenantWorld, member: Account) -> None:

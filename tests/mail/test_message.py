@@ -277,6 +277,7 @@ MAILS: list[Mail] = [
         link="https://x.example/?token=a&b=<",
         days=7,
     ),
+    account_emails.factors_changed(**SITE, to="me@example.com", what="<b>Eve</b> was here."),
     account_emails.email_in_use(**SITE, to="new@example.com"),
     account_emails.site_suspended(
         **SITE, to="me@example.com", reason="<b>Eve</b>", link="https://x.example/?token=a&b=<"

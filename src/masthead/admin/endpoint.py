@@ -47,7 +47,7 @@ from masthead.web.policy import (
     largest_upload,
 )
 from masthead.web.request import Request
-from masthead.web.staff import AGAIN_EMAIL, SignInFailed
+from masthead.web.staff import AGAIN_EMAIL, CodeAsked, SignInFailed
 
 SIGN_IN = "/admin/sign-in"
 CHOOSE_A_SITE = "/admin/tenants"
@@ -185,6 +185,8 @@ _ORIGINS = {Who.LINK: Origin.LINK, Who.ANYONE: Origin.OWN}
 
 def _refusal(request: AdminRequest, error: MastheadError) -> Answer:
     """The answer to a caller who may not open the page."""
+    if isinstance(error, CodeAsked):
+        return _sign_in_again_page(request, error.problem, asks_code=True)
     if isinstance(error, SignInFailed):
         return _sign_in_again_page(request, str(error))
     if isinstance(error, SignInNeeded):
@@ -198,13 +200,16 @@ def _refusal(request: AdminRequest, error: MastheadError) -> Answer:
     return _error_page(error)
 
 
-def _sign_in_again_page(request: AdminRequest, problem: str = "") -> Page:
+def _sign_in_again_page(
+    request: AdminRequest, problem: str = "", *, asks_code: bool = False
+) -> Page:
     hidden = {name: value for name, value in request.form.items() if name != AGAIN_EMAIL}
     values = {
         "hidden": hidden,
         "email": request.form.get(AGAIN_EMAIL, ""),
         "problem": problem,
         "action": request.address,
+        "asks_code": asks_code,
     }
     return Page("sign-in-again.html", "You were signed out", values, status=401)
 

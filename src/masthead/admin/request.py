@@ -21,6 +21,7 @@ from masthead.comments.discussion import Discussions
 from masthead.config.keyring import KeyRing
 from masthead.errors import NotFound
 from masthead.events.log import EventLog
+from masthead.factors.enrolment import Factors
 from masthead.identity.accounts import Accounts
 from masthead.identity.directory import Tenant, TenantDirectory
 from masthead.identity.sign_ins import Client
@@ -65,6 +66,8 @@ THEMES = ("light", "dark")
 class AdminServices(UploadServices, Protocol):
     @property
     def accounts(self) -> Accounts: ...
+    @property
+    def factors(self) -> Factors: ...
     @property
     def resets(self) -> PasswordResets: ...
     @property

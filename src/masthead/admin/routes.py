@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
+from masthead.admin.account_routes import account_routes
 from masthead.admin.calls import script_call, script_read, upload_call
 from masthead.admin.endpoint import AdminPages, Answer, Handler, Page, Redirect
 from masthead.admin.pages import activity, exports, sending_domain, shop, staff
-from masthead.admin.pages.account import appearance, sign_in
-from masthead.admin.pages.account import profile as account
+from masthead.admin.pages.account import appearance
 from masthead.admin.pages.comments import changes as comment_changes
 from masthead.admin.pages.comments import comment
 from masthead.admin.pages.comments import listing as comments
@@ -53,20 +53,16 @@ from masthead.admin.pages.webhooks.delivery import delivery_page
 from masthead.admin.pages.webhooks.overview import webhooks_page
 from masthead.admin.request import AdminRequest
 from masthead.errors import NotFound
-from masthead.password_reset.resets import ADMIN_PATH
 from masthead.web.dispatch import Route
 from masthead.web.policy import Who, largest_import
 
 
 def admin_routes(pages: AdminPages) -> list[Route]:
-    at, anyone, operators = pages.at, Who.ANYONE, Who.OPERATOR
+    at, operators = pages.at, Who.OPERATOR
     owners = Who.OWNER
     return [
         Route("/admin", at(get=home)),
-        Route("/admin/sign-in", at(get=sign_in.sign_in_form, post=sign_in.sign_in, who=anyone)),
-        Route("/admin/sign-out", at(post=sign_in.sign_out, anywhere=True)),
-        Route("/admin/forgot", at(get=sign_in.forgot_form, post=sign_in.forgot, who=anyone)),
-        Route(ADMIN_PATH, at(get=sign_in.reset_form, post=sign_in.reset, who=Who.LINK)),
+        *account_routes(pages),
         Route("/admin/posts/tags", at(get=posts.tag_options)),
         *_texts(pages, posts.posts_list, posts.PostFilters),
         *_mailings(pages),
@@ -132,13 +128,6 @@ def admin_routes(pages: AdminPages) -> list[Route]:
                 while_suspended=True,
             ),
         ),
-        Route(
-            "/admin/account", at(get=account.account_page, post=account.save_profile, anywhere=True)
-        ),
-        Route("/admin/account/sign-ins", at(post=account.end_others, anywhere=True)),
-        Route("/admin/account/sign-ins/{id}", at("id", post=account.end_sign_in, anywhere=True)),
-        Route("/admin/account/password", at(post=account.change_password, anywhere=True)),
-        Route("/admin/account/keys", at(post=appearance.choose_keys, anywhere=True)),
         Route("/admin/settings", at(get=site.site_page, post=site.save_site, who=owners)),
         Route("/admin/settings/accent", at(get=site.accent_sample, who=owners)),
         Route(

@@ -19,6 +19,8 @@ DOWNLOADED_MEMBERS = "downloaded members"
 EXPORTED_SITE, DOWNLOADED_SITE = "exported the site", "downloaded the site"
 PLANNED_DELETION, CANCELLED_DELETION = "planned a deletion", "cancelled a deletion"
 RETRIED_JOB, DISCARDED_JOB = "ran a job again", "discarded a job"
+ADDED_FACTOR, REMOVED_FACTOR = "added a factor", "removed a factor"
+MADE_RECOVERY_CODES = "made recovery codes"
 MAX_LABEL = 255
 
 audit_log = Collection(
@@ -50,7 +52,8 @@ audit_log = Collection(
             f"`{CANCELLED_ERASURE}`, `{DOWNLOADED_MEMBERS}`; with the whole site: "
             f"`{EXPORTED_SITE}`, `{DOWNLOADED_SITE}`, `{PLANNED_DELETION}`, "
             f"`{CANCELLED_DELETION}`; with work that had failed: "
-            f"`{RETRIED_JOB}`, `{DISCARDED_JOB}`.",
+            f"`{RETRIED_JOB}`, `{DISCARDED_JOB}`; with the second factors of an account: "
+            f"`{ADDED_FACTOR}`, `{REMOVED_FACTOR}`, `{MADE_RECOVERY_CODES}`.",
         ),
         Text(name="subject", max=50, write=Access.ENGINE, help="The collection."),
         Text(name="record_id", max=15, write=Access.ENGINE),

@@ -14,8 +14,9 @@ from masthead.audit.entries import log_action
 from masthead.caller import Caller, Kind, in_tenant
 from masthead.config.keyring import KeyRing
 from masthead.email_address import normal_email
-from masthead.errors import BadRequest, Invalid, Problem
+from masthead.errors import BadRequest, Invalid, Problem, Unauthenticated
 from masthead.identity import passwords, sessions
+from masthead.identity.factor_fields import has_second_factor
 from masthead.identity.sessions import TokenType
 from masthead.identity.sign_ins import Client, SignIns
 from masthead.identity.tenants import Role, superusers
@@ -31,6 +32,7 @@ ADMIN_SESSION = timedelta(days=1)
 MEMBER_SESSION = timedelta(days=14)
 FILE_TOKEN = timedelta(minutes=3)
 RESET_LINK = timedelta(minutes=15)
+SECOND_STEP = timedelta(minutes=5)
 MAX_SAME_ID = 5
 """Ids are unique within a tenant: a token is checked against so many accounts of its id."""
 MAX_VERIFIED = 10_000
@@ -39,6 +41,16 @@ FAILED = "Failed to authenticate. Check the email address and the password."
 FAILED_ON_BARE_HOST = (
     f"{FAILED} If you have accounts at several sites, sign in at the site's own address."
 )
+
+
+class SecondStepNeeded(Unauthenticated):
+    """The password was right, and the account has a second factor: see `second_step`."""
+
+    message = "The password is right. This account also needs its second factor."
+
+    def __init__(self, ticket: str) -> None:
+        super().__init__()
+        self.ticket = ticket
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +94,7 @@ class Accounts:
         address: str,
         user_agent: str = "",
     ) -> SignedIn:
+        """Raises SecondStepNeeded for an account that a password alone does not open."""
         account = await self.find(collection, tenant_id, identity)
         attempt = Attempt(collection.name, identity, address, account_key(account))
         await self._throttle.admit(attempt)
@@ -91,6 +104,9 @@ class Accounts:
             raise BadRequest(FAILED if tenant_id else FAILED_ON_BARE_HOST)
         await self._throttle.note_success(attempt)
         await self._renew_hash(collection, account, password)
+        if has_second_factor(account):
+            ticket = self._issue(collection, account, TokenType.SECOND_STEP, SECOND_STEP)
+            raise SecondStepNeeded(ticket)
         return await self.begin(collection, account, Client(address, user_agent), tenant_id)
 
     async def begin(
@@ -239,22 +255,28 @@ class Accounts:
         return self._issue(collection, marked, TokenType.PASSWORD_RESET, lifetime)
 
     async def by_reset_token(self, collection: Collection, token: str) -> Record | None:
-        claims = sessions.peek(token)
-        if claims is None or claims.collection_id != collection.id or not ids.is_id(claims.id):
-            return None
-        # As with sessions, the key decides.
-        found = await self._records.find(collection, {"id": claims.id}, limit=MAX_SAME_ID)
+        found = await self._named_by(collection, token)
         return next((each for each in found if self.is_reset_token(token, each)), None)
 
     def is_reset_token(self, token: str, account: Record) -> bool:
-        claims = sessions.verify(
-            self._keyring,
-            token,
-            _reset_key(account),
-            token_type=TokenType.PASSWORD_RESET,
-            now=self._records.clock,
-        )
-        return claims is not None
+        return self._is_signed(token, TokenType.PASSWORD_RESET, _reset_key(account))
+
+    async def by_ticket(self, collection: Collection, ticket: str) -> Record | None:
+        """The account that waits for its second step."""
+        found = await self._named_by(collection, ticket)
+        kind = TokenType.SECOND_STEP
+        return next((a for a in found if self._is_signed(ticket, kind, a["token_key"])), None)
+
+    async def _named_by(self, collection: Collection, token: str) -> list[Record]:
+        claims = sessions.peek(token)
+        if claims is None or claims.collection_id != collection.id or not ids.is_id(claims.id):
+            return []
+        # As with sessions, the key decides.
+        return await self._records.find(collection, {"id": claims.id}, limit=MAX_SAME_ID)
+
+    def _is_signed(self, token: str, kind: TokenType, key: str) -> bool:
+        now = self._records.clock
+        return sessions.verify(self._keyring, token, key, token_type=kind, now=now) is not None
 
     async def find(
         self, collection: Collection, tenant_id: TenantId | None, email: str

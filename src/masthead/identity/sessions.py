@@ -39,6 +39,8 @@ class TokenType(StrEnum):
     """Gives access to protected files by a query parameter; short-lived."""
     PASSWORD_RESET = "passwordReset"  # noqa: S105  (a name)
     """In an emailed link: sets a new password, once."""
+    SECOND_STEP = "secondStep"
+    """The password was right; a second factor has to follow. Opens nothing by itself."""
 
 
 @dataclass(frozen=True, slots=True)

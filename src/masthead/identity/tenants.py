@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 from urllib.parse import quote
 
+from masthead.identity.factor_fields import FACTOR_FIELDS
 from masthead.links.file_uses import Uses
 from masthead.links.moves import Move, Moves
 from masthead.plans import Plan
@@ -63,6 +64,7 @@ superusers = Collection(
         Url(name="picture", personal=True),
         COMMENT_MAILS_OFF,
         *ACCOUNT_FIELDS,
+        *FACTOR_FIELDS,
     ),
     editors=Rules(read=SELF, update=SELF),
     authors=Rules(read=SELF, update=SELF),
@@ -76,6 +78,7 @@ superusers = Collection(
     platform_records=True,
     indexes=(Index(("email",), across_tenants=True),),
     audited="email",
+    audited_without=frozenset({"totp_step"}),
     help="The staff of a tenant, each with a role, and platform operators (no tenant).",
     called="staff accounts",
 )

@@ -16,6 +16,7 @@ import hashlib
 import math
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
@@ -35,6 +36,9 @@ ATTEMPTS_PER_NETWORK = 100
 ATTEMPTS_PER_ACCOUNT = 100
 """In the long window, from all networks without an earlier sign-in of the account."""
 KNOWN_NETWORK_AGE = timedelta(days=30)
+CODES_PER_PAIR = 5
+CODES_PER_ACCOUNT = 20
+"""Of second factors: whoever may guess six digits has the password already."""
 
 RESETS_PER_NETWORK = 10
 """In the long window."""
@@ -51,10 +55,21 @@ LINKS_PER_ADDRESS = 2
 """In the lifetime of a link to sign in: when no further mail is sent, an earlier link works."""
 
 WAIT = "Too many failed sign-ins. Wait a while and try again, or have a new password sent by email."
+WAIT_FOR_CODE = "Too many wrong codes. Wait a while and try again."
 WAIT_FOR_RESET = "Too many new passwords were requested from here. Wait a while and try again."
 
 WAIT_FOR_LINK = "Too many links were requested from here. Wait a while and try again."
 SITE_IS_BUSY = "Too many people are requesting links at the moment. Wait a while and try again."
+
+
+class Limits(NamedTuple):
+    per_pair: int
+    per_account: int
+    sentence: str
+
+
+PASSWORD_LIMITS = Limits(ATTEMPTS_PER_PAIR, ATTEMPTS_PER_ACCOUNT, WAIT)
+CODE_LIMITS = Limits(CODES_PER_PAIR, CODES_PER_ACCOUNT, WAIT_FOR_CODE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,21 +155,21 @@ class LoginThrottle:
             sa.delete(login_attempts).where(t.window_ends < sa.bindparam("now"))
         )
 
-    async def admit(self, attempt: Attempt) -> None:
+    async def admit(self, attempt: Attempt, limits: Limits = PASSWORD_LIMITS) -> None:
         """Counts the attempt, or raises RateLimited with the seconds to wait."""
         async with self._database.transaction(EVERY_TENANT) as tx:
             wait = max(
                 await self._count(tx, attempt.network_subject, ATTEMPTS_PER_NETWORK),
-                await self._count(tx, attempt.pair_subject, ATTEMPTS_PER_PAIR),
+                await self._count(tx, attempt.pair_subject, limits.per_pair),
             )
             # A refused attempt is not counted here, so that one network alone can't reach this
             # limit.
             if not wait and not await self._is_known(tx, attempt):
                 wait = await self._count(
-                    tx, attempt.account_subject, ATTEMPTS_PER_ACCOUNT, LONG_WINDOW
+                    tx, attempt.account_subject, limits.per_account, LONG_WINDOW
                 )
         if wait:
-            raise RateLimited(wait, WAIT)
+            raise RateLimited(wait, limits.sentence)
 
     async def note_success(self, attempt: Attempt) -> None:
         """Refunds this attempt. Earlier failures stay: an attacker's own account with the same

@@ -104,6 +104,16 @@ def invitation(
     )
 
 
+def factors_changed(*, site_name: str, site_url: str, to: str, what: str) -> Mail:
+    """To the account's own address, whoever has changed them."""
+    return Mail(
+        "factors_changed",
+        to,
+        f"The second factors of your account at {site_name} have changed",
+        {"site_name": site_name, "site_url": site_url, "email": to, "what": what},
+    )
+
+
 def site_suspended(*, site_name: str, site_url: str, to: str, reason: str, link: str) -> Mail:
     """To the owner of the site."""
     return Mail(

@@ -6,7 +6,7 @@ from typing import Any
 
 from masthead.caller import in_tenant
 from masthead.errors import Forbidden, Invalid, NotFound, Problem, Unauthenticated
-from masthead.identity.accounts import SignedIn, session_lifetime
+from masthead.identity.accounts import SecondStepNeeded, SignedIn, session_lifetime
 from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE, set_cookie
 from masthead.identity.sign_ins import Client
 from masthead.identity.tenants import superusers
@@ -91,14 +91,19 @@ async def file_token(call: Call) -> Answer:
 async def _sign_in(call: Call, collection: Collection, *, with_admin: bool) -> Answer:
     given = await call.small_json()
     _refuse_blanks(given, "identity", "password")
-    signed_in = await call.services.accounts.sign_in(
-        collection,
-        call.request.tenant_id,
-        given["identity"],
-        given["password"],
-        address=call.request.address,
-        user_agent=_user_agent(call),
-    )
+    try:
+        signed_in = await call.services.accounts.sign_in(
+            collection,
+            call.request.tenant_id,
+            given["identity"],
+            given["password"],
+            address=call.request.address,
+            user_agent=_user_agent(call),
+        )
+    except SecondStepNeeded as needed:
+        # As PocketBase answers; its clients look for `mfaId`.
+        body = {"mfaId": needed.ticket, "message": str(needed)}
+        return json_answer(401, body, [(b"cache-control", b"no-store")])
     return await _answer(call, collection, signed_in, with_admin=with_admin)
 
 

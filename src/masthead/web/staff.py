@@ -6,14 +6,21 @@ from dataclasses import dataclass
 
 from masthead.caller import Kind, guest, in_tenant
 from masthead.errors import BadRequest, Conflict, MastheadError
-from masthead.identity.accounts import Accounts, SignedIn, session_lifetime
+from masthead.identity.accounts import (
+    SECOND_STEP,
+    Accounts,
+    SecondStepNeeded,
+    SignedIn,
+    session_lifetime,
+)
 from masthead.identity.directory import Tenant, TenantDirectory
+from masthead.identity.second_step import SecondSteps, TicketExpired
 from masthead.identity.sessions import ADMIN_COOKIE, set_cookie
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.records.engine import Records
 from masthead.web.callers import Callers
-from masthead.web.cookies import own_cookie
+from masthead.web.cookies import own_cookie, set_own_cookie
 from masthead.web.policy import BodyKind, Policy
 from masthead.web.request import Request
 
@@ -21,6 +28,9 @@ SITE_COOKIE = "mh_site"
 """The site that an operator has chosen on the service's own host."""
 AGAIN_EMAIL = "again_email"
 AGAIN_PASSWORD = "again_password"  # noqa: S105  (the name of a field)
+AGAIN_CODE = "again_code"
+TICKET_COOKIE = "mh_second_step"
+"""Between the two steps of a sign-in: the second one is done in the same browser."""
 OWNER_HEADER = b"x-page-owner"
 """Of the page whose script calls: see `page_owner`."""
 
@@ -31,10 +41,19 @@ class SignInFailed(MastheadError):
     """While a form waits to be sent again."""
 
 
+class CodeAsked(SignInFailed):
+    """The password was right, and the form goes on waiting for the second factor."""
+
+    def __init__(self, problem: str = "") -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StaffSignIn:
     records: Records
     accounts: Accounts
+    second_steps: SecondSteps
     directory: TenantDirectory
     callers: Callers
 
@@ -55,22 +74,51 @@ class StaffSignIn:
             user_agent=client.user_agent,
         )
 
+    async def finish_sign_in(self, request: Request, code: str) -> SignedIn:
+        """The second step, with the ticket that the first one left in this browser."""
+        ticket = own_cookie(request.scope, TICKET_COOKIE)
+        return await self.second_steps.finish(ticket, code, request.client, request.tenant_id)
+
     async def sign_in_again(self, request: Request) -> None:
-        """For a form whose sender was signed out and sends it again with the password; without one,
-        nothing happens."""
-        if AGAIN_PASSWORD not in request.form:
+        """For a form whose sender was signed out and sends it again with the password, and then
+        with a code if the account needs one; without either, nothing happens."""
+        if AGAIN_PASSWORD in request.form:
+            signed_in = await self._with_password(request)
+        elif AGAIN_CODE in request.form:
+            signed_in = await self._with_code(request)
+        else:
             return
-        form = dict(request.form)
-        email, password = form.pop(AGAIN_EMAIL, ""), form.pop(AGAIN_PASSWORD)
-        try:
-            signed_in = await self.sign_in(request, email, password)
-        except MastheadError as error:
-            # With what was typed, which must not be lost.
-            request.form = {**form, AGAIN_EMAIL: email}
-            raise SignInFailed(str(error)) from error
-        request.form, request.caller = form, signed_in.caller
+        request.caller = signed_in.caller
         request.added.append((b"set-cookie", session_cookie(request, signed_in).encode()))
         await self._find_site(request)
+
+    async def _with_password(self, request: Request) -> SignedIn:
+        form = dict(request.form)
+        email, password = form.pop(AGAIN_EMAIL, ""), form.pop(AGAIN_PASSWORD)
+        # With what was typed, which must not be lost.
+        request.form = {**form, AGAIN_EMAIL: email}
+        try:
+            signed_in = await self.sign_in(request, email, password)
+        except SecondStepNeeded as error:
+            request.added.append((b"set-cookie", ticket_cookie(request, error.ticket).encode()))
+            raise CodeAsked from error
+        except MastheadError as error:
+            raise SignInFailed(str(error)) from error
+        request.form = form
+        return signed_in
+
+    async def _with_code(self, request: Request) -> SignedIn:
+        request.form = form = dict(request.form)
+        code = form.pop(AGAIN_CODE)
+        form.pop(AGAIN_EMAIL, "")
+        try:
+            signed_in = await self.finish_sign_in(request, code)
+        except TicketExpired as error:
+            raise SignInFailed(str(error)) from error
+        except MastheadError as error:
+            raise CodeAsked(str(error)) from error
+        request.added.append((b"set-cookie", ticket_cookie(request, "").encode()))
+        return signed_in
 
     async def _find_site(self, request: Request) -> None:
         caller = request.caller
@@ -106,6 +154,14 @@ def session_cookie(request: Request, signed_in: SignedIn) -> str:
         signed_in.token,
         lifetime=session_lifetime(superusers),
         secure=request.is_https,
+    )
+
+
+def ticket_cookie(request: Request, ticket: str) -> str:
+    """Without a ticket it ends the cookie."""
+    seconds = int(SECOND_STEP.total_seconds()) if ticket else 0
+    return set_own_cookie(
+        TICKET_COOKIE, ticket, path="/admin", seconds=seconds, is_https=request.is_https
     )
 
 

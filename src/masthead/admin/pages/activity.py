@@ -13,6 +13,7 @@ from masthead.admin.lists import Filters, Listing, options, read_page
 from masthead.admin.pages.people import staff_names
 from masthead.admin.request import AdminRequest
 from masthead.audit.collection import (
+    ADDED_FACTOR,
     CANCELLED_DELETION,
     CANCELLED_ERASURE,
     CHANGED,
@@ -23,9 +24,11 @@ from masthead.audit.collection import (
     DOWNLOADED_SITE,
     EXPORTED,
     EXPORTED_SITE,
+    MADE_RECOVERY_CODES,
     OPENED,
     PLANNED_DELETION,
     PLANNED_ERASURE,
+    REMOVED_FACTOR,
     RETRIED_JOB,
     SIGNED_IN,
     audit_log,
@@ -89,6 +92,9 @@ _EVENTS = {
     PLANNED_DELETION: "Planned the deletion of the site",
     CANCELLED_DELETION: "Cancelled the deletion of the site",
     RETRIED_JOB: "Ran a failed job again:",
+    ADDED_FACTOR: "Added a second factor:",
+    REMOVED_FACTOR: "Removed a second factor:",
+    MADE_RECOVERY_CODES: "Made new recovery codes",
     DISCARDED_JOB: "Discarded failed work:",
 }
 """What changes no record."""

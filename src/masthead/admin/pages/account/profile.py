@@ -111,6 +111,8 @@ async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = 
             caller, superusers, _ASKS, request.account, typed=typed, problems=problems
         ),
         "places": await _places(request),
+        "has_app": bool(request.account["totp_secret"]),
+        "recovery_codes": len(request.account["recovery_hashes"]),
         "errors": {name: sentence_of(each) for name, each in (problems or {}).items()},
     }
     status = 422 if problems else 200

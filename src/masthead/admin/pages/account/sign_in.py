@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import quote
 
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.request import AdminRequest
 from masthead.errors import BadRequest, Invalid, MastheadError, RateLimited
+from masthead.identity.accounts import SecondStepNeeded
+from masthead.identity.second_step import TicketExpired
 from masthead.identity.sessions import ADMIN_COOKIE, end_cookie
 from masthead.identity.tenants import superusers
 from masthead.mail.wording import where_stored
 from masthead.records.collection import Record
 from masthead.records.fields.base import FieldError
+from masthead.web.cookies import own_cookie
 from masthead.web.dot_segments import has_dot_segment
 from masthead.web.errors import retry_after
-from masthead.web.staff import session_cookie
+from masthead.web.staff import TICKET_COOKIE, session_cookie, ticket_cookie
 
 # Browsers skip tabs and line breaks, and read a backslash as a slash.
 _OURS = re.compile(r"/admin(?:[/?][^\\\x00-\x20\x7f]*)?\Z")
+CODE = "/admin/sign-in/code"
 WRONG = "The email address or the password is wrong."
 WRONG_HERE = f"{WRONG} If you have accounts at several sites, sign in at the site's own address."
 
@@ -34,11 +39,41 @@ async def sign_in(request: AdminRequest) -> Answer:
     context = request.context
     try:
         signed_in = await request.services.staff.sign_in(context, email, password)
+    except SecondStepNeeded as needed:
+        cookie = ticket_cookie(context, needed.ticket)
+        return Redirect(f"{CODE}?next={quote(onward, safe='')}", cookies=(cookie,))
     except RateLimited as error:
         return _form(request, onward, email, str(error), error=error)
     except BadRequest as error:
         return _form(request, onward, email, WRONG if context.tenant else WRONG_HERE, error=error)
     return Redirect(onward, cookies=(session_cookie(request.context, signed_in),))
+
+
+async def code_form(request: AdminRequest) -> Answer:
+    onward = only_ours(request.query.get("next", ""))
+    if request.is_signed_in:
+        return Redirect(onward)
+    ticket = own_cookie(request.scope, TICKET_COOKIE)
+    try:
+        account = await request.services.staff.second_steps.account_of(
+            ticket, request.context.tenant_id
+        )
+    except TicketExpired:
+        return Redirect(f"/admin/sign-in?next={quote(onward, safe='')}")
+    return _code_page(account["email"], onward)
+
+
+async def finish_sign_in(request: AdminRequest) -> Answer:
+    onward, context = only_ours(request.form.get("next", "")), request.context
+    staff = request.services.staff
+    try:
+        signed_in = await staff.finish_sign_in(context, request.form.get("code", ""))
+    except TicketExpired as error:
+        return _form(request, onward, problem=str(error), error=error)
+    except (BadRequest, RateLimited) as error:
+        return _code_page("", onward, error)
+    cookies = (session_cookie(context, signed_in), ticket_cookie(context, ""))
+    return Redirect(onward, cookies=cookies)
 
 
 async def sign_out(request: AdminRequest) -> Answer:
@@ -119,6 +154,15 @@ def _form(
     headers = tuple(retry_after(status, error))
     title = f"Sign in to {request.site_name}"
     return Page("gate/sign-in.html", title, values, status, headers=headers)
+
+
+def _code_page(email: str, onward: str, error: MastheadError | None = None) -> Page:
+    status = 200
+    if error is not None:
+        status = 429 if isinstance(error, RateLimited) else 422
+    values = {"email": email, "next": onward, "problem": str(error or "")}
+    headers = tuple(retry_after(status, error))
+    return Page("gate/code.html", "Second step", values, status, headers=headers)
 
 
 def _forgot(
