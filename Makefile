@@ -7,11 +7,12 @@ BIN    := $(VENV)/bin
 NODE_MODULES := tests/clients/node_modules
 EDITOR := src/masthead/admin/editor
 GENERATOR := $(VENV)/client-generator
+RELEASE_TOOLS := $(VENV)/release-tools
 # npm in the folder of the editor, which also holds the tools that check styles and scripts.
 NODE_TOOL = $(BIN)/python tests/clients/node.py --prefix $(CURDIR)/$(EDITOR)
 
 .PHONY: run install install-test test test-quick test-all test-planted lint format docs views screenshots bench \
-  bench-commits bench-mailings lock editor clean
+  bench-commits bench-mailings lock editor dist clean
 
 # make run, or make run PORT=8100
 run: install
@@ -23,7 +24,7 @@ install: $(VENV)/.installed
 	$(BIN)/python -m compileall -q src
 
 install-test: $(VENV)/.installed-test $(NODE_MODULES)/.installed $(EDITOR)/node_modules/.installed \
-  $(GENERATOR)/.installed
+  $(GENERATOR)/.installed $(RELEASE_TOOLS)/.installed
 
 # Each test of a face on one of the two databases, everything else on both; a process for each core.
 test: install-test
@@ -44,16 +45,16 @@ test-planted: install-test
 	$(BIN)/python -m tests.planted $(if $(ONLY),--only "$(ONLY)")
 
 lint: $(VENV)/.installed-test $(EDITOR)/node_modules/.installed
-	$(BIN)/ruff format --check src tests bench
-	$(BIN)/ruff check src tests bench
+	$(BIN)/ruff format --check src tests bench release
+	$(BIN)/ruff check src tests bench release
 	$(BIN)/djangofmt --check src
 	$(NODE_TOOL) run --silent check-styles
 	$(NODE_TOOL) run --silent check-scripts
 	$(BIN)/mypy
 
 format: $(VENV)/.installed-test $(EDITOR)/node_modules/.installed
-	$(BIN)/ruff format src tests bench
-	$(BIN)/ruff check --fix src tests bench
+	$(BIN)/ruff format src tests bench release
+	$(BIN)/ruff check --fix src tests bench release
 	$(BIN)/djangofmt src
 	$(NODE_TOOL) run --silent format-styles
 
@@ -93,13 +94,19 @@ lock:
 	  -c requirements.lock -o requirements-test.lock
 	uv pip compile tests/clients/requirements.in --universal --generate-hashes --no-header -q \
 	  -o tests/clients/requirements.lock
+	uv pip compile release/requirements.in --universal --generate-hashes --no-header -q \
+	  -o release/requirements.lock
 
 # Builds the admin's editor from its source and lock file. A test compares the bytes.
 editor: $(EDITOR)/node_modules/.installed
 	$(NODE_TOOL) run --silent build
 
+# A release in dist/: wheel, source archive, pinned dependencies, SBOM and checksums.
+dist: install $(RELEASE_TOOLS)/.installed
+	$(BIN)/python -m release dist
+
 clean:
-	rm -rf $(VENV) $(NODE_MODULES) $(EDITOR)/node_modules build/commits
+	rm -rf $(VENV) $(NODE_MODULES) $(EDITOR)/node_modules build/commits dist
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -128,4 +135,11 @@ $(GENERATOR)/.installed: tests/clients/requirements.lock $(VENV)/.installed-test
 	rm -rf $(GENERATOR)
 	$(BIN)/pip install -q --disable-pip-version-check --require-hashes --no-deps \
 	  --target $(GENERATOR) -r tests/clients/requirements.lock
+	touch $@
+
+# What lists the contents of a release. In an environment of its own: it needs much that we don't.
+$(RELEASE_TOOLS)/.installed: release/requirements.lock | $(VENV)/bin/python
+	$(BIN)/python -m venv --clear $(RELEASE_TOOLS)
+	$(RELEASE_TOOLS)/bin/pip install -q --disable-pip-version-check --require-hashes \
+	  -r release/requirements.lock
 	touch $@

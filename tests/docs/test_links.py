@@ -20,7 +20,8 @@ _CODE_PATH = re.compile(r"`((?:[a-z_0-9]+/)*(?:[a-z_0-9]+\.py|[a-z_0-9]+/))`")
 @cache
 def existing() -> str:
     """The files and folders of the code, one a line. A page may leave out where a path begins."""
-    found = [each for top in ("src", "tests", "bench", "docs") for each in (ROOT / top).rglob("*")]
+    tops = [ROOT / top for top in ("src", "tests", "bench", "release", "docs")]
+    found = [*tops, *(each for top in tops for each in top.rglob("*"))]
     return "".join(f"{each}/\n" if each.is_dir() else f"{each}\n" for each in found)
 
 
