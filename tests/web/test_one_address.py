@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from dataclasses import replace
 from typing import Any
 
@@ -40,7 +41,9 @@ class TestHttps:
         assert answer.headers["cache-control"] == "no-cache"
         assert "strict-transport-security" not in answer.headers
 
-    @pytest.mark.parametrize("path", ["/api/health", "/api/v1/posts", "/api/openapi.json"])
+    @pytest.mark.parametrize(
+        "path", ["/api/health", "/api/v1/posts", "/api/openapi.json", "/metrics"]
+    )
     async def test_programs_are_not_led(
         self, app: World, tenant: TenantWorld, https: dict[str, Any], path: str
     ) -> None:
@@ -54,12 +57,22 @@ class TestHttps:
         assert answer.status_code == 301
         assert answer.headers["location"] == f"{https['base_url']}/admin"
 
-    async def test_behind_a_proxy_that_says_nothing_nobody_is_led(
+    async def test_a_request_without_a_proxy_leads_to_it(
+        self, app: World, tenant: TenantWorld, https: dict[str, Any]
+    ) -> None:
+        answer = await client(app, tenant.host, **https).get("/posts/fog")
+        name = tenant.host.partition(":")[0]
+        assert answer.status_code == 301
+        assert answer.headers["location"] == f"https://{name}/posts/fog"
+
+    async def test_behind_a_trusted_proxy_that_says_nothing_nobody_is_led(
         self, app: World, tenant: TenantWorld, https: dict[str, Any]
     ) -> None:
         """HTTPS looks plain there: its requests would be sent in circles."""
-        answer = await client(app, tenant.host, **https).get("/")
-        assert answer.status_code == 200
+        proxies = {"trusted_proxies": (ipaddress.ip_network("127.0.0.1/32"),)}
+        behind = client(app, tenant.host, **https, **proxies)
+        assert (await behind.get("/")).status_code == 200
+        assert (await behind.get("/", headers=PLAIN)).status_code == 301
 
     async def test_what_a_proxy_says_of_https_is_enough(
         self, app: World, tenant: TenantWorld, https: dict[str, Any]

@@ -1,8 +1,8 @@
 """Each site has one address: other ways to reach it lead there with 301.
 
-Plain HTTP leads to HTTPS where the base URL has it and a proxy says that the request was plain. The
-slug's host leads to the domain of the site's own, and so does that domain with `www.` before it, or
-without it. `MASTHEAD_CANONICAL=off` serves all of them.
+Plain HTTP leads to HTTPS where the base URL has it. The slug's host leads to the domain of the
+site's own, and so does that domain with `www.` before it, or without it. `MASTHEAD_CANONICAL=off`
+serves all of them.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from starlette.types import Scope
 from masthead.config.settings import Settings
 from masthead.identity.directory import Tenant
 from masthead.web.answers import RawHeaders, header
-from masthead.web.proxies import claims_http, claims_https
+from masthead.web.proxies import claims_https, is_plain
 from masthead.web.request import Request
 
 HSTS = (b"strict-transport-security", b"max-age=31536000")
 """A browser that was here by HTTPS asks for nothing in plain for a year."""
 _WWW = "www."
-_FOR_PROGRAMS = ("/api", "/api/")
+_FOR_PROGRAMS = ("/api", "/metrics")
+_BELOW_API = "/api/"
 _AT_EVERY_HOST = ("/admin", "/assets", "/media", "/.well-known")
 """The owner can open the admin even if the site's domain no longer works, and addresses of pictures
 stay on the slug's host."""
@@ -36,6 +37,7 @@ class OneAddress:
         self._promises_https = (has_https or bool(settings.tls_cert)) and self.is_on
         self._base_url = settings.base_url.rstrip("/")
         self._base_domain = settings.base_domain
+        self._trusted_proxies = settings.trusted_proxies
         self._url_of = url_of
 
     def promises_https(self, request: Request) -> bool:
@@ -49,19 +51,19 @@ class OneAddress:
         if not has_others and not self._leads_to_https:
             return None
         path = scope["path"]
-        if path == _FOR_PROGRAMS[0] or path.startswith(_FOR_PROGRAMS[1]):
+        if path in _FOR_PROGRAMS or path.startswith(_BELOW_API):
             return None
-        if not self._is_plain(request) and not self._is_elsewhere(scope, tenant):
+        if not self._has_to_be_https(scope) and not self._is_elsewhere(scope, tenant):
             return None
         # From stored values: a forged Host header must not get into an address.
         origin = self._url_of(tenant) if tenant else self._base_url
         # A domain may be given up again, and a browser would go there for ever.
         return [(b"location", origin.encode() + _target(scope)), (b"cache-control", b"no-cache")]
 
-    def _is_plain(self, request: Request) -> bool:
-        """Only if a proxy says so: behind one that says nothing HTTPS looks plain, and would be
-        sent in circles."""
-        return self._leads_to_https and not request.is_https and claims_http(request.scope)
+    def _has_to_be_https(self, scope: Scope) -> bool:
+        """Not behind a trusted proxy that says nothing: HTTPS looks plain there, and would be sent
+        in circles."""
+        return self._leads_to_https and is_plain(scope, self._trusted_proxies)
 
     def _is_elsewhere(self, scope: Scope, tenant: Tenant | None) -> bool:
         if tenant is None or not tenant.custom_domain or not self.is_on:

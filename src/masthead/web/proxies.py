@@ -41,9 +41,16 @@ def claims_https(scope: Scope) -> bool:
     return "https" in _header_values(scope, b"x-forwarded-proto")
 
 
-def claims_http(scope: Scope) -> bool:
-    """Whether all proxies that say something say that it was plain, trusted or not."""
-    return set(_header_values(scope, b"x-forwarded-proto")) == {"http"}
+def is_plain(scope: Scope, trusted: Sequence[Network]) -> bool:
+    """Whether nothing on the way spoke TLS, as far as can be seen. What a proxy says counts,
+    trusted or not; a trusted one that says nothing may well speak it."""
+    if scope["scheme"] == "https":
+        return False
+    said = _header_values(scope, b"x-forwarded-proto")
+    if said:
+        return set(said) == {"http"}
+    peer = scope["client"][0] if scope.get("client") else ""
+    return not _is_trusted(peer, trusted)
 
 
 def _header_values(scope: Scope, name: bytes) -> list[str]:
