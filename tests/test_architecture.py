@@ -29,6 +29,7 @@ LAYERS = (
         "backup",
         "cli",
         "demo",
+        "first_setup",
         "installation",
         "metrics",
         "services",

@@ -27,6 +27,11 @@ _BLOCK = re.compile(r"^```(console|sh|bash)\n(.*?)^```$", re.MULTILINE | re.DOTA
 NOT_RUN = {
     "make run": "installs everything and serves on port 8000; the demo of this test is that server",
     "make test": "runs every test, this one included",
+    "make dist": "builds a release; tests/install does, and installs it in a bare folder",
+    "/opt/masthead": "writes outside the folder of the test; tests/install does the same in one",
+    "uv tool install": "tests/install runs it",
+    "docker": "needs a daemon; tests/install runs the steps of the Dockerfile",
+    "sudo ": "needs root and systemd; tests/install and tests/cli/test_init.py check the files",
     "masthead listen": "runs until Ctrl-C; tests/cli/test_listen.py runs it",
 }
 """Blocks with these words are left out, for the reason given."""

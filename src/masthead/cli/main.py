@@ -25,6 +25,7 @@ from masthead.cli.invocation import (
 from masthead.errors import Invalid, MastheadError
 
 COMMANDS = {
+    "init": "Writes the folders, settings, systemd unit and proxy file of a new server.",
     "serve": "Serves the APIs and the sites, and runs the background worker.",
     "worker": "Runs a separate background worker.",
     "migrate": "Upgrades the database to the current schema.",
