@@ -36,6 +36,7 @@ def main(path: str, function: str) -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD_BACK)
         code = int(answers.readline())
     if code < 0:
-        signal.signal(-code, signal.SIG_DFL)
+        if -code != signal.SIGKILL:  # whose action can't be set
+            signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
     os._exit(code)
