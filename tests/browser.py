@@ -43,12 +43,19 @@ needs_chromium = pytest.mark.skipif(
 
 
 def keep_files_together(items: list[pytest.Item]) -> None:
-    """One process runs all browser tests of a file, so that the site which they look at is made
-    once; the files are spread over the processes."""
+    """One process runs all tests of a file that has something made once for all of them, a site or
+    a server; the files are spread over the processes."""
     for each in items:
         is_grouped = each.get_closest_marker("xdist_group") is not None
-        if "chromium" in getattr(each, "fixturenames", ()) and not is_grouped:
+        if _has_fixtures_of_its_file(each) and not is_grouped:
             each.add_marker(pytest.mark.xdist_group(each.nodeid.partition("::")[0]))
+
+
+def _has_fixtures_of_its_file(item: pytest.Item) -> bool:
+    if not isinstance(item, pytest.Function):
+        return False
+    definitions = item._fixtureinfo.name2fixturedefs.values()
+    return any(each[-1].scope == "module" for each in definitions)
 
 
 @dataclass(frozen=True)
