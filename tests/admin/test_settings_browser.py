@@ -18,6 +18,7 @@ from tests.payments.processor import SECRET, Processor, joined
 from tests.world import Account, RunningClock, TenantWorld, open_world
 
 from masthead.background import job_runner
+from masthead.mailings.welcome_emails import welcome_emails
 from masthead.payments.reconcile import Reconciliation
 from masthead.schema import tables
 
@@ -286,3 +287,26 @@ async def test_nobody_but_an_owner_gets_to_the_settings(site: Site, role: str) -
         }"""
     )
     assert status == 404
+
+
+async def test_a_welcome_email_is_written_in_the_editor_of_posts(site: Site) -> None:
+    page = await site.opened("/admin/settings/welcome/paid")
+    text = page.get_by_role("textbox", name="Text", exact=True)
+    await expect(text).to_contain_text("Thank you for paying")
+    await expect(page.locator("textarea[name=content_html]")).to_be_hidden()
+    await text.click()
+    await page.keyboard.press("Control+a")
+    await page.keyboard.type("Dear ")
+    await page.get_by_role("button", name="Bold").first.click()
+    await page.keyboard.type("reader")
+    await page.get_by_label("Send it").check()
+    await page.get_by_role("button", name="Save", exact=True).click()
+    await expect(page.get_by_text("Paid members get it from now on")).to_be_visible()
+    await expect(page.get_by_role("textbox", name="Text", exact=True)).to_have_text("Dear reader")
+    frame = page.frame_locator("iframe")
+    await expect(frame.locator("strong", has_text="reader")).to_be_visible()
+    records = site.tenant.world.parts.records
+    [stored] = await records.find(welcome_emails, {}, tenant_id=site.tenant.id)
+    assert stored["content_html"] == "<p>Dear <strong>reader</strong></p>"
+    assert stored["content_source"] == "json"
+    await page.context.close()

@@ -256,7 +256,13 @@ def _newsletters(pages: AdminPages) -> list[Route]:
         ),
         Route(WELCOME, at(get=welcome.welcome_form)),
         Route(
-            f"{WELCOME}/{{kind}}", at("kind", get=welcome.welcome_form, post=welcome.save_welcome)
+            f"{WELCOME}/{{kind}}",
+            at(
+                "kind",
+                get=welcome.welcome_form,
+                post=welcome.save_welcome,
+                limit=welcome.MAX_FORM,
+            ),
         ),
         Route(f"{WELCOME}/{{kind}}/email", at("kind", get=welcome.welcome_email)),
     ]

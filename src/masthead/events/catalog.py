@@ -342,7 +342,7 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "mailing.sent",
         Category.MAILINGS,
-        "a mailing ends: every recipient is accounted for, or it is cancelled",
+        "a mailing of a post or digest ends: all recipients are accounted for, or it is cancelled",
         "mailings",
         _MAILING,
         _UPDATE,

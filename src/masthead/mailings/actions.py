@@ -15,7 +15,15 @@ from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.mail.message import RenderedMail
 from masthead.mail.outbox import Outbox
-from masthead.mailings.collection import CANCELLED, ENDED, PAUSED, SCHEDULED, SENDING, mailings
+from masthead.mailings.collection import (
+    CANCELLED,
+    ENDED,
+    PAUSED,
+    SCHEDULED,
+    SENDING,
+    WELCOME,
+    mailings,
+)
 from masthead.mailings.letter import Recipient, draw_letter
 from masthead.mailings.senders import Senders
 from masthead.mailings.starting import NO_NEWSLETTER, NO_POST
@@ -29,6 +37,7 @@ from masthead.site.collection import MAIN_NEWSLETTER
 from masthead.storage.database import Database
 
 NO_STAFF = Problem("validation_not_staff", "Must be the email address of someone on the staff.")
+NEVER_ENDS = "A welcome email goes on with every new member. Turn it off in the settings instead."
 HAS_ENDED = "The mailing has ended: it is {status}."
 NONE_UNCERTAIN = "No recipient of the mailing is uncertain."
 MAX_SUBJECT = 255
@@ -78,6 +87,8 @@ class MailingActions:
 
     async def cancel(self, unit: Unit, mailing_id: str) -> Record:
         mailing = await _open_mailing(unit, mailing_id)
+        if mailing["kind"] == WELCOME:
+            raise WrongState(NEVER_ENDS)
         return await _set(unit, mailing, status=CANCELLED, finished_at=unit.now)
 
     async def resend_uncertain(self, unit: Unit, mailing_id: str) -> Record:

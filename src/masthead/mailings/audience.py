@@ -25,6 +25,24 @@ def is_reader(members: Any, slug: Any) -> sa.ColumnElement[bool]:
     )
 
 
+def is_welcome(members: Any, history: Any, tier: Any) -> sa.ColumnElement[bool]:
+    """May get the welcome email of a tier: also who wanted no newsletters when they joined, but
+    nobody who has turned them off since. `members` and `history` are the tables' columns."""
+    has_left = sa.exists().where(
+        history.tenant_id == members.tenant_id,
+        history.member_id == members.id,
+        history.what == "newsletter",
+        history.now == "off",
+    )
+    return sa.and_(
+        dialects.without_index(members.verified) == sa.true(),
+        members.status != "cancelled",
+        dialects.without_index(members.mail_state) == MAIL_OK,
+        dialects.without_index(members.tier) == tier,
+        sa.or_(dialects.without_index(members.newsletter) == sa.true(), sa.not_(has_left)),
+    )
+
+
 def is_in_audience(members: Any, mailing: Record) -> sa.ColumnElement[bool]:
     """Was chosen when the mailing was made."""
     conditions: list[Any] = []

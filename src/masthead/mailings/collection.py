@@ -1,4 +1,5 @@
-"""The mailings collection: one post, sent to the readers of one newsletter, once."""
+"""The mailings collection: one post, sent to the readers of one newsletter, once; a digest; or a
+welcome email, to which every new member is added."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from masthead.records.fields.values import Date, Number, Select
 SCHEDULED, SENDING, PAUSED = "scheduled", "sending", "paused"
 SENT, CANCELLED, FAILED = "sent", "cancelled", "failed"
 ENDED: Final = frozenset({SENT, CANCELLED, FAILED})
-POST, DIGEST = "post", "digest"
+POST, DIGEST, WELCOME = "post", "digest", "welcome"
 EVERYONE, FREE, PAID = "all", "free", "paid"
 COUNTS: Final = ("sent", "failed", "uncertain", "bounced", "complained", "unsubscribed")
 
@@ -40,6 +41,9 @@ _HELP: Final = {
 def mailing_events(change: Change) -> Iterator[Event]:
     old, new = change.old, change.new
     if old is None or new is None or new["status"] not in ENDED or old["status"] == new["status"]:
+        return
+    if new["kind"] == WELCOME:
+        # It goes on with the next new member.
         return
     yield Event("mailing.sent", _payload(new))
 
@@ -71,15 +75,16 @@ mailings = Collection(
             to="posts",
             read=Access.EDITOR,
             write=Access.ENGINE,
-            help="The post that is sent. Empty for a digest, or if the post was deleted.",
+            help="The post that is sent. Empty if the post was deleted, and for other kinds.",
         ),
         Select(
             name="kind",
-            values=(POST, DIGEST),
+            values=(POST, DIGEST, WELCOME),
             default=POST,
             read=Access.EDITOR,
             write=Access.ENGINE,
-            help="`digest`: the posts of a week instead of one post.",
+            help="`digest`: the posts of a week instead of one post. `welcome`: the email to new "
+            "members, who are added as they join.",
         ),
         Text(
             name="newsletter",
@@ -130,7 +135,9 @@ mailings = Collection(
             help="Why the service itself paused or ended it.",
         ),
         _number(
-            "recipients", "How many members it is addressed to, fixed when it starts; 0 before."
+            "recipients",
+            "How many members it is addressed to, fixed when it starts; 0 before. Those of a "
+            "welcome email grow.",
         ),
         *(_number(name, _HELP[name]) for name in COUNTS),
         _number(
@@ -156,6 +163,13 @@ mailings = Collection(
             write=Access.ENGINE,
             help="and not after this.",
         ),
+        Text(
+            name="welcome",
+            max=10,
+            read=Access.EDITOR,
+            write=Access.ENGINE,
+            help="Of a welcome email: which one, `free` or `paid`.",
+        ),
         # What was tried and had bounced when staff resumed it after the breaker's pause.
         Number(name="tried_before", read=Access.ENGINE, write=Access.ENGINE),
         Number(name="bounced_before", read=Access.ENGINE, write=Access.ENGINE),
@@ -171,6 +185,7 @@ mailings = Collection(
     indexes=(
         Index(("post_id", "newsletter"), unique=True, skip_empty="post_id"),
         Index(("digest_until", "newsletter"), unique=True, skip_empty="digest_until"),
+        Index(("welcome",), unique=True, skip_empty="welcome"),
         Index(("status", "scheduled_for"), across_tenants=True),
         Index(("status", "created", "id")),
         Index(("started_at",), skip_empty="started_at"),

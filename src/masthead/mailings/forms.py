@@ -11,13 +11,14 @@ from urllib.parse import quote
 
 from masthead.caller import Audience
 from masthead.mail.message import ComposedMail
-from masthead.mailings.collection import DIGEST, mailings
+from masthead.mailings.collection import DIGEST, POST, WELCOME, mailings
 from masthead.mailings.digests import digest_html, digest_posts
 from masthead.mailings.letter import Letter, Recipient, draw_letter, draw_note
 from masthead.mailings.message import MessageForm, message_id
 from masthead.mailings.queue import Claimed, MailingKey
 from masthead.mailings.senders import Senders
 from masthead.mailings.tracking import Tracked, Tracking
+from masthead.mailings.welcome_emails import welcome_emails, written_html
 from masthead.members.newsletters import newsletters
 from masthead.members.unsubscribe import Unsubscribe
 from masthead.posts.collection import posts
@@ -38,6 +39,8 @@ class Forms:
     slug: str
     url_of: Callable[[str], str]
     tracked: Tracked | None
+    is_kept: bool = True
+    """Not that of a welcome email, which has no end: the next members get it as it is then."""
 
     def compose(self, claimed: Claimed) -> tuple[str, ComposedMail]:
         """The email of one recipient, with its id. Raises ValueError."""
@@ -70,9 +73,9 @@ class FormCache:
         self._forms: OrderedDict[MailingKey, Forms] = OrderedDict()
 
     async def get(self, key: MailingKey) -> Forms | None:
-        """None if the post or the newsletter was deleted."""
+        """None if there is nothing to send any more, such as a deleted post."""
         forms = self._forms.get(key) or await self._make(key)
-        if forms is not None:
+        if forms is not None and forms.is_kept:
             self._forms[key] = forms
             self._forms.move_to_end(key)
             if len(self._forms) > MAX_FORMS:
@@ -97,7 +100,9 @@ class FormCache:
             ]
             if paid is None:
                 return None
-            return Forms(free, paid, slug, self._unsubscribing.urls(site.url, tenant_id), tracked)
+            url_of = self._unsubscribing.urls(site.url, tenant_id)
+            is_kept = mailing["kind"] != WELCOME
+            return Forms(free, paid, slug, url_of, tracked, is_kept)
         return None
 
     async def _form(
@@ -110,7 +115,8 @@ class FormCache:
         tracked: Tracked | None,
     ) -> MessageForm | None:
         """None if there is nothing for this audience."""
-        draw = self._draw_digest if mailing["kind"] == DIGEST else self._draw_post
+        draws = {POST: self._draw_post, DIGEST: self._draw_digest, WELCOME: self._draw_welcome}
+        draw = draws[mailing["kind"]]
         letter = await draw(mailing, newsletter, site, audience=audience, tracked=tracked)
         if letter is None:
             return None
@@ -170,3 +176,26 @@ class FormCache:
             is_once=False,
             counted=tracked,
         )
+
+    async def _draw_welcome(
+        self,
+        mailing: Record,
+        newsletter: Record,
+        site: Site,
+        *,
+        audience: Audience,
+        tracked: Tracked | None,
+    ) -> Letter | None:
+        """The same for every audience: its recipients are of one tier."""
+        tenant_id, wanted = mailing["tenant_id"], {"kind": mailing["welcome"]}
+        for text in await self._records.find(welcome_emails, wanted, tenant_id=tenant_id):
+            return await draw_note(
+                self._records,
+                tenant_id=tenant_id,
+                site=site,
+                newsletter=newsletter,
+                subject=text["subject"],
+                html=await written_html(text),
+                counted=tracked,
+            )
+        return None

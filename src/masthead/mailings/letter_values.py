@@ -101,7 +101,7 @@ async def read_note_values(
         newsletter,
         settings=await _settings(records, tenant_id),
         post={**_NO_POST, "title": title},
-        html=html,
+        html=without_paywall(html),
         shown={"byline": "", "is_note": is_once},
     )
 

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from masthead import clock, ids
 from masthead.ids import TenantId
 from masthead.jobs.tables import new_job
-from masthead.mailings.queue_statements import COUNTED, QueueStatements
+from masthead.mailings.queue_statements import COUNTED, QueueStatements, WantedStatements
 from masthead.mailings.tables import State
 from masthead.storage.database import EVERY_TENANT, Database, Row, Statement, Transaction
 
@@ -31,13 +31,21 @@ class MailingKey(NamedTuple):
     mailing_id: str
 
 
+class Whom(NamedTuple):
+    """Whose email it is, for as long as they want it."""
+
+    slug: str
+    """The newsletter's."""
+    welcome: str = ""
+    """Of a welcome email: the tier. It is not only for readers of the newsletter."""
+
+
 @dataclass(frozen=True, slots=True)
 class Claimed:
     """A recipient that this worker has the lease of."""
 
     key: MailingKey
-    slug: str
-    """The newsletter's."""
+    whom: Whom
     member_id: str
     email: str
     name: str
@@ -84,10 +92,10 @@ class RecipientQueue:
         """This worker, in `claimed_by`."""
         self._sql = QueueStatements(database, tables)
 
-    async def due(self) -> list[tuple[MailingKey, str]]:
-        """The mailings with recipients to be mailed now, with their newsletters."""
+    async def due(self) -> list[tuple[MailingKey, Whom]]:
+        """The mailings with recipients to be mailed now."""
         rows = await self._fetch(self._sql.due, now=self._now())
-        return [(MailingKey(TenantId(row[0]), row[1]), row[2]) for row in rows]
+        return [(MailingKey(TenantId(row[0]), row[1]), Whom(row[2], row[3])) for row in rows]
 
     async def ended(self) -> list[MailingKey]:
         """Mailings that are being sent and have no recipient left."""
@@ -105,13 +113,13 @@ class RecipientQueue:
         """Mailings that a suspension has paused, of sites that are open again."""
         return _keys(await self._fetch(self._sql.reopened))
 
-    async def claim(self, key: MailingKey, slug: str, limit: int) -> list[Claimed]:
+    async def claim(self, key: MailingKey, whom: Whom, limit: int) -> list[Claimed]:
         """Leases due recipients. Those who want no newsletter any more are unsubscribed, and those
         whose worker died while it handed over their email are uncertain."""
-        sql, now = self._sql, self._now()
+        sql, following = self._sql, self._wanted(whom).next
+        values = {**_bound(key), **_named(whom), "now": self._now(), "limit": limit}
         async with self._database.transaction(EVERY_TENANT) as tx:
-            bound = sql.next.bind({**_bound(key), "slug": slug, "now": now, "limit": limit})
-            rows = await tx.fetch(sql.next, bound)
+            rows = await tx.fetch(following, following.bind(values))
             lost = [row[0] for row in rows if row[1] == State.HANDING_OVER]
             gone = [row[0] for row in rows if row[1] == State.PENDING and not row[7]]
             mine = [row for row in rows if row[1] == State.PENDING and row[7]]
@@ -126,7 +134,7 @@ class RecipientQueue:
                 await tx.execute(sql.lease, sql.lease.bind(values))
             await self._count(tx, key, {"uncertain": len(lost), "unsubscribed": len(gone)})
         return [
-            Claimed(key, slug, row[0], row[3], row[4], row[5] == "paid", row[2]) for row in mine
+            Claimed(key, whom, row[0], row[3], row[4], row[5] == "paid", row[2]) for row in mine
         ]
 
     async def turn(
@@ -166,12 +174,12 @@ class RecipientQueue:
         """Which of them may be handed over now, and how many want no newsletter any more."""
         if not asked:
             return set(), 0
-        sql, members = self._sql, [each.member_id for each in asked]
+        sql, members = self._wanted(asked[0].whom), [each.member_id for each in asked]
         values = {
             **_bound(key),
             "ids": self._list(members),
             "me": self._me,
-            "slug": asked[0].slug,
+            **_named(asked[0].whom),
             "now": self._now(),
             "until": self._lease_end(),
         }
@@ -182,7 +190,7 @@ class RecipientQueue:
         values["ids"] = self._list(each for each in members if each not in ready)
         gone = len(await tx.fetch(sql.unsubscribe, sql.unsubscribe.bind(values)))
         # The mailing is paused or cancelled. After a resume they are taken anew.
-        await tx.execute(sql.release, sql.release.bind(values))
+        await tx.execute(self._sql.release, self._sql.release.bind(values))
         return ready, gone
 
     async def _release(self, tx: Transaction, key: MailingKey, members: Sequence[str]) -> None:
@@ -251,6 +259,9 @@ class RecipientQueue:
         rows = await tx.fetch(self._sql.count, self._sql.count.bind(values))
         return Progress(*rows[0]) if rows else None
 
+    def _wanted(self, whom: Whom) -> WantedStatements:
+        return self._sql.of_welcomed if whom.welcome else self._sql.of_readers
+
     async def _fetch(self, statement: Statement, **values: Any) -> list[Row]:
         return await self._database.fetch(EVERY_TENANT, statement, statement.bind(values))
 
@@ -270,3 +281,7 @@ def _keys(rows: Iterable[Row]) -> list[MailingKey]:
 
 def _bound(key: MailingKey) -> dict[str, Any]:
     return {"tenant": key.tenant_id, "mailing": key.mailing_id}
+
+
+def _named(whom: Whom) -> dict[str, str]:
+    return {"tier": whom.welcome} if whom.welcome else {"slug": whom.slug}

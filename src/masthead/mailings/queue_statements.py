@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 import sqlalchemy as sa
 
 from masthead.identity.tenants import TenantStatus, tenants
 from masthead.jobs.tables import jobs
-from masthead.mailings.audience import is_reader
+from masthead.mailings.audience import is_reader, is_welcome
 from masthead.mailings.collection import PAUSED, SCHEDULED, SENDING, mailings
 from masthead.mailings.tables import IS_OPEN, State, mailing_recipients
-from masthead.members.collection import blog_members
+from masthead.members.collection import blog_members, member_history
 from masthead.posts.collection import posts
 from masthead.site.collection import site_settings
 from masthead.storage import dialects
-from masthead.storage.database import Database
+from masthead.storage.database import Database, Statement
 from masthead.texts.publication import PUBLISHED
 
 MAX_MAILINGS: Final = 50
 COUNTED: Final = ("sent", "failed", "uncertain", "unsubscribed", "bounced")
 SITE_SUSPENDED: Final = "The site is suspended. The mailing goes on when that ends."
+
+
+@dataclass(frozen=True, slots=True)
+class WantedStatements:
+    """Those that ask whether a member still is to get the email."""
+
+    next: Statement
+    mark: Statement
+    unsubscribe: Statement
 
 
 class QueueStatements:
@@ -32,14 +42,12 @@ class QueueStatements:
         here = (r.tenant_id == sa.bindparam("tenant"), r.mailing_id == sa.bindparam("mailing"))
         these = (*here, dialects.any_of(r.member_id, sa.bindparam("ids", required=True)))
         mine = (*these, r.claimed_by == sa.bindparam("me"), r.state == State.PENDING.value)
-        wants = is_reader(members.c, sa.bindparam("slug", required=True))
-        joined = sa.and_(members.c.tenant_id == r.tenant_id, members.c.id == r.member_id)
-        is_wanted = sa.exists().where(joined, wants)
-        is_sending = sa.exists().where(
-            m.tenant_id == r.tenant_id, m.id == r.mailing_id, m.status == SENDING
-        )
+        history = tables[member_history.name].c
+        slug: Any = sa.bindparam("slug", required=True)
+        tier: Any = sa.bindparam("tier", required=True)
+        self.of_readers = self._wanted(database, is_reader(members.c, slug))
+        self.of_welcomed = self._wanted(database, is_welcome(members.c, history, tier))
         update = sa.update(mailing_recipients)
-        done = {"due_at": "", "claimed_by": "", "ended_at": sa.bindparam("now")}
         self.due = database.compile(self._due())
         self.ended = database.compile(self._ended())
         self.startable = database.compile(self._startable())
@@ -47,43 +55,15 @@ class QueueStatements:
         is_held = (m.status == PAUSED, m.reason == SITE_SUSPENDED)
         reopened = self._of_open_sites(m.tenant_id, m.id).where(*is_held).limit(MAX_MAILINGS)
         self.reopened = database.compile(reopened)
-        columns = (r.member_id, r.state, r.attempts, members.c.email, members.c.name)
-        self.next = database.compile(
-            sa.select(
-                *columns,
-                members.c.tier,
-                members.c.status,
-                sa.case((wants, sa.literal_column("1")), else_=sa.literal_column("0")),
-            )
-            .select_from(mailing_recipients.outerjoin(members, joined))
-            .where(*here, IS_OPEN, r.due_at <= sa.bindparam("now"))
-            .order_by(r.due_at)
-            .limit(sa.bindparam("limit"))
-            .with_for_update(skip_locked=True, of=mailing_recipients)
-        )
         self.lease = database.compile(
             update.where(*these).values(due_at=sa.bindparam("until"), claimed_by=sa.bindparam("me"))
-        )
-        self.mark = database.compile(
-            update.where(*mine, r.due_at > sa.bindparam("now"), is_sending, is_wanted)
-            .values(
-                state=State.HANDING_OVER.value,
-                due_at=sa.bindparam("until"),
-                attempts=r.attempts + 1,
-            )
-            .returning(r.member_id)
-        )
-        self.unsubscribe = database.compile(
-            update.where(*mine, sa.not_(is_wanted))
-            .values(state=State.UNSUBSCRIBED.value, **done)
-            .returning(r.member_id)
         )
         self.release = database.compile(
             update.where(*mine).values(due_at=sa.bindparam("now"), claimed_by="")
         )
         self.end = database.compile(
             update.where(*these, IS_OPEN)
-            .values(state=sa.bindparam("end"), reply=sa.bindparam("words"), **done)
+            .values(state=sa.bindparam("end"), reply=sa.bindparam("words"), **_done())
             .returning(r.member_id)
         )
         one = (*here, r.member_id == sa.bindparam("member"))
@@ -106,6 +86,48 @@ class QueueStatements:
         )
         self.enqueue = database.compile(sa.insert(jobs))
 
+    def _wanted(self, database: Database, wants: sa.ColumnElement[bool]) -> WantedStatements:
+        r, m = mailing_recipients.c, self._tables[mailings.name].c
+        members = self._tables[blog_members.name]
+        here = (r.tenant_id == sa.bindparam("tenant"), r.mailing_id == sa.bindparam("mailing"))
+        these = (*here, dialects.any_of(r.member_id, sa.bindparam("ids", required=True)))
+        mine = (*these, r.claimed_by == sa.bindparam("me"), r.state == State.PENDING.value)
+        joined = sa.and_(members.c.tenant_id == r.tenant_id, members.c.id == r.member_id)
+        is_wanted = sa.exists().where(joined, wants)
+        is_sending = sa.exists().where(
+            m.tenant_id == r.tenant_id, m.id == r.mailing_id, m.status == SENDING
+        )
+        columns = (r.member_id, r.state, r.attempts, members.c.email, members.c.name)
+        following = (
+            sa.select(
+                *columns,
+                members.c.tier,
+                members.c.status,
+                sa.case((wants, sa.literal_column("1")), else_=sa.literal_column("0")),
+            )
+            .select_from(mailing_recipients.outerjoin(members, joined))
+            .where(*here, IS_OPEN, r.due_at <= sa.bindparam("now"))
+            .order_by(r.due_at)
+            .limit(sa.bindparam("limit"))
+            .with_for_update(skip_locked=True, of=mailing_recipients)
+        )
+        update = sa.update(mailing_recipients)
+        mark = (
+            update.where(*mine, r.due_at > sa.bindparam("now"), is_sending, is_wanted)
+            .values(
+                state=State.HANDING_OVER.value,
+                due_at=sa.bindparam("until"),
+                attempts=r.attempts + 1,
+            )
+            .returning(r.member_id)
+        )
+        unsubscribe = (
+            update.where(*mine, sa.not_(is_wanted))
+            .values(state=State.UNSUBSCRIBED.value, **_done())
+            .returning(r.member_id)
+        )
+        return WantedStatements(*map(database.compile, (following, mark, unsubscribe)))
+
     def _of_open_sites(self, *columns: Any) -> sa.Select[Any]:
         """Mailings of sites that are neither suspended nor waiting for their deletion."""
         m, t = self._tables[mailings.name].c, self._tables[tenants.name].c
@@ -125,7 +147,7 @@ class QueueStatements:
             IS_OPEN,
             r.due_at <= sa.bindparam("now"),
         )
-        found = self._of_open_sites(m.tenant_id, m.id, m.newsletter)
+        found = self._of_open_sites(m.tenant_id, m.id, m.newsletter, m.welcome)
         return found.where(m.status == SENDING, waits).order_by(m.started_at).limit(MAX_MAILINGS)
 
     def _ended(self) -> sa.Select[Any]:
@@ -150,3 +172,7 @@ class QueueStatements:
         found = self._of_open_sites(m.tenant_id, m.id)
         is_due = (m.status == SCHEDULED, m.scheduled_for <= sa.bindparam("now"))
         return found.where(*is_due, sa.not_(waits)).limit(MAX_MAILINGS)
+
+
+def _done() -> dict[str, Any]:
+    return {"due_at": "", "claimed_by": "", "ended_at": sa.bindparam("now")}

@@ -11,7 +11,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from masthead.ids import TenantId
-from masthead.mailings.collection import mailings
+from masthead.mailings.collection import WELCOME, mailings
 from masthead.mailings.tables import IS_NOTABLE, IS_OPEN, IS_REPORTED, mailing_recipients
 from masthead.members.collection import blog_members
 from masthead.storage import dialects
@@ -46,6 +46,7 @@ class Mailed:
     """An email of a mailing to one member."""
 
     mailing_id: str
+    kind: str
     subject: str
     fate: Fate
     reply: str
@@ -79,11 +80,14 @@ class MailingRecipients:
         wanted: Any = sa.bindparam("ids", required=True)
         self._some = database.compile(of_mailing.where(dialects.any_of(r.member_id, wanted)))
         to_mailing = sa.and_(m.c.tenant_id == r.tenant_id, m.c.id == r.mailing_id)
+        # A welcome email has begun long before it welcomes this member.
+        waits_since = sa.case((m.c.kind == WELCOME, r.due_at), else_=m.c.started_at)
+        at = sa.case((r.ended_at != "", r.ended_at), else_=waits_since)
         self._of_member = database.compile(
-            sa.select(m.c.id, m.c.subject, m.c.started_at, *self._fate)
+            sa.select(m.c.id, m.c.kind, m.c.subject, r.state, r.report, r.reply, at)
             .select_from(mailing_recipients.join(m, to_mailing))
             .where(r.tenant_id == sa.bindparam("tenant"), r.member_id == sa.bindparam("member"))
-            .order_by(m.c.started_at.desc(), m.c.id.desc())
+            .order_by(at.desc(), m.c.id.desc())
             .limit(sa.bindparam("limit"))
         )
 
@@ -116,7 +120,7 @@ class MailingRecipients:
         values = {"tenant": tenant_id, "member": member_id, "limit": limit}
         rows = await self._fetch(self._of_member, values)
         return [
-            Mailed(row[0], row[1], _fate(row[3], row[4]), row[5], row[6] or row[2]) for row in rows
+            Mailed(row[0], row[1], row[2], _fate(row[3], row[4]), row[5], row[6]) for row in rows
         ]
 
     async def _fetch(self, statement: Statement, values: Mapping[str, Any]) -> list[Row]:

@@ -17,7 +17,6 @@ from masthead.mailings.sns import SnsMessages
 from masthead.mailings.starting import Starting
 from masthead.mailings.tracking import Tracking
 from masthead.mailings.welcome import WelcomeEmails
-from masthead.members.unsubscribe import Unsubscribe
 from masthead.outbound.client import OutboundClient
 from masthead.records.engine import Records
 
@@ -44,8 +43,9 @@ def mailing_services(
     outbound: OutboundClient,
     keyring: KeyRing,
 ) -> MailingServices:
+    starting = Starting(records.database, tables)
     return MailingServices(
-        Starting(records.database, tables),
+        starting,
         MailingActions(records.database),
         TestLetters(records, outbox, senders),
         MailReports(records, tables),
@@ -53,5 +53,5 @@ def mailing_services(
         MailingRecipients(records.database, tables),
         SnsMessages(outbound, records.clock),
         Tracking(records, tables, keyring),
-        WelcomeEmails(records, outbox, senders, Unsubscribe(records, keyring)),
+        WelcomeEmails(records, outbox, senders, starting),
     )

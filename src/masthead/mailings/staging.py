@@ -18,10 +18,10 @@ import sqlalchemy as sa
 from masthead import clock
 from masthead.caller import system
 from masthead.ids import TenantId
-from masthead.mailings.audience import is_in_audience, is_reader
+from masthead.mailings.audience import is_in_audience, is_reader, is_welcome
 from masthead.mailings.collection import SCHEDULED, mailings
 from masthead.mailings.tables import IS_OPEN, State, mailing_recipients
-from masthead.members.collection import blog_members
+from masthead.members.collection import blog_members, member_history
 from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.records.write.unit import Unit
@@ -35,6 +35,8 @@ PAUSE_SECONDS: Final = 0.02
 """Between two batches, for all others who write."""
 CLOCKS_DIFFER: Final = timedelta(minutes=5)
 """The most between two machines."""
+
+_NAMES: Final = ("tenant_id", "member_id", "mailing_id", "state", "due_at")
 
 Chosen = Mapping[str, Any]
 """A mailing, or what one would have: `newsletter`, `audience` and `labels`."""
@@ -54,6 +56,7 @@ class Recipients:
             sa.select(sa.func.count()).select_from(mailing_recipients).where(*here)
         )
         self._discard = database.compile(sa.delete(mailing_recipients).where(*here))
+        self._welcome = database.compile(self._one_welcomed(tables))
 
     async def count(self, unit: Unit, mailing: Chosen) -> int:
         """How many would get it now."""
@@ -108,6 +111,28 @@ class Recipients:
         ((number,),) = await unit.fetch(self._staged, _key(unit, mailing))
         return int(number)
 
+    async def welcome(self, unit: Unit, mailing: Record, member_id: str) -> bool:
+        """Adds one member to a welcome email. False: they are there already, or may not get it."""
+        values = {"member": member_id, "now": unit.now}
+        return bool(await unit.execute(self._welcome, {**_key(unit, mailing), **values}))
+
+    def _one_welcomed(self, tables: Mapping[str, sa.Table]) -> Any:
+        r, m, mailing = mailing_recipients.c, self._members.c, tables[mailings.name].c
+        is_there = sa.exists().where(
+            r.tenant_id == m.tenant_id, r.mailing_id == mailing.id, r.member_id == m.id
+        )
+        due_at = sa.bindparam("now", type_=r.due_at.type)
+        chosen = sa.select(m.tenant_id, m.id, mailing.id, sa.literal(State.PENDING.value), due_at)
+        chosen = chosen.where(
+            m.tenant_id == sa.bindparam("tenant"),
+            m.id == sa.bindparam("member"),
+            mailing.tenant_id == m.tenant_id,
+            mailing.id == sa.bindparam("mailing"),
+            is_welcome(m, tables[member_history.name].c, mailing.welcome),
+            sa.not_(is_there),
+        )
+        return sa.insert(mailing_recipients).from_select(_NAMES, chosen)
+
     async def discard(self, unit: Unit, mailing: Record) -> None:
         await unit.execute(self._discard, _key(unit, mailing), slow=True)
 
@@ -123,8 +148,7 @@ class Recipients:
         )
         if most is not None:
             chosen = chosen.limit(sa.literal_column(str(most)))
-        names = ["tenant_id", "member_id", "mailing_id", "state", "due_at"]
-        return self._database.compile(sa.insert(mailing_recipients).from_select(names, chosen))
+        return self._database.compile(sa.insert(mailing_recipients).from_select(_NAMES, chosen))
 
     def _chosen(self, mailing: Chosen) -> tuple[Any, ...]:
         m = self._members.c

@@ -14,11 +14,13 @@ from masthead.errors import Invalid, PlanTooSmall, Problem, WrongState
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
 from masthead.mailings.collection import (
+    ENDED,
     EVERYONE,
     FAILED,
     POST,
     SCHEDULED,
     SENDING,
+    WELCOME,
     mailings,
 )
 from masthead.mailings.staging import AT_ONCE, Recipients
@@ -85,6 +87,8 @@ class Starting:
                 m.tenant_id == sa.bindparam("tenant"),
                 not_empty(m.started_at),
                 m.started_at >= sa.bindparam("since"),
+                # Who joins decides how many those are, not the site.
+                m.kind != WELCOME,
             )
         )
 
@@ -142,6 +146,30 @@ class Starting:
             await self._end(unit, mailing_id, reason)
         else:
             await self._start(unit, mailing, number)
+
+    async def welcome(self, unit: Unit, text: Record, member_id: str) -> None:
+        """Adds a new member to the mailing of this welcome email, which has no end. Repeated, it
+        changes nothing."""
+        found = await unit.find(mailings, {"welcome": text["kind"]}, limit=1)
+        mailing = found[0] if found else await self._begin_welcome(unit, text)
+        if not await self.recipients.welcome(unit, mailing, member_id):
+            return
+        values = {"recipients": mailing["recipients"] + 1, "subject": text["subject"]}
+        if mailing["status"] in ENDED:
+            values |= {"status": SENDING, "finished_at": "", "reason": ""}
+        await unit.update(mailings, mailing["id"], {}, stamped=values)
+
+    async def _begin_welcome(self, unit: Unit, text: Record) -> Record:
+        values = {
+            "kind": WELCOME,
+            "welcome": text["kind"],
+            "newsletter": MAIN_NEWSLETTER,
+            "audience": text["kind"],
+            "subject": text["subject"],
+            "status": SENDING,
+            "started_at": unit.now,
+        }
+        return await unit.create(mailings, {}, stamped=values)
 
     async def _end(self, unit: Unit, mailing_id: str, reason: str) -> None:
         ended = {"status": FAILED, "reason": reason, "finished_at": unit.now}

@@ -28,6 +28,7 @@ MAILING = View(
     mailings,
     (
         "id",
+        "kind",
         "post_id",
         "newsletter",
         "subject",

@@ -20,7 +20,7 @@ from masthead.mailings.forms import FormCache, Forms
 from masthead.mailings.ledger import Ledger
 from masthead.mailings.pace import SOON_SECONDS, Domains, Turns
 from masthead.mailings.progress import MailingProgress
-from masthead.mailings.queue import Claimed, Ended, MailingKey, RecipientQueue
+from masthead.mailings.queue import Claimed, Ended, MailingKey, RecipientQueue, Whom
 from masthead.mailings.tables import State
 
 SLICE: Final = 100
@@ -137,21 +137,21 @@ class MailingWorker:
         """Claims a slice of each mailing; returns how many recipients."""
         await self._progress.end(await self._queue.ended())
         claimed = 0
-        for key, slug in await self._queue.due():
+        for key, whom in await self._queue.due():
             # Half a slice is left for the connections while the next one is claimed.
             await self._wait_until(SLICE // 2)
             if self._stopping.is_set() or self._server_is_gone():
                 break
-            claimed += await self._claim(key, slug)
+            claimed += await self._claim(key, whom)
         await self._progress.show()
         return claimed
 
-    async def _claim(self, key: MailingKey, slug: str) -> int:
+    async def _claim(self, key: MailingKey, whom: Whom) -> int:
         forms = await self._forms.get(key)
         if forms is None:
             await self._progress.give_up(key)
             return 0
-        claimed = await self._queue.claim(key, slug, SLICE)
+        claimed = await self._queue.claim(key, whom, SLICE)
         self._in_hand += len(claimed)
         for each in claimed:
             self._parcels.put_nowait((each, forms))

@@ -6,6 +6,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
 from masthead.caller import Caller, system
+from masthead.events.names import EVENT_NAMES
 from masthead.ids import TenantId
 from masthead.importers.write.previous_imports import PreviousImports
 from masthead.records.changes import PreparedTexts
@@ -29,4 +30,6 @@ class Destination:
         return system(self.tenant_id)
 
     def unit(self, prepared: PreparedTexts | None = None) -> AbstractAsyncContextManager[Unit]:
-        return self.records.unit(self.caller, emit_events=self.emit_events, prepared=prepared)
+        # By their names, as those of the past: nobody is welcomed who joined somewhere else.
+        emitted = EVENT_NAMES if self.emit_events else False
+        return self.records.unit(self.caller, emit_events=emitted, prepared=prepared)

@@ -18,6 +18,7 @@ import { beginSaving } from "./browser_edges.ts";
 import { Calls } from "./calls.ts";
 import { restoreCaret, storeCaret } from "./caret.ts";
 import { conflictView } from "./conflict.ts";
+import "./form_editor.ts";
 import { focusStart, openedContent, parsedHtml } from "./content.ts";
 import { askSignIn } from "./dialogs.ts";
 import { lengthSentence, tidied } from "./documents.ts";

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
@@ -10,11 +11,22 @@ import msgspec
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.lists import Listing, read_page, with_query
 from masthead.admin.pages.mailings.choosing import AUDIENCE_WORDS, newsletter_names
+from masthead.admin.pages.settings.subnav import WELCOME as WELCOME_EMAILS
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import POSTS
+from masthead.caller import Kind
 from masthead.errors import BadRequest, WrongState
 from masthead.mail.wording import where_stored
-from masthead.mailings.collection import DIGEST, ENDED, PAUSED, SCHEDULED, SENDING, mailings
+from masthead.mailings.actions import NEVER_ENDS
+from masthead.mailings.collection import (
+    DIGEST,
+    ENDED,
+    PAUSED,
+    SCHEDULED,
+    SENDING,
+    WELCOME,
+    mailings,
+)
 from masthead.records.collection import Record
 from masthead.records.read.page import ListRequest
 
@@ -83,7 +95,9 @@ async def mailing_page(request: AdminRequest, mailing_id: str) -> Answer:
         "own": f"{ADDRESS}/{mailing_id}",
         "post": POSTS.url(mailing["post_id"]) if mailing["post_id"] else "",
         "done": min(_done(mailing), mailing["recipients"]),
+        "welcome": _text_of(request, mailing),
         "is_open": status not in ENDED,
+        "can_cancel": status not in ENDED and mailing["kind"] != WELCOME,
         "is_working": status == SENDING,
         "asks_every": _ASKS_EVERY.get(status, 0),
         "is_paused": status == PAUSED,
@@ -106,6 +120,8 @@ async def mailing_page(request: AdminRequest, mailing_id: str) -> Answer:
 
 
 async def _audience(request: AdminRequest, mailing: Record) -> str:
+    if mailing["kind"] == WELCOME:
+        return f"To new {mailing['welcome']} members, as they join"
     names = await newsletter_names(request)
     whom = AUDIENCE_WORDS[mailing["audience"]]
     labels = mailing["labels"]
@@ -121,6 +137,8 @@ async def ask(name: str, request: AdminRequest, mailing_id: str) -> Answer:
     own = f"{ADDRESS}/{mailing_id}"
     if name == "again" and not mailing["uncertain"]:
         return Redirect(own, "No recipient is uncertain.")
+    if name == "cancel" and mailing["kind"] == WELCOME:
+        return Redirect(own, NEVER_ENDS)
     if name == "cancel" and mailing["status"] in ENDED:
         return Redirect(own, "The mailing has ended.")
     title, sentence, label, busy = ASKED[name]
@@ -172,7 +190,7 @@ async def mailings_list(request: AdminRequest) -> Answer:
         {
             "url": f"{ADDRESS}/{each['id']}",
             "subject": each["subject"],
-            "newsletter": names.get(each["newsletter"], each["newsletter"]),
+            "newsletter": _to(each, names),
             "badge_kind": _BADGES[each["status"]],
             "status": each["status"].capitalize(),
             "recipients": each["recipients"],
@@ -182,6 +200,18 @@ async def mailings_list(request: AdminRequest) -> Answer:
         for each in items
     ]
     return Page("mailings/list.html", "Mailings", {"rows": rows, "pager": pager})
+
+
+def _text_of(request: AdminRequest, mailing: Record) -> str:
+    """Where an owner edits a welcome email; '' for others."""
+    may_edit = mailing["kind"] == WELCOME and request.caller.kind in (Kind.OWNER, Kind.OPERATOR)
+    return f"{WELCOME_EMAILS}/{mailing['welcome']}" if may_edit else ""
+
+
+def _to(mailing: Record, names: Mapping[str, str]) -> str:
+    if mailing["kind"] == WELCOME:
+        return f"New {mailing['welcome']} members"
+    return names.get(mailing["newsletter"], mailing["newsletter"])
 
 
 def _done(mailing: Record) -> int:

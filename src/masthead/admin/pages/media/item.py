@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import Ask, Widget, given_values, sentence_of, widgets
 from masthead.admin.pages.people import staff_names
+from masthead.admin.pages.settings.subnav import WELCOME
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import PAGES, POSTS
 from masthead.caller import Kind
@@ -15,6 +16,7 @@ from masthead.commerce.collection import products
 from masthead.errors import Forbidden, Invalid, Problem, TooLarge
 from masthead.identity.tenants import superusers
 from masthead.links.file_uses import USES
+from masthead.mailings.welcome_emails import welcome_emails
 from masthead.media.collection import media
 from masthead.media.copies import widths_of
 from masthead.media.http import THUMBNAIL_TYPES
@@ -206,6 +208,10 @@ async def _uses(request: AdminRequest, item: MediaRecord) -> list[Use]:
     ]
     for person in await _find_using(request, superusers, item, "name"):
         uses.append(Use(f"The picture of {person['name'] or 'an account'}"))
+    for text in await _find_using(request, welcome_emails, item, "kind"):
+        uses.append(
+            Use(f"The welcome email for {text['kind']} members", f"{WELCOME}/{text['kind']}")
+        )
     for product in await _find_using(request, products, item, "name"):
         uses.append(Use(f"The product {product['name']}"))
     return uses

@@ -32,6 +32,7 @@ from masthead.commerce.collection import orders
 from masthead.errors import Invalid, Problem
 from masthead.mail.outbox import RETENTION
 from masthead.mail.wording import where_stored
+from masthead.mailings.collection import WELCOME
 from masthead.mailings.recipients import Fate
 from masthead.members.collection import (
     FAILED,
@@ -114,8 +115,6 @@ MAIL_WORDS = {
     "domain_unproven": "that the site's domain lacks its proof",
     "site_export": "the result of an export of the site",
     "site_suspended": "that the site was suspended",
-    "welcome_email_free": "your welcome email for free members",
-    "welcome_email_paid": "your welcome email for paid members",
     "welcome_email_test": "a test of a welcome email",
     "test_mail": "a test email",
     "webhook_disabled": "that a webhook was turned off",
@@ -308,7 +307,7 @@ async def _newsletters(request: AdminRequest, member_id: str) -> list[Entry]:
             each.at,
             _when(request, each.at),
             "send",
-            "Newsletter:",
+            "Welcome email:" if each.kind == WELCOME else "Newsletter:",
             f"/admin/mailings/{each.mailing_id}" if may_change(request) else "",
             each.subject,
             each.reply,

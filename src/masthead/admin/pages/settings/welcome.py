@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from html import escape
+from typing import Any, Final
+
+import msgspec
 
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import Ask, given_values, widgets
 from masthead.admin.pages.mailings.preview import framed_letter
 from masthead.admin.pages.settings.subnav import WELCOME, in_settings, said
 from masthead.admin.request import AdminRequest
-from masthead.errors import Invalid, NotFound, Problem
+from masthead.errors import BadRequest, Invalid, NotFound, Problem
 from masthead.mail.wording import being_sent, where_stored
-from masthead.mailings.welcome_emails import welcome_emails
+from masthead.mailings.collection import mailings
+from masthead.mailings.welcome_emails import welcome_emails, written_html
 from masthead.members.welcome import FREE, PAID
 from masthead.records.collection import Record
+from masthead.texts.content import HTML, JSON
+from masthead.texts.editing import with_html
+from masthead.texts.opening import opened_document
 
+MAX_FORM: Final = 2 * 1024 * 1024
+"""Bytes: of the longest text, as a document and in letters that take several."""
 ASKS: Final = (
     Ask("is_on", "Send it", "Members who joined before get none."),
     Ask("subject", "Subject"),
-    Ask("text", "Text", "Markdown: **bold**, [a link](https://example.com), - a list.", rows=12),
+    Ask("content_html", "Text", rows=14),
 )
 _TABS: Final = {FREE: "Free members", PAID: "Paid members"}
 _WHEN: Final = {
@@ -27,21 +36,21 @@ _WHEN: Final = {
     PAID: "Paid members get it once, when they first pay.",
 }
 _STARTER: Final = {
-    FREE: "Thank you for joining [{site}](/).\n\n"
-    "In your [account](/member/account) you choose which newsletters you get.",
-    PAID: "Thank you for paying for [{site}](/): you can now read everything.\n\n"
-    "You see your tier in your [account](/member/account).",
+    FREE: '<p>Thank you for joining <a href="/">{site}</a>.</p>'
+    '<p>In your <a href="/member/account">account</a> you choose which newsletters you get.</p>',
+    PAID: '<p>Thank you for paying for <a href="/">{site}</a>: you can now read everything.</p>'
+    '<p>You see your tier in your <a href="/member/account">account</a>.</p>',
 }
 
 
 async def welcome_form(request: AdminRequest, kind: str = FREE) -> Answer:
-    return _page(request, kind, await _text(request, kind))
+    return await _page(request, kind, await _text(request, kind))
 
 
 async def save_welcome(request: AdminRequest, kind: str) -> Answer:
     """Stores the text, and sends a test of it if that was pressed."""
     record = await _text(request, kind)
-    given = given_values(request.caller, welcome_emails, ASKS, request.form)
+    given = await _read_given(request)
     try:
         if "id" in record:
             saved = await request.records.update(
@@ -52,7 +61,7 @@ async def save_welcome(request: AdminRequest, kind: str) -> Answer:
                 request.caller, welcome_emails, {**given, "kind": kind}
             )
     except Invalid as error:
-        return _page(request, kind, record, error.problems)
+        return await _page(request, kind, {**record, **given}, error.problems)
     address = f"{WELCOME}/{kind}"
     if "test" not in request.form:
         return Redirect(address, f"Saved. {_TABS[kind]} {_state(saved)}.")
@@ -65,8 +74,24 @@ async def welcome_email(request: AdminRequest, kind: str) -> Answer:
     """The email itself, for the frame."""
     text = await _text(request, kind)
     welcome = request.services.mailings.welcome
-    letter = await welcome.draw(request.tenant_id, text["subject"], text["text"])
+    letter = await welcome.draw(request.tenant_id, text)
     return framed_letter(request, letter, is_dark=False)
+
+
+async def _read_given(request: AdminRequest) -> dict[str, Any]:
+    """The editor sends its document instead of HTML."""
+    given = given_values(request.caller, welcome_emails, ASKS, request.form)
+    sent = request.form.get("content_json", "")
+    if not sent:
+        return {**given, "content_json": None} if "content_html" in given else given
+    given.pop("content_html", None)
+    try:
+        document = msgspec.json.decode(sent)
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        document = None
+    if not isinstance(document, dict) or document.get("type") != "doc":
+        raise BadRequest("The request contains no document.")
+    return dict(await with_html({**given, "content_json": document}))
 
 
 async def _text(request: AdminRequest, kind: str) -> Record:
@@ -74,12 +99,15 @@ async def _text(request: AdminRequest, kind: str) -> Record:
     if kind not in _TABS:
         raise NotFound
     found = await request.records.find(welcome_emails, {"kind": kind}, tenant_id=request.tenant_id)
-    if found:
-        return found[0]
+    for each in found:
+        return {**each, "content_html": await written_html(each), "text": ""}
     return {
+        "text": "",
         "is_on": False,
         "subject": f"Welcome to {request.site_name}"[:255],
-        "text": _STARTER[kind].format(site=request.site_name),
+        "content_html": _STARTER[kind].format(site=escape(request.site_name)),
+        "content_json": None,
+        "content_source": HTML,
     }
 
 
@@ -87,18 +115,26 @@ def _state(text: Record) -> str:
     return "get it from now on" if text["is_on"] else "don’t get it"
 
 
-def _page(
+async def _page(
     request: AdminRequest, kind: str, record: Record, problems: Mapping[str, Problem] | None = None
 ) -> Page:
-    typed = request.form if problems else None
+    typed = {**request.form, "content_html": record["content_html"]} if problems else None
+    has_document = bool(problems) or record["content_source"] == JSON
+    opening = opened_document(record["content_json"]) if has_document else None
     values = {
         "tabs_of": [
             (label, f"{WELCOME}/{each}", each == kind, None) for each, label in _TABS.items()
         ],
         "when": _WHEN[kind],
+        "mailing": await _mailing(request, kind),
         "fields": widgets(
             request.caller, welcome_emails, ASKS, record, typed=typed, problems=problems
         ),
+        "can_open": opening is None or not opening.lacks,
+        "document_json": msgspec.json.encode(opening.document).decode() if opening else "",
+        "owner": request.page_owner,
+        # On the service's own host the address does not name the site.
+        "tenant_id": "" if request.context.tenant else request.tenant_id,
         "problems": said(problems, ASKS),
         "action": f"{WELCOME}/{kind}",
         "me": request.account["email"],
@@ -106,3 +142,11 @@ def _page(
     }
     status = 422 if problems else 200
     return in_settings(request, "welcome.html", "Welcome emails", values, status=status)
+
+
+async def _mailing(request: AdminRequest, kind: str) -> dict[str, Any] | None:
+    """Whom it was sent to, once there is someone."""
+    found = await request.records.find(mailings, {"welcome": kind}, tenant_id=request.tenant_id)
+    for each in found:
+        return {"recipients": each["recipients"], "url": f"/admin/mailings/{each['id']}"}
+    return None
