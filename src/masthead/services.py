@@ -24,8 +24,10 @@ from masthead.config.settings import Settings
 from masthead.events.log import EventLog
 from masthead.factors.enrolment import Factors
 from masthead.identity.accounts import Accounts
+from masthead.identity.challenges import Challenges
 from masthead.identity.directory import TenantDirectory
 from masthead.identity.key_authentication import ApiKeys
+from masthead.identity.passkey_sign_ins import PasskeySignIns
 from masthead.identity.second_step import SecondSteps
 from masthead.importers.jobs import ImportWork
 from masthead.installation import open_installation
@@ -220,6 +222,9 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Services:
             records=records,
             accounts=accounts,
             second_steps=second_steps,
+            passkeys=PasskeySignIns(
+                records, accounts, throttle, Challenges(keyring, throttle, now)
+            ),
             directory=directory,
             callers=callers,
         ),

@@ -23,11 +23,13 @@ from tests.payments.processor import SECRET, Processor, joined
 from tests.world import PASSWORD, Account, TenantWorld, World, records_of
 
 from masthead import clock, ids
+from masthead.admin.pages.account.passkeys import short_id
 from masthead.caller import Caller, Kind, system
 from masthead.demo.access import demo_access
 from masthead.demo.seed import OWNER
 from masthead.identity.api_keys import create_key
 from masthead.identity.one_time_codes import new_totp_secret
+from masthead.identity.passkeys import Passkey
 from masthead.identity.setup import NewTenant, create_tenant
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
@@ -65,6 +67,7 @@ from masthead.webhooks.delivery_log import DeliveryFilter
 from masthead.webhooks.results import QueueKey, Result
 from masthead.webhooks.signing import Signed
 
+PASSKEY = Passkey("AAAA", "", 0, "demo.localhost", "Phone", "2026-03-01 09:00:00.000Z")
 GUARDED = "sefa@example.com"
 LONG = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichenverordnung, in voller Länge"
 FOG = (
@@ -211,6 +214,8 @@ SAMPLES = (
     Sample("app", "/admin/account/app"),
     Sample("app-refused", "/admin/account/app", act=fill(("#code", "1"), press="Add the app")),
     Sample("app-added", "/admin/account/app", site="empty", act=scan_app),
+    Sample("passkey-new", "/admin/account/passkeys"),
+    Sample("passkey-remove", "/admin/account/passkeys/{passkeys}/remove", who="guarded"),
     Sample("app-remove", "/admin/account/app/remove", who="guarded"),
     Sample(
         "app-remove-refused",
@@ -666,6 +671,7 @@ async def _guarded(demo: TenantWorld) -> Account:
     account = await demo.owner(name="Sefa Brandt", role="editor", email=GUARDED)
     [record] = await parts.records.find(superusers, {"id": account.id}, tenant_id=demo.id)
     await parts.factors.add_app(system(demo.id), record, new_totp_secret(), 1)
+    await parts.factors.add_passkey(system(demo.id), record, PASSKEY)
     return account
 
 
@@ -687,6 +693,7 @@ async def _content(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str,
         **await _webhooks(demo),
         **await _tags(demo),
         **await _exports(demo),
+        "passkeys": short_id(PASSKEY),
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from masthead.admin.endpoint import AdminPages
-from masthead.admin.pages.account import appearance, factors, profile, sign_in
+from masthead.admin.pages.account import appearance, factors, passkeys, profile, sign_in
 from masthead.password_reset.resets import ADMIN_PATH
 from masthead.web.dispatch import Route
 from masthead.web.policy import Who
@@ -19,6 +19,7 @@ def _sign_in(pages: AdminPages) -> list[Route]:
     at = partial(pages.at, who=Who.ANYONE)
     return [
         Route("/admin/sign-in", at(get=sign_in.sign_in_form, post=sign_in.sign_in)),
+        Route("/admin/sign-in/passkey", at(post=sign_in.sign_in_with_passkey)),
         Route(sign_in.CODE, at(get=sign_in.code_form, post=sign_in.finish_sign_in)),
         Route("/admin/sign-out", pages.at(post=sign_in.sign_out, anywhere=True)),
         Route("/admin/forgot", at(get=sign_in.forgot_form, post=sign_in.forgot)),
@@ -45,5 +46,10 @@ def _factors(pages: AdminPages) -> list[Route]:
         Route(
             factors.RECOVERY_CODES,
             at(get=factors.recovery_codes_form, post=factors.renew_recovery_codes),
+        ),
+        Route(passkeys.ADDRESS, at(get=passkeys.new_form, post=passkeys.add)),
+        Route(
+            f"{passkeys.ADDRESS}/{{id}}/remove",
+            at("id", get=passkeys.remove_form, post=passkeys.remove),
         ),
     ]

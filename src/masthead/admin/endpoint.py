@@ -23,6 +23,7 @@ from masthead.admin.request import (
     path_values,
 )
 from masthead.errors import MastheadError, NotFound, SiteSuspended, Unavailable
+from masthead.records.collection import Record
 from masthead.web import pages
 from masthead.web.answers import Answer as Response
 from masthead.web.answers import RawHeaders, Stream
@@ -47,7 +48,7 @@ from masthead.web.policy import (
     largest_upload,
 )
 from masthead.web.request import Request
-from masthead.web.staff import AGAIN_EMAIL, CodeAsked, SignInFailed
+from masthead.web.staff import AGAIN_EMAIL, CodeAsked, SignInFailed, party_of
 
 SIGN_IN = "/admin/sign-in"
 CHOOSE_A_SITE = "/admin/tenants"
@@ -186,7 +187,7 @@ _ORIGINS = {Who.LINK: Origin.LINK, Who.ANYONE: Origin.OWN}
 def _refusal(request: AdminRequest, error: MastheadError) -> Answer:
     """The answer to a caller who may not open the page."""
     if isinstance(error, CodeAsked):
-        return _sign_in_again_page(request, error.problem, asks_code=True)
+        return _sign_in_again_page(request, error.problem, guarded=error.account)
     if isinstance(error, SignInFailed):
         return _sign_in_again_page(request, str(error))
     if isinstance(error, SignInNeeded):
@@ -201,15 +202,18 @@ def _refusal(request: AdminRequest, error: MastheadError) -> Answer:
 
 
 def _sign_in_again_page(
-    request: AdminRequest, problem: str = "", *, asks_code: bool = False
+    request: AdminRequest, problem: str = "", *, guarded: Record | None = None
 ) -> Page:
+    """`guarded`: the account whose password was right, and whose second factor is missing."""
+    staff, party = request.services.staff, party_of(request.context)
     hidden = {name: value for name, value in request.form.items() if name != AGAIN_EMAIL}
     values = {
         "hidden": hidden,
         "email": request.form.get(AGAIN_EMAIL, ""),
         "problem": problem,
         "action": request.address,
-        "asks_code": asks_code,
+        "asks_code": guarded is not None,
+        "passkey": staff.passkeys.ask(party, guarded) if guarded else None,
     }
     return Page("sign-in-again.html", "You were signed out", values, status=401)
 

@@ -6,16 +6,17 @@ address, so that nobody gets or loses a factor without notice.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from masthead.audit.collection import ADDED_FACTOR, MADE_RECOVERY_CODES, REMOVED_FACTOR
 from masthead.audit.entries import log_action
 from masthead.caller import Caller, system
 from masthead.config.settings import Settings
+from masthead.errors import BadRequest, NotFound
 from masthead.identity.factor_fields import NO_FACTORS, has_second_factor
 from masthead.identity.one_time_codes import hash_recovery_code, new_recovery_codes
+from masthead.identity.passkeys import MAX_PASSKEYS, Passkey, passkeys_of, stored
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.mail import account_emails
@@ -26,6 +27,10 @@ from masthead.records.write.unit import Unit
 from masthead.site.address import Site, Sites
 
 APP = "Authenticator app"
+TOO_MANY = f"An account has at most {MAX_PASSKEYS} passkeys. Remove one first."
+
+Stamp = Callable[[Record], Record]
+"""What to store of an account, given the account as it is in the transaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,46 +44,70 @@ class Factors:
         """`step` is that of the code that showed that the app works. Returns the recovery codes
         that come with the first factor, which are stored nowhere."""
         added = {"totp_secret": secret, "totp_step": step}
-        return await self._add(caller, account, added, called=APP)
+        return await self._add(caller, account, lambda _: added, called=APP)
 
     async def remove_app(self, caller: Caller, account: Record) -> None:
         removed = {"totp_secret": "", "totp_step": 0}
-        await self._remove(caller, account, removed, called=APP)
+        await self._remove(caller, account, lambda _: removed, called=APP)
+
+    async def add_passkey(self, caller: Caller, account: Record, passkey: Passkey) -> list[str]:
+        def added(found: Record) -> Record:
+            others = [each for each in passkeys_of(found) if each.id != passkey.id]
+            if len(others) >= MAX_PASSKEYS:
+                raise BadRequest(TOO_MANY)
+            return {"passkeys": stored([*others, passkey])}
+
+        return await self._add(caller, account, added, called=_called(passkey))
+
+    async def remove_passkey(self, caller: Caller, account: Record, passkey: Passkey) -> None:
+        def removed(found: Record) -> Record:
+            left = [each for each in passkeys_of(found) if each.id != passkey.id]
+            return {"passkeys": stored(left) or None}
+
+        await self._remove(caller, account, removed, called=_called(passkey))
 
     async def renew_recovery_codes(self, caller: Caller, account: Record) -> list[str]:
         codes = new_recovery_codes()
         stamped = {"recovery_hashes": _hashes(codes, account)}
-        await self._change(caller, account, stamped, MADE_RECOVERY_CODES, label="")
+        await self._change(caller, account, lambda _: stamped, MADE_RECOVERY_CODES, label="")
         return codes
 
     async def _add(
-        self, caller: Caller, account: Record, added: Mapping[str, Any], *, called: str
+        self, caller: Caller, account: Record, added: Stamp, *, called: str
     ) -> list[str]:
-        codes = [] if has_second_factor(account) else new_recovery_codes()
-        hashes = {"recovery_hashes": _hashes(codes, account)} if codes else {}
-        await self._change(caller, account, {**added, **hashes}, ADDED_FACTOR, label=called)
-        return codes
+        codes = new_recovery_codes()
+        is_first = False
+
+        def stamped(found: Record) -> Record:
+            nonlocal is_first
+            is_first = not has_second_factor(found)
+            hashes = {"recovery_hashes": _hashes(codes, account)} if is_first else {}
+            return {**added(found), **hashes}
+
+        await self._change(caller, account, stamped, ADDED_FACTOR, label=called)
+        return codes if is_first else []
 
     async def _remove(
-        self, caller: Caller, account: Record, removed: Mapping[str, Any], *, called: str
+        self, caller: Caller, account: Record, removed: Stamp, *, called: str
     ) -> None:
-        left = {**account, **removed}
-        stamped = removed if has_second_factor(left) else {**NO_FACTORS, **removed}
+        def stamped(found: Record) -> Record:
+            changed = removed(found)
+            is_guarded = has_second_factor({**found, **changed})
+            return changed if is_guarded else {**NO_FACTORS, **changed}
+
         await self._change(caller, account, stamped, REMOVED_FACTOR, label=called)
 
     async def _change(
-        self,
-        caller: Caller,
-        account: Record,
-        stamped: Mapping[str, Any],
-        action: str,
-        *,
-        label: str,
+        self, caller: Caller, account: Record, stamp: Stamp, action: str, *, label: str
     ) -> None:
         tenant_id = TenantId(account["tenant_id"])
         site = await self._site_of(tenant_id)
         async with self.records.unit(system(tenant_id)) as unit:
-            await unit.update(superusers, account["id"], {}, stamped=stamped)
+            # As it is now: another browser may have changed it since the page was opened.
+            found = await unit.find(superusers, {"id": account["id"]}, limit=1)
+            if not found:
+                raise NotFound
+            await unit.update(superusers, account["id"], {}, stamped=stamp(found[0]))
             log_action(unit, action, label=label, by=caller)
             await self._tell(unit, account, site, _TOLD[action].format(label))
 
@@ -100,6 +129,10 @@ _TOLD = {
     REMOVED_FACTOR: "A second factor was removed: {}.",
     MADE_RECOVERY_CODES: "New recovery codes were made. The earlier ones no longer work.",
 }
+
+
+def _called(passkey: Passkey) -> str:
+    return f"passkey “{passkey.name}”"
 
 
 def _hashes(codes: list[str], account: Record) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from masthead.records.fields.base import Access, Field
-from masthead.records.fields.documents import TextList
+from masthead.records.fields.documents import Json, TextList
 from masthead.records.fields.secrets import Secret
 from masthead.records.fields.values import Number
 
@@ -15,6 +15,8 @@ FACTOR_FIELDS: tuple[Field, ...] = (
     # Of the last code that was accepted: no code counts twice, and none before it.
     Number(name="totp_step", read=Access.ENGINE, write=Access.ENGINE),
     TextList(name="recovery_hashes", read=Access.ENGINE, write=Access.ENGINE),
+    # Public keys, which need no encryption: see `passkeys`.
+    Json(name="passkeys", read=Access.ENGINE, write=Access.ENGINE),
 )
 
 NO_FACTORS: Mapping[str, Any] = {each.name: each.empty() for each in FACTOR_FIELDS}
@@ -22,4 +24,4 @@ NO_FACTORS: Mapping[str, Any] = {each.name: each.empty() for each in FACTOR_FIEL
 
 def has_second_factor(account: Mapping[str, Any]) -> bool:
     """Recovery codes are no factor: they replace one."""
-    return bool(account.get("totp_secret"))
+    return bool(account.get("totp_secret") or account.get("passkeys"))

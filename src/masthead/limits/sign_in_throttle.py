@@ -189,6 +189,11 @@ class LoginThrottle:
             await tx.execute(self._drop, self._drop.bind({"subject": attempt.pair_subject}))
             await self._remember_network(tx, attempt)
 
+    async def take_once(self, what: str, lifetime: timedelta) -> bool:
+        """Whether this is the first time, in all processes, within the lifetime."""
+        async with self._database.transaction(EVERY_TENANT) as tx:
+            return not await self._count(tx, _digest("taken", what), 1, lifetime)
+
     async def admit_reset(self, attempt: Attempt, tenant_id: str) -> bool:
         """Whether a mail may be sent to this address. Unknown addresses count the same.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from masthead.caller import Kind, guest, in_tenant
@@ -14,13 +15,18 @@ from masthead.identity.accounts import (
     session_lifetime,
 )
 from masthead.identity.directory import Tenant, TenantDirectory
+from masthead.identity.hosts import parse_host
+from masthead.identity.passkey_sign_ins import Given, PasskeySignIns
+from masthead.identity.passkeys import Party
 from masthead.identity.second_step import SecondSteps, TicketExpired
 from masthead.identity.sessions import ADMIN_COOKIE, set_cookie
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
+from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.web.callers import Callers
 from masthead.web.cookies import own_cookie, set_own_cookie
+from masthead.web.forms import own_origin
 from masthead.web.policy import BodyKind, Policy
 from masthead.web.request import Request
 
@@ -29,6 +35,9 @@ SITE_COOKIE = "mh_site"
 AGAIN_EMAIL = "again_email"
 AGAIN_PASSWORD = "again_password"  # noqa: S105  (the name of a field)
 AGAIN_CODE = "again_code"
+AGAIN = "again_"
+AGAIN_PASSKEY = f"{AGAIN}passkey"
+AGAIN_CHALLENGE = f"{AGAIN}challenge"
 TICKET_COOKIE = "mh_second_step"
 """Between the two steps of a sign-in: the second one is done in the same browser."""
 OWNER_HEADER = b"x-page-owner"
@@ -44,8 +53,9 @@ class SignInFailed(MastheadError):
 class CodeAsked(SignInFailed):
     """The password was right, and the form goes on waiting for the second factor."""
 
-    def __init__(self, problem: str = "") -> None:
+    def __init__(self, account: Record, problem: str = "") -> None:
         super().__init__(problem)
+        self.account = account
         self.problem = problem
 
 
@@ -54,6 +64,7 @@ class StaffSignIn:
     records: Records
     accounts: Accounts
     second_steps: SecondSteps
+    passkeys: PasskeySignIns
     directory: TenantDirectory
     callers: Callers
 
@@ -74,6 +85,19 @@ class StaffSignIn:
             user_agent=client.user_agent,
         )
 
+    async def sign_in_with_passkey(self, request: Request, given: Given) -> SignedIn:
+        """In place of a password."""
+        party = party_of(request)
+        return await self.passkeys.sign_in(given, party, request.client, request.tenant_id)
+
+    async def finish_with_passkey(self, request: Request, given: Given) -> SignedIn:
+        """The second step, like `finish_sign_in`."""
+        ticket = own_cookie(request.scope, TICKET_COOKIE)
+        account = await self.second_steps.account_of(ticket, request.tenant_id)
+        return await self.passkeys.finish(
+            account, given, party_of(request), request.client, tenant_id=request.tenant_id
+        )
+
     async def finish_sign_in(self, request: Request, code: str) -> SignedIn:
         """The second step, with the ticket that the first one left in this browser."""
         ticket = own_cookie(request.scope, TICKET_COOKIE)
@@ -84,7 +108,7 @@ class StaffSignIn:
         with a code if the account needs one; without either, nothing happens."""
         if AGAIN_PASSWORD in request.form:
             signed_in = await self._with_password(request)
-        elif AGAIN_CODE in request.form:
+        elif AGAIN_CODE in request.form or AGAIN_PASSKEY in request.form:
             signed_in = await self._with_code(request)
         else:
             return
@@ -101,7 +125,8 @@ class StaffSignIn:
             signed_in = await self.sign_in(request, email, password)
         except SecondStepNeeded as error:
             request.added.append((b"set-cookie", ticket_cookie(request, error.ticket).encode()))
-            raise CodeAsked from error
+            account = await self.second_steps.account_of(error.ticket, request.tenant_id)
+            raise CodeAsked(account) from error
         except MastheadError as error:
             raise SignInFailed(str(error)) from error
         request.form = form
@@ -109,14 +134,21 @@ class StaffSignIn:
 
     async def _with_code(self, request: Request) -> SignedIn:
         request.form = form = dict(request.form)
-        code = form.pop(AGAIN_CODE)
-        form.pop(AGAIN_EMAIL, "")
+        given, code = given_passkey(form, AGAIN), form.get(AGAIN_CODE, "")
+        for name in (AGAIN_CODE, AGAIN_EMAIL, AGAIN_PASSKEY, AGAIN_CHALLENGE):
+            form.pop(name, None)
         try:
-            signed_in = await self.finish_sign_in(request, code)
+            ticket = own_cookie(request.scope, TICKET_COOKIE)
+            account = await self.second_steps.account_of(ticket, request.tenant_id)
         except TicketExpired as error:
             raise SignInFailed(str(error)) from error
+        try:
+            if given is not None:
+                signed_in = await self.finish_with_passkey(request, given)
+            else:
+                signed_in = await self.finish_sign_in(request, code)
         except MastheadError as error:
-            raise CodeAsked(str(error)) from error
+            raise CodeAsked(account, str(error)) from error
         request.added.append((b"set-cookie", ticket_cookie(request, "").encode()))
         return signed_in
 
@@ -155,6 +187,17 @@ def session_cookie(request: Request, signed_in: SignedIn) -> str:
         lifetime=session_lifetime(superusers),
         secure=request.is_https,
     )
+
+
+def party_of(request: Request, name: str = "") -> Party:
+    """The host that passkeys belong to here, and the origin that a browser must name."""
+    host = parse_host(request.header(b"host") or "")
+    return Party(host.name.strip("[]"), own_origin(request.scope), name)
+
+
+def given_passkey(form: Mapping[str, str], prefix: str = "") -> Given | None:
+    answer = form.get(f"{prefix}passkey", "")
+    return Given(answer, form.get(f"{prefix}challenge", "")) if answer else None
 
 
 def ticket_cookie(request: Request, ticket: str) -> str:

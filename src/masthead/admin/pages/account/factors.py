@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from masthead.admin.endpoint import Answer, Page, Redirect
+from masthead.admin.pages.account.proof import ask_for_proof, codes_page, prove
 from masthead.admin.request import AdminRequest
 from masthead.errors import BadRequest, MastheadError, RateLimited
 from masthead.factors import pending_app
@@ -41,22 +42,22 @@ async def add_app(request: AdminRequest) -> Answer:
     codes = await request.services.factors.add_app(request.caller, request.account, secret, step)
     if not codes:
         return Redirect(_SECTION, "The authenticator app is added.")
-    return _codes_page(codes, "The app is added. Keep these codes for the day it is gone")
+    return codes_page(codes, "The app is added. Keep these codes for the day it is gone")
 
 
 async def remove_app_form(request: AdminRequest) -> Answer:
     if not request.account["totp_secret"]:
         return Redirect(_SECTION)
-    return _remove_page()
+    return _remove_page(request)
 
 
 async def remove_app(request: AdminRequest) -> Answer:
     if not request.account["totp_secret"]:
         return Redirect(_SECTION)
     try:
-        await _use_code(request)
+        await prove(request)
     except (BadRequest, RateLimited) as error:
-        return _remove_page(error)
+        return _remove_page(request, error)
     await request.services.factors.remove_app(request.caller, request.account)
     return Redirect(_SECTION, "The authenticator app is removed.")
 
@@ -64,25 +65,18 @@ async def remove_app(request: AdminRequest) -> Answer:
 async def recovery_codes_form(request: AdminRequest) -> Answer:
     if not has_second_factor(request.account):
         return Redirect(_SECTION)
-    return _renew_page()
+    return _renew_page(request)
 
 
 async def renew_recovery_codes(request: AdminRequest) -> Answer:
     if not has_second_factor(request.account):
         return Redirect(_SECTION)
     try:
-        await _use_code(request)
+        await prove(request)
     except (BadRequest, RateLimited) as error:
-        return _renew_page(error)
+        return _renew_page(request, error)
     codes = await request.services.factors.renew_recovery_codes(request.caller, request.account)
-    return _codes_page(codes, "Your new recovery codes")
-
-
-async def _use_code(request: AdminRequest) -> None:
-    """Of whoever is signed in: a session that was left open is not enough to change factors."""
-    await request.services.staff.second_steps.use_code(
-        request.account, request.form.get("code", ""), request.context.address
-    )
+    return codes_page(codes, "Your new recovery codes")
 
 
 def _app_page(request: AdminRequest, secret: str, problem: str = "") -> Page:
@@ -105,33 +99,21 @@ def _app_page(request: AdminRequest, secret: str, problem: str = "") -> Page:
     return Page("account/app.html", "Add an authenticator app", values, status)
 
 
-def _codes_page(codes: list[str], title: str) -> Page:
-    """Answered with a page instead of a redirect: the codes are stored nowhere."""
-    return Page("account/recovery-codes.html", title, {"codes": codes})
-
-
-def _remove_page(error: MastheadError | None = None) -> Page:
+def _remove_page(request: AdminRequest, error: MastheadError | None = None) -> Page:
     values = {
         "action": f"{APP}/remove",
         "text": "From then on your password is enough to sign in, unless you have another factor.",
         "verb": "Remove the app",
         "busy": "Removing…",
     }
-    return _with_code("Remove the authenticator app?", values, error)
+    return ask_for_proof(request, "Remove the authenticator app?", values, error)
 
 
-def _renew_page(error: MastheadError | None = None) -> Page:
+def _renew_page(request: AdminRequest, error: MastheadError | None = None) -> Page:
     values = {
         "action": RECOVERY_CODES,
         "text": "You get ten new codes, each for one sign-in. The earlier ones stop working.",
         "verb": "Make new codes",
         "busy": "Making…",
     }
-    return _with_code("New recovery codes", values, error)
-
-
-def _with_code(title: str, values: dict[str, str], error: MastheadError | None) -> Page:
-    status = 200
-    if error is not None:
-        status = 429 if isinstance(error, RateLimited) else 422
-    return Page("account/with-code.html", title, {**values, "problem": str(error or "")}, status)
+    return ask_for_proof(request, "New recovery codes", values, error)

@@ -8,10 +8,12 @@ from datetime import datetime
 
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import Ask, given_values, sentence_of, widgets
+from masthead.admin.pages.account.passkeys import short_id
 from masthead.admin.request import AdminRequest
 from masthead.caller import Caller, in_tenant
 from masthead.errors import Invalid, NotFound, Problem, RateLimited
 from masthead.identity.accounts import new_credentials
+from masthead.identity.passkeys import passkeys_of
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.web.staff import session_cookie
@@ -112,6 +114,10 @@ async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = 
         ),
         "places": await _places(request),
         "has_app": bool(request.account["totp_secret"]),
+        "passkeys": [
+            (short_id(each), each, request.local(each.created))
+            for each in passkeys_of(request.account)
+        ],
         "recovery_codes": len(request.account["recovery_hashes"]),
         "errors": {name: sentence_of(each) for name, each in (problems or {}).items()},
     }

@@ -9,6 +9,7 @@ from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.request import AdminRequest
 from masthead.errors import BadRequest, Invalid, MastheadError, RateLimited
 from masthead.identity.accounts import SecondStepNeeded
+from masthead.identity.passkey_sign_ins import Given
 from masthead.identity.second_step import TicketExpired
 from masthead.identity.sessions import ADMIN_COOKIE, end_cookie
 from masthead.identity.tenants import superusers
@@ -18,7 +19,13 @@ from masthead.records.fields.base import FieldError
 from masthead.web.cookies import own_cookie
 from masthead.web.dot_segments import has_dot_segment
 from masthead.web.errors import retry_after
-from masthead.web.staff import TICKET_COOKIE, session_cookie, ticket_cookie
+from masthead.web.staff import (
+    TICKET_COOKIE,
+    given_passkey,
+    party_of,
+    session_cookie,
+    ticket_cookie,
+)
 
 # Browsers skip tabs and line breaks, and read a backslash as a slash.
 _OURS = re.compile(r"/admin(?:[/?][^\\\x00-\x20\x7f]*)?\Z")
@@ -49,6 +56,16 @@ async def sign_in(request: AdminRequest) -> Answer:
     return Redirect(onward, cookies=(session_cookie(request.context, signed_in),))
 
 
+async def sign_in_with_passkey(request: AdminRequest) -> Answer:
+    onward, context = only_ours(request.form.get("next", "")), request.context
+    given = given_passkey(request.form) or Given("", "")
+    try:
+        signed_in = await request.services.staff.sign_in_with_passkey(context, given)
+    except (BadRequest, RateLimited) as error:
+        return _form(request, onward, problem=str(error), error=error)
+    return Redirect(onward, cookies=(session_cookie(context, signed_in),))
+
+
 async def code_form(request: AdminRequest) -> Answer:
     onward = only_ours(request.query.get("next", ""))
     if request.is_signed_in:
@@ -60,18 +77,25 @@ async def code_form(request: AdminRequest) -> Answer:
         )
     except TicketExpired:
         return Redirect(f"/admin/sign-in?next={quote(onward, safe='')}")
-    return _code_page(account["email"], onward)
+    return _code_page(request, account, onward)
 
 
 async def finish_sign_in(request: AdminRequest) -> Answer:
+    """With a code, or with a passkey."""
     onward, context = only_ours(request.form.get("next", "")), request.context
-    staff = request.services.staff
+    staff, given = request.services.staff, given_passkey(request.form)
+    ticket = own_cookie(request.scope, TICKET_COOKIE)
     try:
-        signed_in = await staff.finish_sign_in(context, request.form.get("code", ""))
+        account = await staff.second_steps.account_of(ticket, context.tenant_id)
     except TicketExpired as error:
         return _form(request, onward, problem=str(error), error=error)
+    try:
+        if given is not None:
+            signed_in = await staff.finish_with_passkey(context, given)
+        else:
+            signed_in = await staff.finish_sign_in(context, request.form.get("code", ""))
     except (BadRequest, RateLimited) as error:
-        return _code_page("", onward, error)
+        return _code_page(request, account, onward, error)
     cookies = (session_cookie(context, signed_in), ticket_cookie(context, ""))
     return Redirect(onward, cookies=cookies)
 
@@ -150,17 +174,27 @@ def _form(
     status = 200
     if error is not None:
         status = 429 if isinstance(error, RateLimited) else 422
-    values = {"next": onward, "email": email, "problem": problem}
+    passkey = request.services.staff.passkeys.ask_anyone(party_of(request.context))
+    values = {"next": onward, "email": email, "problem": problem, "passkey": passkey}
     headers = tuple(retry_after(status, error))
     title = f"Sign in to {request.site_name}"
     return Page("gate/sign-in.html", title, values, status, headers=headers)
 
 
-def _code_page(email: str, onward: str, error: MastheadError | None = None) -> Page:
+def _code_page(
+    request: AdminRequest, account: Record, onward: str, error: MastheadError | None = None
+) -> Page:
     status = 200
     if error is not None:
         status = 429 if isinstance(error, RateLimited) else 422
-    values = {"email": email, "next": onward, "problem": str(error or "")}
+    passkeys = request.services.staff.passkeys
+    values = {
+        "email": account["email"],
+        "next": onward,
+        "problem": str(error or ""),
+        "has_app": bool(account["totp_secret"]),
+        "passkey": passkeys.ask(party_of(request.context), account),
+    }
     headers = tuple(retry_after(status, error))
     return Page("gate/code.html", "Second step", values, status, headers=headers)
 
