@@ -35,6 +35,7 @@ def answers(handle: str) -> list[Any]:
         whole | {"response": []},
         whole | {"response": response | {"userHandle": 7}},
         whole | {"response": response | {"userHandle": "\xff"}},
+        whole | {"response": response | {"userHandle": encoded(b"\0/\0")}},
         whole | {"response": response | {"clientDataJSON": "AA", "authenticatorData": "AA"}},
         whole | {"response": response | {"authenticatorData": encoded(b"\xff" * 37)}},
         [],
@@ -45,7 +46,7 @@ def answers(handle: str) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("number", range(14))
+@pytest.mark.parametrize("number", range(15))
 async def test_a_strange_answer_is_refused(tenant: TenantWorld, number: int) -> None:
     browser, account = await staff(tenant, "owner")
     records = tenant.world.parts.records

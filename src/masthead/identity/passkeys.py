@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from masthead import ids
 from masthead.errors import BadRequest
 from masthead.ids import TenantId
 from masthead.records.collection import Record
@@ -73,6 +74,8 @@ def account_named_by(answer: Mapping[str, Any]) -> tuple[TenantId, str]:
     except ValueError as error:
         raise PasskeyRefused from error
     tenant_id, _, account_id = text.partition("/")
+    if not ids.is_id(account_id) or (tenant_id and not ids.is_id(tenant_id)):
+        raise PasskeyRefused
     return TenantId(tenant_id), account_id
 
 
