@@ -37,7 +37,7 @@ LAYERS = (
         "serve",
         "__main__",
     ),
-    ("record_api", "admin", "reader", "importers", "site_export"),
+    ("record_api", "admin", "reader", "importers", "site_export", "site_archive"),
     (
         "posts",
         "pages",
@@ -135,6 +135,10 @@ MAY_SPEAK_SQL = (
     "privacy/email_search.py",
     # Reads every table there is.
     "backup/take.py",
+    # Every table of a site.
+    "site_archive/checking.py",
+    "site_archive/importing.py",
+    "site_archive/tables.py",
     # Looks at a database that the service itself may not be able to open.
     "cli/commands/doctor.py",
     "cli/causes.py",

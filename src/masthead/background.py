@@ -42,6 +42,7 @@ from masthead.services import Services
 from masthead.site import redirects
 from masthead.site.domain_proof import DomainProofs
 from masthead.site.domain_repeat import DomainChecks
+from masthead.site_archive.leftovers import Leftovers
 from masthead.site_export import jobs as site_export_jobs
 from masthead.texts import jobs as text_jobs
 from masthead.webhooks import jobs as webhook_jobs
@@ -99,6 +100,7 @@ def job_runner(parts: Services) -> JobRunner:
         Chore("member_links.sweep", hourly, parts.links.sweep),
         Chore("privacy.sweep", hourly, parts.privacy.work.sweep),
         Chore("site_export.sweep", hourly, parts.site_exports.sweep),
+        Chore("site_import.sweep", hourly, Leftovers(parts.records, parts.objects).sweep),
         Chore("digests.start", timedelta(minutes=1), digests.start_due),
         Chore("domains.check", hourly, partial(check_domains, parts)),
         Chore("sending_domains.check", hourly, sending_domains_of(parts).run),

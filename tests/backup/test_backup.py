@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import asyncpg
+import msgspec
 import pytest
 import sqlalchemy as sa
 from tests.backup.sites import Installation
@@ -22,6 +23,7 @@ from masthead.backup import archive
 from masthead.records.tables import record_counts, tenant_states
 from masthead.site_export.collection import export_key, site_exports
 from masthead.site_export.formats import Format
+from masthead.storage import archives
 from masthead.storage.migrate import HEAD, sqlite_schema
 from masthead.storage.snapshot import open_snapshot
 
@@ -246,7 +248,7 @@ class TestUnderWrites:
         assert json.loads(outcome.out)["media"] == 1
         assert f"1 stored files that records name are missing: {gone}." in outcome.err
         with tarfile.open(file) as tar:
-            names = [name for name in tar.getnames() if name.startswith(archive.OBJECTS)]
+            names = [name for name in tar.getnames() if name.startswith(archives.OBJECTS)]
         assert names == [f"objects/{tenant.id}/media/{items[1]['id']}/{items[1]['file']}"]
 
     async def test_row_level_security_hides_nothing_from_an_ordinary_owner(
@@ -382,12 +384,12 @@ class TestRefusals:
             changed = bytearray(content)
             changed[place] ^= 0x20
             damaged.write_bytes(changed)
-            with pytest.raises(archive.DamagedArchive):
+            with pytest.raises(archives.DamagedArchive):
                 archive.read_contents(damaged)
         lengths = (*places, content.index(b"SHA256SUMS"), len(content) - 1, len(content) + 1)
         for length in lengths:
             damaged.write_bytes(content[:length].ljust(length, b"\0"))
-            with pytest.raises(archive.DamagedArchive):
+            with pytest.raises(archives.DamagedArchive):
                 archive.read_contents(damaged)
 
     @pytest.mark.parametrize("content", [b"", b"hello", bytes(20_000), b"PK\x03\x04" * 1000])
@@ -500,25 +502,25 @@ def as_of_an_older_version(file: Path, target: Path, revision: str) -> None:
         if name in kept
     }
     layouts = {
-        name: archive.TableLayout(names, [n for n in header.tables[name].binary if n in names])
+        name: archives.TableLayout(names, [n for n in header.tables[name].binary if n in names])
         for name, names in columns.items()
     }
     with target.open("wb") as out:
-        writer = archive.ArchiveWriter(out, 0)
-        older = archive.msgspec.structs.replace(header, revision=revision, tables=layouts)
-        writer.add(archive.HEADER, archive.msgspec.json.encode(older))
+        writer = archives.ArchiveWriter(out, 0)
+        older = msgspec.structs.replace(header, revision=revision, tables=layouts)
+        writer.add(archive.HEADER, msgspec.json.encode(older))
         writer.add(archive.SECRETS, contents.secrets.encode())
-        for name, entry in archive.entries(file):
-            if name.startswith(archive.OBJECTS):
+        for name, entry in archives.entries(file):
+            if name.startswith(archives.OBJECTS):
                 writer.add(name, entry.read())
                 continue
             table = name.split("/")[1]
             if table not in layouts:
                 continue
             full = header.tables[table]
-            chunks = archive.RowChunks(writer, table)
+            chunks = archives.RowChunks(writer, table)
             places = [full.columns.index(each) for each in layouts[table].columns]
-            for row in archive.read_rows(entry, full):
+            for row in archives.read_rows(entry, full):
                 chunks.add([row[place] for place in places])
             chunks.flush()
         writer.finish()
@@ -526,7 +528,7 @@ def as_of_an_older_version(file: Path, target: Path, revision: str) -> None:
 
 
 def kept_columns(kept: object) -> list[str]:
-    return kept.columns if isinstance(kept, archive.TableLayout) else list(kept)  # type: ignore
+    return kept.columns if isinstance(kept, archives.TableLayout) else list(kept)  # type: ignore
 
 
 def tables_of(revision: str, path: Path) -> dict[str, list[str]]:

@@ -10,6 +10,7 @@ from tests.backup.sites import Installation
 from tests.world import records_of
 
 from masthead.backup import archive
+from masthead.storage import archives
 
 pytestmark = pytest.mark.long
 
@@ -36,11 +37,11 @@ def rewritten(
 ) -> Path:
     """Another archive, whose checksums are right."""
     with tarfile.open(file) as tar, target.open("wb") as written:
-        writer = archive.ArchiveWriter(written, 0)
+        writer = archives.ArchiveWriter(written, 0)
         for each in tar.getmembers():
             opened = tar.extractfile(each)
             assert opened is not None
-            if each.name != archive.SUMS and not each.name.startswith(without):
+            if each.name != archives.SUMS and not each.name.startswith(without):
                 writer.add(each.name, replaced.get(each.name, opened.read()))
         writer.finish()
         writer.close()
@@ -86,7 +87,7 @@ async def test_a_root_secret_that_reads_nothing_is_found(tmp_path: Path) -> None
 
 async def test_files_that_are_not_in_it_are_counted(tmp_path: Path) -> None:
     original, file = await taken("sqlite", tmp_path)
-    empty = rewritten(file, tmp_path / "empty.tar", replaced={}, without=archive.OBJECTS)
+    empty = rewritten(file, tmp_path / "empty.tar", replaced={}, without=archives.OBJECTS)
     found = await original.json("backup", "verify", str(empty))
     assert (found["media"], found["missing_files"]) == (0, 2)
 

@@ -11,15 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
-from masthead.backup.archive import (
-    CHUNK_BYTES,
-    FORMAT,
-    OBJECTS,
-    Contents,
-    entries,
-    read_contents,
-    read_rows,
-)
+from masthead.backup.archive import FORMAT, Contents, read_contents
 from masthead.backup.take import UnreachableStorage
 from masthead.config import root_secret
 from masthead.config.settings import Settings
@@ -27,6 +19,7 @@ from masthead.config.values import parse_secret_keys
 from masthead.errors import MastheadError, Unavailable
 from masthead.records.search.index import queue_all_records
 from masthead.schema import registry, tables
+from masthead.storage.archives import CHUNK_BYTES, OBJECTS, entries, read_rows
 from masthead.storage.load import Loading, NotEmpty, open_loading, require_empty
 from masthead.storage.migrate import HEAD
 from masthead.storage.objects import ObjectStore

@@ -6,11 +6,11 @@ Thumbnails are not included: the first request creates them again.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from typing import Any
 
 import msgspec
 
 from masthead.importers.collection import import_runs
+from masthead.importers.collection import stored_keys as run_keys
 from masthead.importers.member_csv.collection import member_imports
 from masthead.privacy.collection import gdpr_requests
 from masthead.privacy.export import archive_key
@@ -70,8 +70,4 @@ def _upload_keys(upload: Record) -> list[str]:
 
 
 def _import_keys(run: Record) -> list[str]:
-    """The uploaded export and the files of the run. Other paths are those of a run from a shell."""
-    report: dict[str, Any] = msgspec.json.decode(run["report"] or "null") or {}
-    named = [run["object_key"], report.get("redirects_path"), report.get("errors_path")]
-    own = file_key(run["tenant_id"], import_runs, run["id"], "")
-    return [key for key in named if isinstance(key, str) and key.startswith(own)]
+    return run_keys({**run, "report": msgspec.json.decode(run["report"] or "null")})

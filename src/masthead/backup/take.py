@@ -16,22 +16,13 @@ import sqlalchemy as sa
 
 import masthead
 from masthead import clock
-from masthead.backup.archive import (
-    FORMAT,
-    HEADER,
-    OBJECTS,
-    SECRETS,
-    ArchiveWriter,
-    Header,
-    RowChunks,
-    TableLayout,
-)
+from masthead.backup.archive import FORMAT, HEADER, SECRETS, Header
 from masthead.backup.stored_files import stored_keys
 from masthead.config.settings import Settings
 from masthead.errors import MastheadError, NotFound, Unavailable
 from masthead.records.search.index import search_queue
 from masthead.schema import metadata, tables
-from masthead.storage.dialects import Blob
+from masthead.storage.archives import OBJECTS, ArchiveWriter, RowChunks, layout_of
 from masthead.storage.full_text import documents
 from masthead.storage.migrate import HEAD
 from masthead.storage.objects import ObjectStore, StoredObject
@@ -105,19 +96,12 @@ def _header(settings: Settings) -> Header:
         created=clock.to_text(clock.now()),
         engine=engine_of(settings.database_url),
         revision=HEAD,
-        tables={str(table.name): _layout(table) for table in _tables()},
+        tables={str(table.name): layout_of(table) for table in _tables()},
     )
 
 
 def _tables() -> list[sa.Table]:
     return [each for each in metadata.sorted_tables if each.name not in REBUILT]
-
-
-def _layout(table: sa.Table) -> TableLayout:
-    return TableLayout(
-        columns=[str(each.name) for each in table.columns],
-        binary=[str(each.name) for each in table.columns if isinstance(each.type, Blob)],
-    )
 
 
 async def _add_rows(archive: ArchiveWriter, snapshot: Snapshot, taken: Taken, count: Count) -> None:

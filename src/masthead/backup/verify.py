@@ -12,14 +12,7 @@ from typing import IO, Any
 
 import msgspec
 
-from masthead.backup.archive import (
-    OBJECTS,
-    Contents,
-    DamagedArchive,
-    TableLayout,
-    entries,
-    read_rows,
-)
+from masthead.backup.archive import Contents
 from masthead.backup.restore import Count, check_archive, check_versions
 from masthead.backup.stored_files import key_reader
 from masthead.config.keyring import DecryptionError, KeyRing
@@ -29,6 +22,13 @@ from masthead.records.collection import Collection, Record
 from masthead.records.fields.secrets import Secret
 from masthead.records.write.record_rows import ENCRYPTION_PURPOSE, secret_context
 from masthead.schema import registry, tables
+from masthead.storage.archives import (
+    OBJECTS,
+    DamagedArchive,
+    TableLayout,
+    entries,
+    read_rows,
+)
 from masthead.storage.migrate import HEAD
 
 

@@ -42,6 +42,7 @@ COMMANDS = {
     "asyncapi": "Prints the AsyncAPI description of all events.",
     "import": "Imports posts, members and pictures from another platform, and undoes it.",
     "export-site": "Writes a tenant's content in formats that other platforms import.",
+    "site": "Moves one whole site between installations, as a file.",
     "backup": "Writes database, media and secrets into one archive.",
     "restore": "Restores a backup into an empty installation.",
     "doctor": "Checks the installation and says what to fix.",

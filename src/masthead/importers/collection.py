@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from masthead.records.changes import Change, Later
-from masthead.records.collection import Collection
+from masthead.records.collection import Collection, Record
 from masthead.records.fields.base import Access
 from masthead.records.fields.documents import Json
 from masthead.records.fields.text import Text
 from masthead.records.fields.values import Date, Flag, Number, Select
+from masthead.records.write.unit import file_key
 
 PLATFORMS = ("wordpress", "substack", "ghost")
 QUEUED, RUNNING, DONE, FAILED = "queued", "running", "done", "failed"
@@ -64,3 +65,11 @@ import_runs = Collection(
     made_by="the admin or `masthead import`",
     called="imports",
 )
+
+
+def stored_keys(run: Record) -> list[str]:
+    """The uploaded export and the files of the run. Other paths are those of a run from a shell."""
+    report = run["report"] if isinstance(run["report"], dict) else {}
+    named = [run["object_key"], report.get("redirects_path"), report.get("errors_path")]
+    own = file_key(run["tenant_id"], import_runs, run["id"], "")
+    return [key for key in named if isinstance(key, str) and key.startswith(own)]

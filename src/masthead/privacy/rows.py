@@ -185,6 +185,23 @@ class TenantRows:
             await tx.execute(statement, statement.bind(values), slow=True)
         return True
 
+    async def remove_site(self, tenant_id: TenantId) -> None:
+        """Everything of a site that was never opened, such as an import that was interrupted."""
+        for batch in self.batches:
+            while await self._remove_some(batch, tenant_id):
+                pass
+        values = {"t": tenant_id, "keep": ""}
+        async with self._database.transaction(scope_of(tenant_id)) as tx:
+            for statement in self._whole_tables:
+                await tx.execute(statement, statement.bind(values), slow=True)
+
+    async def _remove_some(self, batch: Batch, tenant_id: TenantId) -> int:
+        keys = await self.keys(batch, tenant_id, "") if batch.keys is not None else []
+        async with self._database.transaction(scope_of(tenant_id)) as tx:
+            if batch.keys is None:
+                return await self.run(tx, batch, tenant_id, "", most=MAX_ROWS)
+            return await self.remove(tx, batch, tenant_id, "", keys=keys[:MAX_ROWS])
+
 
 def _self_reference_updates(table: sa.Table, key: Sequence[sa.Column[Any]]) -> list[sa.Update]:
     columns = {

@@ -33,6 +33,10 @@ class Inconsistent(MastheadError):
     message = "A row of the archive refers to a row that is not in it."
 
 
+class BadRows(MastheadError):
+    message = "A row of the archive does not fit the schema."
+
+
 class Loading(Protocol):
     async def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None: ...
 
@@ -105,7 +109,15 @@ class SqliteLoading:
         names = ", ".join(f'"{name}"' for name in columns)
         marks = ", ".join("?" * len(columns))
         text = f'INSERT INTO "{table}" ({names}) VALUES ({marks})'  # noqa: S608 - of our schema
-        await asyncio.to_thread(self._connection.executemany, text, rows)
+        try:
+            await asyncio.to_thread(self._connection.executemany, text, rows)
+        except (sqlite3.IntegrityError, sqlite3.ProgrammingError, OverflowError) as error:
+            raise BadRows from error
+        except sqlite3.OperationalError as error:
+            # An unknown table or column.
+            if error.sqlite_errorcode == sqlite3.SQLITE_ERROR:
+                raise BadRows from error
+            raise
 
     async def bring_up_to_date(self) -> None:
         if self._connection.execute("PRAGMA foreign_key_check").fetchone():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -28,8 +28,10 @@ _CONNECT_SECONDS: Final = 5.0
 
 
 class Snapshot(Protocol):
-    def rows(self, *columns: sa.Column[Any]) -> AsyncIterator[list[Row]]:
-        """The rows of one table in batches, in no order."""
+    def rows(
+        self, *columns: sa.Column[Any], where: sa.ColumnElement[bool] | None = None
+    ) -> AsyncIterator[list[Row]]:
+        """The rows of one table in batches, in no order. `where` has no parameters."""
         ...
 
 
@@ -63,12 +65,21 @@ class SqliteSnapshot:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    async def rows(self, *columns: sa.Column[Any]) -> AsyncIterator[list[Row]]:
+    async def rows(
+        self, *columns: sa.Column[Any], where: sa.ColumnElement[bool] | None = None
+    ) -> AsyncIterator[list[Row]]:
         flags = [number for number, each in enumerate(columns) if isinstance(each.type, Flag)]
-        statement = compile_statement(sa.select(*columns), SQLITE)
+        statement = compile_statement(_select(columns, where), SQLITE)
         cursor = await asyncio.to_thread(self._connection.execute, statement.text)
         while found := await asyncio.to_thread(cursor.fetchmany, BATCH_ROWS):
             yield [_with_flags(row, flags) for row in found]
+
+
+def _select(
+    columns: Sequence[sa.Column[Any]], where: sa.ColumnElement[bool] | None
+) -> sa.Select[Any]:
+    statement: sa.Select[Any] = sa.select(*columns)
+    return statement if where is None else statement.where(where)
 
 
 def _with_flags(row: Row, flags: list[int]) -> Row:
@@ -105,10 +116,12 @@ class PostgresSnapshot:
     def __init__(self, connection: Any) -> None:
         self._connection = connection
 
-    async def rows(self, *columns: sa.Column[Any]) -> AsyncIterator[list[Row]]:
+    async def rows(
+        self, *columns: sa.Column[Any], where: sa.ColumnElement[bool] | None = None
+    ) -> AsyncIterator[list[Row]]:
         from masthead.storage.postgres.database import POSTGRESQL
 
-        statement = compile_statement(sa.select(*columns), POSTGRESQL)
+        statement = compile_statement(_select(columns, where), POSTGRESQL)
         # A cursor of SQL: that of asyncpg needs a prepared statement, which outlives the
         # transaction.
         await self._connection.execute(f"DECLARE batches NO SCROLL CURSOR FOR {statement.text}")

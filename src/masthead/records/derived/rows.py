@@ -82,6 +82,28 @@ class DerivedRows:
         key = _RecordKey(tenant_id, collection.name, record["created"], record["id"])
         tx.defer(*self._items(key, set(), collection.listed(record)))
 
+    def add_copy(
+        self,
+        tx: Transaction,
+        tenant_id: TenantId,
+        version: int,
+        *,
+        collection: Collection,
+        record: Record,
+    ) -> None:
+        """Of a record that another installation has made. It counts for no day: the counts of days
+        are copied as they are."""
+        key = _RecordKey(tenant_id, collection.name, record["created"], record["id"])
+        counters = _counter_rows(key, collection, Change(None, record))
+        tx.defer(
+            Deferral(self._add_to_counter, counters, adding=True),
+            *self._items(key, set(), collection.listed(record)),
+        )
+        if collection.searchable:
+            # Negative: it is not in the index yet.
+            row = (tenant_id, collection.name, record["id"], -version)
+            tx.defer(Deferral(self._queue, [row]))
+
     def _items(
         self, key: _RecordKey, before: set[Listing], after: set[Listing]
     ) -> Iterator[Deferral]:

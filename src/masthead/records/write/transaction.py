@@ -84,6 +84,9 @@ class TenantTransaction:
         with the site."""
         return await self._tx.execute(statement, statement.bind(values), slow=slow)
 
+    async def execute_many(self, statement: Statement, rows: Sequence[Mapping[str, Any]]) -> None:
+        await self._tx.execute_many(statement, [statement.bind(each) for each in rows])
+
     async def mark_identity(self) -> None:
         """Invalidates what is cached of the tenant's accounts, sessions, keys and settings."""
         # Other units must not see what this one has not committed yet.

@@ -400,6 +400,29 @@ class Unit(TenantTransaction):
                 self._noted.setdefault(follower.settle, []).append(fact)
         self.events.write_caused(collection, change, self._origin)
 
+    async def store_copies(
+        self, collection: Collection, records: Sequence[Record], *, unlinked: Sequence[str] = ()
+    ) -> None:
+        """Records of another installation, as they are there: nothing is checked, no hook is
+        called, and nothing follows but the rows that are derived from them. `unlinked` relations
+        stay empty until `link_copies`."""
+        empty = dict.fromkeys(unlinked, "")
+        async with self._rows.batched_inserts():
+            for each in records:
+                await self._rows.insert(collection, {**each, **empty})
+        for each in records:
+            self._context.derived.add_copy(
+                self._tx, self.tenant_id, self._version, collection=collection, record=each
+            )
+        if collection.is_identity:
+            await self.mark_identity()
+
+    async def link_copies(
+        self, collection: Collection, records: Sequence[Record], names: tuple[str, ...]
+    ) -> None:
+        for each in records:
+            await self._rows.update(collection, each, names)
+
     async def store_snapshot(self, snapshot: Snapshot) -> None:
         """Checks no access: the change that it belongs to does."""
         collection = self._context.registry[snapshot.collection]

@@ -1,0 +1,117 @@
+"""`masthead site`: one whole site as a file, and back, also into another installation."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from masthead.cli.counters import counters
+from masthead.cli.invocation import Invocation, Output, command, new_group
+from masthead.cli.opened_installation import opened
+from masthead.cli.secret_values import read_secret
+from masthead.cli.tenant_option import tenant_option
+from masthead.identity.tenant_lookup import find_tenant_named
+from masthead.site_archive.export import Written, export_site
+from masthead.site_archive.importing import Imported, import_site
+
+app = new_group("Moves one whole site between installations, as a file.")
+
+FILE = click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+
+
+@command("export", app)
+@tenant_option
+@click.option(
+    "--passphrase",
+    metavar="P",
+    help="Includes the site's secrets, encrypted with it. `-` reads it from standard input.",
+)
+@FILE
+async def export(invocation: Invocation, tenant: str, passphrase: str | None, file: Path) -> Output:
+    """Writes everything of one site into FILE, while the service runs.
+
+    The file appears when it is complete. It has the members' addresses: store it safely. API keys
+    are not in it.
+    """
+    secret = "" if passphrase is None else read_secret(passphrase, "--passphrase")
+    async with opened(invocation) as installation:
+        found = await find_tenant_named(installation.records, tenant)
+        with counters("records", "media") as count:
+            written = await export_site(installation, found, file, passphrase=secret, count=count)
+    for line in _export_warnings(written):
+        sys.stderr.write(f"masthead: {line}\n")
+    text = (
+        f"Wrote {written.records:,} records and {written.media:,} stored files to {file} "
+        f"({written.bytes:,} bytes)."
+    )
+    return Output(_data(file, written), text)
+
+
+def _export_warnings(written: Written) -> list[str]:
+    lines = []
+    if written.missing:
+        more = " …" if written.missing > len(written.first_missing) else ""
+        shown = ", ".join(written.first_missing)
+        lines.append(f"{written.missing:,} stored files are missing: {shown}{more}.")
+    if written.unreadable:
+        lines.append(
+            f"{written.unreadable} stored secrets can't be read with the root secret and are not "
+            "in the file."
+        )
+    return lines
+
+
+@command("import", app)
+@click.option("--slug", metavar="S", default="", help="Instead of the slug in the file.")
+@click.option(
+    "--passphrase",
+    metavar="P",
+    help="The one of the export, for the site's secrets. `-` reads it from standard input.",
+)
+@FILE
+async def import_(invocation: Invocation, slug: str, passphrase: str | None, file: Path) -> Output:
+    """Makes a new site of an archive that `site export` wrote.
+
+    All ids are new. The site opens when all of it is there; if anything fails, nothing is left.
+    Nothing is sent: no event, no webhook, no email.
+    """
+    secret = "" if passphrase is None else read_secret(passphrase, "--passphrase")
+    async with opened(invocation, creates=True) as installation:
+        with counters("checked", "records", "media") as count:
+            imported = await import_site(
+                installation, file, slug=slug, passphrase=secret, count=count
+            )
+    for line in _import_warnings(imported):
+        sys.stderr.write(f"masthead: {line}\n")
+    data = _data(file, imported) | {"tenant_id": imported.tenant_id, "slug": imported.slug}
+    text = (
+        f"Imported {imported.records:,} records and {imported.media:,} stored files as the site "
+        f"{imported.slug}."
+    )
+    return Output(data, text)
+
+
+def _import_warnings(imported: Imported) -> list[str]:
+    lines = []
+    if imported.secrets_left_out:
+        lines.append(
+            "The file has the site's secrets, which were left out without --passphrase. Webhooks "
+            "are paused and have new secrets."
+        )
+    if imported.passphrase_unused:
+        lines.append("The file has no secrets, so the passphrase was not used.")
+    if imported.missing:
+        lines.append(f"{imported.missing:,} stored files are not in the file.")
+    return lines
+
+
+def _data(file: Path, done: Written | Imported) -> dict[str, object]:
+    return {
+        "file": str(file),
+        "bytes": done.bytes,
+        "records": done.records,
+        "media": done.media,
+        "missing_files": done.missing,
+    }

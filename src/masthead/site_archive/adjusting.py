@@ -1,0 +1,164 @@
+"""What differs in a moved site, beside ids and addresses.
+
+An import sends nothing and starts nothing that the old installation may also be doing: mailings
+under way are paused, imports and exports under way have failed, webhooks are paused unless their
+secrets came along. Sessions end. A domain has to be proven again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from masthead import clock
+from masthead.identity.factor_fields import NO_FACTORS, has_second_factor
+from masthead.identity.tenants import superusers
+from masthead.importers import collection as imports
+from masthead.importers.collection import import_runs
+from masthead.importers.member_csv import collection as csv_imports
+from masthead.importers.member_csv.collection import member_imports
+from masthead.mail.collection import sending_domains
+from masthead.mailings.collection import PAUSED, SCHEDULED, SENDING, mailings
+from masthead.media.collection import COPIES_JOB, is_copied, media
+from masthead.members.collection import blog_members
+from masthead.members.digest_times import next_digest
+from masthead.members.newsletters import newsletters
+from masthead.posts.collection import posts
+from masthead.posts.jobs import PUBLISH_JOB
+from masthead.posts.tags import CHANGE_JOB, tag_changes
+from masthead.privacy.collection import gdpr_requests
+from masthead.privacy.requests import ERASE_JOB
+from masthead.privacy.validation import TENANT
+from masthead.records.accounts import new_token_key
+from masthead.records.changes import Change, Later
+from masthead.records.collection import Collection, Record
+from masthead.site.collection import site_settings
+from masthead.webhooks.collection import webhook_subscriptions
+from masthead.webhooks.signing import new_secret
+
+MOVED: Final = "The site was moved to another installation. Check what was sent, then resume it."
+INTERRUPTED: Final = "The site was moved before this had ended."
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    now: datetime
+    time_zone: str
+    slug: str
+
+    @property
+    def text(self) -> str:
+        return clock.to_text(self.now)
+
+
+Adjust = Callable[[Record, Circumstances], Record | None]
+"""Returns None for a record that does not move."""
+
+
+def adjust(collection: Collection, record: Record, given: Circumstances) -> Record | None:
+    change = _RECORDS.get(collection.name)
+    return change(record, given) if change else record
+
+
+def later_of(collection: Collection, record: Record) -> Iterator[Later]:
+    """The jobs that the record waits for, which do not move."""
+    if collection.name == posts.name:
+        jobs = collection.jobs(Change(None, record))
+        yield from (each for each in jobs if each.kind == PUBLISH_JOB)
+    elif collection.name == media.name and is_copied(record) and not record["picture_sizes"]:
+        yield Later(COPIES_JOB, {"id": record["id"]})
+    elif collection.name == tag_changes.name:
+        yield Later(CHANGE_JOB, {"id": record["id"]})
+    elif collection.name == gdpr_requests.name and _is_erasure(record):
+        yield Later(ERASE_JOB, {"request_id": record["id"]}, run_at=record["grace_until"])
+
+
+def _is_erasure(request: Record) -> bool:
+    is_open = request["type"] == "delete" and request["status"] == "queued"
+    return bool(is_open and request["confirmed_at"])
+
+
+def _account(account: Record, _: Circumstances) -> Record:
+    account = {**account, "token_key": new_token_key()}
+    if account.get("recovery_hashes") and not has_second_factor(account):
+        # Its second factor stayed behind. A password alone must not open the account.
+        return {**account, **NO_FACTORS, "password_hash": ""}
+    return account
+
+
+def _settings(settings: Record, given: Circumstances) -> Record:
+    domain = settings["custom_domain"] or settings["wanted_domain"]
+    return {
+        **settings,
+        "slug": given.slug,
+        "custom_domain": "",
+        "wanted_domain": domain,
+        "domain_check_at": "" if settings["custom_domain"] else settings["domain_check_at"],
+        "domain_missing_since": "",
+        # A deletion of the site is that of the old one.
+        "read_only_mode": settings["read_only_mode"] and not settings["deleted_at"],
+        "deleted_at": "",
+    }
+
+
+def _webhook(webhook: Record, given: Circumstances) -> Record:
+    if webhook["secret"]:
+        return webhook
+    disabled_at = webhook["disabled_at"] or given.text
+    return {**webhook, "secret": new_secret(), "paused": True, "disabled_at": disabled_at}
+
+
+def _sending_domain(domain: Record, _: Circumstances) -> Record | None:
+    # Without its key it is made again, with another one, when staff opens its page.
+    return domain if domain["private_key"] else None
+
+
+def _mailing(mailing: Record, _: Circumstances) -> Record:
+    if mailing["status"] not in (SCHEDULED, SENDING):
+        return mailing
+    return {**mailing, "status": PAUSED, "reason": MOVED}
+
+
+def _newsletter(newsletter: Record, given: Circumstances) -> Record:
+    due = newsletter["digest_at"]
+    if not due or due > given.text:
+        return newsletter
+    following = next_digest(newsletter, given.now, given.time_zone)
+    return {**newsletter, "digest_at": clock.to_text(following)}
+
+
+def _import_run(run: Record, given: Circumstances) -> Record:
+    if run["state"] not in (imports.QUEUED, imports.RUNNING):
+        return run
+    ended = {"state": imports.FAILED, "error": INTERRUPTED, "finished_at": given.text}
+    return {**run, **ended}
+
+
+def _member_import(upload: Record, _: Circumstances) -> Record | None:
+    """Only the reports: a file of addresses is deleted with its import."""
+    is_over = upload["status"] in (csv_imports.DONE, csv_imports.FAILED)
+    return {**upload, "object_key": ""} if is_over else None
+
+
+def _request(request: Record, _: Circumstances) -> Record | None:
+    if request["type"] == "export" and request["status"] in ("queued", "ready"):
+        # The file stays where it is.
+        return {**request, "status": "expired"}
+    is_deletion = request["subject"] == TENANT and request["type"] == "delete"
+    return None if is_deletion and request["status"] == "queued" else request
+
+
+_RECORDS: Final[Mapping[str, Adjust]] = {
+    superusers.name: _account,
+    blog_members.name: _account,
+    site_settings.name: _settings,
+    webhook_subscriptions.name: _webhook,
+    sending_domains.name: _sending_domain,
+    mailings.name: _mailing,
+    newsletters.name: _newsletter,
+    import_runs.name: _import_run,
+    member_imports.name: _member_import,
+    gdpr_requests.name: _request,
+}
