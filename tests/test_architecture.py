@@ -102,6 +102,9 @@ MAY_SPEAK_SQL = (
     "admin/job_queue.py",
     # What waits in all queues.
     "metrics/queues.py",
+    # Subscriptions that another process has to answer.
+    "record_api/realtime/relay.py",
+    "record_api/realtime/tables.py",
     # The deliveries' own queue and its tables.
     "webhooks/",
     # Which payment events were taken, what was paid back, and the nightly report.

@@ -42,6 +42,7 @@ from masthead.reader.routes import other_addresses, reader_routes
 from masthead.reader.themes import OUR_STATIC, PLAIN
 from masthead.record_api import description as record_description
 from masthead.record_api.errors import error_answer as record_store_error
+from masthead.record_api.realtime import description as realtime_description
 from masthead.record_api.routes import PREFIXES as RECORD_STORE_PREFIXES
 from masthead.record_api.routes import ROWS as RECORD_ROWS
 from masthead.record_api.routes import routes as record_routes
@@ -204,7 +205,11 @@ V1_TABLE = (
 """Every endpoint of the public API."""
 
 SERVICE_PARTS = (
-    Part(RECORD_ROWS, record_description.TAGS, record_description.responses()),
+    Part(
+        RECORD_ROWS,
+        record_description.TAGS | realtime_description.TAGS,
+        record_description.responses(),
+    ),
     Part(ai.ROWS, {ai_description.TAG: "Text from an AI provider, as a stream."}),
     Part(privacy.ROWS, {privacy_description.TAG: "Exports and deletions of personal data."}),
     Part(payments.ROWS, {payments_description.TAG: "What the payment processor calls."}),
@@ -282,6 +287,7 @@ class Service:
         """Ends responses that could go on for minutes."""
         if self._services:
             self._services.generator.open_streams.close()
+            self._services.realtime.end_all()
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         while True:

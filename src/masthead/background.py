@@ -94,6 +94,7 @@ def job_runner(parts: Services) -> JobRunner:
         Chore("webhooks.sweep", hourly, partial(_sweep_webhooks, parts)),
         Chore("carts.abandon", timedelta(minutes=1), partial(mark_abandoned, parts.records)),
         Chore("payments.reconcile", timedelta(days=1), Reconciliation(parts.records, tables).run),
+        Chore("changes.sweep", timedelta(minutes=10), partial(_sweep_changes, parts)),
         Chore("mail.sweep", hourly, parts.mail.sweep),
         Chore("email_changes.sweep", hourly, parts.email_changes.sweep),
         Chore("member_imports.sweep", hourly, partial(delete_expired, parts.records)),
@@ -135,6 +136,11 @@ def sending_domains_of(parts: Services) -> SendingDomains:
 
 async def _sweep_audit(parts: Services) -> None:
     await AuditRetention(parts.records.database, tables, parts.records.clock).sweep()
+
+
+async def _sweep_changes(parts: Services) -> None:
+    await parts.changes.sweep()
+    await parts.realtime.relay.sweep()
 
 
 async def _sweep_webhooks(parts: Services) -> None:

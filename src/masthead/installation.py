@@ -16,7 +16,7 @@ from masthead.audit.entries import log_change
 from masthead.config import private_files
 from masthead.config.keyring import KeyRing
 from masthead.config.settings import Settings, SettingsError
-from masthead.records.engine import AsyncValidator, Records, Subscriber
+from masthead.records.engine import AsyncValidator, ChangeListener, Records, Subscriber
 from masthead.records.versions import is_used
 from masthead.records.write.unit import Unit
 from masthead.records.write.unit_events import WrittenEvent
@@ -54,6 +54,7 @@ class Installation:
         *,
         subscribers: Sequence[Subscriber],
         on_deliveries_queued: Callable[[], None] | None = None,
+        on_changes: ChangeListener | None = None,
         async_validators: Mapping[str, AsyncValidator] | None = None,
     ) -> Records:
         settings = self.settings
@@ -68,6 +69,7 @@ class Installation:
             now=self._clock,
             subscribers=subscribers,
             on_deliveries_queued=on_deliveries_queued,
+            on_changes=on_changes,
             async_validators=async_validators,
             observe=log_change,
             origin_of=partial(site_url, settings),

@@ -40,11 +40,17 @@ from masthead.payments.tables import (
 from masthead.posts.collection import post_revisions, post_working_copies, posts
 from masthead.posts.tags import tag_changes
 from masthead.privacy.collection import gdpr_requests
+from masthead.record_api.realtime.tables import realtime_requests
 from masthead.records.derived.daily_counts import daily_counts
 from masthead.records.derived.list_items import listed_values
 from masthead.records.registry import Registry
 from masthead.records.search.index import search_queue
-from masthead.records.tables import build_tables, record_counts, tenant_states
+from masthead.records.tables import (
+    build_tables,
+    record_changes,
+    record_counts,
+    tenant_states,
+)
 from masthead.site.collection import site_settings
 from masthead.site.redirects import redirects
 from masthead.site_export.collection import site_exports
@@ -113,6 +119,8 @@ bookkeeping = (
     documents,
     search_queue,
     events,
+    record_changes,
+    realtime_requests,
     jobs,
     login_attempts,
     sign_ins,

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
 from masthead import clock
@@ -29,6 +30,7 @@ from masthead.identity.directory import TenantDirectory
 from masthead.identity.key_authentication import ApiKeys
 from masthead.identity.passkey_sign_ins import PasskeySignIns
 from masthead.identity.second_step import SecondSteps
+from masthead.ids import TenantId
 from masthead.importers.jobs import ImportWork
 from masthead.installation import open_installation
 from masthead.limits.lookups import Lookups
@@ -56,8 +58,11 @@ from masthead.privacy.service import Privacy, build_privacy
 from masthead.reader.accent_style import AccentStyles
 from masthead.reader.posted_comments import PostedComments
 from masthead.reader.themes import Themes
-from masthead.records.engine import Records, Subscriber
+from masthead.record_api.realtime.hub import Hub
+from masthead.records.change_log import ChangeLog
+from masthead.records.engine import ChangeListener, Records, Subscriber
 from masthead.records.versions import TenantVersions
+from masthead.records.write.unit_changes import LocalChange
 from masthead.schema import tables
 from masthead.site.address import Sites
 from masthead.site.collection import site_settings
@@ -135,8 +140,11 @@ class Services:
     accents: AccentStyles
     build: str
     """The running revision."""
+    changes: ChangeLog
+    realtime: Hub = field(init=False)
 
     async def close(self) -> None:
+        await self.realtime.stop()
         await self.outbound.close()
         await self.generator.streams.close()
         await self.keys.flush()
@@ -153,6 +161,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Services:
     keyring, database, outbound = installation.keyring, installation.database, installation.outbound
     served_secret.remember(settings, keyring)
     deliveries_queued = asyncio.Event()
+    commits = LocalCommits()
     deliveries = DeliveryQueue(database, tables)
     mail = Outbox(database, keyring, settings, now)
     comment_emails = CommentEmails(mail, CommentMailLinks(keyring), settings)
@@ -162,6 +171,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Services:
             Subscriber(Fanout(database, tables)),
         ),
         on_deliveries_queued=deliveries_queued.set,
+        on_changes=commits.tell,
         async_validators={webhook_subscriptions.name: partial(check_url, outbound)},
     )
     mail.log = MemberMails(records, tables)
@@ -176,7 +186,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Services:
     generator = Generator(streams, Ledger(database, now), OpenStreams())
     callers = Callers(accounts)
     second_steps = SecondSteps(records, accounts, throttle)
-    return Services(
+    services = Services(
         settings=settings,
         database=database,
         objects=objects,
@@ -246,7 +256,22 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Services:
         themes=Themes(settings.themes_dir),
         accents=AccentStyles(keyring),
         build=build_revision(os.environ.get("SOURCE_REVISION", "")),
+        changes=ChangeLog(database, now),
     )
+    services.realtime = Hub(services, services.changes)
+    commits.listener = services.realtime.note_changes
+    return services
+
+
+class LocalCommits:
+    """Tells of this process's own changes once there is somebody to tell: the engine is built
+    before."""
+
+    listener: ChangeListener | None = None
+
+    def tell(self, tenant_id: TenantId, changes: Sequence[LocalChange]) -> None:
+        if self.listener is not None:
+            self.listener(tenant_id, changes)
 
 
 async def bring_up_to_date(settings: Settings) -> str:

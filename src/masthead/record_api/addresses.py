@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from masthead.caller import Caller
 from masthead.ids import TenantId
-from masthead.record_api.call import Call
+from masthead.record_api.call import Call, RecordStoreServices
 from masthead.records.collection import Collection, Record
 from masthead.site.address import site_url
 
@@ -21,7 +21,8 @@ async def complete_addresses(
     for record in records:
         for name in collection.site_addresses:
             if record.get(name):
-                record[name] = await _origin(call, caller, record) + record[name]
+                tenant_id = TenantId(caller.tenant_id or record["tenant_id"])
+                record[name] = await origin_of(call.services, tenant_id) + record[name]
 
 
 def with_tenant(
@@ -33,8 +34,7 @@ def with_tenant(
     return names | {"tenant_id"}
 
 
-async def _origin(call: Call, caller: Caller, record: Record) -> str:
-    tenant_id = TenantId(caller.tenant_id or record["tenant_id"])
-    tenant = await call.services.directory.by_id(tenant_id)
+async def origin_of(services: RecordStoreServices, tenant_id: TenantId) -> str:
+    tenant = await services.directory.by_id(tenant_id)
     # Never on the site's custom domain, which may be given up later.
-    return site_url(call.services.settings, tenant.slug) if tenant else ""
+    return site_url(services.settings, tenant.slug) if tenant else ""

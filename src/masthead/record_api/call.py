@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from masthead.caller import Caller
+from masthead.config.keyring import KeyRing
 from masthead.config.settings import Settings
 from masthead.errors import NotFound
 from masthead.identity.accounts import Accounts
@@ -15,6 +16,7 @@ from masthead.members.email_change import EmailChanges
 from masthead.password_reset.resets import PasswordResets
 from masthead.records.collection import Collection
 from masthead.records.engine import Records
+from masthead.storage.database import Database
 from masthead.storage.objects import ObjectStore
 from masthead.web.bodies import (
     SMALL_FORM_BYTES,
@@ -26,11 +28,18 @@ from masthead.web.callers import Callers
 from masthead.web.policy import JSON_BYTES
 from masthead.web.request import Request
 
+if TYPE_CHECKING:
+    from masthead.record_api.realtime.hub import Hub
+
 MAX_OWN_BYTES = 64 * 1024
 """Of a guest or a member, who can only change their own account."""
 
 
 class RecordStoreServices(Protocol):
+    @property
+    def database(self) -> Database: ...
+    @property
+    def keyring(self) -> KeyRing: ...
     @property
     def records(self) -> Records: ...
     @property
@@ -51,6 +60,8 @@ class RecordStoreServices(Protocol):
     def read_limit(self) -> ReadLimit: ...
     @property
     def directory(self) -> TenantDirectory: ...
+    @property
+    def realtime(self) -> Hub: ...
 
 
 class Call:

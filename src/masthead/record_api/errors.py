@@ -33,14 +33,18 @@ TABLE: tuple[tuple[type[MastheadError], int, str], ...] = (
 )
 
 
-class BatchRefused(errors.BadRequest):
-    """A batch that can't be read, or of which a request has failed."""
-
-    message = "Invalid batch request data."
+class RefusedWithData(errors.BadRequest):
+    """Problems that are not by field: in a list, or of several requests."""
 
     def __init__(self, data: dict[str, Any], message: str | None = None) -> None:
         super().__init__(message)
         self.data = data
+
+
+class BatchRefused(RefusedWithData):
+    """A batch that can't be read, or of which a request has failed."""
+
+    message = "Invalid batch request data."
 
 
 def batch_failure(number: int, error: MastheadError) -> MastheadError:
@@ -75,7 +79,7 @@ def _message(error: MastheadError) -> str:
 
 
 def _data(error: MastheadError) -> dict[str, Any]:
-    if isinstance(error, BatchRefused):
+    if isinstance(error, RefusedWithData):
         return error.data
     if not isinstance(error, errors.Invalid):
         return {}

@@ -17,6 +17,8 @@ from masthead.record_api import (
     sign_in,
 )
 from masthead.record_api.call import Call, RecordStoreServices
+from masthead.record_api.realtime import description as realtime_description
+from masthead.record_api.realtime import http as realtime
 from masthead.web.answers import Answer, Stream
 from masthead.web.dispatch import Action, Route
 from masthead.web.openapi.description import Description
@@ -30,11 +32,13 @@ COLLECTIONS = "/api/collections"
 COLLECTION = "/api/collections/{collection}"
 RECORDS = f"{COLLECTION}/records"
 RECORD = f"{RECORDS}/{{id}}"
+REALTIME = "/api/realtime"
 PREFIXES = (
     "/api/collections",
     "/api/admins",
     "/api/files",
     "/api/batch",
+    REALTIME,
     *other_services.INSTEAD,
 )
 """Under these, errors have the record store's envelope: see `app.error_responders`."""
@@ -81,6 +85,14 @@ ROWS = (
     _row("PATCH", RECORD, changes.update_record, description.UPDATE),
     _row("DELETE", RECORD, changes.delete_record, description.DELETE),
     _row("POST", "/api/batch", batch.change_records, description.BATCH),
+    _row("GET", REALTIME, realtime.connect, realtime_description.CONNECT, limit=Limit.CONNECTIONS),
+    _row(
+        "POST",
+        REALTIME,
+        realtime.subscribe,
+        realtime_description.SUBSCRIBE,
+        limit=Limit.CONNECTIONS,
+    ),
     _account(
         "POST", f"{COLLECTION}/auth-with-password", sign_in.auth_with_password, description.SIGN_IN
     ),

@@ -25,12 +25,12 @@ from masthead.records.changes import (
     Tally,
 )
 from masthead.records.fields.base import Access, Field, refuse
-from masthead.records.fields.documents import TextList
+from masthead.records.fields.documents import Json, TextList
 from masthead.records.fields.file import File
 from masthead.records.fields.relation import Relation
 from masthead.records.fields.relation_list import RelationList
 from masthead.records.fields.secrets import Secret
-from masthead.records.fields.text import SiteAddress, Slug
+from masthead.records.fields.text import SiteAddress, Slug, Text
 from masthead.records.fields.values import Date, Number
 
 Record = dict[str, Any]
@@ -149,6 +149,17 @@ class Index:
     saved, which are the few that may not be due yet."""
     name: str = ""
     """Made of the fields, unless that is longer than the 63 characters of PostgreSQL."""
+
+
+MAX_SHORT = 5_000
+"""Characters."""
+
+
+def has_short_values(field: Field) -> bool:
+    """Not a long text or a document."""
+    if isinstance(field, Text):
+        return field.max <= MAX_SHORT
+    return not isinstance(field, Json) or isinstance(field, TextList)
 
 
 def collection_id(name: str, is_auth: bool) -> str:
@@ -272,6 +283,19 @@ class Collection:
     def reported_fields(self) -> tuple[Field, ...]:
         """That the `changed` of an event may name."""
         return tuple(each for each in self.fields if each.read < Access.ENGINE)
+
+    @cached_property
+    def logged_fields(self) -> tuple[str, ...]:
+        """What the log of changes holds of a record: enough for the access rules and most of a
+        message. No secrets, no personal data, and no long texts, which would double every write."""
+        return tuple(
+            each.name
+            for each in (*self.fields, CREATED, UPDATED)
+            if each.read < Access.ENGINE
+            and not each.personal
+            and not isinstance(each, Secret)
+            and has_short_values(each)
+        )
 
     def default_values(self) -> Record:
         """All declared fields of a new record. No two records share a list."""

@@ -31,6 +31,7 @@ from masthead.records.rotation import Rotated, Rotation
 from masthead.records.write.context import SETTINGS, Observer, Settings, WriteContext
 from masthead.records.write.record_rows import ENCRYPTION_PURPOSE, WriteStatements, secret_context
 from masthead.records.write.unit import Unit
+from masthead.records.write.unit_changes import LocalChange
 from masthead.records.write.unit_events import WrittenEvent
 from masthead.records.write.validation import NewRecord
 from masthead.storage.database import (
@@ -48,6 +49,8 @@ class Subscriber(NamedTuple):
     """The events that it receives; if empty, all."""
 
 
+ChangeListener = Callable[[TenantId, Sequence[LocalChange]], None]
+
 AsyncValidator = Callable[[Mapping[str, Any]], Awaitable[None]]
 """Checks given values that need the network. Raises `Invalid`."""
 
@@ -63,11 +66,13 @@ class Records(RecordReader):
         now: clock.Clock = clock.now,
         subscribers: Sequence[Subscriber] = (),
         on_deliveries_queued: Callable[[], None] | None = None,
+        on_changes: ChangeListener | None = None,
         async_validators: Mapping[str, AsyncValidator] | None = None,
         observe: Observer | None = None,
         origin_of: Callable[[str], str],
     ) -> None:
-        """`on_deliveries_queued` is called after a commit that queued deliveries.
+        """`on_deliveries_queued` is called after a commit that queued deliveries, `on_changes`
+        after one that logged changes, with these.
 
         `async_validators` are by collection. They run before the transaction opens, because it must
         not wait for the network; so changes made directly through `unit` skip them. `observe`
@@ -78,6 +83,7 @@ class Records(RecordReader):
         super().__init__(database, registry, tables, statements, now=now)
         self._subscribers = subscribers
         self._on_deliveries_queued = on_deliveries_queued
+        self._on_changes = on_changes
         self._async_validators = async_validators or {}
         self._keyring = keyring
         self._write_context = WriteContext(
@@ -193,6 +199,8 @@ class Records(RecordReader):
             raise
         if is_queued and self._on_deliveries_queued is not None:
             self._on_deliveries_queued()
+        if unit.changes.made and self._on_changes is not None:
+            self._on_changes(tenant_id, unit.changes.made)
 
     async def _write_events(self, unit: Unit) -> bool:
         await unit.settle()
@@ -203,6 +211,7 @@ class Records(RecordReader):
             heard = [each for each in written if each.name in names] if names else written
             if heard:
                 is_queued |= await tell(unit, heard)
+        unit.store_changes()
         return is_queued
 
     def reveal(self, collection: Collection, record: Record, name: str) -> str:

@@ -24,7 +24,32 @@ tenant_states = Table(
     # The version of the last change of accounts, keys or settings, so that caches of those outlive
     # other changes.
     Column("identity_version", dialects.Integer(), nullable=False, server_default=text("0")),
+    # Until when changes are written to `record_changes`, for clients that listen or may come back;
+    # '' if nobody does. Only the sweep empties it, so that all processes agree.
+    Column("watched_until", dialects.Text(), nullable=False, server_default=text("''")),
+    # Of a watched tenant: `record_changes` has every change after this version.
+    Column("changes_from", dialects.Integer(), nullable=False, server_default=text("0")),
     PrimaryKeyConstraint("tenant_id"),
+)
+
+record_changes = Table(
+    "record_changes",
+    metadata,
+    Column("tenant_id", dialects.Text(), nullable=False),
+    # The tenant's version that the change's unit took, under the tenant's lock: in the order of
+    # commits, on both databases.
+    Column("version", dialects.Integer(), nullable=False),
+    Column("ordinal", dialects.Integer(), nullable=False),
+    Column("collection", dialects.Text(), nullable=False),
+    Column("record_id", dialects.Text(), nullable=False),
+    Column("action", dialects.Text(), nullable=False),
+    Column("record_version", dialects.Integer(), nullable=False),
+    # The record after the change, or before a deletion: see `Collection.logged_fields`.
+    Column("state", dialects.Json(), nullable=False),
+    # After an update, the old values of those fields that differ.
+    Column("previous", dialects.Json(), nullable=True),
+    Column("created", dialects.Text(), nullable=False),
+    PrimaryKeyConstraint("tenant_id", "version", "ordinal"),
 )
 
 record_counts = Table(

@@ -108,6 +108,11 @@ class Transaction(Protocol):
         of sorting them."""
         ...
 
+    def notify(self, text: str) -> None:
+        """Sends the text, of letters and digits, to all processes that `Database.listen`, with the
+        commit. Does nothing where none can."""
+        ...
+
     def defer(self, *deferrals: Deferral) -> None:
         """Like `execute_many`, but at any time until the commit: SQLite writes the rows of many
         transactions at once.
@@ -117,6 +122,14 @@ class Transaction(Protocol):
         of the commit.
         """
         ...
+
+
+class Listening(Protocol):
+    def is_open(self) -> bool:
+        """False once notifications may be lost: then listen again."""
+        ...
+
+    async def close(self) -> None: ...
 
 
 class Database(Protocol):
@@ -160,6 +173,11 @@ class Database(Protocol):
         ...
 
     def transaction(self, scope: Scope) -> AbstractAsyncContextManager[Transaction]: ...
+
+    async def listen(self, heard: Callable[[str], None]) -> Listening | None:
+        """Calls `heard` with what transactions of all processes notify of. None where that does not
+        work: on SQLite, and behind a pooler that gives out connections by transaction."""
+        ...
 
     def connections(self) -> tuple[int, int]:
         """How many are open, and how many of them are idle."""

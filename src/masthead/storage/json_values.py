@@ -6,7 +6,7 @@ numbers come before texts, and a text is never equal to a number.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -35,6 +35,34 @@ def json_elements(column: ColumnElement[Any]) -> FromClause:
 
 def element_text(elements: FromClause) -> ColumnElement[Any]:
     return _element_text(elements.c.value, elements.c.type)
+
+
+def json_rows(array: ColumnElement[Any], columns: Mapping[str, Any], name: str) -> FromClause:
+    """The objects of a JSON array as a table; `columns` are their members with their types."""
+    elements = _json_objects(array).table_valued("value")
+    members = (
+        sa.cast(_json_member(elements.c.value, sa.literal_column(f"'{each}'")), type_).label(each)
+        for each, type_ in columns.items()
+    )
+    return sa.select(*members).select_from(elements).subquery(name)
+
+
+class _json_objects(Expression):
+    name = "json_objects"
+
+
+write_as(
+    _json_objects,
+    sqlite="json_each({0})",
+    postgresql="jsonb_array_elements(CAST({0} AS jsonb))",
+)
+
+
+class _json_member(Expression):
+    type = sa.Text()
+
+
+write_as(_json_member, sqlite="({0} ->> {1})", postgresql="({0} ->> {1})")
 
 
 class json_length(Expression):

@@ -37,6 +37,19 @@ class Callers:
             request.caller = _at(request, caller)
         return request.caller
 
+    async def token_of(self, request: Request) -> str:
+        """The token of the caller that `of` has found; '' for a guest."""
+        caller = await self.of(request)
+        if caller.kind is Kind.GUEST:
+            return ""
+        cookies = cookies_of(request.scope)
+        given = (header(request.scope, b"authorization") or "").rpartition(" ")[2]
+        for token in (given, *(token_in_cookie(cookies.get(name, "")) for name, _ in _COOKIES)):
+            found = await self._accounts.caller_of(token) if token else None
+            if found and (found.collection, found.id) == (caller.collection, caller.id):
+                return token or ""
+        return ""
+
     async def member_of(self, request: Request) -> Caller:
         """The signed-in member: a browser may have both cookies."""
         caller = await self._by_header(request.scope)

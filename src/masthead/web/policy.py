@@ -68,6 +68,8 @@ class Limit(Enum):
     CALLS = auto()
     """Of an API key, by the plan of its site; the only one that is counted before the handler."""
     COSTLY_READS = auto()
+    CONNECTIONS = auto()
+    """That are open, of a site and of an address."""
     GENERATIONS = auto()
     DATA_REQUESTS = auto()
     SIGN_INS = auto()

@@ -34,6 +34,10 @@ class Context:
             elif name.startswith("auth_"):
                 values[name] = self._auth(name[5:])
 
+    def auth_values(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """What a statement with these parameters learns of the caller."""
+        return tuple(self._auth(name[5:]) for name in names if name.startswith("auth_"))
+
     def _auth(self, name: str) -> str:
         caller = self._caller
         if caller.kind is Kind.GUEST:

@@ -41,10 +41,12 @@ from masthead.records.read.sorting import SortKey
 from masthead.records.read.where import WhereCompiler
 from masthead.records.registry import Registry
 from masthead.records.tables import record_counts
-from masthead.storage import dialects, full_text
+from masthead.storage import dialects, full_text, json_values
 from masthead.storage.database import Database, Statement
 
 MAX_PREPARED = 2_000
+NUMBER = "given_number"
+"""Of one of the states that `Queries.given` tests."""
 MAX_INLINE_COMPARISONS = 4
 """Filters of more comparisons are compiled in a thread. Four take some milliseconds."""
 
@@ -186,6 +188,15 @@ class Queries:
         """The records whose field `by` is one of the `keys`, for expanding a relation."""
         return self._cached(("some", shape, by), lambda: self._compile_some(shape, by))
 
+    async def given(self, shape: Shape, wanted: ParsedFilter | None) -> Prepared:
+        """The numbers of those `states` of records, stored or not, that the read rule and the
+        filter match."""
+        key = ("given", shape)
+        prepared: Prepared | None = self._prepared.get(key)
+        return prepared or await self._compile_once(
+            key, wanted, lambda: self._compile_given(shape, wanted)
+        )
+
     async def _compile_once(
         self, key: Hashable, wanted: ParsedFilter | None, make: Callable[[], P]
     ) -> P:
@@ -256,6 +267,28 @@ class Queries:
         if rule:
             query = query.where(compiler.trusted(rule, ref))
         return self._database.compile(query.with_only_columns(ref.table.c.id))
+
+    def _compile_given(self, shape: Shape, wanted: ParsedFilter | None) -> Prepared:
+        collection = self._registry[shape.collection]
+        types = {each.name: each.type for each in self._tables[shape.collection].c}
+        states = json_values.json_rows(
+            sa.bindparam("states", required=True),
+            {NUMBER: dialects.Integer(), **types},
+            collection.name,
+        )
+        compiler = WhereCompiler(self._registry, self._tables, shape.access)
+        compiler.has_stored_items = False
+        query = sa.select(states.c[NUMBER])
+        rule = compiler.rule(collection, states)
+        if rule is not None:
+            query = query.where(rule)
+        query = self._filtered(query, compiler, TableRef(collection, states), wanted)
+        return Prepared(
+            self._database.compile(query),
+            tuple(compiler.comparisons.slots),
+            answer_decoder(()),
+            compiler.comparisons.is_slow,
+        )
 
     def _compile_some(self, shape: Shape, by: str) -> Prepared:
         compiler, ref, query = self._select(shape)

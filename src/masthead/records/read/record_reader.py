@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from datetime import datetime
-from typing import Any, Self
+from datetime import UTC, datetime
+from typing import Any, NamedTuple, Self
 
+import msgspec
 import sqlalchemy as sa
 
 from masthead import clock
@@ -36,7 +37,7 @@ from masthead.records.read.page import (
     page_values,
     search_values,
 )
-from masthead.records.read.query import Prepared, Queries, Shape
+from masthead.records.read.query import NUMBER, Prepared, Queries, Shape
 from masthead.records.read.sorting import parse_sort
 from masthead.records.registry import Registry
 from masthead.records.search.index import SearchIndex
@@ -52,8 +53,21 @@ from masthead.storage.database import (
     scope_of,
 )
 
+NO_TIME = datetime.fromtimestamp(0, UTC)
 # Ids are unique within a tenant only.
 SEVERAL_TENANTS = f"Several tenants have a record with this id. {NAME_A_TENANT}"
+
+
+class StateTest(NamedTuple):
+    """By a collection's read rule for a kind of caller, and a filter."""
+
+    prepared: Prepared
+    parsed: ParsedFilter | None
+
+    def audience(self, caller: Caller) -> tuple[str, ...]:
+        """What the test depends on of a caller beside the access: callers with the same values have
+        the same result."""
+        return Context(caller, NO_TIME).auth_values(self.prepared.statement.names)
 
 
 class RecordReader:
@@ -177,6 +191,61 @@ class RecordReader:
         to_record = engine_decoder(collection).record
         return [to_record(row) for row in rows]
 
+    async def find_some(
+        self, collection: Collection, record_ids: Sequence[str], tenant_id: TenantId
+    ) -> list[Record]:
+        """Those of the tenant's records that have one of these ids, hidden fields included. Checks
+        no access rule."""
+        statement = self._statements.find_some(collection)
+        keys = self.database.list_value(record_ids)
+        bound = statement.bind({"tenant": tenant_id, "keys": keys})
+        rows = await self.database.fetch(scope_of(tenant_id), statement, bound)
+        to_record = engine_decoder(collection).record
+        return [to_record(row) for row in rows]
+
+    async def prepare_test(
+        self, caller: Caller, collection: Collection, given: str = ""
+    ) -> StateTest | None:
+        """What tests states of records for a caller who may read some of them, and a filter.
+        Raises `BadRequest` for an invalid filter; None if every state passes."""
+        access = access_of(caller)
+        parsed = parse_given(given, for_admin=not caller.is_reader)
+        if parsed is None and not collection.rules_for(access).read:
+            return None
+        shape = Shape(collection.name, access, True, filter=parsed.shape if parsed else None)
+        return StateTest(await self._queries.given(shape, parsed), parsed)
+
+    async def passing(
+        self,
+        caller: Caller,
+        collection: Collection,
+        test: StateTest,
+        states: Sequence[Mapping[str, Any]],
+    ) -> set[int]:
+        """The numbers of those states that the caller may read and the test's filter matches. A
+        state may lack fields."""
+        context = Context(caller, self.clock())
+        rows = [_as_row(collection, number, state) for number, state in enumerate(states)]
+        values: dict[str, Any] = {"states": msgspec.json.encode(rows).decode()}
+        for slot in test.prepared.slots:
+            assert test.parsed is not None
+            values[slot.parameter] = slot.coerce(test.parsed.values[slot.position])
+        found = await self._fetch(caller, test.prepared, values, context)
+        return {number for (number,) in found}
+
+    async def as_read_by(self, access: Access, collection: Collection, record: Record) -> Record:
+        """A record in memory as a read would give it. It may lack fields."""
+        shape = Shape(collection.name, access, True)
+        names = [each.name for each in self._queries.fields(shape)]
+        shown = {name: record[name] for name in names if name in record}
+        rendering = collection.rendering
+        if rendering is None or rendering.of not in shown:
+            return shown
+        if shape.shows_rendering and record.get(rendering.into):
+            shown[rendering.of] = record[rendering.into]
+        await _render_old(rendering, [shown])
+        return shown
+
     async def next_position(
         self, tenant_id: TenantId, collection: Collection, listing: tuple[str, str], after: str
     ) -> str:
@@ -279,6 +348,15 @@ class RecordReader:
             )
         except RowsTooLarge:
             raise AnswerTooLarge(max_bytes or 0) from None
+
+
+def _as_row(collection: Collection, number: int, state: Mapping[str, Any]) -> dict[str, Any]:
+    """As the database stores it; a field that is missing has its empty value."""
+    row: dict[str, Any] = {NUMBER: number}
+    for field in collection.all_fields:
+        value = state[field.name] if field.name in state else field.empty()
+        row[field.name] = field.encode(value)
+    return row
 
 
 async def _show(caller: Caller, collection: Collection, records: list[Record]) -> list[Record]:

@@ -69,6 +69,8 @@ class WhereCompiler:
         self.comparisons = Comparisons()
         self.driving: tuple[Expression, FromClause] | None = None
         """The condition that the driving table of list items serves, and that table."""
+        self.has_stored_items = True
+        """Whether the records of the statement are stored, with the items of their lists."""
         self._position = 0
         self._constant = False
         self._joins = Joins()
@@ -126,7 +128,7 @@ class WhereCompiler:
         return self._comparison(node, ref)
 
     def _comparison(self, node: Comparison, ref: TableRef) -> ColumnElement[bool]:
-        if is_item_lookup(ref.collection, node):
+        if self.has_stored_items and is_item_lookup(ref.collection, node):
             return self._item(node, ref)
         position = self._position
         left = self._operand(node.left, ref)

@@ -24,7 +24,7 @@ from masthead.records.collection import Collection, Pointer, Record
 from masthead.records.derived.list_items import item_rows, joined, listed_totals, listed_values
 from masthead.records.fields.relation_list import RelationList
 from masthead.records.fields.text import Slug
-from masthead.records.tables import tenant_states
+from masthead.records.tables import record_changes, tenant_states
 from masthead.records.write.slugs import find_free_slug, find_numbered_slug, slugify
 from masthead.storage import dialects
 from masthead.storage.database import (
@@ -166,6 +166,7 @@ class WriteStatements:
         )
         self.mark_identity = database.compile(_mark_identity())
         self.event = database.compile(sa.insert(events))
+        self.change = database.compile(sa.insert(record_changes))
         self.job = database.compile(sa.insert(jobs))
         self.listed_totals = database.compile(listed_totals())
 
@@ -318,7 +319,8 @@ def _key(table: sa.Table) -> tuple[Any, Any]:
 def _next_version() -> Any:
     """Takes the tenant's next version. The row is the tenant's write lock."""
     upsert = dialects.upsert_add(tenant_states, ("tenant_id",), "version")
-    return upsert.returning(tenant_states.c.version, tenant_states.c.identity_version)
+    t = tenant_states.c
+    return upsert.returning(t.version, t.identity_version, t.watched_until)
 
 
 def _mark_identity() -> sa.Update:

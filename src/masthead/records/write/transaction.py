@@ -31,6 +31,7 @@ class TenantTransaction:
         self._moment: datetime
         self._now: str
         self._version = 0
+        self._is_watched = False
 
     @property
     def now(self) -> str:
@@ -38,9 +39,10 @@ class TenantTransaction:
 
     async def begin(self) -> None:
         """Takes the tenant's next version, and with it the tenant's write lock."""
-        ((self._version, identity_version),) = await self._tx.fetch(
+        ((self._version, identity_version, watched_until),) = await self._tx.fetch(
             self._context.statements.next_version, (self.tenant_id, 1)
         )
+        self._is_watched = bool(watched_until)
         # Read after the lock is held, so that later versions have later times.
         self._moment = self._context.clock()
         self._now = clock.to_text(self._moment)

@@ -39,6 +39,7 @@ from masthead.records.write.relations import (
 )
 from masthead.records.write.slugs import slugify
 from masthead.records.write.transaction import TenantTransaction
+from masthead.records.write.unit_changes import UnitChanges
 from masthead.records.write.unit_events import UnitEvents
 from masthead.records.write.validation import NewRecord, check_changes
 from masthead.storage.database import Deferral, Transaction
@@ -70,6 +71,7 @@ class Unit(TenantTransaction):
         self._rows = RecordRows(transaction, tenant_id, context.statements, context.keyring)
         self._emit_events = emit_events
         self.events: UnitEvents
+        self.changes: UnitChanges
         self._noted: dict[Settle, list[Any]] = {}
         """What changes mean to the followers of their collections."""
 
@@ -92,6 +94,9 @@ class Unit(TenantTransaction):
     async def begin(self) -> None:
         await super().begin()
         self.events = UnitEvents(self.tenant_id, self._version, self._now, self._emit_events)
+        self.changes = UnitChanges(
+            self.tenant_id, self._version, self._now, is_watched=self._is_watched
+        )
 
     def _origin(self) -> str:
         return self._context.origin_of(self.tenant.site.slug)
@@ -269,6 +274,7 @@ class Unit(TenantTransaction):
         statement = self._context.statements.insert(collection)
         row = statement.bind(self._rows.encoded(collection, record, tuple(record)))
         self._tx.defer(Deferral(statement, [row]))
+        self.changes.add(collection, Change(None, record))
 
     async def render_again(self, collection: Collection, record_id: str, text: str) -> None:
         """By the current rules, if the record still has the prepared text. This changes no version
@@ -399,6 +405,7 @@ class Unit(TenantTransaction):
             for fact in follower.note(change):
                 self._noted.setdefault(follower.settle, []).append(fact)
         self.events.write_caused(collection, change, self._origin)
+        self.changes.add(collection, change)
 
     async def store_copies(
         self, collection: Collection, records: Sequence[Record], *, unlinked: Sequence[str] = ()
@@ -437,6 +444,12 @@ class Unit(TenantTransaction):
 
     def store_events(self) -> None:
         self._tx.defer(Deferral(self._context.statements.event, self.events.take_rows()))
+
+    def store_changes(self) -> None:
+        """In the log, and tells the processes that read it."""
+        if rows := self.changes.take_rows():
+            self._tx.defer(Deferral(self._context.statements.change, rows))
+            self._tx.notify(self.tenant_id)
 
 
 def file_key(tenant_id: str, collection: Collection, record_id: str, name: str) -> str:

@@ -11,10 +11,7 @@ import msgspec
 from masthead import ids
 from masthead.ids import TenantId
 from masthead.records.changes import Change, Event
-from masthead.records.collection import Collection
-from masthead.records.fields.base import Field
-from masthead.records.fields.documents import Json, TextList
-from masthead.records.fields.text import Text
+from masthead.records.collection import Collection, has_short_values
 
 
 class WrittenEvent(NamedTuple):
@@ -89,10 +86,6 @@ class UnitEvents:
         return rows
 
 
-MAX_PREVIOUS = 5_000
-"""Characters. Fields that may be longer are left out of `previous`."""
-
-
 def change_facts(collection: Collection, change: Change) -> dict[str, Any]:
     """`sequence` orders the events of one record. After an update, `changed` names the changed
     fields and `previous` has their old values, without long texts and documents."""
@@ -104,13 +97,6 @@ def change_facts(collection: Collection, change: Change) -> dict[str, Any]:
         "sequence": change.new["version"],
         "changed": [field.name for field in changed],
         "previous": {
-            field.name: change.old[field.name] for field in changed if has_previous_value(field)
+            field.name: change.old[field.name] for field in changed if has_short_values(field)
         },
     }
-
-
-def has_previous_value(field: Field) -> bool:
-    """Whether `previous` may hold the field."""
-    if isinstance(field, Text):
-        return field.max <= MAX_PREVIOUS
-    return not isinstance(field, Json) or isinstance(field, TextList)

@@ -77,7 +77,7 @@ class Connecting:
     async def _find_pooler(self, *args: Any, **kwargs: Any) -> bool:
         connection = await _open(*args, **kwargs)
         try:
-            return await _is_pooled(connection)
+            return await is_pooled(connection)
         finally:
             connection.terminate()
 
@@ -124,7 +124,7 @@ async def _open(*args: Any, **kwargs: Any) -> Connection:
     return connection
 
 
-async def _is_pooled(connection: Connection) -> bool:
+async def is_pooled(connection: Connection) -> bool:
     """A pooler announces itself with a process id of its own: it can't know the server's yet."""
     async with connection.transaction():
         pid = await connection.fetchval("SELECT pg_backend_pid()")

@@ -9,7 +9,7 @@ transaction too.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -41,7 +41,9 @@ from masthead.storage.deferred import Deferred
 from masthead.storage.dialects import compile_statement
 from masthead.storage.disk import DiskState
 from masthead.storage.fair_share import FairShare
+from masthead.storage.postgres import notifications
 from masthead.storage.postgres.connections import Connecting, Connection
+from masthead.storage.postgres.notifications import Notifications, notify_and_commit
 
 # The base dialect, not a driver's: drivers' dialects cast every parameter (`$1::INTEGER`), which
 # narrows 64-bit numbers. The server infers the right type from the compared column.
@@ -81,15 +83,16 @@ async def open_postgres(
         # A server that hangs can't enforce its own limit.
         command_timeout=statement_seconds + CONNECT_SECONDS,
     )
-    return PostgresDatabase(pool, reads_per_tenant=max(pool_size * 2 // 3, 1))
+    return PostgresDatabase(pool, url, reads_per_tenant=max(pool_size * 2 // 3, 1))
 
 
 class PostgresDatabase:
     name = "postgresql"
     has_one_writer = False
 
-    def __init__(self, pool: Any, *, reads_per_tenant: int) -> None:
+    def __init__(self, pool: Any, url: str, *, reads_per_tenant: int) -> None:
         self._pool = pool
+        self._url = url
         self._share = FairShare(reads_per_tenant)
         self._indexes: dict[str, tuple[str, ...]] = {}
         self._disk = DiskState()
@@ -146,6 +149,9 @@ class PostgresDatabase:
             async with self._transaction(connection, scope) as transaction:
                 yield transaction
             self._disk.note_written()
+
+    async def listen(self, heard: Callable[[str], None]) -> Notifications | None:
+        return await notifications.listen(self._url, heard)
 
     def connections(self) -> tuple[int, int]:
         return self._pool.get_size(), self._pool.get_idle_size()
@@ -315,6 +321,7 @@ class PostgresTransaction:
         self._connection = connection
         self._deferred = Deferred()
         self._failure: Exception | None = None
+        self._news = ""
 
     async def begin(self, scope: Scope) -> None:
         await self._run(self._connection.execute(self._connection.opening(scope)))
@@ -322,7 +329,8 @@ class PostgresTransaction:
     async def commit(self) -> None:
         if self._deferred:
             await self._write_deferred()
-        await self._run(self._connection.execute("COMMIT"))
+        commit = notify_and_commit(self._news) if self._news else "COMMIT"
+        await self._run(self._connection.execute(commit))
 
     async def roll_back(self) -> None:
         try:
@@ -362,6 +370,9 @@ class PostgresTransaction:
     async def avoid_sorting(self) -> None:
         self.check()
         await self._run(self._connection.execute("SET LOCAL enable_sort = off"))
+
+    def notify(self, text: str) -> None:
+        self._news = text
 
     def defer(self, *deferrals: Deferral) -> None:
         self.check()

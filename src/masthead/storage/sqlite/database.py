@@ -76,6 +76,9 @@ class SqliteDatabase:
     def transaction(self, scope: Scope) -> AbstractAsyncContextManager[Transaction]:
         return self._writer.transaction()
 
+    async def listen(self, heard: Callable[[str], None]) -> None:
+        return None
+
     def data_version(self) -> int:
         """A number that changes with every commit, of this process or another."""
         return self._readers.data_version()

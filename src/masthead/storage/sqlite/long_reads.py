@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 from sqlalchemy.sql import ClauseElement, Insert
 
-from masthead.storage.database import Database, Row, Scope, Statement, Transaction
+from masthead.storage.database import Database, Listening, Row, Scope, Statement, Transaction
 from masthead.storage.sqlite.connection import connect, translated
 from masthead.storage.urls import sqlite_path
 
@@ -75,6 +75,9 @@ class _LongReads:
 
     def transaction(self, scope: Scope) -> AbstractAsyncContextManager[Transaction]:
         return self._database.transaction(scope)
+
+    async def listen(self, heard: Callable[[str], None]) -> Listening | None:
+        return await self._database.listen(heard)
 
     def connections(self) -> tuple[int, int]:
         return self._database.connections()

@@ -83,6 +83,9 @@ class SqliteTransaction:
     async def avoid_sorting(self) -> None:
         """SQLite's planner always prefers an index that has the order."""
 
+    def notify(self, text: str) -> None:
+        """Other processes see it by `data_version`."""
+
     def defer(self, *deferrals: Deferral) -> None:
         self._check()
         self._deferred.add(deferrals)

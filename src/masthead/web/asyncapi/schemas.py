@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from masthead.events.catalog import Cause, EventKind, Fact
-from masthead.records.collection import Collection
+from masthead.records.collection import Collection, has_short_values
 from masthead.records.fields.base import Field
 from masthead.records.registry import Registry
-from masthead.records.write.unit_events import has_previous_value
 from masthead.web.openapi.schemas import Schema, answer_schema, nullable
 
 
@@ -57,7 +56,7 @@ def _fact_schema(fact: Fact, collection: Collection) -> Schema:
 
 
 def _previous_schema(collection: Collection) -> Schema:
-    fields = [field for field in collection.reported_fields if has_previous_value(field)]
+    fields = [field for field in collection.reported_fields if has_short_values(field)]
     return {
         "type": "object",
         "description": "The previous values of the changed fields. Long texts and documents are "

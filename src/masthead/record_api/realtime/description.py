@@ -1,0 +1,66 @@
+"""Realtime in the description of the service."""
+
+from __future__ import annotations
+
+from masthead.web.openapi.builders import body, object_of, query, text
+from masthead.web.openapi.description import Description, Envelope
+
+TAG = "Realtime"
+TAGS = {TAG: "Changes of records, as they happen."}
+
+_CLIENT_ID = "w4yw2c0d1uf8q6v5t3mznkj0e8a1c5b7d9f0e2a4"
+_STREAM = {
+    "description": "Events. The first is `PB_CONNECT`; its data has the `clientId` to subscribe "
+    'with, and `"gap": true` if changes since `Last-Event-ID` are no longer known. The others are '
+    "named as the subscription; their data has `action` (create, update, delete) and `record`, "
+    "their `id` is the place of the change.",
+    "content": {
+        "text/event-stream": {
+            "example": f'id:{_CLIENT_ID}\nevent:PB_CONNECT\ndata:{{"clientId":"{_CLIENT_ID}"}}\n\n'
+        }
+    },
+}
+_LAST_EVENT_ID = {
+    **query(
+        "Last-Event-ID",
+        "The `id` of the last message that the client has got: it gets those that it has missed.",
+        {"type": "string"},
+        "v2f-0-0",
+    ),
+    "in": "header",
+}
+_TOPICS = {
+    "type": "array",
+    "maxItems": 1_000,
+    "items": text(
+        "`posts`, `posts/*` or `posts/<id>`; `?options=` with URL-encoded JSON may have a `query` "
+        "with `filter`, `expand` and `fields`.",
+        maxLength=2_500,
+    ),
+}
+
+CONNECT = Description(
+    name="connectRealtime",
+    tag=TAG,
+    summary="A stream of the changes that the client subscribes to.",
+    answers={"200": _STREAM},
+    parameters=[_LAST_EVENT_ID],
+    errors=(403, 429),
+    envelope=Envelope.RECORD_STORE,
+)
+SUBSCRIBE = Description(
+    name="subscribeRealtime",
+    tag=TAG,
+    summary="Says which changes an open stream is to have, in place of those before.",
+    answers={"204": {"description": "Done."}},
+    body=body(
+        object_of(
+            ["clientId"],
+            clientId=text("Of the stream's first event.", minLength=1, maxLength=255),
+            subscriptions={"anyOf": [_TOPICS, {"type": "null"}]},
+        ),
+        {"clientId": _CLIENT_ID, "subscriptions": ["posts/*"]},
+    ),
+    errors=(400, 403, 404),
+    envelope=Envelope.RECORD_STORE,
+)

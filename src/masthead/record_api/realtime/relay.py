@@ -1,0 +1,111 @@
+"""Subscriptions for a connection of another process: a row asks that process, and has its answer.
+
+A client opens its connection with one request and subscribes with another, which a load balancer
+may send elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+
+import msgspec
+import sqlalchemy as sa
+
+from masthead import clock, ids
+from masthead.config.keyring import KeyRing
+from masthead.ids import TenantId
+from masthead.record_api.realtime.tables import realtime_requests
+from masthead.storage.database import EVERY_TENANT, Database, Statement
+
+ANSWER_SECONDS = 4.0
+"""After that the process is taken for dead, and its connections for closed."""
+ASK_SECONDS = 0.03
+KEPT = timedelta(minutes=1)
+_PURPOSE = "realtime requests"
+
+
+class Request(msgspec.Struct, frozen=True):
+    client_id: str
+    topics: list[str]
+    tenant_id: TenantId | None
+    token: str
+    """Of an account; '' for a guest."""
+
+
+class Relay:
+    def __init__(self, database: Database, keyring: KeyRing, process: str, now: clock.Clock):
+        self._database = database
+        self._keyring = keyring
+        self._process = process
+        self._now = now
+        t = realtime_requests.c
+        self._insert = database.compile(sa.insert(realtime_requests))
+        self._pending = database.compile(
+            sa.select(t.id, t.sealed).where(t.process == sa.bindparam("process"), t.outcome == "")
+        )
+        this = t.id == sa.bindparam("request")
+        self._outcome = database.compile(sa.select(t.outcome).where(this))
+        self._set = database.compile(
+            sa.update(realtime_requests).where(this).values(outcome=sa.bindparam("new_outcome"))
+        )
+        self._remove = database.compile(sa.delete(realtime_requests).where(this))
+        self._sweep = database.compile(
+            sa.delete(realtime_requests).where(t.created < sa.bindparam("before"))
+        )
+
+    async def ask(self, process: str, request: Request) -> str:
+        """The outcome of the process that has the connection; '' if it gives none."""
+        request_id = ids.new_id()
+        sealed = self._keyring.encrypt(_PURPOSE, msgspec.json.encode(request).decode(), request_id)
+        row = {
+            "id": request_id,
+            "process": process,
+            "sealed": sealed,
+            "outcome": "",
+            "created": clock.to_text(self._now()),
+        }
+        await self._execute(self._insert, row, notified=process)
+        try:
+            return await self._wait_for(request_id)
+        finally:
+            await self._execute(self._remove, {"request": request_id})
+
+    async def _wait_for(self, request_id: str) -> str:
+        deadline = time.monotonic() + ANSWER_SECONDS
+        bound = self._outcome.bind({"request": request_id})
+        while time.monotonic() < deadline:
+            await asyncio.sleep(ASK_SECONDS)
+            rows = await self._database.fetch(EVERY_TENANT, self._outcome, bound)
+            if rows and rows[0][0]:
+                return str(rows[0][0])
+        return ""
+
+    async def pending(self) -> Sequence[tuple[str, Request]]:
+        """What other processes ask of this one."""
+        bound = self._pending.bind({"process": self._process})
+        rows = await self._database.fetch(EVERY_TENANT, self._pending, bound)
+        return [
+            (request_id, msgspec.json.decode(self._open(sealed, request_id), type=Request))
+            for request_id, sealed in rows
+        ]
+
+    def _open(self, sealed: str, request_id: str) -> str:
+        return self._keyring.decrypt(_PURPOSE, sealed, request_id)
+
+    async def answer(self, request_id: str, outcome: str) -> None:
+        await self._execute(self._set, {"request": request_id, "new_outcome": outcome})
+
+    async def sweep(self) -> None:
+        before = clock.to_text(self._now() - KEPT)
+        await self._execute(self._sweep, {"before": before})
+
+    async def _execute(
+        self, statement: Statement, values: Mapping[str, object], *, notified: str = ""
+    ) -> None:
+        async with self._database.transaction(EVERY_TENANT) as tx:
+            await tx.execute(statement, statement.bind(values))
+            if notified:
+                tx.notify(notified)

@@ -1,0 +1,77 @@
+"""What a client subscribes to: `posts`, `posts/*` or `posts/<id>`, with options in a query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import parse_qs
+from zlib import crc32
+
+import msgspec
+
+from masthead.errors import BadRequest
+from masthead.records.collection import Collection
+from masthead.records.read.expand import Expansion
+from masthead.records.read.projection import Projection
+from masthead.records.registry import Registry
+
+EVERY_RECORD = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What of a record is sent, and of which records."""
+
+    filter: str = ""
+    expand: str = ""
+    fields: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    name: str
+    """As the client wrote it: its messages are events of this name."""
+    collection: Collection
+    record_id: str
+    options: Options
+
+    @property
+    def number(self) -> int:
+        """Orders the messages of one change, whatever other subscriptions there are."""
+        return crc32(self.name.encode())
+
+
+def read_subscription(name: str, registry: Registry) -> Subscription | None:
+    """None for a topic that no message can have. As in PocketBase, that is no error: a client may
+    have topics of its own."""
+    topic, _, query = name.partition("?")
+    collection_name, _, record_id = topic.partition("/")
+    collection = registry.find(collection_name)
+    if collection is None or "\n" in name or "\r" in name:
+        return None
+    try:
+        options = _read_options(query)
+        Expansion.parse(options.expand)
+        Projection.parse(options.fields)
+    except BadRequest:
+        return None
+    return Subscription(name, collection, record_id or EVERY_RECORD, options)
+
+
+class _Given(msgspec.Struct):
+    query: dict[str, str | int | float | bool | None] = {}
+
+
+def _read_options(query: str) -> Options:
+    """Options that can't be read are none, as in PocketBase. Its clients also send headers, which
+    no rule of ours reads."""
+    try:
+        [written] = parse_qs(query, max_num_fields=20).get("options", ["{}"])
+        given = msgspec.json.decode(written, type=_Given).query
+    except (ValueError, msgspec.DecodeError, RecursionError):
+        return Options()
+    texts = {name: _text(given.get(name)) for name in ("filter", "expand", "fields")}
+    return Options(**texts)
+
+
+def _text(value: str | float | bool | None) -> str:
+    return "" if value is None else str(value)
