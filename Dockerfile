@@ -1,0 +1,29 @@
+# The service as an unprivileged user. It writes only to /data and /tmp: see docs/install.md.
+
+FROM python:3.13-slim-bookworm AS build
+WORKDIR /build
+RUN python -m venv /opt/masthead
+COPY requirements.lock ./
+RUN /opt/masthead/bin/pip install --no-cache-dir --disable-pip-version-check --require-hashes -r requirements.lock
+COPY pyproject.toml README.md LICENSE ./
+COPY operations ./operations
+COPY src ./src
+RUN /opt/masthead/bin/pip install --no-cache-dir --disable-pip-version-check --no-deps --no-build-isolation . \
+    && /opt/masthead/bin/pip uninstall -y --disable-pip-version-check hatchling editables
+
+FROM python:3.13-slim-bookworm
+RUN groupadd --system --gid 10001 masthead \
+    && useradd --system --uid 10001 --gid 10001 --home-dir /data --shell /usr/sbin/nologin masthead \
+    && install --directory --owner 10001 --group 10001 --mode 0700 /data
+COPY --from=build /opt/masthead /opt/masthead
+ENV PATH=/opt/masthead/bin:/usr/local/bin:/usr/bin:/bin \
+    PYTHONDONTWRITEBYTECODE=1 \
+    MASTHEAD_DATA_DIR=/data
+USER 10001:10001
+WORKDIR /data
+VOLUME /data
+EXPOSE 8000
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
+    CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:8000/api/health', timeout=4)"]
+ENTRYPOINT ["masthead"]
+CMD ["serve", "--host", "0.0.0.0"]
