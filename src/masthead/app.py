@@ -54,6 +54,7 @@ from masthead.storage.disk import DiskState
 from masthead.web import health, pages
 from masthead.web.addressed_site import AddressedSite
 from masthead.web.answers import Answer
+from masthead.web.asking_again import Proofs
 from masthead.web.assets import Assets, assets_routes
 from masthead.web.asyncapi.endpoint import event_description_routes
 from masthead.web.cache import AnswerCache
@@ -152,6 +153,12 @@ def front_door(
             keys=services.keys,
             limiter=services.limiter,
             form_tokens=services.form_tokens,
+            proofs=Proofs(
+                services.records,
+                services.accounts,
+                services.staff.second_steps,
+                services.staff.passkeys,
+            ),
         ),
         settings=settings,
         site=AddressedSite(services.directory, settings),

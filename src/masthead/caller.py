@@ -52,6 +52,8 @@ class Caller:
     """Of a page of the reader's site."""
     sign_in: str = ""
     """Which sign-in of the account it is; forms are bound to it."""
+    lacks_factor: bool = False
+    """Its site requires a second factor of staff, and the account has none: it can only add one."""
     address: str = ""
     """The network address that staff calls from, for the audit log."""
 

@@ -88,8 +88,8 @@ class Sample:
     who: str = "owner"
     """`owner`, `editor`, `author`, `operator`, `guest`, or `guarded`, who has a second factor."""
     site: str = "demo"
-    """`demo` has content, `empty` has none, at `regatta` work goes on; `` is the service's own
-    host."""
+    """`demo` has content, `empty` has none, at `regatta` work goes on, `strict` requires a second
+    factor; `` is the service's own host."""
     act: Act | None = None
     status: int = 200
     is_page: bool = True
@@ -224,6 +224,9 @@ SAMPLES = (
         act=fill(("#code", "1"), press="Remove the app"),
     ),
     Sample("recovery-codes", "/admin/account/recovery-codes", who="guarded"),
+    Sample("confirm", "/admin/account/confirm", status=403),
+    Sample("confirm-guarded", "/admin/account/confirm", who="guarded", status=403),
+    Sample("factor-needed", "/admin/posts", site="strict", status=403),
     Sample("activity", "/admin/activity"),
     Sample("activity-empty", "/admin/activity", site="empty"),
     Sample("activity-everywhere", "/admin/operator/activity", who="operator"),
@@ -553,6 +556,9 @@ SAMPLES = (
 )
 
 
+_OWN_OWNERS = ("empty", "closed", "strict")
+
+
 @dataclass(frozen=True)
 class EveryPage:
     """The service with the content that the samples show."""
@@ -573,7 +579,7 @@ class EveryPage:
         """Who looks at the sample: at the empty site its own owner."""
         if sample.who == "guest":
             return None
-        return self.accounts[sample.site if sample.site in ("empty", "closed") else sample.who]
+        return self.accounts[sample.site if sample.site in _OWN_OWNERS else sample.who]
 
 
 FRAME = ("header.side", "nav.bottom")
@@ -637,6 +643,8 @@ async def _filled(world: World, port: int) -> EveryPage:
     empty = await world.new_tenant("Nothing yet", slug="empty")
     await empty.settings(custom_domain="nothing.example")
     closed = await world.new_tenant("The Ferryman", slug="closed")
+    strict = await world.new_tenant("The Customs House", slug="strict")
+    await strict.settings(require_second_factor=True)
     accounts = {
         "owner": await _owner(demo),
         "editor": await demo.owner(name="Ines Ferro", role="editor"),
@@ -645,15 +653,16 @@ async def _filled(world: World, port: int) -> EveryPage:
         "guarded": await _guarded(demo),
         "empty": await empty.owner(name="Nell Ashby"),
         "closed": await closed.owner(name="Nell Ashby"),
+        "strict": await strict.owner(name="Nell Ashby"),
     }
     return EveryPage(
         world,
         {"": f"http://localhost:{port}"}
         | {
             slug: f"http://{slug}.localhost:{port}"
-            for slug in ("demo", "empty", "closed", "regatta")
+            for slug in ("demo", "empty", "closed", "strict", "regatta")
         },
-        {"demo": demo, "empty": empty, "closed": closed},
+        {"demo": demo, "empty": empty, "closed": closed, "strict": strict},
         accounts,
         await _content(demo, accounts),
     )

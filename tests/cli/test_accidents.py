@@ -17,6 +17,7 @@ from masthead.audit.collection import audit_log
 from masthead.background import job_runner
 from masthead.caller import system
 from masthead.errors import BadRequest
+from masthead.identity.one_time_codes import new_totp_secret
 from masthead.identity.tenants import superusers, tenants
 from masthead.ids import TenantId
 from masthead.mail.tables import mails
@@ -313,3 +314,32 @@ def test_on_a_terminal_it_is_asked_for(masthead: Masthead) -> None:
     code, shown = at_a_terminal(arguments, {"[y/N]:": "y"})
     assert code == 0, shown
     assert states(masthead) == {"acme": "suspended"}
+
+
+class TestLostFactors:
+    @pytest.mark.parametrize("who", ["operator", "owner"])
+    def test_they_are_removed_logged_and_told(self, masthead: Masthead, who: str) -> None:
+        if who == "owner":
+            masthead.tenant()
+            email, place = "owner@acme.example", ("--tenant", "acme")
+        else:
+            email, place = "op@example.com", ()
+            masthead.json("operator", "create", "--email", email, "--password", "password1")
+
+        async def guard(parts: Services) -> None:
+            [account] = await parts.records.find(superusers, {"email": email})
+            caller = system(TenantId(account["tenant_id"]))
+            await parts.factors.add_app(caller, account, new_totp_secret(), 1)
+
+        async def factors(parts: Services) -> tuple[str, int]:
+            [account] = await parts.records.find(superusers, {"email": email})
+            return account["totp_secret"], len(account["recovery_hashes"])
+
+        masthead.inside(guard)
+        assert masthead.inside(factors)[1] == 10
+        shown = masthead.json(who, "reset-factors", *place, "--email", email)
+        assert shown["email"] == email
+        assert masthead.inside(factors) == ("", 0)
+        assert ("reset factors", "", "") in audited(masthead)
+        unknown = masthead(who, "reset-factors", *place, "--email", "x@example.com")
+        assert unknown.code == 1

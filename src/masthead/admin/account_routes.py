@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from masthead.admin.endpoint import AdminPages
-from masthead.admin.pages.account import appearance, factors, passkeys, profile, sign_in
+from masthead.admin.endpoint import CONFIRM, AdminPages
+from masthead.admin.pages.account import appearance, confirm, factors, passkeys, profile, sign_in
 from masthead.password_reset.resets import ADMIN_PATH
 from masthead.web.dispatch import Route
 from masthead.web.policy import Who
@@ -21,7 +21,10 @@ def _sign_in(pages: AdminPages) -> list[Route]:
         Route("/admin/sign-in", at(get=sign_in.sign_in_form, post=sign_in.sign_in)),
         Route("/admin/sign-in/passkey", at(post=sign_in.sign_in_with_passkey)),
         Route(sign_in.CODE, at(get=sign_in.code_form, post=sign_in.finish_sign_in)),
-        Route("/admin/sign-out", pages.at(post=sign_in.sign_out, anywhere=True)),
+        Route(
+            "/admin/sign-out",
+            pages.at(post=sign_in.sign_out, anywhere=True, for_enrolment=True),
+        ),
         Route("/admin/forgot", at(get=sign_in.forgot_form, post=sign_in.forgot)),
         Route(ADMIN_PATH, pages.at(get=sign_in.reset_form, post=sign_in.reset, who=Who.LINK)),
     ]
@@ -39,17 +42,17 @@ def _account(pages: AdminPages) -> list[Route]:
 
 
 def _factors(pages: AdminPages) -> list[Route]:
-    at = partial(pages.at, anywhere=True)
+    at, one = partial(pages.at, anywhere=True), f"{passkeys.ADDRESS}/{{id}}"
+    # To add one is sensitive; to remove one asks for one in any case.
+    enrol = partial(at, asks_again=True, for_enrolment=True)
     return [
-        Route(factors.APP, at(get=factors.app_form, post=factors.add_app)),
+        Route(factors.APP, enrol(get=factors.app_form, post=factors.add_app)),
         Route(f"{factors.APP}/remove", at(get=factors.remove_app_form, post=factors.remove_app)),
         Route(
             factors.RECOVERY_CODES,
             at(get=factors.recovery_codes_form, post=factors.renew_recovery_codes),
         ),
-        Route(passkeys.ADDRESS, at(get=passkeys.new_form, post=passkeys.add)),
-        Route(
-            f"{passkeys.ADDRESS}/{{id}}/remove",
-            at("id", get=passkeys.remove_form, post=passkeys.remove),
-        ),
+        Route(passkeys.ADDRESS, enrol(get=passkeys.new_form, post=passkeys.add)),
+        Route(f"{one}/remove", at("id", get=passkeys.remove_form, post=passkeys.remove)),
+        Route(CONFIRM, enrol(get=confirm.confirm_form, post=confirm.confirm)),
     ]

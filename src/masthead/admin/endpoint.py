@@ -3,7 +3,7 @@ that look like the admin."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Any
@@ -23,12 +23,14 @@ from masthead.admin.request import (
     path_values,
 )
 from masthead.errors import MastheadError, NotFound, SiteSuspended, Unavailable
+from masthead.identity.factor_fields import has_second_factor
 from masthead.records.collection import Record
 from masthead.web import pages
 from masthead.web.answers import Answer as Response
 from masthead.web.answers import RawHeaders, Stream
+from masthead.web.asking_again import ProofNeeded
 from masthead.web.assets import content_policy
-from masthead.web.checks import SignInNeeded, SiteNotChosen
+from masthead.web.checks import FactorNeeded, SignInNeeded, SiteNotChosen
 from masthead.web.cookies import own_cookie
 from masthead.web.dispatch import Action, Actions, reading
 from masthead.web.errors import MethodNotAllowed, retry_after
@@ -51,6 +53,7 @@ from masthead.web.request import Request
 from masthead.web.staff import AGAIN_EMAIL, CodeAsked, SignInFailed, party_of
 
 SIGN_IN = "/admin/sign-in"
+CONFIRM = "/admin/account/confirm"
 CHOOSE_A_SITE = "/admin/tenants"
 _URL_CHARACTERS = "/:?#[]@!$&'()*+,;=%~"
 
@@ -126,10 +129,13 @@ class AdminPages:
         files: int = 0,
         largest: Bytes = largest_upload,
         while_suspended: bool = False,
+        asks_again: bool = False,
+        for_enrolment: bool = False,
     ) -> Actions:
         """`anywhere`: also for an operator who has not chosen a site. `limit` is of the form, in
         bytes. A form with files may be as large as so many of the largest. `while_suspended`: also
-        for the staff of a suspended site."""
+        for the staff of a suspended site. `asks_again`: what the form does is a sensitive step;
+        without a form, what the page shows is."""
         # What is not about a site is about the account.
         is_open = while_suspended or anywhere or who not in STAFF
         policy = Policy(
@@ -137,6 +143,8 @@ class AdminPages:
             while_suspended=WhileSuspended.OPEN if is_open else WhileSuspended.OPERATORS,
             needs_site=not anywhere and who is not Who.OPERATOR,
             limit=Limit.NONE if who in STAFF else Limit.SIGN_INS,
+            asks_again=asks_again and post is None,
+            for_enrolment=for_enrolment,
         )
         actions: dict[str, Action] = {}
         if get:
@@ -145,6 +153,7 @@ class AdminPages:
             kind = BodyKind.FILES if files else BodyKind.FORM
             policy = replace(
                 policy,
+                asks_again=asks_again,
                 origin=_ORIGINS.get(who, Origin.FORM),
                 body=Body(kind, limit, files=files, largest=largest),
             )
@@ -194,6 +203,12 @@ def _refusal(request: AdminRequest, error: MastheadError) -> Answer:
         if request.form:
             return _sign_in_again_page(request)
         return Redirect(f"{SIGN_IN}?next={quote(request.address, safe='')}")
+    if isinstance(error, FactorNeeded):
+        return Page("factor-needed.html", "Add a second factor", status=403)
+    if isinstance(error, ProofNeeded):
+        if request.form:
+            return prove_page(request, request.form, request.address, error.problem)
+        return Redirect(f"{CONFIRM}?next={quote(request.address, safe='')}")
     if isinstance(error, SiteNotChosen):
         return Redirect(CHOOSE_A_SITE)
     if isinstance(error, SiteSuspended) and request.site is not None:
@@ -216,6 +231,23 @@ def _sign_in_again_page(
         "passkey": staff.passkeys.ask(party, guarded) if guarded else None,
     }
     return Page("sign-in-again.html", "You were signed out", values, status=401)
+
+
+def prove_page(
+    request: AdminRequest, hidden: Mapping[str, str], action: str, problem: str = ""
+) -> Page:
+    """Asks who it is, with what was typed as hidden fields."""
+    staff, account = request.services.staff, request.account
+    values = {
+        "hidden": hidden,
+        "action": action,
+        "problem": problem,
+        "email": account["email"],
+        "is_guarded": has_second_factor(account),
+        "has_app": bool(account["totp_secret"]),
+        "passkey": staff.passkeys.ask(party_of(request.context), account),
+    }
+    return Page("prove.html", "Confirm that it is you", values, status=403)
 
 
 def _suspended_page(request: AdminRequest) -> Page:

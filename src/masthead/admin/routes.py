@@ -81,7 +81,7 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         Route("/admin/comments/{id}", at("id", get=comment.comment_page)),
         Route("/admin/comments/{id}/reply", at("id", post=comment.answer_comment)),
         Route("/admin/members", at(get=members.members_list)),
-        Route("/admin/members/members.csv", at(get=members_csv.download)),
+        Route("/admin/members/members.csv", at(get=members_csv.download, asks_again=True)),
         Route(
             "/admin/members/new",
             at(get=members.new_member_form, post=members.new_member, who=owners),
@@ -96,7 +96,13 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         ),
         Route(
             "/admin/members/{id}/export",
-            at("id", post=member_privacy.export_member, who=owners, while_suspended=True),
+            at(
+                "id",
+                post=member_privacy.export_member,
+                who=owners,
+                while_suspended=True,
+                asks_again=True,
+            ),
         ),
         Route(
             "/admin/members/{id}/erase",
@@ -106,6 +112,7 @@ def admin_routes(pages: AdminPages) -> list[Route]:
                 post=member_privacy.erase_member,
                 who=owners,
                 while_suspended=True,
+                asks_again=True,
             ),
         ),
         Route(
@@ -126,6 +133,7 @@ def admin_routes(pages: AdminPages) -> list[Route]:
                 get=member_privacy.download_export,
                 who=owners,
                 while_suspended=True,
+                asks_again=True,
             ),
         ),
         Route("/admin/settings", at(get=site.site_page, post=site.save_site, who=owners)),
@@ -144,20 +152,31 @@ def admin_routes(pages: AdminPages) -> list[Route]:
             "/admin/settings/picture/{which}",
             at("which", post=pictures.save_picture, who=owners, files=1),
         ),
-        Route("/admin/settings/ai", at(get=ai.ai_page, post=ai.save_ai, who=owners)),
+        Route(
+            "/admin/settings/ai",
+            at(get=ai.ai_page, post=ai.save_ai, who=owners, asks_again=True),
+        ),
         *_newsletters(pages),
         Route("/admin/settings/mail", at(get=mail.mail_page, who=owners)),
         Route("/admin/settings/mail/test", at(post=mail.send_test, who=owners)),
         Route("/admin/settings/mail/test/{mark}", at("mark", get=mail.test_state, who=owners)),
         Route(
             "/admin/settings/payments",
-            at(get=payments.payments_page, post=payments.save_payments, who=owners),
+            at(
+                get=payments.payments_page,
+                post=payments.save_payments,
+                who=owners,
+                asks_again=True,
+            ),
         ),
         *_privacy(pages),
-        Route("/admin/settings/keys", at(get=keys.keys_page, post=keys.new_key, who=owners)),
+        Route(
+            "/admin/settings/keys",
+            at(get=keys.keys_page, post=keys.new_key, who=owners, asks_again=True),
+        ),
         Route(
             "/admin/settings/keys/{id}/revoke",
-            at("id", get=keys.revoke_form, post=keys.revoke, who=owners),
+            at("id", get=keys.revoke_form, post=keys.revoke, who=owners, asks_again=True),
         ),
         *_media(pages),
         *_staff(pages),
@@ -175,7 +194,10 @@ def admin_routes(pages: AdminPages) -> list[Route]:
             at("id", get=tenants.tenant_page, post=tenants.choose_tenant, who=operators),
         ),
         Route("/admin/tenants/{id}/plan", at("id", post=tenants.save_plan, who=operators)),
-        Route("/admin/tenants/{id}/invite", at("id", post=tenants.invite_owner, who=operators)),
+        Route(
+            "/admin/tenants/{id}/invite",
+            at("id", post=tenants.invite_owner, who=operators, asks_again=True),
+        ),
         Route(
             "/admin/tenants/{id}/suspend",
             at("id", get=tenant_state.suspend_form, post=tenant_state.suspend, who=operators),
@@ -183,7 +205,13 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         Route("/admin/tenants/{id}/lift", at("id", post=tenant_state.lift, who=operators)),
         Route(
             "/admin/tenants/{id}/delete",
-            at("id", get=tenant_state.delete_form, post=tenant_state.delete, who=operators),
+            at(
+                "id",
+                get=tenant_state.delete_form,
+                post=tenant_state.delete,
+                who=operators,
+                asks_again=True,
+            ),
         ),
         Route(
             "/admin/tenants/{id}/stay", at("id", post=tenant_state.cancel_deletion, who=operators)
@@ -205,8 +233,8 @@ def _exports(pages: AdminPages) -> list[Route]:
     at = partial(pages.at, who=Who.OWNER, while_suspended=True)
     one = f"{exports.ADDRESS}/{{id}}"
     return [
-        Route(exports.ADDRESS, at(get=exports.exports_page, post=exports.begin)),
-        Route(f"{one}/download", at("id", get=exports.download)),
+        Route(exports.ADDRESS, at(get=exports.exports_page, post=exports.begin, asks_again=True)),
+        Route(f"{one}/download", at("id", get=exports.download, asks_again=True)),
         Route(f"{one}/remove", at("id", post=exports.remove)),
     ]
 
@@ -274,10 +302,13 @@ def _privacy(pages: AdminPages) -> list[Route]:
     at = partial(pages.at, who=Who.OWNER, while_suspended=True)
     return [
         Route(address, at(get=privacy.privacy_page)),
-        Route(f"{address}/export", at(post=privacy.export_site)),
-        Route(f"{address}/delete", at(get=privacy.delete_form, post=privacy.delete_site)),
+        Route(f"{address}/export", at(post=privacy.export_site, asks_again=True)),
+        Route(
+            f"{address}/delete",
+            at(get=privacy.delete_form, post=privacy.delete_site, asks_again=True),
+        ),
         Route(f"{address}/{{id}}/cancel", at("id", post=privacy.cancel_deletion)),
-        Route(f"{address}/{{id}}/download", at("id", get=privacy.download_copy)),
+        Route(f"{address}/{{id}}/download", at("id", get=privacy.download_copy, asks_again=True)),
     ]
 
 
@@ -285,7 +316,10 @@ def _webhooks(pages: AdminPages) -> list[Route]:
     address, at = "/admin/webhooks", partial(pages.at, who=Who.OWNER)
     return [
         Route(address, at(get=webhooks_page)),
-        Route(f"{address}/new", at(get=subscription.new_form, post=subscription.new_webhook)),
+        Route(
+            f"{address}/new",
+            at(get=subscription.new_form, post=subscription.new_webhook, asks_again=True),
+        ),
         Route(f"{address}/retry", at(post=retry.retry_some)),
         Route(f"{address}/retries/{{id}}", at("id", get=retry.retry_page)),
         Route(f"{address}/deliveries/{{id}}", at("id", get=delivery_page)),
@@ -296,7 +330,7 @@ def _webhooks(pages: AdminPages) -> list[Route]:
         ),
         Route(f"{address}/{{id}}/pause", at("id", post=subscription.pause)),
         Route(f"{address}/{{id}}/turn-on", at("id", post=subscription.turn_on)),
-        Route(f"{address}/{{id}}/rotate", at("id", post=subscription.rotate)),
+        Route(f"{address}/{{id}}/rotate", at("id", post=subscription.rotate, asks_again=True)),
         Route(f"{address}/{{id}}/test", at("id", post=subscription.test)),
         Route(
             f"{address}/{{id}}/delete",
@@ -306,11 +340,13 @@ def _webhooks(pages: AdminPages) -> list[Route]:
 
 
 def _staff(pages: AdminPages) -> list[Route]:
-    address, at = "/admin/staff", partial(pages.at, who=Who.OWNER)
+    address, at = "/admin/staff", partial(pages.at, who=Who.OWNER, asks_again=True)
     return [
         Route(address, at(get=staff.staff_page, post=staff.invite)),
+        Route(f"{address}/second-factor", at(post=staff.require_factors)),
         Route(f"{address}/{{id}}", at("id", get=staff.person_page, post=staff.save_person)),
         Route(f"{address}/{{id}}/invite", at("id", post=staff.invite_again)),
+        Route(f"{address}/{{id}}/factors", at("id", post=staff.reset_factors)),
         Route(f"{address}/{{id}}/remove", at("id", post=staff.remove)),
     ]
 

@@ -20,7 +20,7 @@ EXPORTED_SITE, DOWNLOADED_SITE = "exported the site", "downloaded the site"
 PLANNED_DELETION, CANCELLED_DELETION = "planned a deletion", "cancelled a deletion"
 RETRIED_JOB, DISCARDED_JOB = "ran a job again", "discarded a job"
 ADDED_FACTOR, REMOVED_FACTOR = "added a factor", "removed a factor"
-MADE_RECOVERY_CODES = "made recovery codes"
+MADE_RECOVERY_CODES, RESET_FACTORS = "made recovery codes", "reset factors"
 MAX_LABEL = 255
 
 audit_log = Collection(
@@ -53,7 +53,7 @@ audit_log = Collection(
             f"`{EXPORTED_SITE}`, `{DOWNLOADED_SITE}`, `{PLANNED_DELETION}`, "
             f"`{CANCELLED_DELETION}`; with work that had failed: "
             f"`{RETRIED_JOB}`, `{DISCARDED_JOB}`; with the second factors of an account: "
-            f"`{ADDED_FACTOR}`, `{REMOVED_FACTOR}`, `{MADE_RECOVERY_CODES}`.",
+            f"`{ADDED_FACTOR}`, `{REMOVED_FACTOR}`, `{MADE_RECOVERY_CODES}`, `{RESET_FACTORS}`.",
         ),
         Text(name="subject", max=50, write=Access.ENGINE, help="The collection."),
         Text(name="record_id", max=15, write=Access.ENGINE),

@@ -1,11 +1,14 @@
-"""Gives people access to their accounts again: by an invitation, or by a new password."""
+"""Gives people access to their accounts again: by an invitation, by a new password, or without the
+second factor that they have lost."""
 
 from __future__ import annotations
 
 from masthead.caller import shell
+from masthead.factors.enrolment import Factors
 from masthead.identity.accounts import Accounts, new_credentials
 from masthead.identity.sign_ins import SignIns
 from masthead.identity.tenants import superusers
+from masthead.ids import TenantId
 from masthead.installation import Installation
 from masthead.limits.sign_in_throttle import LoginThrottle
 from masthead.mail.outbox import Outbox
@@ -17,6 +20,13 @@ from masthead.records.versions import TenantVersions
 async def set_password(parts: Installation, account: Record, password: str) -> None:
     credentials = await new_credentials({"password": password}, required=True)
     await SignIns(parts.records).set_password(shell(), superusers, account, credentials)
+
+
+async def reset_factors(parts: Installation, account: Record) -> None:
+    records = parts.records
+    outbox = Outbox(parts.database, parts.keyring, parts.settings, records.clock)
+    factors = Factors(records, outbox, parts.sites, parts.settings)
+    await factors.reset(shell(TenantId(account["tenant_id"])), account)
 
 
 def invitations(parts: Installation) -> Invitations:

@@ -9,7 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from masthead.audit.collection import ADDED_FACTOR, MADE_RECOVERY_CODES, REMOVED_FACTOR
+from masthead.audit.collection import (
+    ADDED_FACTOR,
+    MADE_RECOVERY_CODES,
+    REMOVED_FACTOR,
+    RESET_FACTORS,
+)
 from masthead.audit.entries import log_action
 from masthead.caller import Caller, system
 from masthead.config.settings import Settings
@@ -21,6 +26,7 @@ from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.mail import account_emails
 from masthead.mail.outbox import Outbox
+from masthead.records.accounts import new_token_key
 from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.records.write.unit import Unit
@@ -71,6 +77,13 @@ class Factors:
         stamped = {"recovery_hashes": _hashes(codes, account)}
         await self._change(caller, account, lambda _: stamped, MADE_RECOVERY_CODES, label="")
         return codes
+
+    async def reset(self, caller: Caller, account: Record) -> None:
+        """For someone who has lost them. Every sign-in ends: one may be on what was lost."""
+        stamped = {**NO_FACTORS, "token_key": new_token_key()}
+        await self._change(
+            caller, account, lambda _: stamped, RESET_FACTORS, label=account["email"]
+        )
 
     async def _add(
         self, caller: Caller, account: Record, added: Stamp, *, called: str
@@ -127,6 +140,7 @@ class Factors:
 _TOLD = {
     ADDED_FACTOR: "A second factor was added: {}.",
     REMOVED_FACTOR: "A second factor was removed: {}.",
+    RESET_FACTORS: "All second factors of {} were removed, and every sign-in has ended.",
     MADE_RECOVERY_CODES: "New recovery codes were made. The earlier ones no longer work.",
 }
 

@@ -128,7 +128,9 @@ class Accounts:
                 # The site's own log has nothing of the platform's.
                 async with self._records.unit(in_tenant(caller, tenant_id)) as unit:
                     log_action(unit, OPENED)
-        return self._signed_in(collection, account, sign_in)
+        signed_in = self._signed_in(collection, account, sign_in)
+        lacks = await self._lacks_factor(collection, account)
+        return replace(signed_in, caller=replace(signed_in.caller, lacks_factor=lacks))
 
     async def refresh(
         self, collection: Collection, caller: Caller, client: Client | None = None
@@ -151,8 +153,11 @@ class Accounts:
         sign_in = caller.sign_in if ids.is_id(caller.sign_in) else ""
         return self._issue(collection, account, TokenType.FILE, FILE_TOKEN, sign_in=sign_in)
 
-    async def caller_of(self, token: str, token_type: TokenType = TokenType.AUTH) -> Caller | None:
-        """The caller of a valid token: its account exists and has the same token key.
+    async def caller_of(
+        self, token: str, token_type: TokenType = TokenType.AUTH, *, lacking: bool = False
+    ) -> Caller | None:
+        """The caller of a valid token: its account exists and has the same token key. With
+        `lacking`, also one who has to add a second factor first.
 
         Verifying a signature takes longer than the rest of a small request, so a session is cached
         while the tenant's identity version is the same.
@@ -166,7 +171,7 @@ class Accounts:
                     return None
                 if cached.claims.sign_in:
                     self.sign_ins.seen(cached.account_tenant, cached.claims.sign_in, now)
-                return cached.caller
+                return _unless_lacking(cached.caller, lacking=lacking)
             self._verified.pop(token, None)
         session = await self._session_of(token, token_type)
         if session is None:
@@ -177,7 +182,7 @@ class Accounts:
         if session.claims.sign_in:
             now = self._records.clock()
             self.sign_ins.seen(session.account_tenant, session.claims.sign_in, now)
-        return session.caller
+        return _unless_lacking(session.caller, lacking=lacking)
 
     async def _session_of(self, token: str, token_type: TokenType) -> _Session | None:
         claims = sessions.peek(token)
@@ -217,8 +222,21 @@ class Accounts:
             return None
         caller = account_caller(collection, found[0])
         # A token without a sign-in is older than the table of them.
-        caller = replace(caller, sign_in=sign_in or _digest(token))
+        lacks = await self._lacks_factor(collection, found[0])
+        caller = replace(caller, sign_in=sign_in or _digest(token), lacks_factor=lacks)
         return _Session(caller, claims, tenant_id, version)
+
+    async def _lacks_factor(self, collection: Collection, account: Record) -> bool:
+        """The settings are part of what a session is cached with: see `TenantVersions`."""
+        if collection is not superusers or has_second_factor(account):
+            return False
+        if not account["tenant_id"]:
+            # No site's settings are about operators.
+            return False
+        settings = self._records.registry["site_settings"]
+        tenant_id = TenantId(account["tenant_id"])
+        found = await self._records.find(settings, {}, tenant_id=tenant_id)
+        return bool(found) and bool(found[0]["require_second_factor"])
 
     async def verify_password(
         self, collection: Collection, caller: Caller, password: str, address: str
@@ -328,6 +346,10 @@ class Accounts:
             sign_in=sign_in,
             now=self._records.clock,
         )
+
+
+def _unless_lacking(caller: Caller, *, lacking: bool) -> Caller | None:
+    return None if caller.lacks_factor and not lacking else caller
 
 
 def _digest(token: str) -> str:

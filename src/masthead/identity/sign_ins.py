@@ -64,6 +64,10 @@ class SignIns:
             .where(*this)
             .values(last_seen=sa.bindparam("now"), expires=sa.bindparam("new_expiry"))
         )
+        self._proved_at = database.compile(sa.select(t.proved_at).where(*this))
+        self._prove = database.compile(
+            sa.update(sign_ins).where(*this).values(proved_at=sa.bindparam("now"))
+        )
         listed = (t.id, t.address, t.user_agent, t.created, t.last_seen, t.expires)
         self._of = {
             name: database.compile(
@@ -111,6 +115,7 @@ class SignIns:
             "user_agent": _printable(client.user_agent)[:MAX_USER_AGENT],
             "created": clock.to_text(now),
             "last_seen": clock.to_text(now),
+            "proved_at": clock.to_text(now),
             "expires": clock.to_text(now + lifetime),
         }
         await self._execute(account["tenant_id"], self._insert, values)
@@ -131,6 +136,17 @@ class SignIns:
         bound = self._owner.bind({"tenant": tenant_id, "sign_in": sign_in})
         rows = await self._database.fetch(scope_of(TenantId(tenant_id)), self._owner, bound)
         return any(account_id in (member_id, staff_id) for member_id, staff_id in rows)
+
+    async def proved_at(self, tenant_id: str, sign_in: str) -> str:
+        """When its person has last proved who they are; empty if that is unknown."""
+        bound = self._proved_at.bind({"tenant": tenant_id, "sign_in": sign_in})
+        rows = await self._database.fetch(scope_of(TenantId(tenant_id)), self._proved_at, bound)
+        return str(rows[0][0]) if rows else ""
+
+    async def prove(self, tenant_id: str, sign_in: str) -> None:
+        now = clock.to_text(self._records.clock())
+        values = {"tenant": tenant_id, "sign_in": sign_in, "now": now}
+        await self._execute(tenant_id, self._prove, values)
 
     def seen(self, tenant_id: str, sign_in: str, now: datetime) -> None:
         """Written later, and only now and then."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, ForeignKeyConstraint, Index, PrimaryKeyConstraint, Table
+from sqlalchemy import Column, ForeignKeyConstraint, Index, PrimaryKeyConstraint, Table, text
 
 from masthead.storage import dialects
 from masthead.storage.metadata import metadata
@@ -21,6 +21,8 @@ sign_ins = Table(
     Column("user_agent", dialects.Text(), nullable=False),
     Column("created", dialects.Text(), nullable=False),
     Column("last_seen", dialects.Text(), nullable=False),
+    # When the person has last shown a password or a factor.
+    Column("proved_at", dialects.Text(), nullable=False, server_default=text("''")),
     Column("expires", dialects.Text(), nullable=False),
     PrimaryKeyConstraint("tenant_id", "id"),
     ForeignKeyConstraint(

@@ -82,6 +82,11 @@ site_settings = Collection(
             default="guests",
             help="Whose comments wait until staff has approved them.",
         ),
+        Flag(
+            name="require_second_factor",
+            write=Access.ADMIN,
+            help="Staff without a second factor can only add one.",
+        ),
         TextList(
             name="cors_origins",
             max_items=50,

@@ -42,7 +42,9 @@ if TYPE_CHECKING:
         "created",
         "updated",
     ]
-    _Flag = Literal["members_enabled", "comments_enabled", "read_only_mode"]
+    _Flag = Literal[
+        "members_enabled", "comments_enabled", "require_second_factor", "read_only_mode"
+    ]
     _List = Literal["cors_origins"]
     _Number = Literal["version"]
 

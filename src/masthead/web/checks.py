@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from masthead import errors
 from masthead.caller import Kind
 from masthead.config.settings import Settings
-from masthead.errors import NotFound, SiteSuspended, Unauthenticated
+from masthead.errors import Forbidden, NotFound, SiteSuspended, Unauthenticated
 from masthead.identity.directory import Tenant, TenantDirectory
 from masthead.identity.key_authentication import ApiKey, ApiKeys
 from masthead.limits.rate_limiter import RateLimiter
 from masthead.limits.sliding_window import Decision
 from masthead.web.answers import RawHeaders
+from masthead.web.asking_again import ProofNeeded, Proofs
 from masthead.web.callers import Callers
 from masthead.web.file_forms import read_files
 from masthead.web.forms import (
@@ -39,6 +40,10 @@ class SignInNeeded(Unauthenticated):
     message = "You are signed out. Sign in, and it is saved."
 
 
+class FactorNeeded(Forbidden):
+    message = "This site requires a second factor of its staff. Add one under Your account first."
+
+
 class SiteNotChosen(NotFound):
     message = "This page belongs to a site. Choose one first."
 
@@ -52,6 +57,7 @@ class Checks:
     keys: ApiKeys
     limiter: RateLimiter
     form_tokens: FormTokens
+    proofs: Proofs
 
     async def admit(self, request: Request, policy: Policy) -> None:
         """Who it is, whether the site is open to them, what they may call and how often; then where
@@ -106,6 +112,8 @@ class Checks:
         assert caller is not None
         if caller.kind is Kind.GUEST:
             raise SignInNeeded
+        if caller.lacks_factor and not policy.for_enrolment:
+            raise FactorNeeded
         if policy.origin in (Origin.PAGE, Origin.SCRIPT):
             check_page_owner(request, policy)
         if policy.who is Who.OPERATOR and caller.kind is not Kind.OPERATOR:
@@ -116,6 +124,16 @@ class Checks:
             raise NotFound
         if request.site is None and policy.needs_site:
             raise SiteNotChosen
+        if policy.asks_again:
+            await self._check_proof(request, policy)
+
+    async def _check_proof(self, request: Request, policy: Policy) -> None:
+        if await self.proofs.is_fresh(request):
+            return
+        if policy.origin is not Origin.FORM:
+            raise ProofNeeded
+        await self._admit_change(request, policy)
+        await self.proofs.take(request)
 
     async def _check_open_to_caller(self, request: Request) -> None:
         """At the address of a suspended site, and for its members and staff on the service's own

@@ -127,6 +127,11 @@ class Policy:
     origin: Origin = Origin.ANY
     body: Body | None = None
     cache: Cache = Cache.NOBODY
+    asks_again: bool = False
+    """Of staff: a sensitive step, which needs a proof of who they are that is at most 15 minutes
+    old."""
+    for_enrolment: bool = False
+    """Of staff: also for someone who has to add a second factor first."""
     is_repeatable: bool = False
     """A repeated `Idempotency-Key` gets the first answer again."""
     # Read by every request, so they are not worked out for each.
@@ -148,6 +153,10 @@ class Policy:
             raise ValueError("Calls are counted by key.")
         if self.is_for_staff and self.cache is not Cache.NOBODY:
             raise ValueError("A page for staff is not cached.")
+        if self.asks_again and (not self.is_for_staff or self.origin not in _ASKING):
+            raise ValueError("Only a page or a form of staff can ask who they are.")
+        if self.asks_again and self.body is not None and self.body.kind is not BodyKind.FORM:
+            raise ValueError("A form that is shown again can't hold files.")
         if self.origin in _FORMS and (self.body is None or self.body.kind not in _FORM_KINDS):
             raise ValueError("A check of a form needs a form.")
         changes = method not in SAFE_METHODS
@@ -161,6 +170,7 @@ STAFF = frozenset({Who.STAFF, Who.OWNER, Who.OPERATOR})
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _BY_COOKIE = STAFF | {Who.VISITOR}
 _FORMS = frozenset({Origin.LINK, Origin.OWN, Origin.FORM})
+_ASKING = frozenset({Origin.ANY, Origin.FORM})
 _FORM_KINDS = frozenset({BodyKind.FORM, BodyKind.FILES})
 _CHECKED = frozenset({Origin.LINK, Origin.OWN, Origin.FORM, Origin.SCRIPT})
 

@@ -70,7 +70,7 @@ class StaffSignIn:
 
     async def identify(self, request: Request) -> None:
         """Sets the request's caller, account and site. One who is not staff is a guest here."""
-        request.caller = await self.callers.of(request)
+        request.caller = await self.callers.staff_of(request)
         await self._find_site(request)
         request.is_staff_known = True
 

@@ -29,6 +29,7 @@ from masthead.audit.collection import (
     PLANNED_DELETION,
     PLANNED_ERASURE,
     REMOVED_FACTOR,
+    RESET_FACTORS,
     RETRIED_JOB,
     SIGNED_IN,
     audit_log,
@@ -95,6 +96,7 @@ _EVENTS = {
     ADDED_FACTOR: "Added a second factor:",
     REMOVED_FACTOR: "Removed a second factor:",
     MADE_RECOVERY_CODES: "Made new recovery codes",
+    RESET_FACTORS: "Reset the second factors of",
     DISCARDED_JOB: "Discarded failed work:",
 }
 """What changes no record."""

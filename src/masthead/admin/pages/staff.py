@@ -9,10 +9,12 @@ from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import Ask, given_values, sentence_of, widgets
 from masthead.admin.request import AdminRequest
 from masthead.errors import BadRequest, Invalid, NotFound, Problem
+from masthead.identity.factor_fields import has_second_factor
 from masthead.identity.tenants import Role, superusers
 from masthead.mail.wording import being_sent
 from masthead.records.collection import Record
 from masthead.records.read.page import ListRequest
+from masthead.site.collection import site_settings
 
 ADDRESS = "/admin/staff"
 MAX_STAFF = 200
@@ -33,6 +35,9 @@ _ASKS = (
 )
 
 
+_OWN_FIRST = Problem("second_factor", "Add one to your own account first.")
+
+
 @dataclass(frozen=True, slots=True)
 class Person:
     id: str
@@ -42,6 +47,7 @@ class Person:
     has_password: bool
     is_self: bool
     since: str
+    is_guarded: bool
 
 
 async def staff_page(request: AdminRequest) -> Answer:
@@ -91,6 +97,36 @@ async def remove(request: AdminRequest, account_id: str) -> Answer:
     return Redirect(ADDRESS, f"{account['email']} no longer has an account here.")
 
 
+async def reset_factors(request: AdminRequest, account_id: str) -> Answer:
+    """For someone else who has lost theirs: nobody resets their own."""
+    account = await _with_factors(request, account_id)
+    if account["id"] == request.caller.id or not has_second_factor(account):
+        raise NotFound
+    await request.services.factors.reset(request.caller, account)
+    return Redirect(ADDRESS, f"The second factors of {account['email']} are removed.")
+
+
+async def require_factors(request: AdminRequest) -> Answer:
+    is_on = "require_second_factor" in request.form
+    if is_on and not request.is_operator and not has_second_factor(request.account):
+        return await _page(request, {"require_second_factor": _OWN_FIRST})
+    given = {"require_second_factor": is_on}
+    await request.records.update(request.caller, site_settings, request.site_record["id"], given)
+    sentence = (
+        "Everyone needs a second factor now." if is_on else "A second factor is optional now."
+    )
+    return Redirect(ADDRESS, sentence)
+
+
+async def _with_factors(request: AdminRequest, account_id: str) -> Record:
+    """With the fields that only the engine reads, and only of this site."""
+    await _account(request, account_id)
+    found = await request.records.find(superusers, {"id": account_id}, tenant_id=request.tenant_id)
+    if not found:
+        raise NotFound
+    return found[0]
+
+
 def _sending(request: AdminRequest, what: str, to: str) -> str:
     return being_sent(request.services.settings, what, to)
 
@@ -108,7 +144,12 @@ async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = 
     request.records.check_may_create(request.caller, superusers)
     wanted = ListRequest(per_page=MAX_STAFF, sort="name,email")
     page = await request.records.page(request.caller, superusers, wanted)
-    without = await _without_password(request)
+    everyone = await request.records.find(
+        superusers, {}, tenant_id=request.tenant_id, limit=MAX_STAFF
+    )
+    # Only the engine can read a hash or a factor.
+    without = {each["id"] for each in everyone if not each["password_hash"]}
+    guarded = {each["id"] for each in everyone if has_second_factor(each)}
     empty = {each.name: each.default_value() for each in superusers.fields}
     typed = request.form if problems else None
     values = {
@@ -121,6 +162,7 @@ async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = 
                 each["id"] not in without,
                 each["id"] == request.caller.id,
                 request.when(each["created"]),
+                each["id"] in guarded,
             )
             for each in page.items
         ],
@@ -134,17 +176,10 @@ async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = 
             problems=problems,
         ),
         "roles": [(ROLES[role], what) for role, what in WHAT.items()],
+        "requires_factor": bool(request.site_record.get("require_second_factor")),
         "problems": _said(problems),
     }
     return Page("staff/list.html", "People", values, status=422 if problems else 200)
-
-
-async def _without_password(request: AdminRequest) -> set[str]:
-    """The accounts that have not accepted their invitation: only the engine can read a hash."""
-    found = await request.records.find(
-        superusers, {"password_hash": ""}, tenant_id=request.tenant_id, limit=MAX_STAFF
-    )
-    return {each["id"] for each in found}
 
 
 async def _person_page(
@@ -157,6 +192,7 @@ async def _person_page(
     values = {
         "account": account,
         "is_self": account["id"] == request.caller.id,
+        "is_guarded": has_second_factor(await _with_factors(request, account["id"])),
         "fields": widgets(
             request.caller, superusers, _ASKS[1:], account, typed=typed, problems=problems
         ),
@@ -170,6 +206,7 @@ async def _person_page(
 
 def _said(problems: Mapping[str, Problem] | None) -> dict[str, tuple[str, str]]:
     labels = {ask.name: ask.label for ask in _ASKS}
+    labels["require_second_factor"] = "Second factor"
     return {
         name: (labels.get(name, name), sentence_of(each)) for name, each in (problems or {}).items()
     }

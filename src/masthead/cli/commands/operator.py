@@ -64,6 +64,19 @@ async def reset_password(invocation: Invocation, email: str, password: str | Non
     return Output(_shown(operator), text)
 
 
+@command("reset-factors", app)
+@_email_option
+async def reset_factors(invocation: Invocation, email: str) -> Output:
+    """Removes the second factors of an operator who has lost them, and ends all sessions."""
+    from masthead.cli import account_recovery
+
+    async with opened(invocation) as parts:
+        operator = await _operator(parts, email)
+        await account_recovery.reset_factors(parts, operator)
+    text = f"{operator['email']} has no second factor; all sessions have ended."
+    return Output(_shown(operator), text)
+
+
 @command("delete", app)
 @_email_option
 @yes_option

@@ -68,6 +68,24 @@ async def reset_password(
     return Output(data, f"{account['email']} has a new password; all sessions have ended.")
 
 
+@command("reset-factors", app)
+@tenant_option
+@_email_option
+async def reset_factors(invocation: Invocation, tenant: str, email: str) -> Output:
+    """Removes the second factors of an owner who has lost them, and ends all sessions."""
+    from masthead.cli import account_recovery
+
+    async with opened(invocation) as parts:
+        tenant_id = TenantId((await find_tenant_named(parts.records, tenant))["id"])
+        found = await _account(parts, tenant_id, email)
+        if found is None:
+            raise NotFound(f"There is no owner {email!r} in {tenant}")
+        account = _require_owner(found)
+        await account_recovery.reset_factors(parts, account)
+    data = {"id": account["id"], "email": account["email"]}
+    return Output(data, f"{account['email']} has no second factor; all sessions have ended.")
+
+
 async def _account(parts: Installation, tenant_id: TenantId, email: str) -> Record | None:
     wanted = {"email": normal_email(email)}
     found = await parts.records.find(superusers, wanted, tenant_id=tenant_id, limit=1)

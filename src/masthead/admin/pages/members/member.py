@@ -104,6 +104,7 @@ MAIL_WORDS = {
     "confirm_sign_up": "a link to confirm the sign-up",
     "email_changed": "that the address was changed",
     "email_in_use": "that the address is in use",
+    "factors_changed": "that second factors have changed",
     "invitation": "an invitation to the staff",
     "mailing_paused": "that a mailing was paused",
     "newsletter_test": "a test of a newsletter",
