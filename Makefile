@@ -12,7 +12,7 @@ RELEASE_TOOLS := $(VENV)/release-tools
 NODE_TOOL = $(BIN)/python tests/clients/node.py --prefix $(CURDIR)/$(EDITOR)
 
 .PHONY: run install install-test test test-quick test-all test-planted lint format docs views screenshots bench \
-  bench-commits bench-mailings lock editor dist clean
+  bench-commits bench-mailings bench-realtime lock editor dist clean
 
 # make run, or make run PORT=8100
 run: install
@@ -86,6 +86,10 @@ bench-commits: $(VENV)/.installed-test
 # A newsletter to 50,000 members on both databases, some ten minutes; MEMBERS=2000 for a quick look.
 bench-mailings: $(VENV)/.installed-test
 	$(BIN)/python -m bench.mailings $(if $(MEMBERS),--members $(MEMBERS))
+
+# A thousand realtime clients on both databases, and ten thousand idle ones; CLIENTS=100 for a look.
+bench-realtime: $(VENV)/.installed-test
+	$(BIN)/python -m bench.realtime $(if $(CLIENTS),--clients $(CLIENTS) --idle $(CLIENTS))
 
 # Rewrites the Python lock files; needs uv.
 lock:

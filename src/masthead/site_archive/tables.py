@@ -28,6 +28,7 @@ LEFT_OUT: Final[Mapping[str, str]] = {
     "webhook_leases": "The queue of those deliveries.",
     "webhook_retries": "The queue of those deliveries.",
     "events": "They have happened, and subscribers have been told.",
+    "realtime_requests": "Clients connect again.",
     "record_changes": "They have happened, and realtime clients have been told.",
     "jobs": "The old installation does what it has queued. Those of scheduled posts, deletions of "
     "members and changes of tags are made again.",

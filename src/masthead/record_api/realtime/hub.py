@@ -265,7 +265,7 @@ class Hub:
                 outcome = FORBIDDEN
             except NotFound:
                 outcome = MISSING
-            await self.relay.answer(request_id, outcome)
+            await self.relay.answer(request_id, request, outcome)
 
     async def _check_sessions(self, states: dict[str, LogState]) -> None:
         changed = {

@@ -46,7 +46,7 @@ class Relay:
         self._pending = database.compile(
             sa.select(t.id, t.sealed).where(t.process == sa.bindparam("process"), t.outcome == "")
         )
-        this = t.id == sa.bindparam("request")
+        this = sa.and_(t.tenant_id == sa.bindparam("tenant"), t.id == sa.bindparam("request"))
         self._outcome = database.compile(sa.select(t.outcome).where(this))
         self._set = database.compile(
             sa.update(realtime_requests).where(this).values(outcome=sa.bindparam("new_outcome"))
@@ -61,21 +61,23 @@ class Relay:
         request_id = ids.new_id()
         sealed = self._keyring.encrypt(_PURPOSE, msgspec.json.encode(request).decode(), request_id)
         row = {
+            "tenant_id": request.tenant_id or "",
             "id": request_id,
             "process": process,
             "sealed": sealed,
             "outcome": "",
             "created": clock.to_text(self._now()),
         }
+        key = {"tenant": row["tenant_id"], "request": request_id}
         await self._execute(self._insert, row, notified=process)
         try:
-            return await self._wait_for(request_id)
+            return await self._wait_for(key)
         finally:
-            await self._execute(self._remove, {"request": request_id})
+            await self._execute(self._remove, key)
 
-    async def _wait_for(self, request_id: str) -> str:
+    async def _wait_for(self, key: Mapping[str, str]) -> str:
         deadline = time.monotonic() + ANSWER_SECONDS
-        bound = self._outcome.bind({"request": request_id})
+        bound = self._outcome.bind(key)
         while time.monotonic() < deadline:
             await asyncio.sleep(ASK_SECONDS)
             rows = await self._database.fetch(EVERY_TENANT, self._outcome, bound)
@@ -95,8 +97,9 @@ class Relay:
     def _open(self, sealed: str, request_id: str) -> str:
         return self._keyring.decrypt(_PURPOSE, sealed, request_id)
 
-    async def answer(self, request_id: str, outcome: str) -> None:
-        await self._execute(self._set, {"request": request_id, "new_outcome": outcome})
+    async def answer(self, request_id: str, request: Request, outcome: str) -> None:
+        key = {"tenant": request.tenant_id or "", "request": request_id}
+        await self._execute(self._set, {**key, "new_outcome": outcome})
 
     async def sweep(self) -> None:
         before = clock.to_text(self._now() - KEPT)

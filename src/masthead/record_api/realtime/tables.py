@@ -10,6 +10,8 @@ from masthead.storage.metadata import metadata
 realtime_requests = Table(
     "realtime_requests",
     metadata,
+    # '' on the service's own host.
+    Column("tenant_id", dialects.Text(), nullable=False),
     Column("id", dialects.Text(), nullable=False),
     # The one that has the connection, by the beginning of the client's id.
     Column("process", dialects.Text(), nullable=False),
@@ -18,6 +20,6 @@ realtime_requests = Table(
     # What that process answers; '' until then.
     Column("outcome", dialects.Text(), nullable=False, server_default=text("''")),
     Column("created", dialects.Text(), nullable=False),
-    PrimaryKeyConstraint("id"),
+    PrimaryKeyConstraint("tenant_id", "id"),
     Index(None, "process", "outcome"),
 )

@@ -38,14 +38,15 @@ def upgrade() -> None:
     share("record_changes", "tenant_id")
     op.create_table(
         "realtime_requests",
+        sa.Column("tenant_id", types.Text(), nullable=False),
         sa.Column("id", types.Text(), nullable=False),
         sa.Column("process", types.Text(), nullable=False),
         sa.Column("sealed", types.Text(), nullable=False),
         sa.Column("outcome", types.Text(), server_default=sa.text("''"), nullable=False),
         sa.Column("created", types.Text(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_realtime_requests")),
+        sa.PrimaryKeyConstraint("tenant_id", "id", name=op.f("pk_realtime_requests")),
     )
     op.create_index(
         op.f("ix_realtime_requests__process_outcome"), "realtime_requests", ["process", "outcome"]
     )
-    share("realtime_requests", None)
+    share("realtime_requests", "tenant_id")

@@ -1,0 +1,388 @@
+"""`python -m bench.realtime`: a thousand realtime clients of fifty sites, on SQLite and PostgreSQL.
+
+Guests, members and owners listen on one server process, while a hundred changes a second are made:
+public posts, drafts, and changes of the members' own records. Every client has to get exactly the
+messages that it may, in order. The time of a message is from the change's own time, which it gets
+within its transaction. Exits with 1 if a target is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import signal
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import uvloop
+
+from bench import datasets, process
+from bench.databases import POSTGRESQL, SQLITE, databases
+from masthead import ids
+from masthead.caller import system
+from masthead.config.settings import Settings
+from masthead.identity.sign_ins import Client
+from masthead.identity.tenants import superusers, tenants
+from masthead.ids import TenantId
+from masthead.members.collection import blog_members
+from masthead.records.accounts import credentials
+from masthead.services import Services, bring_up_to_date, build
+from masthead.site.collection import site_settings
+
+CLIENTS: Final = 1_000
+IDLE: Final = 10_000
+SITES: Final = 50
+PER_SECOND: Final = 100
+SECONDS: Final = 20.0
+MOST_MILLISECONDS: Final = 250
+MOST_KILOBYTES: Final = 60
+MEMBERS_PER_SITE: Final = 4
+SETTLE_SECONDS: Final = 15.0
+_SECRET: Final = "bench-secret-key-of-forty-characters-000"
+_TOPICS: Final = ["posts", "blog_members"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="bench.realtime", description=__doc__)
+    parser.add_argument("--clients", type=int, default=CLIENTS)
+    parser.add_argument("--idle", type=int, default=IDLE)
+    parser.add_argument("--sites", type=int, default=SITES)
+    parser.add_argument("--per-second", type=int, default=PER_SECOND)
+    parser.add_argument("--seconds", type=float, default=SECONDS)
+    parser.add_argument("--engine", choices=(SQLITE, POSTGRESQL), help="only this database")
+    options = parser.parse_args()
+    # So that SIGTERM runs the context managers that stop the servers.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    engines = [options.engine] if options.engine else [SQLITE, POSTGRESQL]
+    rows = [measure(engine, options) for engine in engines]
+    print(table(rows))
+    sys.exit(0 if all(row.is_met for row in rows) else 1)
+
+
+@dataclass(frozen=True)
+class Row:
+    engine: str
+    clients: int
+    changes: int
+    messages: int
+    wrong: int
+    """Clients that did not get exactly what they may."""
+    p50: float
+    p99: float
+    """Milliseconds."""
+    kilobytes: float
+    """Of the server's memory for each client."""
+    idle: int
+    idle_kilobytes: float
+
+    @property
+    def is_met(self) -> bool:
+        return (
+            self.wrong == 0
+            and self.p99 <= MOST_MILLISECONDS
+            and self.kilobytes <= MOST_KILOBYTES
+            and self.idle_kilobytes <= MOST_KILOBYTES
+        )
+
+
+def table(rows: Sequence[Row]) -> str:
+    lines = [
+        "| database | clients | changes | messages | wrong | p50 ms | p99 ms | KB a client "
+        "| idle clients | KB each | |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {row.engine} | {row.clients} | {row.changes} | {row.messages} | {row.wrong} "
+        f"| {row.p50:.0f} | {row.p99:.0f} | {row.kilobytes:.0f} | {row.idle} "
+        f"| {row.idle_kilobytes:.0f} | {'met' if row.is_met else 'NOT MET'} |"
+        for row in rows
+    ]
+    return "\n".join(lines)
+
+
+def measure(engine: str, options: argparse.Namespace) -> Row:
+    with datasets.run_folder() as folder, databases(engine, folder) as new_database:
+        data_dir = folder / engine
+        environ = {"MASTHEAD_DATABASE_URL": new_database(), "MASTHEAD_SECRET_KEY": _SECRET}
+        sites = uvloop.run(_seed(data_dir, environ, options.sites))
+        with process.masthead(data_dir, environ) as (port, server):
+            work = Work(engine, port, server.pid, sites, options)
+            return uvloop.run(work.run())
+
+
+@dataclass
+class Account:
+    id: str
+    token: str
+
+
+@dataclass
+class Site:
+    host: str
+    owner: Account
+    members: list[Account]
+    posts: list[str] = field(default_factory=list)
+    """The titles of public posts, in the order of their commits."""
+    drafts_too: list[str] = field(default_factory=list)
+    """What an owner hears of."""
+    own: dict[str, list[str]] = field(default_factory=dict)
+    """By member: the posts, and the changes of the own record."""
+
+
+async def _seed(data_dir: Path, environ: dict[str, str], count: int) -> list[Site]:
+    settings = Settings.from_environ({"MASTHEAD_DATA_DIR": str(data_dir), **environ})
+    await bring_up_to_date(settings)
+    parts = await build(settings)
+    try:
+        return [await _new_site(parts, f"bench-{number}") for number in range(count)]
+    finally:
+        await parts.close()
+
+
+async def _new_site(parts: Services, slug: str) -> Site:
+    tenant_id = TenantId(ids.new_id())
+    async with parts.records.unit(system(tenant_id)) as unit:
+        await unit.create(tenants, {"id": tenant_id, "slug": slug, "name": slug, "plan": "pro"})
+        await unit.create(site_settings, {"slug": slug, "site_name": slug})
+        stamped = credentials("no password")
+        owner = await unit.create(superusers, {"email": f"o@{slug}.example"}, stamped=stamped)
+        members = [
+            await unit.create(
+                blog_members, {"email": f"m{n}@{slug}.example"}, stamped=credentials("none")
+            )
+            for n in range(MEMBERS_PER_SITE)
+        ]
+    accounts = [(superusers, owner), *((blog_members, each) for each in members)]
+    signed_in = []
+    for collection, record in accounts:
+        session = await parts.accounts.begin(collection, record, Client())
+        signed_in.append(Account(record["id"], session.token))
+    return Site(f"{slug}.localhost", signed_in[0], signed_in[1:])
+
+
+class Listener:
+    """One client, which knows whose it is."""
+
+    def __init__(self, port: int, site: Site, account: Account | None) -> None:
+        self._port = port
+        self.site = site
+        self.account = account
+        self.heard: list[str] = []
+        self.times: list[float] = []
+        self._writer: asyncio.StreamWriter | None = None
+        self._reading: asyncio.Task[None] | None = None
+
+    @property
+    def expected(self) -> list[str]:
+        site, account = self.site, self.account
+        if account is None:
+            return site.posts
+        return site.drafts_too if account is site.owner else site.own[account.id]
+
+    async def connect(self) -> None:
+        reader, self._writer = await asyncio.open_connection("127.0.0.1", self._port)
+        self._writer.write(f"GET /api/realtime HTTP/1.1\r\nHost: {self.site.host}\r\n\r\n".encode())
+        head = await reader.readuntil(b"\r\n\r\n")
+        assert b" 200 " in head, head
+        hello = await _event(reader)
+        self.client_id = json.loads(hello)["clientId"]
+        self._reading = asyncio.create_task(self._read(reader))
+
+    async def subscribe(self, calls: Calls) -> None:
+        body = {"clientId": self.client_id, "subscriptions": _TOPICS}
+        token = self.account.token if self.account else ""
+        await calls.send("POST", "/api/realtime", self.site.host, token, body)
+
+    async def _read(self, reader: asyncio.StreamReader) -> None:
+        while True:
+            data = await _event(reader)
+            arrived = time.time()
+            record = json.loads(data)["record"]
+            self.heard.append(record.get("title") or record["name"])
+            changed = datetime.fromisoformat(record["updated"]).astimezone(UTC)
+            self.times.append((arrived - changed.timestamp()) * 1_000)
+
+    async def close(self) -> None:
+        if self._reading is not None:
+            self._reading.cancel()
+        if self._writer is not None:
+            self._writer.close()
+
+
+async def _event(reader: asyncio.StreamReader) -> bytes:
+    """The data of the next event. Chunk sizes stand between events, never within one."""
+    while True:
+        line = await reader.readline()
+        if not line:
+            raise EOFError("the server has closed the connection")
+        if line.startswith(b"data:"):
+            return line[5:]
+
+
+class Calls:
+    """One connection that is kept open."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def send(
+        self, method: str, path: str, host: str, token: str, body: dict[str, Any]
+    ) -> dict[str, Any]:
+        if self._streams is None:
+            self._streams = await asyncio.open_connection("127.0.0.1", self._port)
+        reader, writer = self._streams
+        content = json.dumps(body).encode()
+        signed = f"Authorization: {token}\r\n" if token else ""
+        writer.write(
+            f"{method} {path} HTTP/1.1\r\nHost: {host}\r\n{signed}"
+            f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n".encode()
+            + content
+        )
+        head = await reader.readuntil(b"\r\n\r\n")
+        status = int(head.split(b" ", 2)[1])
+        length = next(
+            (int(each[15:]) for each in head.lower().split(b"\r\n") if each[:15] == _LENGTH), 0
+        )
+        answer = await reader.readexactly(length)
+        if status not in (200, 204):
+            raise RuntimeError(f"{method} {path}: {status} {answer[:200]!r}")
+        return json.loads(answer) if answer else {}
+
+
+_LENGTH: Final = b"content-length:"
+
+
+class Work:
+    def __init__(
+        self, engine: str, port: int, pid: int, sites: list[Site], options: argparse.Namespace
+    ) -> None:
+        self._engine = engine
+        self._port = port
+        self._pid = pid
+        self._sites = sites
+        self._options = options
+        self._changes = 0
+
+    async def run(self) -> Row:
+        options = self._options
+        await self._write_for(1.0)
+        for site in self._sites:
+            site.posts, site.drafts_too = [], []
+            site.own = {each.id: [] for each in site.members}
+        self._changes = 0
+        before = process_kilobytes(self._pid)
+        listeners = [self._listener(number) for number in range(options.clients)]
+        await self._open(listeners)
+        connected = process_kilobytes(self._pid)
+        await self._write_for(options.seconds)
+        await self._settle(listeners)
+        times = sorted(each for listener in listeners for each in listener.times)
+        wrong = sum(each.heard != each.expected for each in listeners)
+        for each in listeners:
+            await each.close()
+        idle = await self._idle(options.idle)
+        return Row(
+            self._engine,
+            options.clients,
+            self._changes,
+            len(times),
+            wrong,
+            statistics.median(times),
+            times[int(len(times) * 0.99)],
+            (connected - before) / options.clients,
+            options.idle,
+            idle,
+        )
+
+    def _listener(self, number: int) -> Listener:
+        """Of each site's twenty: an owner, four members, guests."""
+        site = self._sites[number % len(self._sites)]
+        place = number // len(self._sites)
+        accounts = [site.owner, *site.members]
+        return Listener(self._port, site, accounts[place] if place < len(accounts) else None)
+
+    async def _open(self, listeners: Sequence[Listener], *, subscribed: bool = True) -> None:
+        for start in range(0, len(listeners), 50):
+            await asyncio.gather(*(each.connect() for each in listeners[start : start + 50]))
+        calls = Calls(self._port)
+        for each in listeners if subscribed else ():
+            await each.subscribe(calls)
+
+    async def _write_for(self, seconds: float) -> None:
+        """Each writer changes its own sites one after another, so the order is known."""
+        writers = 10
+        pause = writers / self._options.per_second
+        await asyncio.gather(
+            *(
+                self._write(self._sites[number::writers], seconds, pause)
+                for number in range(writers)
+                if self._sites[number::writers]
+            )
+        )
+
+    async def _write(self, sites: Sequence[Site], seconds: float, pause: float) -> None:
+        calls, ends, number = Calls(self._port), time.monotonic() + seconds, 0
+        due = time.monotonic()
+        while time.monotonic() < ends:
+            await self._change(calls, sites[number % len(sites)], number)
+            number += 1
+            due += pause
+            await asyncio.sleep(max(0.0, due - time.monotonic()))
+
+    async def _change(self, calls: Calls, site: Site, number: int) -> None:
+        title = f"{site.host} {number} {self._changes}"
+        self._changes += 1
+        token, kind = site.owner.token, number // 5 % 4
+        site.drafts_too.append(title)
+        if kind == 3:
+            member = site.members[number % len(site.members)]
+            path = f"/api/collections/blog_members/records/{member.id}"
+            site.own.setdefault(member.id, []).append(title)
+            await calls.send("PATCH", path, site.host, token, {"name": title})
+            return
+        status = "draft" if kind == 2 else "published"
+        if status == "published":
+            site.posts.append(title)
+            for each in site.members:
+                site.own.setdefault(each.id, []).append(title)
+        body = {"title": title, "status": status, "content_html": "<p>Words</p>" * 40}
+        await calls.send("POST", "/api/collections/posts/records", site.host, token, body)
+
+    async def _settle(self, listeners: Sequence[Listener]) -> None:
+        ends = time.monotonic() + SETTLE_SECONDS
+        while time.monotonic() < ends:
+            if all(len(each.heard) >= len(each.expected) for each in listeners):
+                break
+            await asyncio.sleep(0.05)
+        # For what should not come.
+        await asyncio.sleep(0.5)
+
+    async def _idle(self, count: int) -> float:
+        """Kilobytes of each."""
+        if not count:
+            return 0.0
+        before = process_kilobytes(self._pid)
+        listeners = [self._listener(number) for number in range(count)]
+        await self._open(listeners)
+        after = process_kilobytes(self._pid)
+        for each in listeners:
+            await each.close()
+        return (after - before) / count
+
+
+def process_kilobytes(pid: int) -> float:
+    status = Path(f"/proc/{pid}/status").read_text()
+    [line] = [each for each in status.splitlines() if each.startswith("VmRSS:")]
+    return float(line.split()[1])
+
+
+if __name__ == "__main__":
+    main()
