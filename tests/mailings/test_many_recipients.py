@@ -3,26 +3,37 @@ still decides who gets it."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from tests.admin.visitor import staff
 from tests.mailings.conftest import Press
+from tests.v1.keys import key_client
+from tests.world import World
 
 from masthead.background import mailing_worker
 from masthead.caller import system
-from masthead.mailings import staging, starting
 from masthead.mailings.collection import mailings
-from masthead.mailings.staging import stage_many
+from masthead.mailings.staging import Recipients, stage_many
+from masthead.mailings.starting import Starting
 from masthead.members.collection import blog_members
 from masthead.records.collection import Record
+from masthead.schema import tables
 
 
-@pytest.fixture(autouse=True)
-def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (staging, starting):
-        monkeypatch.setattr(module, "AT_ONCE", 3)
-    monkeypatch.setattr(staging, "BATCH", 2)
+@pytest.fixture
+async def press(press: Press) -> Press:
+    """Of a service that writes three at once, or batches of two."""
+    parts = press.world.parts
+    recipients = Recipients(parts.database, tables, at_once=3, batch=2)
+    starting = Starting(parts.database, tables, recipients)
+    world = World(
+        replace(parts, mailings=replace(parts.mailings, starting=starting)), press.world.clock
+    )
+    tenant = replace(press.tenant, world=world)
+    api = await key_client(tenant, "mailings:read", "mailings:write")
+    return replace(press, world=world, tenant=tenant, api=api)
 
 
 async def stage(press: Press, mailing: dict[str, Any]) -> None:

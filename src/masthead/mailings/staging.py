@@ -45,7 +45,16 @@ Chosen = Mapping[str, Any]
 class Recipients:
     """Its methods run in the caller's unit, which holds the site's write lock."""
 
-    def __init__(self, database: Database, tables: Mapping[str, sa.Table]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        tables: Mapping[str, sa.Table],
+        *,
+        at_once: int = AT_ONCE,
+        batch: int = BATCH,
+    ) -> None:
+        self.at_once = at_once
+        self._batch = batch
         self._database = database
         self._members = tables[blog_members.name]
         r = mailing_recipients.c
@@ -83,9 +92,9 @@ class Recipients:
         """The next batch. False: there is none."""
         m = self._members.c
         ((last,),) = await unit.fetch(self._last, _key(unit, mailing))
-        insert = self._insert(unit, mailing, m.id > sa.bindparam("after"), most=BATCH)
+        insert = self._insert(unit, mailing, m.id > sa.bindparam("after"), most=self._batch)
         values = {**self.values(unit.tenant_id, mailing), "after": last or ""}
-        return await unit.execute(insert, values, slow=True) == BATCH
+        return await unit.execute(insert, values, slow=True) == self._batch
 
     async def settle(self, unit: Unit, mailing: Record) -> int | None:
         """Puts right what was staged; returns how many recipients there are. None if nothing was
@@ -169,7 +178,7 @@ async def stage_many(
         bound = number.bind(recipients.values(tenant_id, mailing))
         database = records.database
         ((total,),) = await database.fetch(scope_of(tenant_id), number, bound, slow=True)
-        if total <= AT_ONCE:
+        if total <= recipients.at_once:
             return
     while True:
         if not await _stage_batch(records, recipients, tenant_id, mailing_id):

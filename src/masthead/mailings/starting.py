@@ -23,7 +23,7 @@ from masthead.mailings.collection import (
     WELCOME,
     mailings,
 )
-from masthead.mailings.staging import AT_ONCE, Recipients
+from masthead.mailings.staging import Recipients
 from masthead.members.newsletters import newsletters
 from masthead.plans import Plan
 from masthead.posts.collection import posts
@@ -78,9 +78,14 @@ class Quota:
 class Starting:
     """Its methods run in the caller's unit, which holds the site's write lock."""
 
-    def __init__(self, database: Database, tables: Mapping[str, sa.Table]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        tables: Mapping[str, sa.Table],
+        recipients: Recipients | None = None,
+    ) -> None:
         self._database = database
-        self.recipients = Recipients(database, tables)
+        self.recipients = recipients or Recipients(database, tables)
         m = tables[mailings.name].c
         self._used = database.compile(
             sa.select(sa.func.coalesce(sa.func.sum(m.recipients), 0)).where(
@@ -118,7 +123,7 @@ class Starting:
         number = await self.recipients.count(unit, mailing)
         # An error takes back all that was written.
         _check(quota, number)
-        if scheduled_for or number > AT_ONCE:
+        if scheduled_for or number > self.recipients.at_once:
             return mailing
         return await self._start(unit, mailing, await self.recipients.write(unit, mailing))
 
