@@ -348,6 +348,8 @@ SAMPLES = (
     Sample("post-mail-draft", "/admin/posts/{posts-draft}/mail"),
     Sample("newsletters", "/admin/settings/newsletters"),
     Sample("newsletter", "/admin/settings/newsletters/{newsletters}"),
+    Sample("digest", "/admin/settings/newsletters/{newsletters}/digest"),
+    Sample("digest-email", "/admin/settings/newsletters/{newsletters}/digest/email", is_page=False),
     Sample("newsletter-delete", "/admin/settings/newsletters/{newsletters}/delete"),
     Sample(
         "newsletter-refused",
@@ -435,6 +437,7 @@ SAMPLES = (
     Sample("mail-test-part", "/admin/settings/mail/test/{test-mail}", is_page=False),
     Sample("sending", "/admin/settings/sending"),
     Sample("sending-own", "/admin/settings/sending", site="empty"),
+    Sample("sending-new-key", "/admin/settings/sending/new-key", site="empty"),
     Sample("sending-installation", "/admin/operator/sending", who="operator"),
     Sample("payments", "/admin/settings/payments"),
     Sample("payments-empty", "/admin/settings/payments", site="empty"),
@@ -606,7 +609,9 @@ class Windows:
         answer = await page.goto(self.pages.url(sample))
         assert answer is not None
         assert answer.status == sample.status
-        await expect(page.locator("mh-editor:not([data-ready])")).to_have_count(0)
+        await expect(
+            page.locator(":is(mh-editor, mh-form-editor):not([data-ready])")
+        ).to_have_count(0)
         if sample.act:
             await sample.act(page)
         return page
@@ -642,6 +647,7 @@ async def _filled(world: World, port: int) -> EveryPage:
     demo = TenantWorld(world, TenantId(found["id"]), "demo")
     empty = await world.new_tenant("Nothing yet", slug="empty")
     await empty.settings(custom_domain="nothing.example")
+    await world.parts.signing_keys.make(system(empty.id), "nothing.example")
     closed = await world.new_tenant("The Ferryman", slug="closed")
     strict = await world.new_tenant("The Customs House", slug="strict")
     await strict.settings(require_second_factor=True)

@@ -86,22 +86,53 @@ async def test_a_site_sends_from_its_domain_once_the_records_are_right(place: Pl
     assert await place.records() == {}
     await place.owner.follow(await place.owner.post(PAGE))
     records = await place.records()
-    assert [name.partition(".")[2] for name in records] == [f"_domainkey.{DOMAIN}", DOMAIN]
+    assert list(records)[1:] == [f"_dmarc.{DOMAIN}", DOMAIN]
+    assert next(iter(records)).endswith(f"._domainkey.{DOMAIN}")
+    assert records[DOMAIN] == "v=spf1 ip4:192.0.2.25 ~all"
     content = await place.send("Before")
     assert b"From: tideline <post@press.example>" in content
     assert b"DKIM-Signature" not in content
 
     checked = await place.owner.post(f"{PAGE}/check")
     assert f"There is no DKIM record at {next(iter(records))} yet" in checked.text
-    place.set(records)
+    # SPF is looked up, too, but nothing waits for it.
+    place.set({name: value for name, value in records.items() if name != DOMAIN})
     text = await place.owner.follow(await place.owner.post(f"{PAGE}/check"))
     assert "Receivers can see that emails are from" in text
+    checked = await place.owner.post(f"{PAGE}/check")
+    assert f"There is no SPF record at {DOMAIN} yet" in checked.text
+    place.set(records)
+    assert "There is no SPF record" not in (await place.owner.post(f"{PAGE}/check")).text
     content = await place.send("After")
     assert f"From: tideline <post@{DOMAIN}>".encode() in content
     tags = verify(content, next(iter(records.values())))
     assert tags["d"] == DOMAIN
     # Where it comes back if it can't be delivered.
     assert place.postbox.envelopes[-1].mail_from == "post@press.example"
+
+
+async def test_a_new_key_has_another_record_and_signs_once_that_is_found(place: Place) -> None:
+    assert (await place.owner.post(f"{PAGE}/new-key")).status_code == 404
+    await place.tenant.settings(custom_domain=DOMAIN)
+    await place.owner.post(PAGE)
+    first = await place.records()
+    place.set(first)
+    await place.owner.post(f"{PAGE}/check")
+    question = (await place.owner.get(f"{PAGE}/new-key")).text
+    assert "newsletters come from post@press.example" in " ".join(question.split())
+    seen = [next(iter(first))]
+    for _ in range(2):
+        await place.owner.follow(await place.owner.post(f"{PAGE}/new-key"))
+        seen.append(next(iter(await place.records())))
+    assert len(set(seen)) == 3
+    assert b"From: tideline <post@press.example>" in await place.send("Between")
+    records = await place.records()
+    place.set(records)
+    await place.owner.post(f"{PAGE}/check")
+    content = await place.send("After")
+    assert f"From: tideline <post@{DOMAIN}>".encode() in content
+    tags = verify(content, next(iter(records.values())))
+    assert f"{tags['s']}._domainkey.{DOMAIN}" == seen[-1]
 
 
 async def test_records_that_are_gone_end_the_sites_own_sender(place: Place) -> None:

@@ -29,7 +29,9 @@ async def names() -> AsyncIterator[NameServer]:
 async def found(names: NameServer, kind: str) -> Finding:
     settings = Settings.from_environ({"MASTHEAD_SMTP_URL": "smtp://relay.coast.example:25"})
     checks = DnsChecks(name_server.NameServer(("127.0.0.1", names.port)), settings)
-    [finding] = [e for e in await checks.look(RECORD, with_spf=True) if e.wanted.kind == kind]
+    [finding] = [
+        e for e in await checks.look(RECORD, is_installation=True) if e.wanted.kind == kind
+    ]
     return finding
 
 

@@ -197,3 +197,28 @@ def test_the_hour_is_that_of_the_site(after: str, due: str) -> None:
     newsletter = {"digest_weekday": "friday", "digest_hour": 9}
     moment = datetime.fromisoformat(after).replace(tzinfo=UTC)
     assert next_digest(newsletter, moment, "Europe/Berlin").isoformat() == f"{due}+00:00"
+
+
+async def test_staff_see_and_try_the_digest_as_it_would_be_sent_now(press: Press) -> None:
+    main = await turn_on(press)
+    owner, account = await staff(press.tenant, "owner")
+    page = f"/admin/settings/newsletters/{main['id']}/digest"
+    assert "There is nothing to send" in (await owner.get(page)).text
+    assert (await owner.get(f"{page}/email")).status_code == 404
+    assert "nothing to send" in await owner.follow(await owner.post(page))
+    await press.tenant.published(title="For everyone")
+    await press.tenant.published(title="For those who pay", visibility="paid")
+    press.world.clock.advance(minutes=1)
+    for reader, number in (("free", 1), ("paid", 2)):
+        assert f"{page}/email?as={reader}" in (await owner.get(f"{page}?as={reader}")).text
+        shown = await owner.get(f"{page}/email?as={reader}")
+        assert "sandbox" in shown.headers["content-security-policy"]
+        assert sum(title in shown.text for title in ("For everyone", "For those who pay")) == number
+    await owner.follow(await owner.post(f"{page}?as=free"))
+    await press.send()
+    [letter] = press.postbox.letters
+    assert letter["Subject"] == f"[Test] This week in {main['name']}"
+    assert press.addresses == [account.email]
+    assert "For those who pay" not in letter.get_body(("html",)).get_content()
+    found = await press.world.parts.records.find(mailings, {}, tenant_id=press.tenant.id)
+    assert found == [], "a test is no digest"

@@ -33,6 +33,7 @@ from masthead.admin.pages.operator.components import components
 from masthead.admin.pages.palette import palette
 from masthead.admin.pages.settings import (
     ai,
+    digest,
     domain,
     keys,
     mail,
@@ -262,6 +263,10 @@ def _sending_domains(pages: AdminPages) -> list[Route]:
         Route(SENDING, at(get=page.site_page, post=page.make_site_key, who=owners)),
         Route(f"{SENDING}/check", at(post=page.check_site, who=owners)),
         Route(
+            f"{SENDING}/new-key",
+            at(get=page.ask_new_site_key, post=page.make_new_site_key, who=owners),
+        ),
+        Route(
             page.INSTALLATION,
             at(get=page.installation_page, post=page.make_installation_key, who=operators),
         ),
@@ -282,6 +287,8 @@ def _newsletters(pages: AdminPages) -> list[Route]:
             f"{one}/delete",
             at("id", get=newsletters.delete_form, post=newsletters.delete_newsletter),
         ),
+        Route(f"{one}/digest", at("id", get=digest.digest_page, post=digest.send_digest_test)),
+        Route(f"{one}/digest/email", at("id", get=digest.digest_email)),
         Route(WELCOME, at(get=welcome.welcome_form)),
         Route(
             f"{WELCOME}/{{kind}}",

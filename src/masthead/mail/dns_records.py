@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -44,6 +44,8 @@ class Wanted:
     kind: str
     name: str
     value: str
+    is_needed: bool = True
+    """False: emails may come from the domain without it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,11 @@ class Finding:
         return self.state is State.FOUND
 
 
+def are_right(findings: Iterable[Finding]) -> bool:
+    """Those that are needed."""
+    return all(each.is_right for each in findings if each.wanted.is_needed)
+
+
 def spf_mechanism(settings: Settings) -> str:
     """What an SPF record has to hold so that our mail server may send."""
     if settings.mail_spf:
@@ -70,8 +77,8 @@ def spf_mechanism(settings: Settings) -> str:
     return f"a:{settings.base_domain if is_here else host}"
 
 
-def wanted_spf(domain: str, mechanism: str) -> Wanted:
-    return Wanted("SPF", domain, f"v=spf1 {mechanism} ~all")
+def wanted_spf(domain: str, mechanism: str, *, is_needed: bool) -> Wanted:
+    return Wanted("SPF", domain, f"v=spf1 {mechanism} ~all", is_needed)
 
 
 def wanted_dkim(record: Record) -> Wanted:
@@ -89,19 +96,22 @@ class DnsChecks:
         self._names = names
         self._mechanism = spf_mechanism(settings)
 
-    def wanted(self, record: Record, *, with_spf: bool) -> list[Wanted]:
+    def wanted(self, record: Record, *, is_installation: bool) -> list[Wanted]:
+        """A site's emails have the installation's address on their envelope, whose SPF counts. Some
+        receivers also look at that of the domain that readers see."""
         domain = record["domain"]
-        spf = [wanted_spf(domain, self._mechanism)] if with_spf else []
-        return [*spf, wanted_dkim(record), wanted_dmarc(domain)]
+        spf = wanted_spf(domain, self._mechanism, is_needed=is_installation)
+        others = [wanted_dkim(record), wanted_dmarc(domain)]
+        return [spf, *others] if is_installation else [*others, spf]
 
-    async def look(self, record: Record, *, with_spf: bool) -> list[Finding]:
+    async def look(self, record: Record, *, is_installation: bool) -> list[Finding]:
         """Asks the name servers, all records at once."""
         checks: dict[str, Callable[[Wanted], Awaitable[Finding]]] = {
             "SPF": self._spf,
             "DKIM": self._dkim,
             "DMARC": self._dmarc,
         }
-        wanted = self.wanted(record, with_spf=with_spf)
+        wanted = self.wanted(record, is_installation=is_installation)
         return list(await asyncio.gather(*(_answered(checks[each.kind], each) for each in wanted)))
 
     async def _spf(self, wanted: Wanted) -> Finding:

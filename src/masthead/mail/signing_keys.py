@@ -67,13 +67,30 @@ class SigningKeys:
                 return known
             values = {
                 "domain": domain,
-                "selector": f"mh{unit.now[:10].replace('-', '')}",
+                "selector": _selector(unit.now),
                 "public_key": pair.public_key,
                 "private_key": pair.private_key,
             }
             record = await unit.create(sending_domains, {}, stamped=values)
         self._remembered.pop((tenant_id, domain), None)
         return record
+
+    async def renew(self, caller: Caller, domain: str) -> None:
+        """Another key. The domain is not ready until its record is found."""
+        tenant_id = caller.tenant_id or PLATFORM
+        pair = await asyncio.to_thread(make_key_pair)
+        async with self._records.unit(caller) as unit:
+            for known in await unit.find(sending_domains, {"domain": domain}, limit=1):
+                values = {
+                    "selector": _next_selector(unit.now, known["selector"]),
+                    "public_key": pair.public_key,
+                    "private_key": pair.private_key,
+                    "is_ready": False,
+                    "problem": "",
+                    "checked_at": "",
+                }
+                await unit.update(sending_domains, known["id"], {}, stamped=values)
+        self._remembered.pop((tenant_id, domain), None)
 
     def _revealed(self, record: Record) -> SigningKey | None:
         try:
@@ -83,3 +100,16 @@ class SigningKeys:
             log.error("mail.key_unreadable", domain=record["domain"])
             return None
         return SigningKey(record["domain"], record["selector"], private_key)
+
+
+def _selector(now: str) -> str:
+    return f"mh{now[:10].replace('-', '')}"
+
+
+def _next_selector(now: str, last: str) -> str:
+    """Another name, so that emails which were signed with the last key can still be verified."""
+    first = _selector(now)
+    if not last.startswith(first):
+        return first
+    number = last.removeprefix(first).lstrip("-") or "1"
+    return f"{first}-{int(number) + 1}"

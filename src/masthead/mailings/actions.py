@@ -24,7 +24,7 @@ from masthead.mailings.collection import (
     WELCOME,
     mailings,
 )
-from masthead.mailings.letter import Recipient, draw_letter
+from masthead.mailings.letter import draw_letter
 from masthead.mailings.senders import Senders
 from masthead.mailings.starting import NO_NEWSLETTER, NO_POST
 from masthead.mailings.tables import State, mailing_recipients
@@ -175,17 +175,7 @@ class TestLetters:
             audience=trial.audience,
             subject=f"[Test] {trial.subject or post['title']}"[:MAX_SUBJECT],
         )
-        # Nothing to unsubscribe from: staff asked for this one.
-        own = letter.for_recipient(Recipient(to, "", site.url))
-        return RenderedMail(
-            to=to,
-            subject=own.subject,
-            text=own.text,
-            html=own.html,
-            reply_to=newsletter["reply_to"],
-            from_name=newsletter["sender_name"] or site.name,
-            from_domain=await self.senders.own_domain(tenant_id),
-        )
+        return await self.senders.copy(tenant_id, newsletter, letter, to)
 
     async def queue(self, unit: Unit, rendered: RenderedMail) -> None:
         unit.refuse_if_read_only()

@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from typing import Final
-from urllib.parse import quote
 
 from masthead import clock
 from masthead.caller import Audience, system
-from masthead.caller import site as on_the_site
 from masthead.ids import TenantId
 from masthead.mailings.collection import DIGEST, EVERYONE, PAID, SCHEDULED, mailings
+from masthead.mailings.digest_letters import digest_posts, digest_subject
 from masthead.mailings.starting import Starting
 from masthead.members.digest_times import next_digest
 from masthead.members.newsletters import newsletters
-from masthead.posts.collection import posts
-from masthead.posts.site import PUBLISHED_LIST, is_open
 from masthead.records.collection import Record
 from masthead.records.engine import Records
-from masthead.records.read.page import ListRequest
 from masthead.site.collection import site_settings
 
 MAX_DUE: Final = 1_000
-MAX_READ: Final = 50
-"""The newest posts of a site, among which those of the week are."""
-MAX_POSTS: Final = 20
-"""In one digest."""
-_NAMES: Final = frozenset(
-    {"id", "title", "slug", "excerpt", "summary", "featured_image", "visibility", "published_at"}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,39 +75,10 @@ def _mailing(newsletter: Record, readers: str, until: str) -> Record:
     return {
         "kind": DIGEST,
         "newsletter": newsletter["slug"],
-        "subject": f"This week in {' '.join(newsletter['name'].split())}",
+        "subject": digest_subject(newsletter),
         "audience": readers,
         "status": SCHEDULED,
         "scheduled_for": until,
         "digest_from": newsletter["digest_since"],
         "digest_until": until,
     }
-
-
-async def digest_posts(
-    records: Records, tenant_id: TenantId, audience: Audience, *, since: str, until: str
-) -> list[Record]:
-    """The posts on the site that were published then and that the audience can read, newest
-    first."""
-    wanted = ListRequest(
-        per_page=MAX_READ, listing=(PUBLISHED_LIST, ""), names=_NAMES, skip_total=True
-    )
-    found = await records.page(on_the_site(tenant_id, audience), posts, wanted)
-    readable = [
-        each
-        for each in found.items
-        if since < each["published_at"] <= until and is_open(each, audience)
-    ]
-    return readable[:MAX_POSTS]
-
-
-def digest_html(found: list[Record]) -> str:
-    return "".join(map(_entry, found))
-
-
-def _entry(post: Record) -> str:
-    link = f'<a href="/posts/{quote(post["slug"])}">'
-    picture, words = post["featured_image"], post["excerpt"] or post["summary"]
-    shown = f'<p>{link}<img src="{escape(picture)}" alt=""></a></p>' if picture else ""
-    said = f"<p>{escape(words)}</p>" if words else ""
-    return f"<h2>{link}{escape(post['title'])}</a></h2>{shown}{said}"

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from masthead.caller import Audience
 from masthead.mail.message import ComposedMail
 from masthead.mailings.collection import DIGEST, POST, WELCOME, mailings
-from masthead.mailings.digests import digest_html, digest_posts
+from masthead.mailings.digest_letters import draw_digest
 from masthead.mailings.letter import Letter, Recipient, draw_letter, draw_note
 from masthead.mailings.message import MessageForm, message_id
 from masthead.mailings.queue import Claimed, MailingKey
@@ -156,24 +156,14 @@ class FormCache:
         audience: Audience,
         tracked: Tracked | None,
     ) -> Letter | None:
-        tenant_id = mailing["tenant_id"]
-        found = await digest_posts(
+        return await draw_digest(
             self._records,
-            tenant_id,
-            audience,
-            since=mailing["digest_from"],
-            until=mailing["digest_until"],
-        )
-        if not found:
-            return None
-        return await draw_note(
-            self._records,
-            tenant_id=tenant_id,
+            tenant_id=mailing["tenant_id"],
             site=site,
             newsletter=newsletter,
+            audience=audience,
             subject=mailing["subject"],
-            html=digest_html(found),
-            is_once=False,
+            weeks=(mailing["digest_from"], mailing["digest_until"]),
             counted=tracked,
         )
 

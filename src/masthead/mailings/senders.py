@@ -7,7 +7,9 @@ from typing import Final
 
 from masthead.config.settings import Settings
 from masthead.ids import TenantId
+from masthead.mail.message import RenderedMail
 from masthead.mail.signing_keys import PLATFORM, SigningKeys
+from masthead.mailings.letter import Letter, Recipient
 from masthead.mailings.message import Sender
 from masthead.records.collection import Record
 from masthead.records.engine import Records
@@ -42,6 +44,22 @@ class Senders:
         key = await (self._keys.of(tenant_id, domain) if domain else self._keys.of_installation())
         site = await self.sites.of(tenant_id)
         return Sender.of(self.installation, site, newsletter, domain=domain, key=key)
+
+    async def copy(
+        self, tenant_id: TenantId, newsletter: Record, letter: Letter, to: str
+    ) -> RenderedMail:
+        """A letter for someone on the staff, who has nothing to unsubscribe from."""
+        site = await self.sites.of(tenant_id)
+        own = letter.for_recipient(Recipient(to, "", site.url))
+        return RenderedMail(
+            to=to,
+            subject=own.subject,
+            text=own.text,
+            html=own.html,
+            reply_to=newsletter["reply_to"],
+            from_name=newsletter["sender_name"] or site.name,
+            from_domain=await self.own_domain(tenant_id),
+        )
 
     async def warning(self, tenant_id: TenantId) -> str:
         """What is wrong with the sender of the site's newsletters, for those who are about to send

@@ -12,7 +12,7 @@ from masthead.ids import TenantId
 from masthead.limits.sliding_window import Limits
 from masthead.limits.stores import LimitStore
 from masthead.mail.collection import sending_domains
-from masthead.mail.dns_records import DnsChecks, Finding, State
+from masthead.mail.dns_records import DnsChecks, Finding, State, are_right
 from masthead.mail.signing_keys import PLATFORM, SigningKeys
 from masthead.records.collection import Record
 from masthead.records.engine import Records
@@ -52,18 +52,20 @@ class SendingDomains:
             await self._checked(system(tenant_id or None), record)
 
     async def _checked(self, caller: Caller, record: Record) -> list[Finding]:
-        # The site's emails have the installation's address on their envelope, whose SPF counts.
-        findings = await self.checks.look(record, with_spf=not record["tenant_id"])
+        findings = await self.checks.look(record, is_installation=not record["tenant_id"])
+        needed = [each for each in findings if each.wanted.is_needed]
         now = self._records.clock()
         stamped: dict[str, Any] = {"check_at": clock.to_text(now + EVERY)}
         # Name servers that don't answer say nothing about the records.
-        if all(each.state is not State.UNREACHABLE for each in findings):
+        if all(each.state is not State.UNREACHABLE for each in needed):
             stamped |= {
-                "is_ready": all(each.is_right for each in findings),
-                "problem": " ".join(each.sentence for each in findings if each.sentence)[:1_000],
+                "is_ready": are_right(needed),
+                "problem": " ".join(each.sentence for each in needed if each.sentence)[:1_000],
                 "checked_at": clock.to_text(now),
             }
         async with self._records.unit(caller) as unit:
             for known in await unit.find(sending_domains, {"id": record["id"]}, limit=1):
-                await unit.update(sending_domains, known["id"], {}, stamped=stamped)
+                # Not of a key that was replaced meanwhile.
+                if known["selector"] == record["selector"]:
+                    await unit.update(sending_domains, known["id"], {}, stamped=stamped)
         return findings

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from masthead.config.keyring import KeyRing
 from masthead.mail.outbox import Outbox
 from masthead.mailings.actions import MailingActions, TestLetters
+from masthead.mailings.digest_letters import DigestLetters
 from masthead.mailings.recipients import MailingRecipients
 from masthead.mailings.reports import MailReports
 from masthead.mailings.senders import Senders
@@ -32,6 +33,7 @@ class MailingServices:
     sns: SnsMessages
     tracking: Tracking
     welcome: WelcomeEmails
+    digest_letters: DigestLetters
 
 
 def mailing_services(
@@ -54,4 +56,5 @@ def mailing_services(
         SnsMessages(outbound, records.clock),
         Tracking(records, tables, keyring),
         WelcomeEmails(records, outbox, senders, starting),
+        DigestLetters(records, outbox, senders),
     )

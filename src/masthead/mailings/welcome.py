@@ -10,9 +10,8 @@ from typing import Final
 from masthead.caller import Caller, system
 from masthead.ids import TenantId
 from masthead.jobs.runner import Handler, Job
-from masthead.mail.message import RenderedMail
 from masthead.mail.outbox import Outbox
-from masthead.mailings.letter import Letter, Recipient, draw_note
+from masthead.mailings.letter import Letter, draw_note
 from masthead.mailings.senders import Senders
 from masthead.mailings.starting import Starting
 from masthead.mailings.welcome_emails import welcome_emails, written_html
@@ -51,17 +50,7 @@ class WelcomeEmails:
         subject = f"[Test] {text['subject']}"[:MAX_SUBJECT]
         letter = await self.draw(tenant_id, text, subject)
         newsletter = await self._newsletter(tenant_id)
-        site = await self.senders.sites.of(tenant_id)
-        own = letter.for_recipient(Recipient(to, "", site.url))
-        rendered = RenderedMail(
-            to=to,
-            subject=own.subject,
-            text=own.text,
-            html=own.html,
-            reply_to=newsletter["reply_to"],
-            from_name=newsletter["sender_name"] or site.name,
-            from_domain=await self.senders.own_domain(tenant_id),
-        )
+        rendered = await self.senders.copy(tenant_id, newsletter, letter, to)
         async with self.records.unit(caller) as unit:
             unit.refuse_if_read_only()
             await self.outbox.queue_rendered(unit, rendered, "welcome_email_test")

@@ -121,7 +121,7 @@ def _unsubscribe_page(unsubscribing: Unsubscribe) -> MakeLinkPage:
 
 def _one_newsletter_page(site: Site, email: str, name: str, rest: str, *, is_done: bool) -> Page:
     """Only the newsletter of the email first, then all others."""
-    link = ("Unsubscribe from all newsletters of this site", rest)
+    link = ("Unsubscribe from all newsletters", rest)
     if not is_done:
         text = f"{email} will no longer get the newsletter {name} from {site.name}."
         page = link_page(site, "ready", "Unsubscribe?", text, button=f"Unsubscribe from {name}")

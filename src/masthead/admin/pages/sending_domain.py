@@ -11,7 +11,7 @@ from masthead.admin.pages.settings.subnav import DOMAIN, SENDING, in_settings
 from masthead.admin.request import AdminRequest
 from masthead.caller import Caller
 from masthead.errors import NotFound, RateLimited
-from masthead.mail.dns_records import Finding, State
+from masthead.mail.dns_records import Finding, State, are_right
 from masthead.mail.message import at_domain
 from masthead.mail.signing_keys import PLATFORM
 from masthead.records.collection import Record
@@ -37,6 +37,7 @@ class DnsRow:
     badge: tuple[str, str] | None
     """None before a check."""
     sentence: str
+    is_needed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,26 @@ async def site_page(request: AdminRequest) -> Answer:
 
 async def make_site_key(request: AdminRequest) -> Answer:
     return await _make(request, _site(request))
+
+
+async def ask_new_site_key(request: AdminRequest) -> Answer:
+    place = _site(request)
+    if await _record(request, place) is None:
+        return Redirect(SENDING)
+    values = {
+        "domain": place.domain,
+        "back": SENDING,
+        "installation": request.services.settings.mail_from.addr_spec,
+    }
+    return in_settings(request, "new-sending-key.html", "New key", values)
+
+
+async def make_new_site_key(request: AdminRequest) -> Answer:
+    place = _site(request)
+    if await _record(request, place) is None:
+        raise NotFound
+    await request.tools.sending.keys.renew(place.caller, place.domain)
+    return Redirect(SENDING, "There is a new key. Set its DKIM record.")
 
 
 async def check_site(request: AdminRequest) -> Answer:
@@ -100,7 +121,7 @@ async def _check(request: AdminRequest, place: Place) -> Answer:
         headers = tuple(retry_after(429, error))
         page = await _page(request, place, refusal=str(error))
         return replace(page, status=429, headers=headers)
-    if not record["is_ready"] and all(each.is_right for each in findings):
+    if not record["is_ready"] and are_right(findings):
         # The whole page says something else now.
         return Redirect(place.address, f"The records of {place.domain} are right.")
     return await _page(request, place, findings)
@@ -154,8 +175,11 @@ def _shown(
     if record is None:
         return []
     if findings is None:
-        wanted = request.tools.sending.checks.wanted(record, with_spf=place.is_installation)
-        return [DnsRow(each.kind, each.name, each.value, None, "") for each in wanted]
+        checks = request.tools.sending.checks
+        wanted = checks.wanted(record, is_installation=place.is_installation)
+        return [
+            DnsRow(each.kind, each.name, each.value, None, "", each.is_needed) for each in wanted
+        ]
     return [
         DnsRow(
             each.wanted.kind,
@@ -163,6 +187,7 @@ def _shown(
             each.wanted.value,
             _BADGES[each.state],
             each.sentence,
+            each.wanted.is_needed,
         )
         for each in findings
     ]

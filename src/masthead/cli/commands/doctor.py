@@ -294,7 +294,7 @@ async def sending_domain(settings: Settings) -> Result:
         )
     names = ("domain", "selector", "public_key")
     checks = DnsChecks(NameServer(settings.dns_server), settings)
-    found = await checks.look(dict(zip(names, rows[0], strict=True)), with_spf=True)
+    found = await checks.look(dict(zip(names, rows[0], strict=True)), is_installation=True)
     wrong = [f"{each.wanted.kind}: {each.sentence}" for each in found if not each.is_right]
     if wrong:
         return State.WARN, " ".join(wrong)

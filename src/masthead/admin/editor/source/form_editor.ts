@@ -27,7 +27,10 @@ class FormEditor extends HTMLElement {
     const notices = new Notices();
     const content = openedContent(this.dataset.document ?? "", textarea.value, notices);
     this.prepend(notices.place);
-    if (content === null) return;
+    if (content === null) {
+      this.dataset.ready = "html";
+      return;
+    }
     const { owner = "", formToken = "", tokenUrl = "" } = this.dataset;
     const fields = new FormFields(form);
     const calls = new Calls(owner, formToken, tokenUrl, (token) => fields.setToken(token));

@@ -28,7 +28,7 @@ MAX_FORM: Final = 2 * 1024 * 1024
 ASKS: Final = (
     Ask("is_on", "Send it", "Members who joined before get none."),
     Ask("subject", "Subject"),
-    Ask("content_html", "Text", rows=14),
+    Ask("content_html", "Text", "Pictures, lists and tables are emailed as in a post.", rows=14),
 )
 _TABS: Final = {FREE: "Free members", PAID: "Paid members"}
 _WHEN: Final = {
