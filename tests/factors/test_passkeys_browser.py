@@ -233,8 +233,10 @@ async def test_without_its_owner_a_key_is_no_password(site: Site) -> None:
         "WebAuthn.setUserVerified", {"authenticatorId": person.device, "isUserVerified": False}
     )
     await person.page.goto(f"{site.origin}/admin/sign-in")
+    refused = person.page.locator("mh-passkey [role=alert]")
+    await expect(refused).to_be_hidden()
     await person.page.get_by_role("button", name="Sign in with a passkey").click()
-    await expect(person.page.locator("mh-passkey [role=alert]")).to_be_visible()
+    await expect(refused).to_be_visible()
     await person.page.context.close()
 
 
