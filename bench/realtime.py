@@ -212,8 +212,10 @@ class Listener:
     async def close(self) -> None:
         if self._reading is not None:
             self._reading.cancel()
+            await asyncio.wait([self._reading])
         if self._writer is not None:
             self._writer.close()
+            await self._writer.wait_closed()
 
 
 async def _event(reader: asyncio.StreamReader) -> bytes:
@@ -255,6 +257,12 @@ class Calls:
         if status not in (200, 204):
             raise RuntimeError(f"{method} {path}: {status} {answer[:200]!r}")
         return json.loads(answer) if answer else {}
+
+    async def close(self) -> None:
+        if self._streams is not None:
+            writer = self._streams[1]
+            writer.close()
+            await writer.wait_closed()
 
 
 _LENGTH: Final = b"content-length:"
@@ -309,12 +317,13 @@ class Work:
         accounts = [site.owner, *site.members]
         return Listener(self._port, site, accounts[place] if place < len(accounts) else None)
 
-    async def _open(self, listeners: Sequence[Listener], *, subscribed: bool = True) -> None:
+    async def _open(self, listeners: Sequence[Listener]) -> None:
         for start in range(0, len(listeners), 50):
             await asyncio.gather(*(each.connect() for each in listeners[start : start + 50]))
         calls = Calls(self._port)
-        for each in listeners if subscribed else ():
+        for each in listeners:
             await each.subscribe(calls)
+        await calls.close()
 
     async def _write_for(self, seconds: float) -> None:
         """Each writer changes its own sites one after another, so the order is known."""
@@ -336,6 +345,7 @@ class Work:
             number += 1
             due += pause
             await asyncio.sleep(max(0.0, due - time.monotonic()))
+        await calls.close()
 
     async def _change(self, calls: Calls, site: Site, number: int) -> None:
         title = f"{site.host} {number} {self._changes}"

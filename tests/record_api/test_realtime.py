@@ -295,6 +295,10 @@ async def test_nothing_is_logged_where_nobody_listens(app: World) -> None:
 
 async def test_a_client_that_does_not_read_is_cut_off() -> None:
     connection = Connection("id", None, "127.0.0.1")
+    connection.offer([b"x" * 8 * 1024 * 1024])
+    assert not connection.is_closed
+    assert not connection.has_room
+    assert len(connection.take()) == 8 * 1024 * 1024
     connection.offer([b"x" * 1024] * 900)
     assert not connection.is_closed
     connection.offer([b"x" * 1024] * 200)

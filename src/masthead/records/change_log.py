@@ -26,7 +26,8 @@ RETENTION = timedelta(hours=4)
 """How long a change stays in the log, and a tenant watched after its last client has left."""
 MAX_CHANGES = 50_000
 """Of one tenant. Older ones go."""
-READ_AT_ONCE = 200
+READ_AT_ONCE = 50
+"""With their records, which may be a megabyte each."""
 SWEEP_BATCH = 500
 
 _tenant: Any = sa.bindparam("tenant", required=True)

@@ -14,7 +14,7 @@ from masthead.record_api.realtime.places import SentPlace
 from masthead.record_api.realtime.topics import Subscription
 from masthead.records.write.unit_changes import Place
 
-MAX_WAITING_BYTES = 1024 * 1024
+MAX_WAITING_BYTES = 4 * 1024 * 1024
 MAX_WAITING = 1_000
 """Messages. A client that leaves more of them unread is cut off, and asks for them again or not."""
 
@@ -76,12 +76,19 @@ class Connection:
         return place < self.after.place
 
     def offer(self, chunks: Sequence[bytes]) -> None:
-        """Queues messages; closes the connection of a client that does not read them."""
+        """Queues messages; closes the connection of a client that does not read them. To one that
+        has read all, a message may be of any size."""
+        is_behind = bool(self._waiting)
         self._waiting.extend(chunks)
         self._bytes += sum(map(len, chunks))
-        if self._bytes > MAX_WAITING_BYTES or len(self._waiting) > MAX_WAITING:
+        if is_behind and (self._bytes > MAX_WAITING_BYTES or len(self._waiting) > MAX_WAITING):
             self.close()
         self._wake()
+
+    @property
+    def has_room(self) -> bool:
+        """For messages that can wait in the log."""
+        return self._bytes < MAX_WAITING_BYTES // 8 and len(self._waiting) < MAX_WAITING // 8
 
     def close(self) -> None:
         self.is_closed = True

@@ -21,9 +21,11 @@ from masthead.records.write.unit_changes import DELETED, LocalChange, Place
 
 log = structlog.get_logger()
 
-MAX_LOCAL = 500
+MAX_LOCAL = 100
 """Changes of this process whose whole records wait for the reader of the log."""
 RETRY_SECONDS = 1.0
+ROOM_SECONDS = 0.05
+"""Until a client that catches up is looked at again, if it has not read what it got."""
 
 
 class Feed:
@@ -119,6 +121,9 @@ class Feed:
                 self._joining.remove(connection)
                 if not connection.is_closed:
                     self.connections.add(connection)
+                continue
+            if not connection.has_room:
+                asyncio.get_running_loop().call_later(ROOM_SECONDS, self._news.set)
                 continue
             start = connection.after.place
             # The change itself again: it may have been sent for some subscriptions only.

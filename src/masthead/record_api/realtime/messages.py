@@ -6,6 +6,7 @@ asks of them, and a message is written once for all of them with the same option
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -57,6 +58,8 @@ async def tell(
     writer = _Writer(services)
     for each in told:
         await writer.tell(each, connections)
+        # Those who read at once have then taken it.
+        await asyncio.sleep(0)
 
 
 class _Writer:
