@@ -63,7 +63,10 @@ def _counted(table: sa.Table) -> sa.Select[Any]:
 def _of_each_table(database: Database, build: Building) -> dict[str, Statement]:
     key = (database.name, build)
     if key not in _compiled:
+        of_tenants = build in (_of_tenant, _counted)
         _compiled[key] = {
-            table.name: database.compile(build(table)) for table in metadata.sorted_tables
+            table.name: database.compile(build(table))
+            for table in metadata.sorted_tables
+            if "tenant_id" in table.c or not of_tenants
         }
     return _compiled[key]

@@ -53,6 +53,8 @@ LAYERS = (
         "privacy",
         "ai",
         "mailings",
+        "trash",
+        "undo",
     ),
     ("web",),
     ("texts",),
@@ -248,7 +250,7 @@ def test_the_engine_knows_nothing_of_the_product() -> None:
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Constant) and node.value in collections
     }
-    assert named <= {"tenants", "site_settings", "_superusers"}
+    assert named <= {"tenants", "site_settings", "_superusers", "trash", "trash_items"}
 
 
 def test_the_engine_has_no_words_of_the_product() -> None:

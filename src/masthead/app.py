@@ -51,6 +51,7 @@ from masthead.services import Services, build
 from masthead.site.address import site_url
 from masthead.site.v1 import routes as site_table
 from masthead.storage.disk import DiskState
+from masthead.trash.v1 import routes as trash_table
 from masthead.web import health, pages
 from masthead.web.addressed_site import AddressedSite
 from masthead.web.answers import Answer
@@ -202,6 +203,7 @@ ADMIN_PATHS = ("/admin", "/admin/{path:path}", "/assets/admin/{path:path}")
 
 V1_TABLE = (
     *post_table,
+    *trash_table,
     *media_table,
     *comment_table,
     *member_table,

@@ -45,6 +45,8 @@ from masthead.site.domain_repeat import DomainChecks
 from masthead.site_archive.leftovers import Leftovers
 from masthead.site_export import jobs as site_export_jobs
 from masthead.texts import jobs as text_jobs
+from masthead.trash import emptying
+from masthead.undo import undoing
 from masthead.webhooks import jobs as webhook_jobs
 from masthead.webhooks.deliver import DeliveryWorker
 
@@ -57,6 +59,7 @@ def job_handlers(parts: Services) -> Mapping[str, Handler]:
         **media_use_counts.handlers(parts.records),
         **media_alt_texts.handlers(parts.records),
         **post_jobs.handlers(parts.records),
+        **emptying.handlers(parts.records),
         **text_jobs.handlers(parts.records, (posts, pages)),
         **tags.handlers(parts.records),
         **redirects.handlers(parts.records),
@@ -100,6 +103,8 @@ def job_runner(parts: Services) -> JobRunner:
         Chore("member_imports.sweep", hourly, partial(delete_expired, parts.records)),
         Chore("member_links.sweep", hourly, parts.links.sweep),
         Chore("privacy.sweep", hourly, parts.privacy.work.sweep),
+        Chore("trash.sweep", hourly, partial(emptying.delete_expired, parts.records)),
+        Chore("undo.sweep", hourly, partial(undoing.delete_expired, parts.records)),
         Chore("site_export.sweep", hourly, parts.site_exports.sweep),
         Chore("site_import.sweep", hourly, Leftovers(parts.records, parts.objects).sweep),
         Chore("digests.start", timedelta(minutes=1), digests.start_due),

@@ -56,6 +56,8 @@ from masthead.site.redirects import redirects
 from masthead.site_export.collection import site_exports
 from masthead.storage.full_text import documents
 from masthead.storage.metadata import metadata
+from masthead.trash.collection import trash, trash_items
+from masthead.undo.collection import undo_steps
 from masthead.web.tables import remembered_answers, request_errors
 from masthead.webhooks.collection import webhook_deliveries, webhook_subscriptions
 from masthead.webhooks.tables import (
@@ -105,6 +107,9 @@ registry = Registry(
         import_runs,
         site_exports,
         member_imports,
+        trash,
+        trash_items,
+        undo_steps,
         audit_log,
     )
 )

@@ -256,6 +256,12 @@ SAMPLES = (
         act=fill(("#email", "nell@example.com"), press="Send me a link"),
     ),
     Sample("form-token", "/admin/form-token", is_page=False),
+    Sample("trash", "/admin/trash"),
+    Sample("trash-empty", "/admin/trash", site="empty"),
+    Sample("trash-nothing-found", "/admin/trash?type=pages"),
+    Sample("trash-author", "/admin/trash", who="author"),
+    Sample("trash-delete", "/admin/trash/{trash}/delete"),
+    Sample("trash-empty-it", "/admin/trash/empty"),
     Sample("media", "/admin/media"),
     Sample("media-empty", "/admin/media", site="empty"),
     Sample("media-nothing-found", "/admin/media?q=zzzz"),
@@ -709,7 +715,20 @@ async def _content(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str,
         **await _tags(demo),
         **await _exports(demo),
         "passkeys": short_id(PASSKEY),
+        **await _trash(demo, accounts),
     }
+
+
+async def _trash(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, str]:
+    """Deleted by people and by a key, with a title of one long word."""
+    records, posts = demo.world.parts.records, demo.world.collection("posts")
+    author = accounts["author"]
+    titles = ("Low tide at the old harbour", "Donaudampfschifffahrtsgesellschaftskapitän", "Fog")
+    for title in titles:
+        post = await demo.post(title=title, authors=[author.id])
+        owner = Caller(Kind.OWNER, demo.id, accounts["owner"].id, collection=superusers.name)
+        await records.delete(system(demo.id) if title == "Fog" else owner, posts, post["id"])
+    return {"trash": post["id"]}
 
 
 async def _exports(demo: TenantWorld) -> dict[str, str]:

@@ -82,7 +82,7 @@ async def made(tenant: TenantWorld, browser: Visitor, wanted: str = "csv") -> Re
 
 
 def said(world: World, answer: httpx.Response) -> str:
-    return read_flash(world.parts.keyring, answer.cookies[COOKIE])
+    return read_flash(world.parts.keyring, answer.cookies[COOKIE]).sentence
 
 
 async def stored_keys(tenant: TenantWorld) -> list[str]:

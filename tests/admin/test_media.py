@@ -321,7 +321,7 @@ class TestItem:
         item = await uploaded(browser)
         assert "Nothing uses it." in (await browser.get(f"/admin/media/{item['id']}/delete")).text
         page = await browser.follow(await browser.post(f"/admin/media/{item['id']}/delete"))
-        assert "“fog.png” is deleted." in page
+        assert "“fog.png” is in the trash." in page
         await run_jobs(app)
         assert (await tenant.guest.get("/" + item["url"].split("/", 3)[3])).status_code == 404
         assert (await browser.get(f"/admin/media/{item['id']}")).status_code == 404

@@ -183,7 +183,7 @@ async def test_deleting_names_where_the_file_is_used(site: Site) -> None:
     await expect(page.get_by_role("link", name="A history of fog")).to_be_visible()
     await page.get_by_role("button", name="Delete the file").focus()
     await page.keyboard.press("Enter")
-    await expect(page.get_by_text("“used.png” is deleted.")).to_be_visible()
+    await expect(page.get_by_text("“used.png” is in the trash.")).to_be_visible()
 
 
 async def test_the_picture_of_a_post_is_chosen_by_keys(site: Site) -> None:

@@ -183,7 +183,7 @@ class TestOne:
         # A cookie outlives the page: it says nothing about a person.
         [cookie] = [each for each in answer.headers.get_list("set-cookie") if COOKIE in each]
         flash = cookie.partition("=")[2].partition(";")[0]
-        assert read_flash(office.world.parts.keyring, flash) == "The member is added."
+        assert read_flash(office.world.parts.keyring, flash).sentence == "The member is added."
         page = await browser.follow(answer)
         assert "Paid, active" in page
         assert "a card at the counter" in page

@@ -118,7 +118,7 @@ class TestOnePage:
         question = (await browser.get(path)).text.partition("<main")[2].partition("</main>")[0]
         assert "Keep it" in question
         assert "comments" not in question
-        assert "is deleted." in await browser.follow(await browser.post(path))
+        assert "is in the trash." in await browser.follow(await browser.post(path))
         assert (await browser.get(f"/admin/pages/{page['id']}")).status_code == 404
 
 

@@ -171,7 +171,7 @@ async def test_a_thousand_selected_posts_are_published_tagged_and_deleted(site: 
     await expect(page.locator(".pager")).to_contain_text("of 1,001")
     await selected("autumn", "Delete…")
     await page.get_by_role("button", name="Delete 1,001 posts").click()
-    await expect(page.locator(".toast")).to_contain_text("1,001 posts are deleted")
+    await expect(page.locator(".toast")).to_contain_text("1,001 posts are in the trash")
     await page.goto(f"{site.origin}/admin/posts?tag=autumn")
     await expect(page.locator("tbody tr")).to_have_count(0)
     await page.context.close()

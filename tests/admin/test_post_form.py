@@ -160,7 +160,7 @@ async def test_deleting_asks_first(tenant: TenantWorld, browser: Visitor) -> Non
     page = (await browser.get(f"/admin/posts/{post['id']}/delete")).text
     assert "Keep it" in page
     page = await browser.follow(await browser.post(f"/admin/posts/{post['id']}/delete"))
-    assert "is deleted." in page
+    assert "is in the trash." in page
     assert (await browser.get(f"/admin/posts/{post['id']}")).status_code == 404
 
 

@@ -64,6 +64,36 @@ def can_sign_in(masthead: Masthead, tenant_id: str, email: str, password: str) -
     return bool(masthead.inside(work))
 
 
+class TestTrash:
+    def test_a_deleted_post_is_listed_restored_and_deleted_for_good(
+        self, masthead: Masthead
+    ) -> None:
+        tenant_id = TenantId(masthead.tenant("acme")["tenant_id"])
+
+        async def delete(parts: Services) -> str:
+            post = await parts.records.create(system(tenant_id), posts, {"title": "Rain"})
+            await parts.records.delete(system(tenant_id), posts, post["id"])
+            return str(post["id"])
+
+        at = ("--tenant", "acme")
+        post_id = masthead.inside(delete)
+        [entry] = masthead.json("trash", "list", *at)
+        assert (entry["id"], entry["type"], entry["title"]) == (post_id, "posts", "Rain")
+        assert masthead.json("trash", "list", *at, "--type", "media") == []
+        shown = masthead.json("trash", "restore", *at, post_id)
+        assert shown == {"id": post_id, "type": "posts", "title": "Rain", "slug": "rain"}
+        missing = masthead("trash", "restore", *at, post_id)
+        assert missing.code == 1
+        assert missing.err == f"masthead: The trash of acme has no entry {post_id!r}.\n"
+
+        masthead.inside(delete)
+        refused = masthead("trash", "empty", *at)
+        assert (refused.code, refused.err) == (2, NOTHING_TO_ASK)
+        assert masthead.json("trash", "empty", *at, "--yes") == {"deleted": 1}
+        assert masthead.json("trash", "list", *at) == []
+        assert audited(masthead) == [("restored", "posts", ""), ("emptied the trash", "", "")]
+
+
 class TestSites:
     def test_a_suspended_site_is_opened_again(self, masthead: Masthead) -> None:
         masthead.tenant("acme")

@@ -14,6 +14,7 @@ from masthead.posts.collection import OWN, OWN_POST, PUBLIC
 from masthead.records.collection import CREATED, FREE, ID, TENANT_ID, UPDATED, Collection, Rules
 from masthead.records.fields.base import Access, Field
 from masthead.schema import registry
+from masthead.trash.collection import OWN as OWN_ENTRY
 
 INTRODUCTION = """\
 # Collections
@@ -82,6 +83,7 @@ RULES = {
     OWN_POST: "those of their own posts",
     OWN: "those that name them in `authors`",
     OWN_FILE: "those that they have uploaded",
+    OWN_ENTRY: "those of their own posts and files",
     ON_SALE: "the active ones",
 }
 """The rules in words. A new rule needs its words here."""

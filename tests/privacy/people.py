@@ -43,10 +43,22 @@ async def member_with_records(tenant: TenantWorld, email: str) -> tuple[Account,
         },
     }
     made = {name: await tenant.create(name, values) for name, values in samples.items()}
+    made["trash_items"] = await _in_the_trash(tenant, samples["comments"])
     made["gdpr_requests"] = await _asked(tenant, email)
     made["member_history"] = await _changed(tenant, member.id)
     made["member_mails"] = await _mailed(tenant, email)
     return member, made
+
+
+async def _in_the_trash(tenant: TenantWorld, comment: dict[str, Any]) -> Record:
+    """A comment on a post that was deleted since."""
+    post = await tenant.post(title="Deleted")
+    await tenant.create("comments", comment | {"post_id": post["id"]})
+    records = tenant.world.parts.records
+    await records.delete(system(tenant.id), records.registry["posts"], post["id"])
+    items = tenant.world.collection("trash_items")
+    found = await records.find(items, {"type": "comments"}, tenant_id=tenant.id)
+    return found[0]
 
 
 async def _changed(tenant: TenantWorld, member_id: str) -> Record:

@@ -105,6 +105,11 @@ async def test_a_members_records_are_deleted_or_anonymized(
     assert comment is not None
     assert (comment["author_name"], comment["author_email"]) == (ANONYMOUS, "")
     assert comment["body"] == f"Write to me: {REMOVED}"
+    copy = await find(app, "trash_items", made["trash_items"])
+    assert copy is not None
+    assert (copy["email"], copy["member_id"]) == ("", "")
+    assert copy["document"]["author_name"] == ANONYMOUS
+    assert copy["document"]["body"] == f"Write to me: {REMOVED}"
     order = await find(app, "orders", made["orders"])
     assert order is not None
     assert (order["email"], order["member_id"], order["total"]) == ("", "", 1200)

@@ -190,7 +190,9 @@ async def test_an_erasure_ends_however_often_its_worker_was_killed(
 
 async def records_of_each(world: World, tenant: TenantWorld) -> dict[str, int]:
     found = await rows_of(world, tenant.id)
-    return {each.name: found.get(each.name, 0) for each in world.parts.records.registry.collections}
+    names = [each.name for each in world.parts.records.registry.collections]
+    # The worker of these tests is a month ahead, so what is in the trash expires.
+    return {name: found.get(name, 0) for name in names if not name.startswith("trash")}
 
 
 def _left(world: World, tenant: TenantWorld, rows: int) -> Callable[[], Awaitable[bool]]:

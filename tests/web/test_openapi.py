@@ -74,8 +74,9 @@ def test_operation_ids_are_unique() -> None:
 @pytest.mark.parametrize("route", V1_TABLE, ids=name_of)
 def test_every_operation_says_scope_success_and_refusals(route: Route) -> None:
     operation = operation_of(route)
-    assert operation["security"] == [{"apiKey": [route.scope]}]
-    assert route.scope in SCOPES
+    scopes = (route.scope, *route.other_scopes)
+    assert operation["security"] == [{"apiKey": [scope]} for scope in scopes]
+    assert set(scopes) <= set(SCOPES)
     assert operation["summary"]
     assert {str(route.status), "400", "401", "403", "429", "500", "503"} <= set(
         operation["responses"]

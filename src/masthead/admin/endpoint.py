@@ -12,7 +12,7 @@ from urllib.parse import quote
 from starlette.types import Scope, Send
 
 from masthead.admin.flash import COOKIE as FLASH_COOKIE
-from masthead.admin.flash import admin_cookie, flash_cookie, read_flash
+from masthead.admin.flash import NOTHING, Flash, admin_cookie, flash_cookie, read_flash
 from masthead.admin.frame import frame_of
 from masthead.admin.navigation import DATA_PROTECTION, count_waiting
 from masthead.admin.request import (
@@ -78,6 +78,8 @@ class Redirect:
     url: str
     sentence: str = ""
     cookies: tuple[str, ...] = ()
+    undo: str = ""
+    """The address that undoes what the sentence tells: a form there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +292,8 @@ async def _response(request: AdminRequest, answer: Answer) -> Response | Stream:
         cookies = answer.cookies
         if answer.sentence:
             keyring = request.services.keyring
-            cookies = (*cookies, flash_cookie(keyring, answer.sentence, is_https=is_https))
+            told = Flash(answer.sentence, answer.undo)
+            cookies = (*cookies, flash_cookie(keyring, told, is_https=is_https))
         return _moved(request, answer.url, cookies)
     if isinstance(answer, Framed):
         policy = answer.policy.encode() or _policy(own_origin(scope), "'self'")
@@ -317,11 +320,11 @@ async def _response(request: AdminRequest, answer: Answer) -> Response | Stream:
     flash = own_cookie(scope, FLASH_COOKIE) if is_whole else ""
     if flash:
         cookies = (*cookies, admin_cookie(FLASH_COOKIE, "", seconds=0, is_https=is_https))
-    sentence = read_flash(request.services.keyring, flash) if flash else ""
+    told = read_flash(request.services.keyring, flash) if flash else NOTHING
     template = answer.template if is_whole else answer.fragment
     if is_whole and request.is_signed_in:
         await count_waiting(request)
-    values = {"frame": frame_of(request, answer.title, sentence), **answer.values}
+    values = {"frame": frame_of(request, answer.title, told), **answer.values}
     body = request.tools.templates.render(template, values)
     headers = [*answer.headers, *((b"set-cookie", each.encode()) for each in cookies)]
     return _page(scope, answer.status, body, headers)

@@ -1,4 +1,5 @@
-"""A sentence for the next page, such as "3 posts are published": in a short, signed cookie.
+"""A sentence for the next page, such as "3 posts are published", and what undoes it: in a short,
+signed cookie.
 
 Signed, because a sibling site can set cookies for ours and must not put words into the admin.
 """
@@ -9,6 +10,7 @@ import base64
 import binascii
 import hashlib
 import hmac
+from typing import NamedTuple
 
 from masthead.config.keyring import KeyRing
 from masthead.web.cookies import set_own_cookie
@@ -19,25 +21,36 @@ _SECONDS = 60
 _MAX_BYTES = 1_000
 
 
-def flash_cookie(keyring: KeyRing, sentence: str, *, is_https: bool) -> str:
+class Flash(NamedTuple):
+    sentence: str = ""
+    undo: str = ""
+    """The address that undoes what the sentence tells; empty if nothing does."""
+
+
+NOTHING = Flash()
+
+
+def flash_cookie(keyring: KeyRing, flash: Flash, *, is_https: bool) -> str:
     """The `Set-Cookie` value."""
-    text = base64.urlsafe_b64encode(sentence.encode()[:_MAX_BYTES]).decode().rstrip("=")
+    content = f"{flash.undo}\n{flash.sentence}".encode()[:_MAX_BYTES]
+    text = base64.urlsafe_b64encode(content).decode().rstrip("=")
     signed = f"{text}.{_signature(keyring.derive(_PURPOSE), text)}"
     return admin_cookie(COOKIE, signed, seconds=_SECONDS, is_https=is_https)
 
 
-def read_flash(keyring: KeyRing, cookie: str) -> str:
-    """The sentence; '' for a cookie that is not ours."""
+def read_flash(keyring: KeyRing, cookie: str) -> Flash:
+    """Nothing for a cookie that is not ours."""
     text, _, given = cookie.partition(".")
     keys = keyring.derive_all(_PURPOSE)
     matches = [hmac.compare_digest(_signature(key, text).encode(), given.encode()) for key in keys]
     if not any(matches):
-        return ""
+        return NOTHING
     try:
         padded = text + "=" * (-len(text) % 4)
-        return base64.urlsafe_b64decode(padded).decode(errors="ignore")
+        undo, _, sentence = base64.urlsafe_b64decode(padded).decode(errors="ignore").partition("\n")
     except (binascii.Error, ValueError):
-        return ""
+        return NOTHING
+    return Flash(sentence, undo)
 
 
 def admin_cookie(name: str, value: str, *, seconds: int, is_https: bool) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from masthead.admin.flash import NOTHING, Flash
 from masthead.admin.navigation import Group, Link, bottom_of, groups_of
 from masthead.admin.request import AdminRequest
 from masthead.caller import Kind
@@ -32,7 +33,7 @@ class Frame:
     form_token: str
     page_owner: str
     """What scripts send with their calls; see `AdminRequest.page_owner`."""
-    flash: str
+    flash: Flash
     request_id: str
     is_signed_in: bool
     is_operator: bool
@@ -46,7 +47,7 @@ class Frame:
     bottom: tuple[Link, ...]
 
 
-def frame_of(request: AdminRequest, title: str, flash: str = "") -> Frame:
+def frame_of(request: AdminRequest, title: str, flash: Flash = NOTHING) -> Frame:
     is_signed_in = request.is_signed_in
     site_url = request.site_url if request.site is not None else ""
     name = str(request.account.get("name") or request.account.get("email", ""))

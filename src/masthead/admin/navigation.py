@@ -58,6 +58,7 @@ _CONTENT = (
     _Entry("Pages", "/admin/pages", "files", Access.EDITOR),
     _Entry("Media", "/admin/media", "image"),
     _Entry("Tags", "/admin/tags", "tag", Access.EDITOR),
+    _Entry("Trash", "/admin/trash", "trash-2"),
 )
 _READERS = (
     COMMENTS,

@@ -7,7 +7,7 @@ from functools import partial
 from masthead.admin.account_routes import account_routes
 from masthead.admin.calls import script_call, script_read, upload_call
 from masthead.admin.endpoint import AdminPages, Answer, Handler, Page, Redirect
-from masthead.admin.pages import activity, exports, sending_domain, shop, staff
+from masthead.admin.pages import activity, exports, sending_domain, shop, staff, trash, undo
 from masthead.admin.pages.account import appearance
 from masthead.admin.pages.comments import changes as comment_changes
 from masthead.admin.pages.comments import comment
@@ -180,6 +180,8 @@ def admin_routes(pages: AdminPages) -> list[Route]:
             at("id", get=keys.revoke_form, post=keys.revoke, who=owners, asks_again=True),
         ),
         *_media(pages),
+        *_trash(pages),
+        Route(f"{undo.ADDRESS}/{{id}}", at("id", post=undo.undo_change)),
         *_staff(pages),
         Route(activity.ADDRESS, at(get=activity.site_activity, who=owners)),
         Route(activity.EVERYWHERE, at(get=activity.all_activity, who=operators)),
@@ -450,6 +452,16 @@ def _media(pages: AdminPages) -> list[Route]:
             f"{item}/delete",
             at("id", get=media_item.delete_form, post=media_item.delete_item),
         ),
+    ]
+
+
+def _trash(pages: AdminPages) -> list[Route]:
+    at, entry = pages.at, f"{trash.ADDRESS}/{{id}}"
+    return [
+        Route(trash.ADDRESS, at(get=trash.trash_page)),
+        Route(f"{trash.ADDRESS}/empty", at(get=trash.empty_form, post=trash.empty)),
+        Route(f"{entry}/restore", at("id", post=trash.restore)),
+        Route(f"{entry}/delete", at("id", get=trash.delete_form, post=trash.delete)),
     ]
 
 

@@ -11,13 +11,14 @@ from masthead.records.fields.base import Access
 from masthead.records.fields.documents import TextList
 from masthead.records.fields.text import Email, Text
 
-CREATED, CHANGED, DELETED = "created", "changed", "deleted"
+CREATED, CHANGED, DELETED, RESTORED = "created", "changed", "deleted", "restored"
 SIGNED_IN, OPENED = "signed in", "opened"
 EXPORTED, DOWNLOADED_EXPORT = "exported a member", "downloaded an export"
 PLANNED_ERASURE, CANCELLED_ERASURE = "planned an erasure", "cancelled an erasure"
 DOWNLOADED_MEMBERS = "downloaded members"
 EXPORTED_SITE, DOWNLOADED_SITE = "exported the site", "downloaded the site"
 PLANNED_DELETION, CANCELLED_DELETION = "planned a deletion", "cancelled a deletion"
+EMPTIED_TRASH = "emptied the trash"
 RETRIED_JOB, DISCARDED_JOB = "ran a job again", "discarded a job"
 ADDED_FACTOR, REMOVED_FACTOR = "added a factor", "removed a factor"
 MADE_RECOVERY_CODES, RESET_FACTORS = "made recovery codes", "reset factors"
@@ -46,12 +47,13 @@ audit_log = Collection(
             name="action",
             max=20,
             write=Access.ENGINE,
-            help=f"`{CREATED}`, `{CHANGED}`, `{DELETED}`, `{SIGNED_IN}`, `{OPENED}` where an "
-            "operator has come to the site to work in it; what was done with members' data: "
+            help=f"`{CREATED}`, `{CHANGED}`, `{DELETED}`, `{RESTORED}`, `{SIGNED_IN}`, "
+            f"`{OPENED}` where an operator has come to the site to work in it; what was done with "
+            "members' data: "
             f"`{EXPORTED}`, `{DOWNLOADED_EXPORT}`, `{PLANNED_ERASURE}`, "
             f"`{CANCELLED_ERASURE}`, `{DOWNLOADED_MEMBERS}`; with the whole site: "
             f"`{EXPORTED_SITE}`, `{DOWNLOADED_SITE}`, `{PLANNED_DELETION}`, "
-            f"`{CANCELLED_DELETION}`; with work that had failed: "
+            f"`{CANCELLED_DELETION}`, `{EMPTIED_TRASH}`; with work that had failed: "
             f"`{RETRIED_JOB}`, `{DISCARDED_JOB}`; with the second factors of an account: "
             f"`{ADDED_FACTOR}`, `{REMOVED_FACTOR}`, `{MADE_RECOVERY_CODES}`, `{RESET_FACTORS}`.",
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from masthead.audit.collection import CHANGED, CREATED, DELETED, MAX_LABEL, audit_log
+from masthead.audit.collection import CHANGED, CREATED, DELETED, MAX_LABEL, RESTORED, audit_log
 from masthead.caller import Caller
 from masthead.records.changes import Change
 from masthead.records.collection import Collection, Record
@@ -29,6 +29,7 @@ def log_change(unit: Unit, collection: Collection, change: Change) -> None:
         unnamed = _BY_ITSELF | collection.audited_without
         names = [name for name in new if name not in unnamed and _differ(old[name], new[name])]
     action = CREATED if old is None else DELETED if new is None else CHANGED
+    action = RESTORED if change.is_restored else action
     record = change.record
     entry = {
         **_by(caller),

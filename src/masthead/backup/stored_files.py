@@ -20,6 +20,7 @@ from masthead.records.write.unit import file_key
 from masthead.schema import registry, tables
 from masthead.site_export.collection import READY, export_key, site_exports
 from masthead.storage.snapshot import Snapshot
+from masthead.trash.collection import trash
 
 
 async def stored_keys(snapshot: Snapshot) -> AsyncIterator[str]:
@@ -37,6 +38,8 @@ async def stored_keys(snapshot: Snapshot) -> AsyncIterator[str]:
 
 def key_reader(collection: Collection) -> Callable[[Record], list[str]] | None:
     """Finds the keys in a stored row; None for a collection without files."""
+    if collection.name == trash.name:
+        return _trashed_keys
     if collection.name == gdpr_requests.name:
         return _request_keys
     if collection.name == import_runs.name:
@@ -67,6 +70,10 @@ def _export_keys(export: Record) -> list[str]:
 
 def _upload_keys(upload: Record) -> list[str]:
     return [upload["object_key"]] if upload["object_key"] else []
+
+
+def _trashed_keys(entry: Record) -> list[str]:
+    return msgspec.json.decode(entry["files"] or "[]", type=list[str])
 
 
 def _import_keys(run: Record) -> list[str]:

@@ -34,6 +34,7 @@ COMMANDS = {
     "operator": "Creates, lists and deletes platform operators, and resets their passwords.",
     "key": "Creates, lists and revokes API keys.",
     "member": "Creates, lists and deletes members.",
+    "trash": "Lists and restores deleted posts, pages and files, and empties the trash.",
     "mail": "Processes notices of undeliverable emails.",
     "settings": "Reads and changes a tenant's site settings.",
     "openapi": "Prints the OpenAPI document of the public API.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from typing import Any
 
 from masthead.caller import Kind
@@ -19,6 +20,7 @@ from masthead.records.collection import (
     Record,
     Searched,
     SiteRules,
+    Trashed,
 )
 from masthead.records.fields.base import Access
 from masthead.records.fields.relation import OnDelete, Relation
@@ -56,7 +58,8 @@ def comment_events(change: Change) -> Iterator[Event]:
         yield Event("comment.deleted", payload)
     if change.became("status", APPROVED):
         yield Event("comment.approved", payload)
-        if change.old is None or not change.old["first_approved_at"]:
+        was_approved = change.record if change.is_restored else change.old
+        if was_approved is None or not was_approved["first_approved_at"]:
             yield Event("comment.received", payload)
 
 
@@ -159,6 +162,8 @@ comments = Collection(
     ),
     listings=(Listings(by=("status", "parent_id", "post_id"), of=threads),),
     before_save=before_comment_save,
+    # Only so long that a deletion in the admin can be undone.
+    trashed=Trashed(kept_for=timedelta(hours=1)),
     events=comment_events,
     counters=(Counter(by=("status",)), Counter(by=("post_id", "status", "shown_as"))),
     indexes=(

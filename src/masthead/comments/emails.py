@@ -43,6 +43,8 @@ class CommentEmails:
 
     async def __call__(self, unit: Unit, written: Sequence[WrittenEvent]) -> bool:
         for event in written:
+            if event.is_restored:
+                continue
             if event.name == POSTED:
                 await self._mail_posted(unit, event.record_id)
             elif event.name == RECEIVED:

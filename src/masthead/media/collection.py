@@ -19,6 +19,7 @@ from masthead.records.collection import (
     Rules,
     Searched,
     SiteRules,
+    Trashed,
 )
 from masthead.records.fields.base import Access
 from masthead.records.fields.documents import TextList
@@ -194,6 +195,10 @@ media = Collection(
     before_save=before_save,
     events=media_events,
     jobs=media_jobs,
+    trashed=Trashed(
+        title="filename",
+        owners=lambda item: [item["uploaded_by"]] if item["uploaded_by"] else [],
+    ),
     followers=(NewFiles(),),
     counters=(
         Counter(by=("mime_family",)),

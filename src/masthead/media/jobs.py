@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from masthead.jobs.runner import Handler, Job
 from masthead.records.engine import Records
 from masthead.records.fields.file import File
+from masthead.records.write.trash import TRASH
 from masthead.storage.objects import ObjectStore
 
 THUMBS = "thumbs_"
@@ -20,7 +21,8 @@ def handlers(records: Records, store: ObjectStore) -> Mapping[str, Handler]:
             await _remove(store, key)
 
     async def sweep(job: Job) -> None:
-        """`files.sweep`: deletes an uploaded file that no record refers to."""
+        """`files.sweep`: deletes an uploaded file that no record refers to, also none in the
+        trash."""
         collection = records.registry[job.payload["collection"]]
         key = job.payload["key"]
         found = await records.find(
@@ -31,10 +33,17 @@ def handlers(records: Records, store: ObjectStore) -> Mapping[str, Handler]:
             if found
             else []
         )
-        if key.rpartition("/")[2] not in names:
+        if key.rpartition("/")[2] not in names and not await _is_in_trash(records, job):
             await _remove(store, key)
 
     return {"files.remove": remove, "files.sweep": sweep}
+
+
+async def _is_in_trash(records: Records, job: Job) -> bool:
+    """Mostly under the id of the record itself, but its entry may have another one."""
+    wanted = {"type": job.payload["collection"], "record_id": job.payload["record_id"]}
+    found = await records.find(records.registry[TRASH], wanted, tenant_id=job.tenant_id, limit=100)
+    return any(job.payload["key"] in each["files"] for each in found)
 
 
 async def _remove(store: ObjectStore, key: str) -> None:

@@ -111,6 +111,9 @@ routes = (
     ),
     get("/media/{id}", get_media, scope="media:read", view=MEDIA, summary="View a media item"),
     delete(
-        "/media/{id}", delete_media, scope="media:write", summary="Delete a media item for good"
+        "/media/{id}",
+        delete_media,
+        scope="media:write",
+        summary="Delete a media item; for 30 days it can be restored from the trash",
     ),
 )

@@ -17,6 +17,7 @@ from masthead.records.collection import (
     Rules,
     Searched,
     SiteRules,
+    Trashed,
 )
 from masthead.records.fields.documents import Json
 from masthead.records.fields.text import Slug, Text
@@ -101,6 +102,7 @@ pages = Collection(
         fields=("title", "slug", "content_html", "published_at", "translations", "updated"),
     ),
     before_save=before_save,
+    trashed=Trashed(title="title"),
     rendering=RENDERING,
     events=page_events,
     jobs=page_jobs,

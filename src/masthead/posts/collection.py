@@ -19,6 +19,7 @@ from masthead.records.collection import (
     Record,
     Rules,
     Searched,
+    Trashed,
 )
 from masthead.records.derived.daily_counts import day_of
 from masthead.records.fields.documents import Json, TextList
@@ -169,6 +170,12 @@ def share_file(tenant_id: str, post_id: str) -> str:
     return file_key(tenant_id, posts, post_id, "share")
 
 
+def _without_a_missed_schedule(post: Record, now: str) -> Mapping[str, Any]:
+    """A post that should have been published while it was in the trash comes back as a draft: its
+    restore must not publish it."""
+    return {"scheduled_for": ""} if "" < post["scheduled_for"] <= now else {}
+
+
 def post_snapshots(change: Change) -> Iterator[Snapshot]:
     return snapshots_of(change, "post", EDITED)
 
@@ -215,6 +222,11 @@ posts = Collection(
     editors=FREE,
     authors=Rules(read=OWN, create=OWN, update=OWN, delete=OWN),
     before_save=before_save,
+    trashed=Trashed(
+        title="title",
+        owners=lambda post: post["authors"],
+        restored=_without_a_missed_schedule,
+    ),
     rendering=RENDERING,
     events=post_events,
     jobs=post_jobs,

@@ -197,5 +197,10 @@ routes = (
         body=UPDATE,
         summary="Change a post (same as PATCH)",
     ),
-    delete("/posts/{id}", delete_post, scope="posts:write", summary="Delete a post for good"),
+    delete(
+        "/posts/{id}",
+        delete_post,
+        scope="posts:write",
+        summary="Delete a post; for 30 days it can be restored from the trash",
+    ),
 )

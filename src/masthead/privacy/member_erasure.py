@@ -22,6 +22,7 @@ from masthead.privacy.personal import (
     ErasureRule,
     Person,
     anonymized,
+    anonymized_copy,
     member_collections,
     member_filters,
     person_of,
@@ -34,6 +35,7 @@ from masthead.privacy.throttle import TimeSlice
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records
 from masthead.records.write.unit import Unit
+from masthead.trash.collection import trash_items
 
 BATCH = 100
 MAX_REQUESTS = 1_000
@@ -108,6 +110,8 @@ class MemberErasure:
                     collection, member_filter, tenant_id=tenant_id, limit=100_000
                 )
                 about.update(each["id"] for each in found)
+                if collection is trash_items:
+                    about.update(each["record_id"] for each in found)
         return about
 
     async def _expire_exports(self, tenant_id: TenantId, person: Person) -> None:
@@ -206,7 +210,10 @@ async def _erase_record(
         await unit.delete(collection, record["id"])
         done.erased[collection.name] += 1
         return
-    changes = anonymized(collection, record, person)
+    if collection is trash_items:
+        changes = anonymized_copy(unit.registry, record, person)
+    else:
+        changes = anonymized(collection, record, person)
     if changes:
         await unit.update(collection, record["id"], {}, stamped=changes)
         done.kept[collection.name] += 1

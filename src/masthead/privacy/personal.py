@@ -42,6 +42,7 @@ ERASURE_RULES = {
     "payment_customers": ErasureRule.DELETE,
     "payment_subscriptions": ErasureRule.DELETE,
     "gdpr_requests": ErasureRule.ANONYMIZE,
+    "trash_items": ErasureRule.ANONYMIZE,
     "_superusers": ErasureRule.NOT_MEMBER_DATA,
     "audit_log": ErasureRule.NOT_MEMBER_DATA,
 }
@@ -57,6 +58,8 @@ _TEXTS = (
     "tiers",
     "categories",
     "media",
+    "trash",
+    "trash_items",
 )
 
 WHY_KEPT = {
@@ -141,6 +144,16 @@ def anonymized(collection: Collection, record: Record, person: Person) -> dict[s
         else:
             changes[field.name] = scrubbed(value, person.email)
     return {name: value for name, value in changes.items() if value != record[name]}
+
+
+def anonymized_copy(registry: Registry, item: Record, person: Person) -> dict[str, Any]:
+    """The same of a copy in the trash: it is found by its own fields, and the person is in the
+    document as well."""
+    collection = registry[item["type"]]
+    document = {**collection.default_values(), **item["document"]}
+    inner = anonymized(collection, document, person)
+    changes = {"email": "", "member_id": "", "document": {**item["document"], **inner}}
+    return {name: value for name, value in changes.items() if value != item[name]}
 
 
 def without_address(collection: Collection, record: Record, email: str) -> dict[str, Any]:

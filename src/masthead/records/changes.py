@@ -84,6 +84,8 @@ class Change(NamedTuple):
 
     old: Record | None
     new: Record | None
+    is_restored: bool = False
+    """A create that brings a deleted record back."""
 
     @property
     def record(self) -> Record:

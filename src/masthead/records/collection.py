@@ -9,8 +9,9 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from masthead import ids
 from masthead.caller import Audience
@@ -34,6 +35,8 @@ from masthead.records.fields.text import SiteAddress, Slug, Text
 from masthead.records.fields.values import Date, Number
 
 Record = dict[str, Any]
+KEPT_FOR: Final = timedelta(days=30)
+"""How long most deleted records can be restored."""
 BUCKET_SEPARATOR = "\x1f"
 """Between the values of a counter's bucket."""
 Pointer = Relation | RelationList
@@ -162,6 +165,28 @@ def has_short_values(field: Field) -> bool:
     return not isinstance(field, Json) or isinstance(field, TextList)
 
 
+def _no_owners(_: Record) -> Iterable[str]:
+    return ()
+
+
+def _as_it_was(_: Record, __: str) -> Mapping[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Trashed:
+    """A deleted record of the collection stays in the trash for some time, with everything that was
+    deleted with it, and can be restored."""
+
+    title: str = ""
+    """The field that names it there; '' for records about readers."""
+    owners: Callable[[Record], Iterable[str]] = _no_owners
+    """The accounts of authors who see it there: those who could delete it."""
+    restored: Callable[[Record, str], Mapping[str, Any]] = _as_it_was
+    """What a restore changes in the record, given the time."""
+    kept_for: timedelta = KEPT_FOR
+
+
 def collection_id(name: str, is_auth: bool) -> str:
     kind = "auth" if is_auth else "base"
     return f"pbc_{zlib.crc32((kind + name).encode())}"
@@ -235,6 +260,8 @@ class Collection:
     jobs: Callable[[Change], Iterable[Later]] = _no_jobs
     snapshots: Callable[[Change], Iterable[Snapshot]] = _no_snapshots
     followers: tuple[Follower, ...] = ()
+    trashed: Trashed | None = None
+    """None: a deletion is final."""
     rendering: Rendering | None = None
     counters: tuple[Counter, ...] = (Counter(by=()),)
     tallies: Callable[[Change, str], Iterable[Tally]] = _no_tallies

@@ -35,6 +35,9 @@ LEFT_OUT: Final[Mapping[str, str]] = {
     "mails": "The old installation sends what it has queued. How emails ended is in `member_mails` "
     "and `mailing_recipients`.",
     "site_exports": "Files that are deleted after a week, and can be made again.",
+    "trash": "What was deleted stays behind, and is deleted for good there.",
+    "trash_items": "The records of the trash.",
+    "undo_steps": "They can undo a change for an hour.",
     "sign_ins": "Sessions end: they are signed with the installation's secret.",
     "member_links": "Links in emails, which expire within an hour.",
     "email_changes": "Links in emails, which expire within a day.",

@@ -29,7 +29,7 @@ from masthead.web.forms import (
 from masthead.web.policy import BodyKind, Origin, Policy, WhileSuspended, Who
 from masthead.web.request import Request
 from masthead.web.staff import StaffSignIn, check_page_owner, form_binding
-from masthead.web.v1.errors import HttpsRequired, InvalidScope, PlanRequired, QuotaExceeded
+from masthead.web.v1.errors import HttpsRequired, PlanRequired, QuotaExceeded, lacks_scope
 
 MAX_SIGNED_OUT = 256 * 1024
 """Bytes of a form whose sender was signed out meanwhile. It is shown again, so that nothing typed
@@ -87,8 +87,9 @@ class Checks:
         request.added.extend(_limit_headers(decision))
         if not decision.allowed:
             raise _too_many(decision)
-        if policy.scope and policy.scope not in key.scopes:
-            raise InvalidScope(f"This key lacks the scope {policy.scope}. Use a key that has it.")
+        admitting = (policy.scope, *policy.other_scopes)
+        if policy.scope and key.scopes.isdisjoint(admitting):
+            raise lacks_scope(*admitting)
 
     async def _authenticate(self, request: Request) -> ApiKey:
         given = request.header(b"authorization") or ""

@@ -123,6 +123,8 @@ class Policy:
     """Of staff: an operator has to choose a site first."""
     scope: str = ""
     """Of an API key."""
+    other_scopes: tuple[str, ...] = ()
+    """Each of them also admits a key. What it may do then, the handler checks."""
     limit: Limit = Limit.NONE
     origin: Origin = Origin.ANY
     body: Body | None = None
@@ -149,6 +151,8 @@ class Policy:
         something could be sent by a page of another site in a browser that is signed in here."""
         if self.needs_key is not bool(self.scope):
             raise ValueError("A key needs a scope, and only a key has one.")
+        if self.other_scopes and self.cache is not Cache.NOBODY:
+            raise ValueError("An answer that depends on the key's scopes is not cached.")
         if self.needs_key is not (self.limit is Limit.CALLS):
             raise ValueError("Calls are counted by key.")
         if self.is_for_staff and self.cache is not Cache.NOBODY:

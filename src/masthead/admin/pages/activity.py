@@ -22,6 +22,7 @@ from masthead.audit.collection import (
     DOWNLOADED_EXPORT,
     DOWNLOADED_MEMBERS,
     DOWNLOADED_SITE,
+    EMPTIED_TRASH,
     EXPORTED,
     EXPORTED_SITE,
     MADE_RECOVERY_CODES,
@@ -70,6 +71,7 @@ NOUNS = {
     "welcome_emails": "welcome email",
     "sending_domains": "sending domain",
     "mailings": "mailing",
+    "trash": "entry of the trash",
 }
 """Of the collections that the log covers."""
 _PAGES = {
@@ -92,6 +94,7 @@ _EVENTS = {
     DOWNLOADED_SITE: "Downloaded an export of the site",
     PLANNED_DELETION: "Planned the deletion of the site",
     CANCELLED_DELETION: "Cancelled the deletion of the site",
+    EMPTIED_TRASH: "Emptied the trash",
     RETRIED_JOB: "Ran a failed job again:",
     ADDED_FACTOR: "Added a second factor:",
     REMOVED_FACTOR: "Removed a second factor:",

@@ -39,6 +39,7 @@ from masthead.records.write.relations import (
 )
 from masthead.records.write.slugs import slugify
 from masthead.records.write.transaction import TenantTransaction
+from masthead.records.write.trash import TRASH, Removal, Restoring, put_into_trash
 from masthead.records.write.unit_changes import UnitChanges
 from masthead.records.write.unit_events import UnitEvents
 from masthead.records.write.validation import NewRecord, check_changes
@@ -252,9 +253,41 @@ class Unit(TenantTransaction):
             raise Conflict
         self.refuse_if_read_only()
         await check_required_value(self, collection, old, None)
-        await self._delete(collection, old, taken_back=taken_back)
+        removal = Removal() if collection.trashed is not None and not taken_back else None
+        await self._delete(collection, old, taken_back=taken_back, removal=removal)
+        if removal is not None:
+            service = self.by_service()
+            await put_into_trash(service, collection, old, removal, deleted_by=self._caller.id)
         self._observe(collection, Change(old, None))
         return old
+
+    async def restore(self, entry_id: str) -> tuple[Collection, Record]:
+        """Brings a record back from the trash, with everything that was deleted with it. Returns it
+        and its collection."""
+        entry = await self._visible(self.registry[TRASH], entry_id, Action.UPDATE)
+        self.refuse_if_read_only()
+        collection = self.registry[entry["type"]]
+        record = await Restoring(self, entry).run()
+        self._observe(collection, Change(None, record, is_restored=True))
+        return collection, record
+
+    async def bring_back(self, collection: Collection, record: Record) -> None:
+        """Writes a record as it was, without its hooks. For `Restoring`."""
+        if (slug := collection.slug) is not None:
+            await self._rows.insert_with_slug(collection, record, slug)
+        else:
+            await self._rows.insert(collection, record)
+        await self._record_change(collection, Change(None, record, is_restored=True))
+
+    async def attach(self, collection: Collection, old: Record, name: str, target_id: str) -> None:
+        """Points a record at its target again. For `Restoring`."""
+        record = {**old, name: target_id, "updated": self._now, "version": old["version"] + 1}
+        await self._rows.update(collection, record, (name, "updated", "version"))
+        await self._record_change(collection, Change(old, record))
+
+    async def remove_entry(self, entry: Record) -> None:
+        """Deletes an entry of the trash with its items, but no file. For `Restoring`."""
+        await self._delete(self.registry[TRASH], {**entry, "files": []})
 
     def _observe(self, collection: Collection, change: Change) -> None:
         if self._context.observe is not None:
@@ -343,15 +376,27 @@ class Unit(TenantTransaction):
         return bool(await self._tx.fetch(prepared, prepared.bind(values)))
 
     async def _delete(
-        self, collection: Collection, record: Record, *, taken_back: bool = False
+        self,
+        collection: Collection,
+        record: Record,
+        *,
+        taken_back: bool = False,
+        removal: Removal | None = None,
     ) -> None:
-        await self._release(collection, record)
+        """`removal` gathers what goes into the trash. The files stay then."""
+        await self._release(collection, record, removal)
         await self._rows.delete(collection, record)
         files = [record[name] for name in collection.files]
-        await self._remove_files(collection, files, record["id"])
+        if removal is None:
+            await self._remove_files(collection, files, record["id"])
+        else:
+            keys = [file_key(self.tenant_id, collection, record["id"], name) for name in files]
+            removal.note_deleted(collection, record, keys)
         await self._record_change(collection, Change(record, None), taken_back=taken_back)
 
-    async def _release(self, collection: Collection, record: Record) -> None:
+    async def _release(
+        self, collection: Collection, record: Record, removal: Removal | None
+    ) -> None:
         """Deletes or detaches the records that point at this one, each as a separate change."""
         for source, relation in self._context.registry.referrers[collection.name]:
             while found := await find_dependents(
@@ -359,9 +404,19 @@ class Unit(TenantTransaction):
             ):
                 for dependent in found:
                     if is_deleted_with_target(relation):
-                        await self._delete(source, dependent)
-                    else:
-                        await self._detach(source, relation, dependent, record)
+                        # The deletion of another may have changed it: that of the comment above.
+                        for each in await self._reread(source, dependent):
+                            await self._delete(source, each, removal=removal)
+                        continue
+                    if removal is not None:
+                        after = value_without(relation, dependent, record)
+                        removal.note_detached(source, relation, dependent, after)
+                    await self._detach(source, relation, dependent, record)
+
+    async def _reread(self, collection: Collection, record: Record) -> list[Record]:
+        if all(relation.to != collection.name for relation in collection.relations):
+            return [record]
+        return await self.find(collection, {"id": record["id"]}, limit=1)
 
     async def _detach(
         self, source: Collection, relation: Pointer, dependent: Record, target: Record

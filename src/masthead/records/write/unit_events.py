@@ -19,6 +19,8 @@ class WrittenEvent(NamedTuple):
     name: str
     created: str
     record_id: str = ""
+    is_restored: bool = False
+    """Of a record that came back from the trash: nobody needs an email about it."""
 
 
 class UnitEvents:
@@ -57,14 +59,22 @@ class UnitEvents:
                 Event(event.name, payload),
                 collection=collection.name,
                 record_id=change.record["id"],
+                is_restored=change.is_restored,
             )
 
     def _is_emitted(self, name: str) -> bool:
         wanted = self._emitted
         return wanted if isinstance(wanted, bool) else name in wanted
 
-    def write(self, event: Event, *, collection: str = "", record_id: str = "") -> WrittenEvent:
-        written = WrittenEvent(ids.new_log_id(), event.name, self._now, record_id)
+    def write(
+        self,
+        event: Event,
+        *,
+        collection: str = "",
+        record_id: str = "",
+        is_restored: bool = False,
+    ) -> WrittenEvent:
+        written = WrittenEvent(ids.new_log_id(), event.name, self._now, record_id, is_restored)
         row = (
             self._tenant_id,
             self._version,
@@ -88,9 +98,11 @@ class UnitEvents:
 
 def change_facts(collection: Collection, change: Change) -> dict[str, Any]:
     """`sequence` orders the events of one record. After an update, `changed` names the changed
-    fields and `previous` has their old values, without long texts and documents."""
+    fields and `previous` has their old values, without long texts and documents. `restored`: the
+    record came back from the trash."""
     if change.old is None or change.new is None:
-        return {"sequence": change.record["version"] + (change.new is None)}
+        restored = {"restored": True} if change.is_restored else {}
+        return {"sequence": change.record["version"] + (change.new is None), **restored}
     old, new = change.old, change.new
     changed = [each for each in collection.reported_fields if old[each.name] != new[each.name]]
     return {

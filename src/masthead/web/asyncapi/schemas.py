@@ -10,6 +10,9 @@ from masthead.records.fields.base import Field
 from masthead.records.registry import Registry
 from masthead.web.openapi.schemas import Schema, answer_schema, nullable
 
+RESTORABLE = frozenset({"posts", "pages", "media", "comments"})
+"""The collections whose records can come back from the trash."""
+
 
 def payload_schema(kind: EventKind, registry: Registry) -> Schema:
     """The `payload` of an event. More fields may come with later versions."""
@@ -19,6 +22,8 @@ def payload_schema(kind: EventKind, registry: Registry) -> Schema:
     if kind.causes:
         properties["sequence"] = _SEQUENCE
         required.append("sequence")
+    if Cause.CREATE in kind.causes and collection.name in RESTORABLE:
+        properties["restored"] = _RESTORED
     if Cause.UPDATE in kind.causes:
         properties |= {"changed": _CHANGED, "previous": _previous_schema(collection)}
     if kind.causes == {Cause.UPDATE}:
@@ -76,6 +81,11 @@ _SEQUENCE = {
     "minimum": 1,
     "description": "Counts the changes of this record. Events may arrive late or out of order: "
     "drop one whose number is lower than the last you have handled for the record.",
+}
+_RESTORED = {
+    "type": "boolean",
+    "const": True,
+    "description": "The record came back from the trash. Left out otherwise.",
 }
 _CHANGED = {
     "type": "array",

@@ -159,9 +159,9 @@ def _operation(route: Route, operation_id: str, settings: Settings) -> dict[str,
         "operationId": operation_id,
         "tags": [_tag(route)],
         "summary": route.summary,
-        "description": f"Needs the scope `{route.scope}`.",
+        "description": _needed_scopes(route),
         # In OpenAPI 3.1 every scheme may list the required roles.
-        "security": [{SECURITY: [route.scope]}],
+        "security": [{SECURITY: [each]} for each in (route.scope, *route.other_scopes)],
     }
     if parameters := _parameters(route):
         operation["parameters"] = parameters
@@ -175,6 +175,11 @@ def _operation(route: Route, operation_id: str, settings: Settings) -> dict[str,
             },
         }
     return {**operation, "responses": answers(route)}
+
+
+def _needed_scopes(route: Route) -> str:
+    alternatives = " or ".join(f"`{each}`" for each in (route.scope, *route.other_scopes))
+    return f"Needs the scope {alternatives}."
 
 
 def _parameters(route: Route) -> list[dict[str, Any]]:

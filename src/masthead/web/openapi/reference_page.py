@@ -62,7 +62,7 @@ class Operation:
     method: str
     path: str
     summary: str
-    scope: str
+    scopes: list[str]
     parameters: list[Row]
     body_name: str
     body: list[Row]
@@ -109,7 +109,7 @@ def _operation(document: Json, path: str, method: str, operation: Json) -> Opera
         method=method.upper(),
         path=path,
         summary=operation["summary"],
-        scope=operation["security"][0]["apiKey"][0],
+        scopes=[each["apiKey"][0] for each in operation["security"]],
         parameters=[_parameter_row(document, each) for each in operation.get("parameters", ())],
         body_name=_name(media["schema"]) if media else "",
         body=list(_rows(schema)),

@@ -39,6 +39,7 @@ HTTPS, key, plan, limits, scope, query and body, existence, permission. Every an
 tags: dict[str, tuple[str, str]] = {
     "posts": ("Posts", "What the site publishes, drafts included."),
     "media": ("Media", "Uploaded pictures and files."),
+    "trash": ("Trash", "Deleted posts, pages and files, which can be restored for 30 days."),
     "comments": ("Comments", "Readers' comments on posts."),
     "members": ("Members", "The site's members. Addresses are always masked."),
     "mailings": ("Mailings", "Posts sent as emails to the readers of a newsletter."),
@@ -86,6 +87,16 @@ fields: dict[str, dict[str, str]] = {
         "width": "In pixels, for pictures.",
         "height": "In pixels, for pictures.",
         "alt": "The alternative text of the picture.",
+    },
+    "trash": {
+        "type": "What it was: `posts`, `pages` or `media`.",
+        "record_id": "The id that it had, and that it has again after a restore. Nearly always "
+        "the id of the entry itself.",
+        "title": "The title of a text, or the name of a file.",
+        "slug": "The slug that the text had; in the answer to a restore, the one that it has now: "
+        "with a number if another text has taken it.",
+        "deleted_at": "When it was deleted.",
+        "expires_at": "When it is deleted for good.",
     },
     "comments": {
         "post_id": "The post it belongs to.",
@@ -201,6 +212,15 @@ examples: dict[str, dict[str, Any]] = {
         "body": "I grew up in sight of that light.",
         "parent_id": "",
         "status": "approved",
+    },
+    "trash": {
+        "id": _POST_ID,
+        "type": "posts",
+        "record_id": _POST_ID,
+        "title": "The lighthouse keeps its own hours",
+        "slug": "the-lighthouse-keeps-its-own-hours",
+        "deleted_at": "2026-11-14T09:30:00.123Z",
+        "expires_at": "2026-12-14T09:30:00.123Z",
     },
     "blog_members": {
         "id": "b8d0f2h4j6l8n0p",

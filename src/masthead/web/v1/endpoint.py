@@ -178,6 +178,9 @@ def _idempotency_key(scope: Scope) -> str | None:
 def _encoded(call: Call, result: Any) -> Answer:
     if call.route.shape is Shape.EMPTY:
         return Answer(call.route.status)
+    if isinstance(result, Page):
+        links = _links(call, result)
+        return Answer(200, encode(_page_body(call, result)), [JSON, _PRIVATE, *links])
     answer = Answer(call.route.status, encode(_wrapped(call, result)), [JSON])
     # A record. Checking for Mapping instead would cost more than the rest of this function.
     if isinstance(result, dict) and "version" in result:

@@ -22,6 +22,11 @@ class InvalidScope(MastheadError):
     """The key lacks the scope of the endpoint."""
 
 
+def lacks_scope(*alternatives: str) -> InvalidScope:
+    needed = " or ".join(alternatives)
+    return InvalidScope(f"This key lacks the scope {needed}. Use a key that has it.")
+
+
 class PlanRequired(MastheadError):
     message = "The API is part of the Pro plan and above. The operator sets the plan."
 

@@ -45,6 +45,8 @@ class Route:
     view: View | None = None
     body: Body | None = None
     parameters: tuple[Parameter, ...] = ()
+    other_scopes: tuple[str, ...] = ()
+    """See `Policy.other_scopes`."""
     is_upload: bool = False
     """The body is a form with files."""
     prepare: Prepare | None = None
@@ -65,6 +67,7 @@ class Route:
         return Policy(
             who=Who.KEY,
             scope=self.scope,
+            other_scopes=self.other_scopes,
             limit=Limit.CALLS,
             body=self._body_policy,
             cache=Cache.VERSIONED if self.is_cacheable else Cache.NOBODY,

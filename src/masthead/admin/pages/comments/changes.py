@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.pages.comments.listing import CommentFilters, email_of, place_of
+from masthead.admin.pages.undo import undo_address
 from masthead.admin.request import AdminRequest
 from masthead.admin.selected import MOST, PER_UNIT, SELECT, find_matching, ticked
 from masthead.comments.collection import APPROVED, PENDING, SPAM, comments
 from masthead.errors import BadRequest, NotFound
 from masthead.records.write.unit import Unit
+from masthead.undo.undoing import Steps
 
 _STATUS = {"approve": APPROVED, "hold": PENDING, "spam": SPAM}
 _DONE = {
@@ -45,8 +48,9 @@ async def change_comments(request: AdminRequest) -> Answer:
         return Redirect(filters.url(**place_of(form)), "No comment was selected.")
     if (is_all or action == "delete") and "confirmed" not in form:
         return _question(form, filters, action, chosen, is_all=is_all)
-    changed = await _change(request, chosen, action)
-    return Redirect(_back(form, filters, chosen), _sentence(action, changed, len(chosen)))
+    steps = await _change(request, chosen, action)
+    sentence = _sentence(action, steps.count, len(chosen))
+    return Redirect(_back(form, filters, chosen), sentence, undo=undo_address(steps))
 
 
 def _back(form: Mapping[str, str], filters: CommentFilters, chosen: Sequence[str]) -> str:
@@ -81,28 +85,27 @@ def _question(
     return Page("comments/change.html", title, values)
 
 
-async def _change(request: AdminRequest, chosen: Sequence[str], action: str) -> int:
-    """How many were changed. Deleted ones are skipped."""
-    changed = 0
+async def _change(request: AdminRequest, chosen: Sequence[str], action: str) -> Steps:
+    """Deleted ones are skipped."""
+    steps = Steps(request.caller, comments, ("status",))
     for start in range(0, len(chosen), PER_UNIT):
         async with request.records.unit(request.caller) as unit:
             for comment_id in chosen[start : start + PER_UNIT]:
-                try:
-                    changed += await _change_one(unit, comment_id, action)
-                except NotFound:
-                    continue
-    return changed
+                with suppress(NotFound):
+                    await _change_one(unit, comment_id, action, steps)
+            steps.save(unit)
+    return steps
 
 
-async def _change_one(unit: Unit, comment_id: str, action: str) -> bool:
+async def _change_one(unit: Unit, comment_id: str, action: str, steps: Steps) -> None:
     if action == "delete":
-        await unit.delete(comments, comment_id)
-        return True
+        steps.note_deletion(await unit.delete(comments, comment_id))
+        return
     found = await unit.find(comments, {"id": comment_id}, limit=1)
     if not found:
         raise NotFound
     record = await unit.update(comments, comment_id, {"status": _STATUS[action]})
-    return bool(record["version"] != found[0]["version"])
+    steps.note_change(found[0], record)
 
 
 def _sentence(action: str, changed: int, asked: int) -> str:

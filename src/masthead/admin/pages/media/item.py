@@ -9,6 +9,7 @@ from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import Ask, Widget, given_values, sentence_of, widgets
 from masthead.admin.pages.people import staff_names
 from masthead.admin.pages.settings.subnav import WELCOME
+from masthead.admin.pages.trash import restore_address
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import PAGES, POSTS
 from masthead.caller import Kind
@@ -112,7 +113,8 @@ async def delete_form(request: AdminRequest, item_id: str) -> Answer:
 
 async def delete_item(request: AdminRequest, item_id: str) -> Answer:
     item = await request.records.delete(request.caller, media, item_id)
-    return Redirect(ADDRESS, f"“{item['filename'][:80]}” is deleted.")
+    sentence = f"“{item['filename'][:80]}” is in the trash."
+    return Redirect(ADDRESS, sentence, undo=restore_address(item))
 
 
 async def detail_of(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, timedelta
 from typing import Any, ClassVar
@@ -14,6 +15,7 @@ from masthead import clock
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import Ask, given_values, sentence_of, widgets
 from masthead.admin.lists import Filters, Listing, options, read_page
+from masthead.admin.pages.undo import undo_address
 from masthead.admin.request import AdminRequest
 from masthead.admin.selected import MOST, PER_UNIT, SELECT, find_matching, ticked
 from masthead.errors import BadRequest, Invalid, NotFound, Problem
@@ -23,6 +25,8 @@ from masthead.records.accounts import credentials
 from masthead.records.filter.ast import Expression
 from masthead.records.filter.conditions import all_of, equals, has_item, newer
 from masthead.records.read.page import ListRequest
+from masthead.records.write.unit import Unit
+from masthead.undo.undoing import Steps
 
 ADDRESS = "/admin/members"
 PER_PAGE = 50
@@ -250,15 +254,16 @@ async def change_members(request: AdminRequest) -> Answer:
     if not label:
         return _question(filters, chosen, is_all=is_all)
     try:
-        changed = await _relabel(request, chosen, action, label)
+        steps = await _relabel(request, chosen, action, label)
     except Invalid as error:
         problem = error.problems.get("labels")
         if problem is None:
             raise
         return _question(filters, chosen, is_all=is_all, label=label, problem=problem.message)
+    changed = steps.count
     noun = "1 member" if changed == 1 else f"{changed:,} members"
     verb = _DONE[action] if changed != 1 else _DONE[action].replace("have", "has", 1)
-    return Redirect(filters.url(), f"{noun} {verb} “{label}”.")
+    return Redirect(filters.url(), f"{noun} {verb} “{label}”.", undo=undo_address(steps))
 
 
 def _question(
@@ -283,22 +288,24 @@ def _question(
     return Page("members/label.html", "Label these members", values, status)
 
 
-async def _relabel(request: AdminRequest, chosen: Sequence[str], action: str, label: str) -> int:
-    """How many were changed. Deleted ones are skipped."""
-    changed = 0
+async def _relabel(request: AdminRequest, chosen: Sequence[str], action: str, label: str) -> Steps:
+    """Deleted ones are skipped."""
+    steps = Steps(request.caller, blog_members, ("labels",))
     for start in range(0, len(chosen), PER_UNIT):
         async with request.records.unit(request.caller) as unit:
             for member_id in chosen[start : start + PER_UNIT]:
-                found = await unit.find(blog_members, {"id": member_id}, limit=1)
-                if not found:
-                    continue
-                others = [each for each in found[0]["labels"] if each != label]
-                given = {"labels": [*others, label] if action == "label" else others}
-                if action == "label" and label in found[0]["labels"]:
-                    continue
-                try:
-                    record = await unit.update(blog_members, member_id, given)
-                except NotFound:
-                    continue
-                changed += record["version"] != found[0]["version"]
-    return changed
+                with suppress(NotFound):
+                    await _relabel_one(unit, member_id, action, label, steps=steps)
+            steps.save(unit)
+    return steps
+
+
+async def _relabel_one(
+    unit: Unit, member_id: str, action: str, label: str, *, steps: Steps
+) -> None:
+    found = await unit.find(blog_members, {"id": member_id}, limit=1)
+    if not found or (action == "label" and label in found[0]["labels"]):
+        return
+    others = [each for each in found[0]["labels"] if each != label]
+    given = {"labels": [*others, label] if action == "label" else others}
+    steps.note_change(found[0], await unit.update(blog_members, member_id, given))

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.pages.texts.lists import TextFilters
+from masthead.admin.pages.undo import undo_address
 from masthead.admin.request import AdminRequest
 from masthead.admin.selected import MOST, PER_UNIT, SELECT, find_matching, ticked
 from masthead.errors import BadRequest, Invalid, NotFound
 from masthead.records.collection import Collection
 from masthead.records.write.unit import Unit
 from masthead.texts.publication import DRAFT, PUBLISHED
+from masthead.undo.undoing import Steps
 
 DONE = {
     "publish": "published",
     "unpublish": "unpublished",
     "tag": "tagged",
     "untag": "changed",
-    "delete": "deleted",
+    "delete": "in the trash",
 }
 _STATUS = {"publish": PUBLISHED, "unpublish": DRAFT}
 _OF_TAGS = ("tag", "untag")
@@ -41,14 +44,21 @@ async def change_selected(filters_of: type[TextFilters], request: AdminRequest) 
     needs_tag = action in _OF_TAGS and not tag
     if needs_tag or ((is_all or action == "delete") and "confirmed" not in form):
         return _question(request, filters, action, chosen, is_all=is_all)
+    steps = Steps(request.caller, section.texts, _undone(section.texts))
     try:
-        changed = await _change(request, section.texts, chosen, action, tag=tag)
+        await _change(request, section.texts, chosen, action, tag=tag, steps=steps)
     except Invalid as error:
         if action not in _OF_TAGS or "tags" not in error.problems:
             raise
         problem = error.problems["tags"].message
         return _question(request, filters, action, chosen, is_all=is_all, problem=problem)
-    return Redirect(filters.url(), _sentence(section.noun, action, changed, len(chosen)))
+    sentence = _sentence(section.noun, action, steps.count, len(chosen))
+    return Redirect(filters.url(), sentence, undo=undo_address(steps))
+
+
+def _undone(texts: Collection) -> tuple[str, ...]:
+    names = ("status", "published_at", "scheduled_for", "tags")
+    return tuple(name for name in names if name in texts.by_name)
 
 
 def _question(
@@ -88,27 +98,29 @@ _TITLES = {
 
 
 async def _change(
-    request: AdminRequest, texts: Collection, chosen: Sequence[str], action: str, *, tag: str
-) -> int:
-    """How many were changed. Texts that are deleted, or that the caller may not change, are
-    skipped."""
-    changed = 0
+    request: AdminRequest,
+    texts: Collection,
+    chosen: Sequence[str],
+    action: str,
+    *,
+    tag: str,
+    steps: Steps,
+) -> None:
+    """Texts that are deleted, or that the caller may not change, are skipped."""
     for start in range(0, len(chosen), PER_UNIT):
         async with request.records.unit(request.caller) as unit:
             for text_id in chosen[start : start + PER_UNIT]:
-                try:
-                    changed += await _change_one(unit, texts, text_id, action, tag=tag)
-                except NotFound:
-                    continue
-    return changed
+                with suppress(NotFound):
+                    await _change_one(unit, texts, text_id, action, tag=tag, steps=steps)
+            steps.save(unit)
 
 
 async def _change_one(
-    unit: Unit, texts: Collection, text_id: str, action: str, *, tag: str
-) -> bool:
+    unit: Unit, texts: Collection, text_id: str, action: str, *, tag: str, steps: Steps
+) -> None:
     if action == "delete":
-        await unit.delete(texts, text_id)
-        return True
+        steps.note_deletion(await unit.delete(texts, text_id))
+        return
     found = await unit.find(texts, {"id": text_id}, limit=1)
     if not found:
         raise NotFound
@@ -120,8 +132,7 @@ async def _change_one(
         given = {"tags": [*others, tag] if action == "tag" else others}
         if action == "tag" and tag in old["tags"]:
             given = {}
-    record = await unit.update(texts, text_id, given)
-    return bool(record["version"] != old["version"])
+    steps.note_change(old, await unit.update(texts, text_id, given))
 
 
 def _sentence(noun: str, action: str, changed: int, asked: int) -> str:

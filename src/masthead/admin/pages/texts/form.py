@@ -17,6 +17,7 @@ from masthead.admin.pages.mailings.sending import mail_address
 from masthead.admin.pages.people import staff_names
 from masthead.admin.pages.texts.lists import status_of
 from masthead.admin.pages.texts.posts import with_known_tags
+from masthead.admin.pages.trash import restore_address
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import Section
 from masthead.caller import Kind
@@ -202,7 +203,8 @@ async def delete_form(section: Section, request: AdminRequest, text_id: str) -> 
 
 async def delete(section: Section, request: AdminRequest, text_id: str) -> Answer:
     record = await request.records.delete(request.caller, section.texts, text_id)
-    return Redirect(section.address, f"“{record['title'][:80]}” is deleted.")
+    sentence = f"“{record['title'][:80]}” is in the trash."
+    return Redirect(section.address, sentence, undo=restore_address(record))
 
 
 def _new(section: Section, request: AdminRequest, text_id: str) -> _Edited:
