@@ -8,6 +8,8 @@ from datetime import timedelta
 from functools import partial
 
 from masthead.audit.retention import AuditRetention
+from masthead.backup.schedule import CONCURRENCY as BACKUP_CONCURRENCY
+from masthead.backup.schedule import LOOK_EVERY, BackupSchedule
 from masthead.commerce.jobs import mark_abandoned
 from masthead.importers import jobs as import_jobs
 from masthead.importers.files.work_folder import delete_abandoned
@@ -82,8 +84,13 @@ def job_handlers(parts: Services) -> Mapping[str, Handler]:
     }
 
 
-def job_runner(parts: Services) -> JobRunner:
+def backup_schedule(parts: Services) -> BackupSchedule:
+    return BackupSchedule(parts.settings, parts.records, parts.keyring, parts.records.clock)
+
+
+def job_runner(parts: Services, backups: BackupSchedule | None = None) -> JobRunner:
     """The job worker, in a server process or in one of its own."""
+    backups = backups or backup_schedule(parts)
     hourly = timedelta(hours=1)
     digests = Digests(parts.records, parts.mailings.starting)
     chores = [
@@ -107,6 +114,7 @@ def job_runner(parts: Services) -> JobRunner:
         Chore("undo.sweep", hourly, partial(undoing.delete_expired, parts.records)),
         Chore("site_export.sweep", hourly, parts.site_exports.sweep),
         Chore("site_import.sweep", hourly, Leftovers(parts.records, parts.objects).sweep),
+        Chore("backup.look", LOOK_EVERY, backups.enqueue_due),
         Chore("digests.start", timedelta(minutes=1), digests.start_due),
         Chore("domains.check", hourly, partial(check_domains, parts)),
         Chore("sending_domains.check", hourly, sending_domains_of(parts).run),
@@ -116,10 +124,11 @@ def job_runner(parts: Services) -> JobRunner:
         chores.append(Chore("secrets.rotate", timedelta(days=1), rotate))
     return JobRunner(
         parts.database,
-        job_handlers(parts),
+        {**job_handlers(parts), **backups.handlers()},
         parts.records.clock,
         chores=chores,
         concurrency=mail_jobs.CONCURRENCY
+        | BACKUP_CONCURRENCY
         | privacy_jobs.CONCURRENCY
         | import_jobs.CONCURRENCY
         | site_export_jobs.CONCURRENCY
@@ -197,7 +206,8 @@ class Background:
     def __init__(self, parts: Services) -> None:
         self._imports = parts.imports
         self._exports = parts.site_exports
-        self._jobs = job_runner(parts)
+        self._backups = backup_schedule(parts)
+        self._jobs = job_runner(parts, self._backups)
         self._deliveries = delivery_worker(parts)
         self._retention = parts.deliveries.retention
         self._mailings = mailing_worker(parts)
@@ -216,6 +226,7 @@ class Background:
         """Running work is finished and recorded; nothing new is started."""
         self._imports.stop()
         self._exports.stop()
+        self._backups.stop()
         self._jobs.stop()
         self._retention.stop()
         self._deliveries.stop()

@@ -68,7 +68,13 @@ JOBS = Counter(
     "Attempts of the background worker at jobs. failed: another attempt may follow.",
     ("kind", "result"),
 )
-COUNTERS = (DELIVERIES, MAILS, IMPORTS, JOBS)
+BACKUPS = Counter(
+    "masthead_backups",
+    "Backups that the worker has made by itself, or could not make.",
+    ("result",),
+    ((DONE,), (FAILED,)),
+)
+COUNTERS = (DELIVERIES, MAILS, IMPORTS, JOBS, BACKUPS)
 
 CACHES: dict[str, CacheCounts] = {"site": CacheCounts(), "v1": CacheCounts()}
 """Of finished answers, by face."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
+from datetime import timedelta
 from email.headerregistry import Address
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from masthead.config.values import (
     SmtpServer,
     Url,
     parse_address,
+    parse_backup_place,
     parse_base_url,
     parse_choice,
     parse_contact,
@@ -38,6 +40,7 @@ from masthead.config.values import (
     parse_domain,
     parse_existing_file,
     parse_http_url,
+    parse_interval,
     parse_metrics,
     parse_name_server,
     parse_networks,
@@ -333,6 +336,20 @@ class Settings:
         "for the service's own port with `Authorization: Bearer SECRET`.",
         default_doc="off",
         secret=True,
+    )
+    backup_to: Url | None = _setting(
+        parse_backup_place,
+        "Where the worker makes [backups](backup.md#let-the-worker-make-them) by itself: a folder "
+        "such as `/backups`, or `s3://bucket/prefix` (with the usual `AWS_*` variables).",
+        default_doc="none: it makes none",
+    )
+    backup_every: timedelta = _setting(
+        parse_interval,
+        "How often it makes one: `10m` to `31d`, such as `6h` or `1d`.",
+        default="1d",
+    )
+    backup_keep: int = _setting(
+        parse_count, "How many of them it keeps. The oldest are removed.", default="7"
     )
     log: LogFormat = _setting(
         parse_choice(LogFormat),

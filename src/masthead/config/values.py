@@ -10,6 +10,7 @@ import ipaddress
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from email.errors import HeaderParseError
 from email.headerregistry import Address
 from email.utils import parseaddr
@@ -353,6 +354,31 @@ def parse_storage_url(text: str) -> Url:
     if not (is_folder or is_bucket) or parts.query or parts.fragment:
         raise ValueError(expected)
     return Url(text.rstrip("/") if is_bucket or parts.path != "/" else text)
+
+
+def parse_backup_place(text: str) -> Url:
+    expected = "must be an absolute folder such as /backups, or s3://bucket/prefix"
+    if text.startswith("/") and "\0" not in text:
+        return Url(text.rstrip("/") or "/")
+    try:
+        place = parse_storage_url(text)
+    except ValueError:
+        raise ValueError(expected) from None
+    if not place.startswith("s3://"):
+        raise ValueError(expected)
+    return place
+
+
+_INTERVAL = re.compile(r"([1-9][0-9]{0,4})([mhd])")
+_MINUTES = {"m": 1, "h": 60, "d": 24 * 60}
+
+
+def parse_interval(text: str) -> timedelta:
+    match = _INTERVAL.fullmatch(text)
+    found = timedelta(minutes=int(match[1]) * _MINUTES[match[2]]) if match else timedelta()
+    if not timedelta(minutes=10) <= found <= timedelta(days=31):
+        raise ValueError("must be 10m to 31d, such as 6h or 1d")
+    return found
 
 
 def parse_redis_url(text: str) -> Url:

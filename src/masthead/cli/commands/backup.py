@@ -7,13 +7,11 @@ import sys
 import click
 
 from masthead.backup.place import read_archive, written_archive
+from masthead.backup.readable_secrets import check_secrets
 from masthead.backup.take import Taken, take_backup
 from masthead.cli.counters import counters
 from masthead.cli.invocation import Invocation, Output, command
 from masthead.cli.opened_installation import opened
-from masthead.config.served_secret import DIFFERS, refuse_other
-from masthead.config.settings import SettingsError
-from masthead.installation import Installation
 
 VERIFY = "verify"
 
@@ -62,7 +60,9 @@ async def _verify(_: Invocation, file: str) -> Output:
 
 async def _take(invocation: Invocation, file: str) -> Output:
     async with opened(invocation) as installation:
-        unreadable = await _check_secrets(installation)
+        unreadable = await check_secrets(
+            installation.settings, installation.keyring, installation.records
+        )
         async with written_archive(file) as path:
             with counters("records", "media") as count:
                 taken = await take_backup(installation.settings, installation.objects, path, count)
@@ -81,16 +81,6 @@ async def _take(invocation: Invocation, file: str) -> Output:
     }
     written = f"{taken.records:,} records and {taken.media:,} stored files"
     return Output(data, f"Wrote {written} to {file} ({taken.bytes:,} bytes).")
-
-
-async def _check_secrets(installation: Installation) -> int:
-    """Refuses a root secret with which a restored copy could read no stored secret. Returns how
-    many it can't read although it reads others: those of an earlier root secret."""
-    refuse_other(installation.settings, installation.keyring)
-    readable, unreadable = await installation.records.count_readable_secrets()
-    if unreadable and not readable:
-        raise SettingsError(DIFFERS)
-    return unreadable
 
 
 def _missing(taken: Taken) -> str:

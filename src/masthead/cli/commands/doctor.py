@@ -26,6 +26,7 @@ import sqlalchemy as sa
 from masthead import clock, ids
 from masthead.ai.accounts import used_by
 from masthead.ai.limits import PER_DAY
+from masthead.backup.kept import KeptBackups
 from masthead.cli.causes import FREE_SPACE, database_cause, smtp_cause, storage_cause
 from masthead.cli.invocation import Invocation, Output, command
 from masthead.config import private_files, served_secret
@@ -328,6 +329,23 @@ async def stored_secrets(settings: Settings) -> Result:
     return State.OK, "all can be read with the current root secret"
 
 
+async def backups(settings: Settings) -> Result:
+    """The last good one of those that the worker makes by itself."""
+    place = settings.backup_to
+    if place is None:
+        return State.OK, "the worker makes none (MASTHEAD_BACKUP_TO is not set): make them yourself"
+    try:
+        newest = await KeptBackups(place).newest()
+    except (Unavailable, NotFound):
+        return State.FAIL, f"{place} does not answer or can't be read; check MASTHEAD_BACKUP_TO"
+    if newest is None:
+        return State.WARN, f"there is none in {place} yet; check that a worker runs"
+    made = f"the last good one is of {clock.to_text(newest)}, in {place}"
+    if clock.now() - newest > 2 * settings.backup_every:
+        return State.FAIL, f"{made}; search the worker's log for backup.failed"
+    return State.OK, made
+
+
 async def clock_sanity(settings: Settings) -> Result:
     """With a clock that is behind, signatures, expiry times and sort orders are wrong."""
     if await revision_of(settings.database_url) != HEAD:
@@ -453,4 +471,5 @@ CHECKS: dict[str, Callable[[Settings], Awaitable[Result]]] = {
     "base url": base_url,
     "payments": payments,
     "ai": ai,
+    "backups": backups,
 }
