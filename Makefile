@@ -7,6 +7,7 @@ BIN    := $(VENV)/bin
 NODE_MODULES := tests/clients/node_modules
 EDITOR := src/masthead/admin/editor
 GENERATOR := $(VENV)/client-generator
+LITESTREAM := $(VENV)/litestream
 RELEASE_TOOLS := $(VENV)/release-tools
 # npm in the folder of the editor, which also holds the tools that check styles and scripts.
 NODE_TOOL = $(BIN)/python tests/clients/node.py --prefix $(CURDIR)/$(EDITOR)
@@ -24,7 +25,7 @@ install: $(VENV)/.installed
 	$(BIN)/python -m compileall -q src
 
 install-test: $(VENV)/.installed-test $(NODE_MODULES)/.installed $(EDITOR)/node_modules/.installed \
-  $(GENERATOR)/.installed $(RELEASE_TOOLS)/.installed
+  $(GENERATOR)/.installed $(RELEASE_TOOLS)/.installed $(LITESTREAM)/.installed
 
 # Each test of a face on one of the two databases, everything else on both; a process for each core.
 test: install-test
@@ -122,6 +123,13 @@ $(VENV)/.installed: requirements.lock pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.installed-test: requirements-test.lock $(VENV)/.installed
 	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements-test.lock
+	touch $@
+
+# Litestream's program stands apart: its package would bring a web framework along.
+$(LITESTREAM)/.installed: tests/backup/litestream.lock $(VENV)/.installed-test
+	rm -rf $(LITESTREAM)
+	$(BIN)/pip install -q --disable-pip-version-check --require-hashes --no-deps \
+	  --target $(LITESTREAM) -r tests/backup/litestream.lock
 	touch $@
 
 # Clients of others in JavaScript, run by the Node.js that the Python lock brings.
