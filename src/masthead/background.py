@@ -44,6 +44,7 @@ from masthead.services import Services
 from masthead.site import redirects
 from masthead.site.domain_proof import DomainProofs
 from masthead.site.domain_repeat import DomainChecks
+from masthead.site_archive import jobs as site_import_jobs
 from masthead.site_archive.leftovers import Leftovers
 from masthead.site_export import jobs as site_export_jobs
 from masthead.texts import jobs as text_jobs
@@ -81,6 +82,7 @@ def job_handlers(parts: Services) -> Mapping[str, Handler]:
         **parts.retries.handlers(),
         **parts.imports.handlers(parts),
         **parts.site_exports.handlers(),
+        **parts.site_imports.handlers(),
     }
 
 
@@ -132,6 +134,7 @@ def job_runner(parts: Services, backups: BackupSchedule | None = None) -> JobRun
         | privacy_jobs.CONCURRENCY
         | import_jobs.CONCURRENCY
         | site_export_jobs.CONCURRENCY
+        | site_import_jobs.CONCURRENCY
         | media_copies.CONCURRENCY
         | text_jobs.CONCURRENCY,
     )

@@ -66,6 +66,7 @@ from masthead.records.write.unit_changes import LocalChange
 from masthead.schema import tables
 from masthead.site.address import Sites
 from masthead.site.collection import site_settings
+from masthead.site_archive.jobs import SiteImports
 from masthead.site_export.jobs import SiteExports
 from masthead.storage.database import Database
 from masthead.storage.migrate import migrate
@@ -120,6 +121,7 @@ class Services:
     privacy: Privacy
     imports: ImportWork
     site_exports: SiteExports
+    site_imports: SiteImports
     checkouts: Checkouts
     event_log: EventLog
     callers: Callers
@@ -225,6 +227,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Services:
         privacy=build_privacy(records, objects, mail, sites, settings=settings),
         imports=ImportWork(),
         site_exports=SiteExports(records, objects, mail, sites, settings=settings),
+        site_imports=SiteImports(records, objects, keyring, settings),
         checkouts=Checkouts(Processor(streams, settings.payment_api_url), limit_store, now),
         event_log=EventLog(database),
         callers=callers,

@@ -505,6 +505,7 @@ SAMPLES = (
     Sample("tenants-nowhere", "/admin/tenants", who="operator", site=""),
     Sample("tenants-nothing-found", "/admin/tenants?q=zzzz", who="operator"),
     Sample("tenant-new", "/admin/tenants/new", who="operator", site=""),
+    Sample("tenant-import", "/admin/tenants/import", who="operator", site=""),
     Sample(
         "tenant-new-refused",
         "/admin/tenants/new",

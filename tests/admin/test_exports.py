@@ -8,6 +8,7 @@ import io
 import os
 import re
 import signal
+import tempfile
 import zipfile
 from collections.abc import AsyncIterator
 from contextlib import closing
@@ -37,8 +38,9 @@ from masthead.jobs.runner import LEASE, RETRY_SECONDS, Job, JobRunner
 from masthead.media.jobs import handlers as media_handlers
 from masthead.privacy.limits import OWNERS, RequestLimit
 from masthead.records.collection import Record
+from masthead.site_archive.importing import import_site
 from masthead.site_export.collection import EXPIRED, FAILED, QUEUED, READY, export_key, site_exports
-from masthead.site_export.formats import Format
+from masthead.site_export.formats import OTHER_PLATFORMS
 from masthead.site_export.jobs import (
     ABANDONED_AFTER,
     BROKEN,
@@ -51,7 +53,7 @@ from masthead.storage.local_objects import LocalObjectStore
 
 ADDRESS = "/admin/tools/export"
 HTMX = {"hx-request": "true"}
-FORMATS = [each.value for each in Format]
+FORMATS = [each.value for each in OTHER_PLATFORMS]
 
 
 @pytest.fixture
@@ -624,3 +626,29 @@ async def test_an_export_is_whole_though_its_worker_was_killed(
         names = archive.namelist()
     assert sum(name.startswith("posts/") for name in names) == 200
     assert sum(name.endswith(".mp4") for name in names) == 4
+
+
+class TestArchive:
+    """The whole site, for another installation: only for operators."""
+
+    async def test_an_operator_moves_a_site(self, tenant: TenantWorld, browser: Visitor) -> None:
+        await fill(tenant)
+        world = tenant.world
+        operator = visitor(world, await world.operator(name="Olga"), tenant.host)
+        assert "another installation of Masthead" in (await operator.get(ADDRESS)).text
+        export = await made(tenant, operator, "masthead")
+        assert (export["state"], export["error"]) == (READY, "")
+        answer = await operator.get(download_of(export))
+        assert answer.status_code == 200
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(answer.content)
+            file.flush()
+            done = await import_site(world.parts, Path(file.name), slug="moved")
+        assert (done.records, done.missing) == (export["report"]["records"], 0)
+        # The staff of the site neither see it nor get it.
+        shown = (await browser.get(ADDRESS)).text
+        assert "another installation of Masthead" not in shown
+        assert export["id"] not in shown
+        assert (await browser.get(download_of(export))).status_code == 404
+        refused = await browser.post(ADDRESS, {"format": "masthead"})
+        assert (refused.status_code, "Choose one of the formats" in refused.text) == (422, True)

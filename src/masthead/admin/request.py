@@ -46,6 +46,7 @@ from masthead.site.collection import site_settings
 from masthead.site.domain_proof import DomainProofs
 from masthead.site.mail_trial import TestMails
 from masthead.site.record_view import SettingsRecord, as_settings
+from masthead.site_archive.jobs import SiteImports
 from masthead.site_export.jobs import SiteExports
 from masthead.web.answers import header
 from masthead.web.cookies import own_cookie
@@ -98,6 +99,8 @@ class AdminServices(UploadServices, Protocol):
     def privacy_limit(self) -> RequestLimit: ...
     @property
     def site_exports(self) -> SiteExports: ...
+    @property
+    def site_imports(self) -> SiteImports: ...
     @property
     def outbound(self) -> OutboundClient: ...
     @property

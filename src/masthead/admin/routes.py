@@ -28,7 +28,7 @@ from masthead.admin.pages.members import listing as members
 from masthead.admin.pages.members import member, stopped
 from masthead.admin.pages.members import privacy as member_privacy
 from masthead.admin.pages.operator import queue_and_errors as operate
-from masthead.admin.pages.operator import tenant_state, tenants
+from masthead.admin.pages.operator import site_import, tenant_state, tenants
 from masthead.admin.pages.operator.components import components
 from masthead.admin.pages.palette import palette
 from masthead.admin.pages.settings import (
@@ -192,6 +192,16 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         Route("/admin/more", at(get=_more, anywhere=True)),
         Route("/admin/tenants", at(get=tenants.tenants_page, who=operators)),
         Route(tenants.NEW, at(get=tenants.new_form, post=tenants.create, who=operators)),
+        Route(
+            tenants.IMPORT,
+            at(
+                get=site_import.import_form,
+                post=site_import.begin_import,
+                who=operators,
+                files=1,
+                largest=largest_import,
+            ),
+        ),
         Route(
             "/admin/tenants/{id}",
             at("id", get=tenants.tenant_page, post=tenants.choose_tenant, who=operators),

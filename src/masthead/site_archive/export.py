@@ -6,7 +6,7 @@ The service may run meanwhile. Secrets are in it only with a passphrase.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Final, Protocol
@@ -35,7 +35,7 @@ from masthead.storage.objects import ObjectStore
 from masthead.storage.snapshot import Snapshot, open_snapshot
 from masthead.whole_file import whole_file
 
-Count = Callable[[str, int], None]
+Count = Callable[[str, int], Awaitable[None]]
 """Called with `records` or `media` and the number of new ones. May raise to end the export."""
 _SHOWN_MISSING: Final = 10
 
@@ -74,7 +74,7 @@ class Written:
             self.first_missing.append(name)
 
 
-def _count_nothing(_kind: str, _count: int) -> None:
+async def _count_nothing(_kind: str, _count: int) -> None:
     pass
 
 
@@ -170,7 +170,7 @@ class _Export:
             await asyncio.to_thread(_add_all, chunks, rows, hidden)
             if moved.collection is not None:
                 self._written.records += len(rows)
-                self._count("records", len(rows))
+                await self._count("records", len(rows))
         await asyncio.to_thread(chunks.flush)
 
     async def _add_files(self, moved: MovedTable, collection: Collection) -> None:
@@ -190,7 +190,7 @@ class _Export:
         except Unavailable as error:
             raise UnreachableFiles from error
         self._written.media += 1
-        self._count("media", 1)
+        await self._count("media", 1)
 
     async def _add_secrets(self, passphrase: str) -> None:
         values: dict[SecretKey, str] = {}

@@ -22,6 +22,7 @@ from masthead.errors import Invalid, MastheadError, Unavailable
 from masthead.identity.hosts import check_slug
 from masthead.identity.tenants import TenantStatus, tenants
 from masthead.ids import TenantId
+from masthead.records.changes import Rendering
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records
 from masthead.records.read.decoding import engine_decoder
@@ -86,23 +87,25 @@ async def import_site(
     *,
     slug: str = "",
     passphrase: str = "",
+    new_ids: NewIds | None = None,
     count: Count = _count_nothing,
 ) -> Imported:
     """Raises `MastheadError` with the reason, and leaves nothing then."""
     contents = await asyncio.to_thread(read_site, path, lambda size: count("checked", size))
     slug = slug or contents.header.slug
-    await _require_free(services.records, slug)
-    secrets = await _unseal(contents, passphrase)
+    await require_free(services.records, slug)
+    secrets = await unsealed(contents, passphrase)
     await Leftovers(services.records, services.objects).sweep()
     async with staged_site(path, contents, services.records.registry) as staged:
-        running = _Import(services, staged, slug, secrets, count=count)
+        new_ids = new_ids or NewIds()
+        running = _Import(services, staged, slug, secrets, new_ids=new_ids, count=count)
         imported = await running.run(path)
     imported.secrets_left_out = bool(contents.sealed) and not passphrase
     imported.passphrase_unused = bool(passphrase) and not contents.sealed
     return imported
 
 
-async def _require_free(records: Records, slug: str) -> None:
+async def require_free(records: Records, slug: str) -> None:
     if problem := check_slug(slug):
         raise Invalid({"slug": problem})
     if await records.find(tenants, {"slug": slug}):
@@ -113,7 +116,7 @@ def _taken(slug: str) -> SlugTaken:
     return SlugTaken(f"There is a site {slug} already. Choose another slug with --slug.")
 
 
-async def _unseal(contents: Contents, passphrase: str) -> dict[SecretKey, str]:
+async def unsealed(contents: Contents, passphrase: str) -> dict[SecretKey, str]:
     if not contents.sealed or not passphrase:
         return {}
     tenant_id = contents.header.tenant_id
@@ -128,6 +131,7 @@ class _Import:
         slug: str,
         secrets: dict[SecretKey, str],
         *,
+        new_ids: NewIds,
         count: Count,
     ) -> None:
         self._records = services.records
@@ -137,7 +141,6 @@ class _Import:
         self._count = count
         self._tables = moved_tables(self._records.registry)
         header = staged.contents.header
-        new_ids = NewIds()
         origin = site_url(services.settings, slug)
         addresses = Addresses(header.hosts, origin, new_ids.of, staged.is_media)
         self._moving = Moving(new_ids, addresses, header.tenant_id, staged.is_known)
@@ -207,7 +210,11 @@ class _Import:
     async def _copy_page(
         self, collection: Collection, page: list[Record], unlinked: tuple[str, ...]
     ) -> None:
-        records = [each for old in page if (each := await self._moved(collection, old))]
+        # In a thread: the texts of a page may be long.
+        moved = await asyncio.to_thread(self._moved_page, collection, page)
+        if collection.rendering is not None:
+            await _render_again(collection.rendering, moved)
+        records = [each for old in moved if (each := self._adjusted(collection, old))]
         async with self._records.unit(self._caller, emit_events=False) as unit:
             await unit.store_copies(collection, records, unlinked=unlinked)
             for record in records:
@@ -220,7 +227,10 @@ class _Import:
         self._count("records", len(records))
         await self._show_life()
 
-    async def _moved(self, collection: Collection, old: Record) -> Record | None:
+    def _moved_page(self, collection: Collection, page: list[Record]) -> list[Record]:
+        return [self._moved(collection, each) for each in page]
+
+    def _moved(self, collection: Collection, old: Record) -> Record:
         secrets = {
             name: self._secrets.get((collection.name, old["id"], name), "")
             for name in collection.secrets
@@ -229,11 +239,9 @@ class _Import:
         if collection.name == site_settings.name:
             moved |= without_platform_domains(collection, moved)
         check_record(collection, moved)
-        if collection.rendering is not None:
-            rendering = collection.rendering
-            text = moved[rendering.of]
-            [rendered] = await rendering.make_anyway([text])
-            moved |= rendering.stored(text, rendered)
+        return moved
+
+    def _adjusted(self, collection: Collection, moved: Record) -> Record | None:
         if collection.name == tenants.name:
             self._tenant = moved
             return {**moved, **self._hidden()}
@@ -305,6 +313,13 @@ class _Import:
         columns = [table.c[name] for name in decoder.names]
         async for rows in self._staged.snapshot.rows(*columns):
             yield [decoder.record(row) for row in rows]
+
+
+async def _render_again(rendering: Rendering, records: list[Record]) -> None:
+    """An archive may say of any text that it is clean."""
+    rendered = await rendering.make_anyway([each[rendering.of] for each in records])
+    for each, text in zip(records, rendered, strict=True):
+        each |= rendering.stored(each[rendering.of], text)
 
 
 async def _chunks(file: IO[bytes]) -> AsyncIterator[bytes]:

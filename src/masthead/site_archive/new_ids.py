@@ -18,8 +18,8 @@ _BASE: Final = len(ids.ALPHABET)
 
 
 class NewIds:
-    def __init__(self) -> None:
-        self._key = secrets.token_bytes(_KEY_BYTES)
+    def __init__(self, key: bytes = b"") -> None:
+        self._key = key or secrets.token_bytes(_KEY_BYTES)
 
     def of(self, old: str) -> str:
         """Whatever is no id stays as it is: an empty field, a word such as `system`."""

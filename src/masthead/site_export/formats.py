@@ -10,6 +10,9 @@ class Format(StrEnum):
     GHOST = "ghost"
     CSV = "csv"
     HTML = "html"
+    MASTHEAD = "masthead"
+    """The archive of `site_archive/`, for another installation. Only operators get it: it has the
+    password hashes of members and staff."""
 
 
 KINDS: dict[Format, tuple[str, ...]] = {
@@ -17,14 +20,21 @@ KINDS: dict[Format, tuple[str, ...]] = {
     Format.GHOST: ("posts", "pages", "members", "media"),
     Format.CSV: ("members", "posts", "pages"),
     Format.HTML: ("posts", "pages", "media"),
+    Format.MASTHEAD: ("records", "media"),
 }
 """What each format has, in the order of writing. Members are in formats that others import."""
 
-ENDINGS: dict[Format, str] = dict.fromkeys(Format, "zip") | {Format.WXR: "xml"}
+OTHER_PLATFORMS: tuple[Format, ...] = tuple(each for each in Format if each != Format.MASTHEAD)
+
+ENDINGS: dict[Format, str] = dict.fromkeys(Format, "zip") | {
+    Format.WXR: "xml",
+    Format.MASTHEAD: "tar",
+}
 
 NAMES: dict[Format, str] = {
     Format.WXR: "WordPress",
     Format.GHOST: "Ghost",
     Format.CSV: "CSV",
     Format.HTML: "HTML",
+    Format.MASTHEAD: "Masthead",
 }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass
 from datetime import timedelta
@@ -72,6 +72,8 @@ NO_ANSWER: Final = "The database or the file store did not answer. Try again in 
 BROKEN: Final = (
     "Several attempts failed. Try again. If it still fails, the server's log has the cause."
 )
+
+Count = Callable[[str, int], Awaitable[None]]
 
 log = structlog.get_logger()
 
@@ -173,7 +175,6 @@ class SiteExports:
     async def _make(self, export: Record) -> None:
         # Imported with the first job, because the writers are slow to load.
         from masthead.site_export.content import totals
-        from masthead.site_export.run import write_site
 
         tenant_id, wanted = TenantId(export["tenant_id"]), Format(export["format"])
         for tenant in await self._records.find(tenants, {"id": tenant_id}, tenant_id=tenant_id):
@@ -181,16 +182,15 @@ class SiteExports:
                 records = self._records.reading_from(database)
                 reading = _Reading(records, self._objects, self._settings, self._sites)
                 found = await totals(reading, tenant_id)
-                total = sum(found[kind] for kind in KINDS[wanted])
+                # Of an archive, whose records are of many kinds, only about so many.
+                total = sum(found[kind] for kind in KINDS[wanted] if kind in found)
                 progress = _Progress(self._records, export, total, lambda: self._is_stopping)
                 await progress.start()
                 # Without a name in any folder, so a crash leaves nothing behind.
                 with TemporaryFile() as file:
-                    written = await write_site(
-                        reading, tenant, wanted, cast(BinaryIO, file), count=progress.count
-                    )
-                    await self._store(export, cast(BinaryIO, file))
-            report = asdict(written)
+                    output = cast(BinaryIO, file)
+                    report = await _write(reading, tenant, wanted, output, count=progress.count)
+                    await self._store(export, output)
             await self._publish(export, report.pop("bytes"), report)
 
     async def _store(self, export: Record, file: BinaryIO) -> None:
@@ -274,6 +274,25 @@ class _Progress:
     async def _write(self, **stamped: object) -> None:
         async with self._records.unit(system(TenantId(self._export["tenant_id"]))) as unit:
             await unit.update(site_exports, self._export["id"], {}, stamped=stamped)
+
+
+async def _write(
+    reading: _Reading, tenant: Record, wanted: Format, file: BinaryIO, *, count: Count
+) -> dict[str, int]:
+    """How many records of each kind are in the file, and its `bytes`."""
+    if wanted is not Format.MASTHEAD:
+        from masthead.site_export.run import write_site
+
+        return asdict(await write_site(reading, tenant, wanted, file, count=count))
+    from masthead.site_archive import export as archive
+
+    written = await archive.write_site(reading, tenant, file, count=count)
+    return {
+        "records": written.records,
+        "media": written.media,
+        "missing_files": written.missing,
+        "bytes": written.bytes,
+    }
 
 
 async def _chunks_of(file: BinaryIO) -> AsyncIterator[bytes]:

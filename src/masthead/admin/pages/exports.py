@@ -26,7 +26,7 @@ from masthead.site_export.collection import (
     site_exports,
 )
 from masthead.site_export.emails import ADMIN_PATH
-from masthead.site_export.formats import ENDINGS, NAMES, Format
+from masthead.site_export.formats import ENDINGS, NAMES, OTHER_PLATFORMS, Format
 from masthead.site_export.jobs import MOST
 
 ADDRESS = ADMIN_PATH
@@ -38,6 +38,8 @@ SENTENCES = {
     Format.CSV: "Posts, pages and members as tables in a ZIP file, for spreadsheets and scripts.",
     Format.HTML: "Posts, pages and media as web pages in a ZIP file, for any browser, even "
     "offline.",
+    Format.MASTHEAD: "The whole site in one file, for another installation of Masthead, with "
+    "members, comments, orders and password hashes. Only operators can make and download it.",
 }
 _STATES = {
     READY: ("good", "Ready"),
@@ -45,7 +47,13 @@ _STATES = {
     FAILED: ("bad", "Failed"),
 }
 _ONE_AT_A_TIME = Redirect(ADDRESS, "Another export is being made. Wait for it, or cancel it.")
-_SINGULAR = {"posts": "post", "pages": "page", "members": "member", "media": "file"}
+_SINGULAR = {
+    "records": "record",
+    "posts": "post",
+    "pages": "page",
+    "members": "member",
+    "media": "file",
+}
 _PLURAL = {"media": "files"}
 
 
@@ -87,7 +95,7 @@ async def exports_page(request: AdminRequest) -> Answer:
 
 async def begin(request: AdminRequest) -> Answer:
     chosen = request.form.get("format", "")
-    if chosen not in NAMES:
+    if chosen not in _formats(request):
         return await _page(request, "Choose one of the formats.")
     if _running(await _exports(request)):
         return _ONE_AT_A_TIME
@@ -106,7 +114,7 @@ async def begin(request: AdminRequest) -> Answer:
 
 async def download(request: AdminRequest, export_id: str) -> Answer:
     export = await _export(request, export_id)
-    if not _is_ready(request, export):
+    if not _is_ready(request, export) or export["format"] not in _formats(request):
         raise NotFound
     await request.note(DOWNLOADED_SITE)
     ending = ENDINGS[Format(export["format"])]
@@ -129,10 +137,14 @@ async def _page(request: AdminRequest, problem: str = "") -> Answer:
         return Redirect(ADDRESS, _ended(found))
     values: dict[str, Any] = {
         "address": ADDRESS,
-        "choices": _choices(request.form.get("format", "")),
+        "choices": _choices(_formats(request), request.form.get("format", "")),
         "problem": problem,
         "running": running,
-        "rows": [_row(request, each) for each in found if each["state"] not in OPEN],
+        "rows": [
+            _row(request, each)
+            for each in found
+            if each["state"] not in OPEN and each["format"] in _formats(request)
+        ],
         "email": request.account["email"],
     }
     status = 422 if problem else 200
@@ -166,9 +178,13 @@ def _ended(found: list[Record]) -> str:
     return "The export has failed." if ended["state"] == FAILED else "The export is ready."
 
 
-def _choices(chosen: str) -> list[Choice]:
-    chosen = chosen if chosen in NAMES else Format.WXR
-    return [Choice(each.value, NAMES[each], SENTENCES[each], each == chosen) for each in Format]
+def _formats(request: AdminRequest) -> tuple[Format, ...]:
+    return tuple(Format) if request.caller.is_platform else OTHER_PLATFORMS
+
+
+def _choices(formats: tuple[Format, ...], chosen: str) -> list[Choice]:
+    chosen = chosen if chosen in formats else Format.WXR
+    return [Choice(each.value, NAMES[each], SENTENCES[each], each == chosen) for each in formats]
 
 
 def _row(request: AdminRequest, export: Record) -> Row:

@@ -17,10 +17,10 @@ from masthead.identity.tenant_lookup import find_tenant_named
 from masthead.ids import TenantId
 from masthead.site_export import run
 from masthead.site_export.content import Count, totals
-from masthead.site_export.formats import KINDS, Format
+from masthead.site_export.formats import KINDS, OTHER_PLATFORMS, Format
 from masthead.site_export.run import Written
 
-FORMAT = click.Choice([each.value for each in Format])
+FORMAT = click.Choice([each.value for each in OTHER_PLATFORMS])
 
 
 @command("export-site")

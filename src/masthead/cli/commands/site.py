@@ -38,7 +38,11 @@ async def export(invocation: Invocation, tenant: str, passphrase: str | None, fi
     secret = "" if passphrase is None else read_secret(passphrase, "--passphrase")
     async with opened(invocation) as installation:
         found = await find_tenant_named(installation.records, tenant)
-        with counters("records", "media") as count:
+        with counters("records", "media") as advance:
+
+            async def count(kind: str, number: int) -> None:
+                advance(kind, number)
+
             written = await export_site(installation, found, file, passphrase=secret, count=count)
     for line in _export_warnings(written):
         sys.stderr.write(f"masthead: {line}\n")

@@ -34,6 +34,7 @@ from masthead.web.staff import SITE_COOKIE
 
 ADDRESS = "/admin/tenants"
 NEW = "/admin/tenants/new"
+IMPORT = "/admin/tenants/import"
 PER_PAGE = 50
 _SESSION_SECONDS = 24 * 3600
 
@@ -116,6 +117,7 @@ async def tenants_page(request: AdminRequest) -> Answer:
         "filters": filters,
         "pager": pager,
         "new": NEW,
+        "import_site": IMPORT,
         "states": options(STATES),
     }
     return Page("operator/tenants.html", "Sites", values)
