@@ -27,7 +27,7 @@ const isStop = each => {
   if (!each.checkVisibility({visibilityProperty: true})) return false;
   if (each.tagName === 'SUMMARY' && each.parentElement.tagName !== 'DETAILS') return false;
   if (each.isContentEditable && each.parentElement.isContentEditable
-    && !each.matches('a[href], button, input')) return false;
+    && !each.matches('button, input')) return false;
   if (each.type !== 'radio') return true;
   const group = [...each.getRootNode().querySelectorAll('input[type=radio]')]
     .filter(other => other.name === each.name && other.form === each.form && !other.disabled);

@@ -33,6 +33,7 @@ NAMES = [
     "started_at",
     "finished_at",
     "created",
+    "kind",
 ]
 
 

@@ -28,7 +28,6 @@ MAILING = View(
     mailings,
     (
         "id",
-        "kind",
         "post_id",
         "newsletter",
         "subject",
@@ -41,6 +40,7 @@ MAILING = View(
         "clicks",
         *DATES,
         "created",
+        "kind",
     ),
     nullable=frozenset({"post_id", *DATES}),
 )
