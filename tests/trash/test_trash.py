@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import zipfile
 from datetime import timedelta
 from typing import Any
 
@@ -17,6 +19,7 @@ from masthead import clock
 from masthead.background import job_runner
 from masthead.caller import system
 from masthead.errors import NotFound
+from masthead.privacy.archive import TenantArchive
 from masthead.records.collection import Record
 from masthead.trash.emptying import delete_expired
 
@@ -311,6 +314,20 @@ class TestMedia:
             await parts.objects.head(key)
         assert await records_in(tenant, "trash") == await records_in(tenant, "trash_items") == []
         assert (await api.post(f"{TRASH}/{item['id']}/restore")).status_code == 404
+
+    async def test_a_copy_of_the_site_has_the_file(
+        self, tenant: TenantWorld, api: httpx.AsyncClient
+    ) -> None:
+        item = await uploaded(api)
+        await api.delete(f"/api/v1/media/{item['id']}")
+        parts = tenant.world.parts
+        archive = TenantArchive(parts.records, parts.objects, tenant.id, tenant.slug)
+        content = b"".join([chunk async for chunk in archive.chunks()])
+        with zipfile.ZipFile(io.BytesIO(content)) as copy:
+            files = [name for name in copy.namelist() if name.startswith("files/media/")]
+            assert [name.split("/")[2] for name in files] == [item["id"]]
+            assert copy.read(files[0])[1:4] == b"PNG"
+            assert "Rain" in copy.read("data/trash_items.json").decode()
 
 
 class TestAccess:

@@ -25,6 +25,7 @@ from masthead.records.fields.file import File
 from masthead.records.read.page import ListRequest
 from masthead.records.write.unit import file_key
 from masthead.storage.objects import ObjectStore
+from masthead.trash.collection import trash_items
 
 FORMAT = "masthead-tenant-export"
 VERSION = 1
@@ -76,6 +77,8 @@ class TenantArchive:
                 if isinstance(each, File):
                     async for chunk in self._files(collection, each.name):
                         yield chunk
+        async for chunk in self._trashed_files():
+            yield chunk
         async for chunk in self._zip.entry("manifest.json", _once(self._manifest.encoded())):
             yield chunk
         yield self._zip.end()
@@ -93,17 +96,32 @@ class TenantArchive:
 
     async def _files(self, collection: Collection, name: str) -> AsyncIterator[bytes]:
         async for record in records_of(self._records, self._tenant_id, collection):
-            key = file_key(self._tenant_id, collection, record["id"], record[name])
-            path = f"files/{collection.name}/{record['id']}/{record[name]}"
-            try:
-                stored = await self._objects.get(key)
-            except NotFound:
-                self._manifest.missing.append(path)
-                continue
-            # Images, audio and video are compressed already.
-            async for chunk in self._zip.entry(path, stored.chunks, compress=False):
+            async for chunk in self._file(collection, record["id"], record[name]):
                 yield chunk
-            self._manifest.files.append({"path": path, **self._zip.written})
+
+    async def _trashed_files(self) -> AsyncIterator[bytes]:
+        """Those of deleted records that can still be restored."""
+        async for item in records_of(self._records, self._tenant_id, trash_items):
+            collection = self._records.registry[item["type"]]
+            if collection.files:
+                document = msgspec.json.decode(item["document"], type=dict[str, Any])
+                for name in collection.files:
+                    async for chunk in self._file(collection, item["record_id"], document[name]):
+                        yield chunk
+
+    async def _file(
+        self, collection: Collection, record_id: str, name: str
+    ) -> AsyncIterator[bytes]:
+        path = f"files/{collection.name}/{record_id}/{name}"
+        try:
+            stored = await self._objects.get(file_key(self._tenant_id, collection, record_id, name))
+        except NotFound:
+            self._manifest.missing.append(path)
+            return
+        # Images, audio and video are compressed already.
+        async for chunk in self._zip.entry(path, stored.chunks, compress=False):
+            yield chunk
+        self._manifest.files.append({"path": path, **self._zip.written})
 
 
 async def records_of(
