@@ -83,7 +83,7 @@ class _Office:
         loop = asyncio.get_running_loop()
         server = await loop.create_server(lambda: SMTP(self, loop=loop), "127.0.0.1", 0)
         loop.add_reader(self._pipe.fileno(), self._answer)
-        # The loop made the pipe non-blocking, which refuses the account of 50,000 emails as too long.
+        # The loop made the pipe non-blocking, which refuses the long account of 50,000 emails.
         os.set_blocking(self._pipe.fileno(), True)
         self._pipe.send((server.sockets[0].getsockname()[1], os.getpid()))
         await asyncio.Event().wait()
