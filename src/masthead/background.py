@@ -75,6 +75,7 @@ def job_handlers(parts: Services) -> Mapping[str, Handler]:
         **StoppedAddresses(parts.records).handlers(),
         **parts.mailings.welcome.handlers(),
         **parts.resets.handlers(),
+        **parts.factors.handlers(),
         **parts.links.handlers(),
         **parts.privacy.work.handlers(),
         **payment_jobs.handlers(parts.records, parts.mail, parts.sites),

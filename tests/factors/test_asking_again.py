@@ -46,6 +46,8 @@ NOT_ASKED = {
     "/admin/account/app/remove",
     "/admin/account/passkeys/{id}/remove",
     "/admin/account/password",
+    # Content in the trash, which goes by itself in the end.
+    "/admin/trash/{id}/delete",
     # Content, which has revisions or can be made again.
     "/admin/posts/{id}/delete",
     "/admin/pages/{id}/delete",

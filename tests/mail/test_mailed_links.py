@@ -13,6 +13,7 @@ from tests.world import Account, TenantWorld, records_of
 
 from masthead.caller import system
 from masthead.identity.one_time_codes import new_totp_secret
+from masthead.identity.sign_ins import Client
 from masthead.identity.tenants import superusers
 from masthead.mail.account_emails import domain_unproven, mailing_paused
 from masthead.mail.message import Mail
@@ -31,6 +32,7 @@ SUBJECTS = {
     "comment_answered": "Bob replied to your comment",
     "comment_posted": "New comment on ",
     "factors_changed": "The second factors of your account at ",
+    "new_browser": "A new sign-in to ",
     "invitation": "You are invited to ",
     "already_member": "You are already a member of ",
     "confirm_sign_up": "Confirm that you want to join ",
@@ -168,6 +170,8 @@ async def invite(tenant: TenantWorld) -> None:
 async def guard(tenant: TenantWorld, owner: Account) -> None:
     parts = tenant.world.parts
     [account] = await parts.records.find(superusers, {"id": owner.id}, tenant_id=tenant.id)
+    for browser in ("Firefox", "Chrome"):
+        await parts.accounts.begin(superusers, account, Client("192.0.2.1", browser))
     await parts.factors.add_app(system(tenant.id), account, new_totp_secret(), 1)
 
 
@@ -238,6 +242,7 @@ async def test_opening_a_link_of_an_email_changes_nothing(office: Office) -> Non
     assert {re.sub(r"/[a-z0-9]{15}\b", "/ID", urlsplit(link).path) for link in links} == {
         "",
         "/admin",
+        "/admin/account",
         "/admin/reset-password",
         "/admin/tools/export",
         "/admin/webhooks/ID",

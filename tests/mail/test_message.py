@@ -278,6 +278,9 @@ MAILS: list[Mail] = [
         days=7,
     ),
     account_emails.factors_changed(**SITE, to="me@example.com", what="<b>Eve</b> was here."),
+    account_emails.new_browser(
+        **SITE, to="me@example.com", browser="<b>Eve</b>", address="192.0.2.1"
+    ),
     account_emails.email_in_use(**SITE, to="new@example.com"),
     account_emails.site_suspended(
         **SITE, to="me@example.com", reason="<b>Eve</b>", link="https://x.example/?token=a&b=<"

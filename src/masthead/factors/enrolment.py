@@ -6,7 +6,7 @@ address, so that nobody gets or loses a factor without notice.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from masthead.audit.collection import (
@@ -20,10 +20,12 @@ from masthead.caller import Caller, system
 from masthead.config.settings import Settings
 from masthead.errors import BadRequest, NotFound
 from masthead.identity.factor_fields import NO_FACTORS, has_second_factor
+from masthead.identity.known_browsers import NEW_BROWSER
 from masthead.identity.one_time_codes import hash_recovery_code, new_recovery_codes
 from masthead.identity.passkeys import MAX_PASSKEYS, Passkey, passkeys_of, stored
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
+from masthead.jobs.runner import Handler, Job
 from masthead.mail import account_emails
 from masthead.mail.outbox import Outbox
 from masthead.records.accounts import new_token_key
@@ -84,6 +86,26 @@ class Factors:
         await self._change(
             caller, account, lambda _: stamped, RESET_FACTORS, label=account["email"]
         )
+
+    def handlers(self) -> Mapping[str, Handler]:
+        return {NEW_BROWSER: self._tell_of_browser}
+
+    async def _tell_of_browser(self, job: Job) -> None:
+        tenant_id = TenantId(job.payload["tenant_id"])
+        wanted = {"id": job.payload["account_id"]}
+        found = await self.records.find(superusers, wanted, tenant_id=tenant_id)
+        if not found:
+            return
+        site = await self._site_of(tenant_id)
+        notice = account_emails.new_browser(
+            site_name=site.name,
+            site_url=site.url,
+            to=found[0]["email"],
+            browser=job.payload["browser"],
+            address=job.payload["address"],
+        )
+        async with self.records.unit(system(tenant_id)) as unit:
+            await self.outbox.queue(unit, notice)
 
     async def _add(
         self, caller: Caller, account: Record, added: Stamp, *, called: str

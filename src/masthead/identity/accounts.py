@@ -17,6 +17,7 @@ from masthead.email_address import normal_email
 from masthead.errors import BadRequest, Invalid, Problem, Unauthenticated
 from masthead.identity import passwords, sessions
 from masthead.identity.factor_fields import has_second_factor
+from masthead.identity.known_browsers import KnownBrowsers, tell_later
 from masthead.identity.sessions import TokenType
 from masthead.identity.sign_ins import Client, SignIns
 from masthead.identity.tenants import Role, superusers
@@ -82,6 +83,7 @@ class Accounts:
         self._throttle = throttle
         self._versions = versions
         self.sign_ins = SignIns(records)
+        self._browsers = KnownBrowsers(throttle)
         self._verified: dict[str, _Session] = {}
 
     async def sign_in(
@@ -122,8 +124,11 @@ class Accounts:
         sign_in = await self.sign_ins.begin(collection, account, client, lifetime)
         if collection is superusers:
             caller = replace(account_caller(collection, account), address=client.address)
+            is_new = await self._browsers.is_new(account, client)
             async with self._records.unit(caller) as unit:
                 log_action(unit, SIGNED_IN)
+                if is_new:
+                    await tell_later(unit, account, client)
             if caller.kind is Kind.OPERATOR and tenant_id:
                 # The site's own log has nothing of the platform's.
                 async with self._records.unit(in_tenant(caller, tenant_id)) as unit:

@@ -114,6 +114,22 @@ def factors_changed(*, site_name: str, site_url: str, to: str, what: str) -> Mai
     )
 
 
+def new_browser(*, site_name: str, site_url: str, to: str, browser: str, address: str) -> Mail:
+    """To the account's own address, after a sign-in with a browser that it has not used before."""
+    return Mail(
+        "new_browser",
+        to,
+        f"A new sign-in to {site_name}",
+        {
+            "site_name": site_name,
+            "site_url": site_url,
+            "email": to,
+            "browser": browser,
+            "address": address,
+        },
+    )
+
+
 def site_suspended(*, site_name: str, site_url: str, to: str, reason: str, link: str) -> Mail:
     """To the owner of the site."""
     return Mail(

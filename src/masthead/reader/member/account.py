@@ -14,6 +14,7 @@ from urllib.parse import quote
 from masthead import clock
 from masthead.errors import Invalid, Problem
 from masthead.identity.accounts import new_credentials
+from masthead.identity.browsers import browser_name
 from masthead.mail.wording import being_sent, where_stored
 from masthead.members.collection import ACCOUNT_PAGE, blog_members, consent
 from masthead.members.email_change import new_address
@@ -24,7 +25,6 @@ from masthead.privacy.links import GRACE_PERIOD
 from masthead.privacy.validation import MEMBER, PHRASE, RequestBody, Requester
 from masthead.reader.cards import local_time
 from masthead.reader.endpoint import Form, Page, Redirect, see_other
-from masthead.reader.member.browsers import browser_name
 from masthead.reader.member.services import (
     ACCOUNT,
     SIGN_IN,

@@ -13,6 +13,7 @@ from masthead.admin.request import AdminRequest
 from masthead.caller import Caller, in_tenant
 from masthead.errors import Invalid, NotFound, Problem, RateLimited
 from masthead.identity.accounts import new_credentials
+from masthead.identity.browsers import browser_name
 from masthead.identity.passkeys import passkeys_of
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
@@ -130,7 +131,7 @@ async def _places(request: AdminRequest) -> list[Place]:
     return [
         Place(
             each.id,
-            browser_of(each.user_agent),
+            browser_name(each.user_agent),
             each.address,
             request.local(each.created),
             request.when(each.last_seen),
@@ -138,32 +139,6 @@ async def _places(request: AdminRequest) -> list[Place]:
         )
         for each in found
     ]
-
-
-def browser_of(user_agent: str) -> str:
-    """In words: browsers name themselves and those they want to be taken for."""
-    browser = next((name for mark, name in _BROWSERS if mark in user_agent), "")
-    system = next((name for mark, name in _SYSTEMS if mark in user_agent), "")
-    if browser and system:
-        return f"{browser} on {system}"
-    return browser or system or user_agent.partition(" ")[0] or "An unknown browser"
-
-
-_BROWSERS = (
-    ("Edg/", "Edge"),
-    ("OPR/", "Opera"),
-    ("Firefox/", "Firefox"),
-    ("Chrome/", "Chrome"),
-    ("Safari/", "Safari"),
-)
-_SYSTEMS = (
-    ("iPhone", "iPhone"),
-    ("iPad", "iPad"),
-    ("Android", "Android"),
-    ("Windows", "Windows"),
-    ("Mac OS X", "Mac"),
-    ("Linux", "Linux"),
-)
 
 
 def _is_of_password(problems: Mapping[str, Problem]) -> bool:

@@ -105,6 +105,7 @@ MAIL_WORDS = {
     "email_changed": "that the address was changed",
     "email_in_use": "that the address is in use",
     "factors_changed": "that second factors have changed",
+    "new_browser": "that a new browser has signed in",
     "invitation": "an invitation to the staff",
     "mailing_paused": "that a mailing was paused",
     "newsletter_test": "a test of a newsletter",

@@ -1,4 +1,4 @@
-"""A browser's name in a few words, for the list of sign-ins."""
+"""A browser's name in a few words, for lists of sign-ins and emails about them."""
 
 from __future__ import annotations
 

@@ -1,0 +1,41 @@
+"""Which browsers an account has signed in with: its owner is told of a new one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from masthead.identity.browsers import browser_name
+from masthead.identity.sign_ins import Client
+from masthead.limits.sign_in_throttle import LoginThrottle
+from masthead.records.collection import Record
+from masthead.records.write.unit import Unit
+
+KNOWN = timedelta(days=180)
+NEW_BROWSER = "accounts.new_browser"
+"""The job that writes the email."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownBrowsers:
+    throttle: LoginThrottle
+
+    async def is_new(self, account: Record, client: Client) -> bool:
+        """One that the account has not begun to use within half a year; its first is expected."""
+        if not client.user_agent:
+            return False
+        whose = f"{account['tenant_id']}/{account['id']}"
+        is_first = await self.throttle.take_once(f"any browser of {whose}", KNOWN)
+        name = browser_name(client.user_agent)
+        is_new = await self.throttle.take_once(f"browser of {whose}: {name}", KNOWN)
+        return is_new and not is_first
+
+
+async def tell_later(unit: Unit, account: Record, client: Client) -> None:
+    told = {
+        "account_id": account["id"],
+        "tenant_id": account["tenant_id"],
+        "browser": browser_name(client.user_agent),
+        "address": client.address,
+    }
+    await unit.enqueue(NEW_BROWSER, told)
