@@ -111,7 +111,7 @@ dist: install $(RELEASE_TOOLS)/.installed
 	$(BIN)/python -m release dist
 
 clean:
-	rm -rf $(VENV) $(NODE_MODULES) $(EDITOR)/node_modules build/commits dist
+	rm -rf $(VENV) $(NODE_MODULES) $(EDITOR)/node_modules build/commits build/wheels-* dist
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
