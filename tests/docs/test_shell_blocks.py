@@ -32,6 +32,7 @@ NOT_RUN = {
     "uv tool install": "tests/install runs it",
     "docker": "needs a daemon; tests/install runs the steps of the Dockerfile",
     "sudo ": "needs root and systemd; tests/install and tests/cli/test_init.py check the files",
+    "litestream ": "needs a bucket; tests/backup/test_litestream.py runs it",
     "masthead listen": "runs until Ctrl-C; tests/cli/test_listen.py runs it",
 }
 """Blocks with these words are left out, for the reason given."""
