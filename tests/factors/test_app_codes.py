@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+import sqlalchemy as sa
 from tests.admin.visitor import BARE, OWN, Visitor, hidden_in, staff, visitor
 from tests.factors.apps import add_app, recovery_codes_in, type_code, type_password
 from tests.mail.offices import Office, office, office_world, text_of
@@ -14,6 +15,8 @@ from masthead.audit.collection import audit_log
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.limits.sign_in_throttle import CODES_PER_PAIR
+from masthead.schema import tables
+from masthead.storage.database import EVERY_TENANT
 
 __all__ = ["office", "office_world"]
 
@@ -115,6 +118,27 @@ async def test_a_recovery_code_counts_once(tenant: TenantWorld) -> None:
         assert (await type_code(there, app.recovery_codes[0])).status_code == expected
     page = (await browser.get("/admin/account")).text
     assert "9 of 10 left" in page
+
+
+async def test_a_recovery_code_opens_what_no_root_secret_reads_any_more(
+    tenant: TenantWorld,
+) -> None:
+    browser, account = await staff(tenant, "owner")
+    app = await add_app(browser, tenant.world)
+    records = tenant.world.parts.records
+    [stored] = await records.find(superusers, {"id": account.id}, tenant_id=tenant.id)
+    key_id = stored["totp_secret"].split(".")[1]
+    sealed = stored["totp_secret"].replace(key_id, "00000000")
+    table = tables["_superusers"]
+    statement = records.database.compile(
+        sa.update(table).where(table.c.id == sa.bindparam("key")).values(totp_secret=sealed)
+    )
+    async with records.database.transaction(EVERY_TENANT) as tx:
+        await tx.execute(statement, statement.bind({"key": account.id}))
+    there = Visitor(tenant.guest)
+    await type_password(there, account.email)
+    assert WRONG in (await type_code(there, app.code())).text
+    assert (await type_code(there, app.recovery_codes[0])).status_code == 303
 
 
 async def test_guesses_are_few_from_a_network_and_in_all(tenant: TenantWorld) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from masthead.caller import system
+from masthead.config.keyring import DecryptionError
 from masthead.errors import BadRequest
 from masthead.identity.accounts import Accounts, SignedIn, account_key
 from masthead.identity.one_time_codes import matching_hash, matching_step
@@ -73,11 +74,19 @@ class SecondSteps:
 
     def _used(self, account: Record, code: str) -> dict[str, Any] | None:
         """What to store of an account once the code is used; None if it is wrong."""
-        if account["totp_secret"]:
-            secret = self.records.reveal(superusers, account, "totp_secret")
-            step = matching_step(secret, code, self.records.clock(), account["totp_step"])
-            if step is not None:
-                return {"totp_step": step}
+        step = self._step(account, code)
+        if step is not None:
+            return {"totp_step": step}
         hashes = account["recovery_hashes"]
         used = matching_hash(code, account["id"], hashes)
         return {"recovery_hashes": [each for each in hashes if each != used]} if used else None
+
+    def _step(self, account: Record, code: str) -> int | None:
+        if not account["totp_secret"]:
+            return None
+        try:
+            secret = self.records.reveal(superusers, account, "totp_secret")
+        except DecryptionError:
+            # Stored with a root secret that is gone: recovery codes need none.
+            return None
+        return matching_step(secret, code, self.records.clock(), account["totp_step"])
