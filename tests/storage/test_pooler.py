@@ -43,6 +43,12 @@ async def test_every_statement_has_its_own_scope(pooled: Notebook) -> None:
     assert found == [expected[scope] for scope in scopes]
 
 
+async def test_nobody_listens_where_notifications_would_go_elsewhere(pooled: Notebook) -> None:
+    assert await pooled.db.listen(print) is None
+    async with pooled.db.transaction(ANN) as tx:
+        tx.notify("tenant")
+
+
 async def test_nothing_stays_on_the_server_that_the_next_user_would_have(
     pooled: Notebook,
 ) -> None:

@@ -14,7 +14,7 @@ from tests.loop_time import LoopTime
 from tests.storage.notebook import ANN, BOB, Notebook, metadata, new_url, open_notebook
 
 from masthead.errors import StatementTimeout, Unavailable
-from masthead.storage.database import EVERY_TENANT, Scope, Statement
+from masthead.storage.database import EVERY_TENANT, Scope, Statement, UniqueViolation
 from masthead.storage.postgres.database import CONNECT_SECONDS, open_postgres
 
 
@@ -106,6 +106,27 @@ async def test_a_statement_is_cancelled_at_its_timeout(postgres: Notebook) -> No
         await db.fetch(ANN, sql("SELECT pg_sleep(3600)"))
     await db.ping()
     await db.close()
+
+
+async def test_notifications_come_with_the_commit(postgres: Notebook) -> None:
+    heard: asyncio.Queue[str] = asyncio.Queue()
+    listening = await postgres.db.listen(heard.put_nowait)
+    assert listening is not None
+    with pytest.raises(UniqueViolation):
+        await _notify_and_fail(postgres)
+    async with postgres.db.transaction(EVERY_TENANT) as tx:
+        tx.notify("committed")
+    assert await asyncio.wait_for(heard.get(), 10) == "committed"
+    assert listening.is_open()
+    await listening.close()
+    assert not listening.is_open()
+
+
+async def _notify_and_fail(postgres: Notebook) -> None:
+    async with postgres.db.transaction(EVERY_TENANT) as tx:
+        tx.notify("lost")
+        for _ in range(2):
+            await tx.execute(postgres.add, (ANN, "twice", "twice"))
 
 
 async def test_a_deadlock_is_a_transient_error(postgres: Notebook) -> None:

@@ -96,8 +96,12 @@ def allow_record(caller: Caller, collection: Collection, action: Action, record_
     """Refuses if the caller and the id are enough for the rule to refuse. The query checks the
     conditions on other fields."""
     rule = allow(caller, collection, action)
-    if not rule:
-        return
+    if rule and excludes(rule, caller, record_id):
+        raise NotFound
+
+
+def excludes(rule: str, caller: Caller, record_id: str) -> bool:
+    """Whether the rule refuses the caller the record with this id, whatever it holds."""
     known = {
         ("@request", "auth", "id"): caller.id,
         ("@request", "auth", "collectionName"): caller.collection,
@@ -106,7 +110,8 @@ def allow_record(caller: Caller, collection: Collection, action: Action, record_
     for left, right in _equalities(rule):
         values = {_value(left, known), _value(right, known)}
         if None not in values and len(values) > 1:
-            raise NotFound
+            return True
+    return False
 
 
 def check_id(record_id: str) -> None:

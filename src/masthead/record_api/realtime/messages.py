@@ -20,7 +20,7 @@ from masthead.record_api.realtime.connection import Connection
 from masthead.record_api.realtime.places import SentPlace
 from masthead.record_api.realtime.topics import EVERY_RECORD, Options, Subscription
 from masthead.record_api.rendering import render_record
-from masthead.records.access import access_of
+from masthead.records.access import access_of, excludes
 from masthead.records.change_log import LoggedChange
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records
@@ -96,7 +96,9 @@ class _Writer:
             done = connection.after.number if connection.after.place == change.place else -1
             for subscription in _matching(connection, change):
                 if subscription.number > done:
-                    await self._group(groups, collection, connection, subscription)
+                    await self._group(
+                        groups, collection, connection, subscription, record_id=change.record_id
+                    )
         return groups
 
     async def _group(
@@ -105,10 +107,13 @@ class _Writer:
         collection: Collection,
         connection: Connection,
         subscription: Subscription,
+        *,
+        record_id: str,
     ) -> None:
         caller, options = connection.caller, subscription.options
         access = access_of(caller)
-        if collection.rules_for(access).read is None:
+        rule = collection.rules_for(access).read
+        if rule is None or (rule and excludes(rule, caller, record_id)):
             return
         audience: list[Any] = [access, options]
         for given in dict.fromkeys(("", options.filter)):
