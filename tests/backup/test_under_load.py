@@ -4,12 +4,14 @@ it, and no write waits for it."""
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from tests.backup.sites import Installation
+from tests.forking import forked_program
 from tests.world import World
 
 from masthead.caller import system
@@ -71,9 +73,9 @@ def check_whole(found: list[Record], written: dict[int, int]) -> None:
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
-async def test_a_backup_under_writes_is_consistent(
-    engine: str, tmp_path: Path, record_property: pytest.FixtureRequest
-) -> None:
+async def test_a_backup_under_writes_is_consistent(engine: str, tmp_path: Path) -> None:
+    # Loaded before the clock runs.
+    forked_program()
     (tmp_path / "first").mkdir()
     (tmp_path / "second").mkdir()
     first = Installation.empty(engine, tmp_path / "first")
@@ -92,8 +94,9 @@ async def test_a_backup_under_writes_is_consistent(
         during, seconds = writing.total - before, time.monotonic() - began
         writing.stopped = True
         await asyncio.gather(*tasks)
-    record_property("writes_per_second", round(during / seconds))  # type: ignore[operator]
-    record_property("longest_write_ms", round(writing.longest * 1000))  # type: ignore[operator]
+    # For `pytest -rP`: figures of a shared machine are no reason to fail.
+    rate, longest = during / seconds, writing.longest * 1000
+    sys.stdout.write(f"{rate:.0f} writes a second, the longest took {longest:.0f} ms\n")
     assert during > 0
     verified = await first.json("backup", "verify", str(archive))
     assert verified["records"] > STORED_BEFORE
