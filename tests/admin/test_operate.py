@@ -10,7 +10,7 @@ from tests.admin.visitor import BARE, OWN, Visitor, hidden_in, staff, visitor
 from tests.jobs.test_runner import plan_of
 from tests.mail.offices import Office, text_of
 from tests.web.routed import broken
-from tests.world import TenantWorld, World
+from tests.world import TenantWorld, World, records_of
 
 from masthead.admin.job_queue import QueueState
 from masthead.audit.collection import audit_log
@@ -111,6 +111,20 @@ async def fail_for_good(app: World, tenant: TenantWorld) -> None:
     for _ in range(MAX_ATTEMPTS):
         await runner.run_due()
         app.clock.advance(days=1)
+
+
+async def test_the_list_of_sites_says_how_much_is_stored(app: World) -> None:
+    tenant = await app.new_tenant("stored")
+    owner = await tenant.owner()
+    sent = {"file": ("rain.txt", b"rain " * 2_000_000)}
+    assert (await owner.api.post(records_of("media"), files=sent)).status_code == 200
+    browser = await operator_of(app)
+    listed = (await browser.get(f"/admin/tenants?q={tenant.slug}")).text
+    assert re.search(r"<dt>Database</dt>\s*<dd class=\"num\">[\d,.]+ [KMG]B", listed)
+    assert re.search(r"<dt>Free disk</dt>\s*<dd class=\"num\">[\d,.]+ [KMG]B of", listed)
+    assert ">10.0 MB<" in listed
+    page = (await browser.get(f"/admin/tenants/{tenant.id}")).text
+    assert re.search(r"<dt>Media</dt>\s*<dd class=\"num\">10.0 MB", page)
 
 
 async def test_a_job_that_failed_for_good_is_shown_run_again_and_discarded(

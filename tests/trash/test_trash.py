@@ -315,6 +315,20 @@ class TestMedia:
         assert await records_in(tenant, "trash") == await records_in(tenant, "trash_items") == []
         assert (await api.post(f"{TRASH}/{item['id']}/restore")).status_code == 404
 
+    async def test_the_bytes_of_a_site_follow(
+        self, tenant: TenantWorld, api: httpx.AsyncClient
+    ) -> None:
+        counts, media = tenant.world.parts.records.counts, tenant.world.collection("media")
+        item, other = await uploaded(api), await uploaded(api)
+        both = item["size"] + other["size"]
+        assert await counts.by_tenant(media, [tenant.id], summed="size") == {tenant.id: both}
+        await api.delete(f"/api/v1/media/{item['id']}")
+        left = other["size"]
+        assert await counts.by_tenant(media, [tenant.id], summed="size") == {tenant.id: left}
+        await restored(api, item["id"])
+        assert await counts.by_tenant(media, [tenant.id], summed="size") == {tenant.id: both}
+        assert await counts.by_tenant(media, [tenant.id]) == {tenant.id: 2}
+
     async def test_a_copy_of_the_site_has_the_file(
         self, tenant: TenantWorld, api: httpx.AsyncClient
     ) -> None:

@@ -205,6 +205,7 @@ media = Collection(
         Counter(by=("mime_type",)),
         Counter(by=(), each="library_lists"),
     ),
+    sums=("size",),
     searchable=(Searched("filename"), Searched("alt"), Searched("caption")),
     indexes=(
         Index(("mime_family", "created", "id")),

@@ -264,6 +264,8 @@ class Collection:
     """None: a deletion is final."""
     rendering: Rendering | None = None
     counters: tuple[Counter, ...] = (Counter(by=()),)
+    sums: tuple[str, ...] = ()
+    """Number fields whose sum over all records of a tenant is stored, such as bytes."""
     tallies: Callable[[Change, str], Iterable[Tally]] = _no_tallies
     """What a change adds to the counts of days, given the time of the change."""
     indexes: tuple[Index, ...] = ()

@@ -66,6 +66,11 @@ record_counts = Table(
 )
 
 
+def sum_of(name: str) -> str:
+    """The counter with the sum of a field."""
+    return f"sum of {name}"
+
+
 def build_tables(registry: Registry) -> dict[str, Table]:
     return {each.name: _build_table(each) for each in registry.collections}
 

@@ -15,7 +15,7 @@ from masthead.records.derived.daily_counts import DailyCounts
 from masthead.records.derived.list_items import listed_values
 from masthead.records.search import terms as search_terms
 from masthead.records.search.index import queue_for_indexing, remove_from_queue
-from masthead.records.tables import record_counts
+from masthead.records.tables import record_counts, sum_of
 from masthead.storage import dialects, full_text
 from masthead.storage.database import Database, Deferral, Transaction
 
@@ -156,7 +156,15 @@ def _counter_rows(
         counter_key = (key.tenant_id, key.collection, counter.name)
         rows += [(*counter_key, bucket, -1) for bucket in before - after]
         rows += [(*counter_key, bucket, 1) for bucket in after - before]
+    for name in collection.sums:
+        change_of_sum = _number(change.new, name) - _number(change.old, name)
+        if change_of_sum:
+            rows.append((key.tenant_id, key.collection, sum_of(name), "", change_of_sum))
     return rows
+
+
+def _number(record: Record | None, name: str) -> int:
+    return 0 if record is None else int(record[name] or 0)
 
 
 def _buckets(record: Record | None, counter: Counter) -> set[str]:

@@ -76,9 +76,12 @@ class Counts:
             }
         return {slot.parameter: slot.coerce(literals[slot.position]) for slot in prepared.slots}
 
-    async def by_tenant(self, collection: Collection, tenant_ids: Sequence[str]) -> dict[str, int]:
-        """How many records of the collection each of the tenants has, from a counter."""
-        statement = self._queries.tenant_totals(collection)
+    async def by_tenant(
+        self, collection: Collection, tenant_ids: Sequence[str], *, summed: str = ""
+    ) -> dict[str, int]:
+        """How many records of the collection each of the tenants has, from a counter; with
+        `summed`, the stored sum of that field."""
+        statement = self._queries.tenant_totals(collection, summed)
         bound = statement.bind({"tenants": self._database.list_value(list(tenant_ids))})
         rows = await self._database.fetch(EVERY_TENANT, statement, bound)
         return {tenant_id: int(total) for tenant_id, total in rows}

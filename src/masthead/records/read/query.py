@@ -40,7 +40,7 @@ from masthead.records.read.ordering import (
 from masthead.records.read.sorting import SortKey
 from masthead.records.read.where import WhereCompiler
 from masthead.records.registry import Registry
-from masthead.records.tables import record_counts
+from masthead.records.tables import record_counts, sum_of
 from masthead.storage import dialects, full_text, json_values
 from masthead.storage.database import Database, Statement
 
@@ -168,20 +168,21 @@ class Queries:
         key = ("buckets", collection.name, each)
         return self._cached(key, lambda: self._database.compile(wanted)), per_item
 
-    def tenant_totals(self, collection: Collection) -> Statement:
+    def tenant_totals(self, collection: Collection, summed: str = "") -> Statement:
         # One that counts every record once.
-        counter = next(each for each in collection.counters if not each.each)
+        counted = next(each.name for each in collection.counters if not each.each)
+        counter = sum_of(summed) if summed else counted
         rows = record_counts.c
         wanted = (
             sa.select(rows.tenant_id, sa.func.sum(rows.total))
             .where(
                 dialects.any_of(rows.tenant_id, sa.bindparam("tenants", required=True)),
                 rows.collection == collection.name,
-                rows.counter == counter.name,
+                rows.counter == counter,
             )
             .group_by(rows.tenant_id)
         )
-        key = ("tenant totals", collection.name)
+        key = ("tenant totals", collection.name, summed)
         return self._cached(key, lambda: self._database.compile(wanted))
 
     def some(self, shape: Shape, by: str) -> Prepared:

@@ -255,4 +255,6 @@ def large_of(item: MediaRecord) -> str:
 def size_text(size: int) -> str:
     if size < 1_000_000:
         return f"{-(-size // 1_000):,} KB"
-    return f"{size / 1_000_000:,.1f} MB"
+    if size < 10_000_000_000:
+        return f"{size / 1_000_000:,.1f} MB"
+    return f"{size / 1_000_000_000:,.1f} GB"

@@ -11,6 +11,7 @@ from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.flash import admin_cookie
 from masthead.admin.forms import Ask, Widget, given_values, sentence_of, widgets
 from masthead.admin.lists import Filters, Listing, options, read_page
+from masthead.admin.pages.media.item import size_text
 from masthead.admin.request import AdminRequest
 from masthead.audit.collection import OPENED
 from masthead.audit.entries import log_action
@@ -30,6 +31,7 @@ from masthead.records.filter.ast import Comparison, Expression, Identifier, Lite
 from masthead.records.filter.conditions import all_of, equals
 from masthead.records.read.page import ListRequest
 from masthead.site.address import site_url
+from masthead.storage.sizes import database_bytes, disk_room
 from masthead.web.staff import SITE_COOKIE
 
 ADDRESS = "/admin/tenants"
@@ -104,6 +106,7 @@ class ListedRow:
     site: SiteRow
     posts: int
     members: int
+    media: str
 
 
 async def tenants_page(request: AdminRequest) -> Answer:
@@ -119,6 +122,7 @@ async def tenants_page(request: AdminRequest) -> Answer:
         "new": NEW,
         "import_site": IMPORT,
         "states": options(STATES),
+        "storage": await _storage(request),
     }
     return Page("operator/tenants.html", "Sites", values)
 
@@ -226,6 +230,7 @@ async def _tenant_page(
         (label, (await request.records.page(caller, collection, one)).total)
         for label, collection in _SIZES
     ]
+    stored = await request.records.counts.by_tenant(media, [tenant["id"]], summed="size")
     owners = await request.records.find(
         superusers, {"id": tenant["owner_id"]}, tenant_id=TenantId(tenant["id"])
     )
@@ -237,6 +242,7 @@ async def _tenant_page(
         "fields": fields,
         "problems": _summary(fields, problems or {}),
         "sizes": sizes,
+        "media_bytes": size_text(stored.get(tenant["id"], 0)),
         "owner": owners[0]["email"] if owners else "",
         "is_invited": bool(owners) and not owners[0]["password_hash"],
         "back": ADDRESS,
@@ -248,10 +254,25 @@ async def _rows(request: AdminRequest, items: list[Record]) -> list[ListedRow]:
     ids = [each["id"] for each in items]
     written = await request.records.counts.by_tenant(posts, ids)
     joined = await request.records.counts.by_tenant(blog_members, ids)
+    stored = await request.records.counts.by_tenant(media, ids, summed="size")
     return [
-        ListedRow(await _row(request, each), written.get(each["id"], 0), joined.get(each["id"], 0))
+        ListedRow(
+            await _row(request, each),
+            written.get(each["id"], 0),
+            joined.get(each["id"], 0),
+            size_text(stored.get(each["id"], 0)),
+        )
         for each in items
     ]
+
+
+async def _storage(request: AdminRequest) -> list[tuple[str, str]]:
+    """The service's own figures, none of which reads a row."""
+    settings = request.services.settings
+    size = await database_bytes(request.records.database, settings.sqlite_path)
+    room = await disk_room(settings.data_dir)
+    free = f"{size_text(room.free)} of {size_text(room.total)}" if room else "Not known"
+    return [("Database", size_text(size)), ("Free disk", free)]
 
 
 async def _deletion_day(request: AdminRequest, tenant_id: TenantId) -> str:
