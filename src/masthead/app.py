@@ -51,6 +51,7 @@ from masthead.services import Services, build
 from masthead.site.address import site_url
 from masthead.site.v1 import routes as site_table
 from masthead.storage.disk import DiskState
+from masthead.storage.presence import Presence
 from masthead.trash.v1 import routes as trash_table
 from masthead.web import health, pages
 from masthead.web.addressed_site import AddressedSite
@@ -245,6 +246,7 @@ class Service:
         self._services: Services | None = None
         self._http: FrontDoor | None = None
         self._admin: LazyFace | None = None
+        self._presence: Presence | None = None
         self._worker: Background | None = None
         self._worker_task: asyncio.Task[None] | None = None
 
@@ -268,6 +270,8 @@ class Service:
             self.metrics = metrics_page(services, self.in_flight, self._metrics_folder)
             self._sharing = asyncio.create_task(self.metrics.share_forever())
         self._http, self._admin = faces(services, self.in_flight, self.metrics)
+        self._presence = Presence(services.database)
+        self._presence.begin()
         if self._with_worker:
             self._worker = Background(services)
             self._worker_task = asyncio.create_task(self._worker.run_forever())
@@ -289,6 +293,8 @@ class Service:
         if self._worker and self._worker_task:
             self._worker.stop()
             await self._worker_task
+        if self._presence:
+            await self._presence.end()
         if self._services:
             await self._services.close()
 

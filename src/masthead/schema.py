@@ -56,6 +56,7 @@ from masthead.site.redirects import redirects
 from masthead.site_export.collection import site_exports
 from masthead.storage.full_text import documents
 from masthead.storage.metadata import metadata
+from masthead.storage.presence import running_processes
 from masthead.trash.collection import trash, trash_items
 from masthead.undo.collection import undo_steps
 from masthead.web.tables import remembered_answers, request_errors
@@ -146,4 +147,5 @@ bookkeeping = (
     member_links,
     import_items,
     request_errors,
+    running_processes,
 )

@@ -150,8 +150,11 @@ def taken_positions() -> sa.Select[Any]:
 
 
 def delete_document() -> sa.Delete:
+    """Names the tenant itself, so that a database distributed by tenant asks one server."""
+    (tenant_id,) = _texts("key_tenant").values()
     return sa.delete(documents).where(
-        documents.c.position == position_of_record().scalar_subquery()
+        documents.c.tenant_id == tenant_id,
+        documents.c.position == position_of_record().scalar_subquery(),
     )
 
 

@@ -23,8 +23,16 @@ class NewerDatabase(MastheadError):
     message = "The database was migrated by a newer version of Masthead. Upgrade this one."
 
 
+class OlderProcesses(MastheadError):
+    """A migration that they can't live with; the message names their versions."""
+
+
 async def migrate(url: str) -> str:
-    """Does nothing on a current database. Processes may call it concurrently."""
+    """Does nothing on a current database. Processes may call it concurrently.
+
+    Raises `OlderProcesses` before it changes anything, if such are running on PostgreSQL and a
+    migration is not declared as `rolling`.
+    """
     if await revision_of(url) != HEAD:
         path = sqlite_path(url)
         if path is None:
@@ -83,9 +91,33 @@ async def _migrate_postgres(url: str) -> None:
     connection = await postgres_connection(url)
     try:
         async with connection.transaction():
+            await _refuse_beside_older_processes(connection)
             await postgres_schema(connection)
     finally:
         await connection.close()
+
+
+async def _refuse_beside_older_processes(connection: Any) -> None:
+    from masthead.storage.migrations.run import not_rolling
+
+    current = await _postgres_revision(connection)
+    if current is None or not (migrations := not_rolling(current)):
+        return
+    if await connection.fetchval("SELECT to_regclass('running_processes')") is None:
+        return  # a version that did not say that it is running
+    versions = [row[0] for row in await connection.fetch(_OLDER_PROCESSES, HEAD)]
+    if versions:
+        raise OlderProcesses(
+            f"{len(versions)} processes of an older version are running ({versions[0]}), and they "
+            f"can't work with migration {migrations[0]}. Stop all services and workers, then start "
+            "the new version. A process that was killed counts for 30 seconds."
+        )
+
+
+_OLDER_PROCESSES = """
+SELECT version FROM running_processes
+WHERE revision < $1 AND seen_at > extract(epoch FROM now()) - 30
+"""
 
 
 async def postgres_schema(connection: Any, revision: str = "head") -> None:

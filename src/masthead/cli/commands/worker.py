@@ -15,6 +15,7 @@ from masthead.cli.opened_installation import prepare_settings
 from masthead.serve.listener import CannotListen
 from masthead.serve.metrics_place import metrics_listener
 from masthead.services import Services, build
+from masthead.storage.presence import Presence
 from masthead.web.in_flight import InFlight
 
 log = structlog.get_logger()
@@ -24,6 +25,8 @@ log = structlog.get_logger()
 async def worker(invocation: Invocation) -> None:
     """Runs deliveries, exports, erasures and emails until SIGTERM or Ctrl-C."""
     parts = await build(await prepare_settings(invocation))
+    presence = Presence(parts.database)
+    presence.begin()
     try:
         runner = Background(parts)
         loop = asyncio.get_running_loop()
@@ -33,6 +36,7 @@ async def worker(invocation: Invocation) -> None:
         async with _metrics_shown(parts):
             await runner.run_forever()
     finally:
+        await presence.end()
         await parts.close()
     log.info("worker.stopped")
 

@@ -63,6 +63,20 @@ def newest_revision() -> str | None:
     return ScriptDirectory.from_config(configuration()).get_current_head()
 
 
+def not_rolling(current: str) -> list[str]:
+    """The migrations after `current` that may break processes of the older version.
+
+    A migration declares `rolling = True` if code that does not know it can go on as before.
+    """
+    scripts = ScriptDirectory.from_config(configuration())
+    try:
+        found = list(scripts.iterate_revisions("head", current))
+    except (CommandError, ResolutionError) as error:
+        raise NewerDatabase from error
+    unsafe = [each for each in found if not getattr(each.module, "rolling", False)]
+    return [each.revision for each in reversed(unsafe)]
+
+
 @contextmanager
 def sqlite_connection(path: Path) -> Iterator[Connection]:
     """Holds the file's write lock, so that processes that start concurrently take turns."""
