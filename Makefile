@@ -12,8 +12,8 @@ RELEASE_TOOLS := $(VENV)/release-tools
 # npm in the folder of the editor, which also holds the tools that check styles and scripts.
 NODE_TOOL = $(BIN)/python tests/clients/node.py --prefix $(CURDIR)/$(EDITOR)
 
-.PHONY: run install install-test test test-quick test-all test-planted lint format docs views screenshots bench \
-  bench-commits bench-mailings bench-realtime lock editor dist clean
+.PHONY: run install install-test test test-quick test-all test-planted cluster cluster-test lint format docs views \
+  screenshots bench bench-commits bench-mailings bench-realtime lock editor dist clean
 
 # make run, or make run PORT=8100
 run: install
@@ -44,6 +44,15 @@ test-all: install-test
 # Plants ten faults, one after another, in a copy of the tree: the tests of each room must find it.
 test-planted: install-test
 	$(BIN)/python -m tests.planted $(if $(ONLY),--only "$(ONLY)")
+
+# Two services and two workers on a PostgreSQL cluster, on loopback, until Ctrl-C; PORT=8080. Needs the
+# Debian packages that it names. See docs/scaling.md.
+cluster: $(VENV)/.installed-test
+	$(BIN)/python -m tests.cluster $(if $(PORT),--port $(PORT))
+
+# Ten minutes of faults under load; the table is in build/cluster.md.
+cluster-test: $(VENV)/.installed-test
+	$(BIN)/pytest -n 0 -s --long-rounds tests/cluster
 
 lint: $(VENV)/.installed-test $(EDITOR)/node_modules/.installed
 	$(BIN)/ruff format --check src tests bench release
