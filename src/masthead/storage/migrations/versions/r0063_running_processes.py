@@ -8,8 +8,8 @@ from alembic import op
 from masthead.storage import dialects as types
 from masthead.storage.migrations.operations import share
 
-revision = "0062"
-down_revision = "0061"
+revision = "0063"
+down_revision = "0062"
 rolling = True
 
 
