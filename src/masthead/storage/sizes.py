@@ -5,16 +5,10 @@ from __future__ import annotations
 import asyncio
 import shutil
 from pathlib import Path
-from typing import NamedTuple
 
 import sqlalchemy as sa
 
 from masthead.storage.database import EVERY_TENANT, Database
-
-
-class Room(NamedTuple):
-    free: int
-    total: int
 
 
 async def database_bytes(database: Database, sqlite_path: Path | None) -> int:
@@ -32,10 +26,10 @@ def _file_bytes(path: Path) -> int:
     return sum(each.stat().st_size for each in files if each.exists())
 
 
-async def disk_room(folder: Path) -> Room | None:
+async def free_bytes(folder: Path) -> int | None:
     """None if the file system does not tell."""
     try:
         found = await asyncio.to_thread(shutil.disk_usage, folder)
     except OSError:
         return None
-    return Room(found.free, found.total) if found.total else None
+    return found.free if found.total else None

@@ -31,7 +31,7 @@ from masthead.records.filter.ast import Comparison, Expression, Identifier, Lite
 from masthead.records.filter.conditions import all_of, equals
 from masthead.records.read.page import ListRequest
 from masthead.site.address import site_url
-from masthead.storage.sizes import database_bytes, disk_room
+from masthead.storage.sizes import database_bytes, free_bytes
 from masthead.web.staff import SITE_COOKIE
 
 ADDRESS = "/admin/tenants"
@@ -270,9 +270,9 @@ async def _storage(request: AdminRequest) -> list[tuple[str, str]]:
     """The service's own figures, none of which reads a row."""
     settings = request.services.settings
     size = await database_bytes(request.records.database, settings.sqlite_path)
-    room = await disk_room(settings.data_dir)
-    free = f"{size_text(room.free)} of {size_text(room.total)}" if room else "Not known"
-    return [("Database", size_text(size)), ("Free disk", free)]
+    free = await free_bytes(settings.data_dir)
+    shown = "Not known" if free is None else size_text(free)
+    return [("Database", size_text(size)), ("Free disk", shown)]
 
 
 async def _deletion_day(request: AdminRequest, tenant_id: TenantId) -> str:
