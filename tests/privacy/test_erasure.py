@@ -263,7 +263,8 @@ async def test_erasing_a_tenant_deletes_its_members_pending_deletions(app: World
 async def test_erasing_a_tenant_deletes_its_rows_in_every_table(app: World) -> None:
     tenant, owner = await tenant_with_records(app)
     await fill_every_table(app, tenant.id)
-    assert set(await rows_of(app, tenant.id)) == {table.name for table in metadata.sorted_tables}
+    owned = {table.name for table in metadata.sorted_tables if "tenant_id" in table.c}
+    assert set(await rows_of(app, tenant.id)) == owned
     await owner.api.post(DELETE, json=deletion(tenant))
     app.clock.advance(days=30)
     await run_jobs(app)
