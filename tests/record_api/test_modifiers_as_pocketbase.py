@@ -44,7 +44,10 @@ TABLE = [
     "tags:each = 'red' || title:lower = 'two'",
     "tags:each != 'red' && tags:each ?= 'blue'",
 ]  # fmt: skip
-SORTS = ("title:lower", "-title:lower", "tags:length,title", "-tags:length,-title:lower")
+SORTS = (
+    *("title:lower", "-title:lower", "tags:length,title", "-tags:length,-title:lower"),
+    *("tags:each,title", "-tags:each,title", "title:length", "title:each", "-title:length"),
+)
 REFUSED = ("title:length = 1", "title:each = 'a'", "title:isset = true", "title:changed = true")
 
 
@@ -97,5 +100,4 @@ async def test_a_modifier_that_does_not_fit_is_refused(shelf: TenantWorld) -> No
         refused = await owner.api.get(POSTS, params={"filter": expression})
         assert refused.status_code == 400, expression
         assert expression.split(" ")[0].partition(":")[2] in refused.json()["message"]
-    for sort in ("tags:each", "title:nope", "title:length"):
-        assert (await owner.api.get(POSTS, params={"sort": sort})).status_code == 400
+    assert (await owner.api.get(POSTS, params={"sort": "title:nope"})).status_code == 400

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -61,7 +62,7 @@ def _list_parameters(query_string: bytes, max_bytes: int) -> ListParameters:
             sort=given.get("sort", ""),
             expand=given.get("expand", ""),
             names=projection.top_level_names() if projection else None,
-            skip_total=given.get("skipTotal", "").lower() in ("1", "true", "t"),
+            skip_total=_flag(given, "skipTotal"),
             max_bytes=max_bytes,
         ),
         projection,
@@ -81,11 +82,23 @@ def _number(given: dict[str, str], name: str, default: int) -> int:
     text = given.get(name, "")
     if not text:
         return default
-    try:
-        number = int(text)
-    except ValueError:
-        raise BadRequest(f"{name} must be a whole number.") from None
+    if not _WHOLE.match(text):
+        raise BadRequest(f"{name} must be a whole number.")
+    number = int(text)
     return number if number >= 1 else default
 
 
+def _flag(given: dict[str, str], name: str) -> bool:
+    """As PocketBase reads one."""
+    text = given.get(name, "")
+    if text in _TRUE:
+        return True
+    if text not in _FALSE:
+        raise BadRequest(f"{name} must be true or false.")
+    return False
+
+
+_WHOLE = re.compile(r"[+-]?[0-9]{1,100}\Z")
+_TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
+_FALSE = frozenset({"", "0", "f", "F", "false", "FALSE", "False"})
 _NO_PARAMETERS = ViewParameters("", None)

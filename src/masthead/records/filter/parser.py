@@ -82,7 +82,7 @@ def parse_given(given: str | Expression, *, for_admin: bool) -> ParsedFilter | N
     """A filter as text, or as a tree that a face has built itself; None without conditions."""
     if isinstance(given, str):
         most = MAX_COMPARISONS if for_admin else MAX_READERS_COMPARISONS
-        return parse_cached(given, most) if given.strip() else None
+        return parse_cached(given, most) if given else None
     return ParsedFilter(given, *shape(given))
 
 

@@ -14,7 +14,6 @@ from masthead.records.read.operands import (
     Operand,
     Slot,
     as_contained,
-    as_flag,
     as_moment,
     as_number,
     as_path,
@@ -41,13 +40,17 @@ class Comparisons:
             return sa.false()
         if "value" in (left.kind, right.kind):
             return self._value_test(left, op, right)
+        if op in ("=", "!=") and _are_flags(left, right):
+            return self._flag_test(left, op, right)
+        left, right = _flag_as_digit(left), _flag_as_digit(right)
         if op in ("~", "!~"):
             contains = self._contains(left, right)
             return sa.not_(contains) if op == "!~" else contains
-        if {left.kind, right.kind} == {"flag"} or "flag" in (left.kind, right.kind):
-            return self._flag_test(left, op, right)
-        if "number" in (left.kind, right.kind) and _both_may_be_numbers(left, right):
-            return self._number_test(left, op, right)
+        if "number" in (left.kind, right.kind):
+            if _both_may_be_numbers(left, right):
+                return self._number_test(left, op, right)
+            if left.has_own_type or right.has_own_type:
+                return _by_type(left, op, right)
         return self._text_test(left, op, right, constant=constant)
 
     def _value_test(self, left: Operand, op: str, right: Operand) -> ColumnElement[bool]:
@@ -103,7 +106,13 @@ class Comparisons:
         # `width = null` finds records without a width. A text that is no number equals nothing.
         if op == "=" and (left.is_blank or right.is_blank):
             return a.is_not_distinct_from(b)
-        return _compare(a, op, b)
+        holds = _compare(a, op, b)
+        # A text that is no number is greater than any number.
+        if right.kind == "text" and right.is_literal and op in ("<", "<="):
+            return sa.or_(holds, sa.and_(a.is_not(None), b.is_(None)))
+        if left.kind == "text" and left.is_literal and op in (">", ">="):
+            return sa.or_(holds, sa.and_(a.is_(None), b.is_not(None)))
+        return holds
 
     def _text_test(
         self, left: Operand, op: str, right: Operand, *, constant: bool
@@ -125,8 +134,6 @@ class Comparisons:
         return _compare(self.text(left, read, plain), op, self.text(right, read, plain))
 
     def _flag_test(self, left: Operand, op: str, right: Operand) -> ColumnElement[bool]:
-        if op not in ("=", "!="):
-            return _compare(self._number(left), op, self._number(right))
         a, b = self._flag(left), self._flag(right)
         return a.is_distinct_from(b) if op == "!=" else a.is_not_distinct_from(b)
 
@@ -137,8 +144,6 @@ class Comparisons:
             return self._parameter(operand, read, sa.Text())
         assert operand.sql is not None
         sql = operand.sql
-        if operand.kind == "flag":
-            return sa.case((sql.is_(sa.true()), "true"), else_="false")
         if operand.kind in CAST_TO_TEXT:
             sql = sa.cast(sql, sa.Text())
         return sa.func.coalesce(sql, "") if operand.nullable and not plain else sql
@@ -147,23 +152,12 @@ class Comparisons:
         if operand.is_literal:
             return self._parameter(operand, as_number, dialects.Real())
         assert operand.sql is not None
-        if operand.kind == "number":
-            return operand.sql
-        # False comes before true; what is neither flag nor number is false.
-        one, zero = (sa.cast(sa.literal(each), dialects.Real()) for each in (1.0, 0.0))
-        return sa.case((self._flag(operand), one), else_=zero)
+        return operand.sql
 
     def _flag(self, operand: Operand) -> ColumnElement[Any]:
-        if not operand.is_literal:
-            assert operand.sql is not None
-            if operand.kind == "flag":
-                return operand.sql
-            return sa.case((self.text(operand).in_(["true", "1"]), sa.true()), else_=sa.false())
-        if operand.literal in (None, ""):
-            return sa.false()
-        if isinstance(operand.literal, bool):
-            return sa.true() if operand.literal else sa.false()
-        return self._parameter(operand, as_flag, dialects.Flag())
+        if operand.sql is not None:
+            return operand.sql
+        return sa.true() if operand.literal else sa.false()
 
     def _pattern(self, operand: Operand) -> ColumnElement[Any]:
         if operand.is_literal:
@@ -189,10 +183,31 @@ def _empty_where_missing(operand: Operand) -> Operand:
 
 
 def _flag_as_digit(operand: Operand) -> Operand:
-    """A boolean literal as SQLite has it."""
-    if not isinstance(operand.literal, bool):
+    """A boolean as SQLite has it: 1 or 0."""
+    if isinstance(operand.literal, bool):
+        return replace(operand, literal=int(operand.literal), kind="number")
+    if operand.kind != "flag" or operand.sql is None:
         return operand
-    return replace(operand, literal=int(operand.literal), kind="number")
+    digit: ColumnElement[Any] = sa.case(
+        (operand.sql.is_(sa.true()), sa.literal_column("1")), else_=sa.literal_column("0")
+    )
+    return replace(operand, sql=digit, kind="number", nullable=False)
+
+
+def _are_flags(left: Operand, right: Operand) -> bool:
+    """A missing value is false."""
+    kinds = {each.kind for each in (left, right) if not each.is_blank}
+    return kinds == {"flag"}
+
+
+def _by_type(left: Operand, op: str, right: Operand) -> ColumnElement[bool]:
+    """A text and a number are never the same, and the text is greater."""
+    if op == "!=":
+        return sa.true()
+    text, holds = (left, (">", ">=")) if right.kind == "number" else (right, ("<", "<="))
+    if op not in holds or text.sql is None:
+        return sa.false()
+    return text.sql.is_not(None)
 
 
 def _without_index(operand: Operand) -> Operand:

@@ -35,15 +35,14 @@ class Expansion:
     def parse(cls, text: str) -> Expansion | None:
         if not text.strip():
             return None
-        if len(text) > MAX_CHARACTERS or text.count(",") >= MAX_PATHS:
-            raise BadRequest(f"Expand at most {MAX_PATHS} relations.")
+        if len(text) > MAX_CHARACTERS:
+            raise BadRequest(f"The expand parameter is over {MAX_CHARACTERS} characters.")
         root = cls()
-        for path in text.split(","):
+        # As in PocketBase, what goes beyond the limits is left out without a word.
+        for path in text.split(",")[:MAX_PATHS]:
             names = [name.strip() for name in path.split(".")]
-            if len(names) > MAX_DEPTH:
-                raise BadRequest(f"Expand relations at most {MAX_DEPTH} levels deep.")
             level = root
-            for name in names:
+            for name in names[:MAX_DEPTH]:
                 level = level.steps.setdefault(name, cls())
         return root
 

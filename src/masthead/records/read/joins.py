@@ -84,11 +84,19 @@ class Joins:
         return both
 
     def any_row(self, test: ColumnElement[bool], ref: TableRef) -> ColumnElement[bool]:
+        found: sa.Select[Any] = sa.select(sa.literal_column("1")).select_from(self._rows())
+        return sa.exists(found.where(test).correlate(ref.table))
+
+    def smallest(self, value: ColumnElement[Any], ref: TableRef) -> ColumnElement[Any]:
+        """Of the joined rows; NULL without any."""
+        found = sa.select(sa.func.min(value)).select_from(self._rows())
+        return found.correlate(ref.table).scalar_subquery()
+
+    def _rows(self) -> FromClause:
         rows: FromClause = sa.select(sa.literal_column("1").label("one")).subquery()
         for each in (*self._by_path.values(), *self._others):
             rows = rows.outerjoin(each.ref.table, each.condition)
-        found: sa.Select[Any] = sa.select(sa.literal_column("1")).select_from(rows).where(test)
-        return sa.exists(found.correlate(ref.table))
+        return rows
 
 
 @dataclass(frozen=True, slots=True)

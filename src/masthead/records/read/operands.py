@@ -50,6 +50,9 @@ class Operand:
     number: ColumnElement[Any] | None = None
     string: ColumnElement[Any] | None = None
     """Of a value inside a document: at most one of both is not NULL. `sql` is its text."""
+    has_own_type: bool = False
+    """A text that was computed, such as one in small letters: a number is not read as text beside
+    it, but is less than any text."""
     position: int = -1
     """Which of the filter's text and number literals this is; -1 for anything else."""
 
@@ -119,9 +122,3 @@ def as_number(value: Any) -> float | None:
         return None if value in (None, "") else float(value)
     except (ValueError, OverflowError):
         return None
-
-
-def as_flag(value: Any) -> bool | None:
-    return {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}.get(
-        str(value).lower()
-    )

@@ -12,7 +12,7 @@ from masthead.errors import BadRequest
 MAX_SORT_KEYS: Final = 8
 MAX_PATH_STEPS: Final = 6
 
-_MODIFIERS: Final = ("lower", "length")
+_MODIFIERS: Final = ("lower", "length", "each")
 _RANDOM: Final = "@random"
 # `@rowid` is PocketBase's name for insertion order.
 _PATH: Final = re.compile(r"@rowid|[A-Za-z_]\w*+(?:\.[A-Za-z_]\w*+)*+", re.ASCII)
@@ -28,7 +28,7 @@ class SortKey:
     descending: bool = False
     random: bool = False
     modifier: str = ""
-    """`lower` or `length`: what to order by, of the field's value."""
+    """`lower`, `length` or `each`: what to order by, of the field's value."""
 
 
 @lru_cache(maxsize=1_000)

@@ -74,6 +74,7 @@ class WhereCompiler:
         self._position = 0
         self._constant = False
         self._joins = Joins()
+        self._is_sorting = False
 
     def filter(self, expression: Expression, ref: TableRef) -> ColumnElement[bool]:
         """A client's filter: literals become slots, and hidden fields are unknown."""
@@ -95,15 +96,19 @@ class WhereCompiler:
             self.access, self._constant = access, constant
 
     def sort_keys(self, key: SortKey, ref: TableRef) -> list[ColumnElement[Any]]:
-        path, descending = key.path, key.descending
-        operand = self._path(path, ref, key.modifier)
-        self.comparisons.is_slow |= operand.is_long
-        if operand.is_many or operand.sql is None:
-            raise BadRequest(f"Can't sort by {_shown(path)}: it has many values.")
+        """By the first item of a list, and by the smallest value of a back-relation. As in
+        PocketBase, a modifier that does not fit the field is ignored."""
+        outer, self._joins, self._is_sorting = self._joins, Joins(), True
+        operand = self._path(key.path, ref, key.modifier)
+        joins, self._joins, self._is_sorting = self._joins, outer, False
+        self.comparisons.is_slow |= operand.is_long or operand.is_many
+        if operand.is_many:
+            operand = _smallest(operand, joins, ref)
         if operand.kind == "value":
-            return _value_order(operand, descending=descending)
+            return _value_order(operand, descending=key.descending)
+        assert operand.sql is not None
         has_null = operand.nullable or operand.may_be_missing
-        return [_ordered(operand.sql, descending=descending, has_null=has_null)]
+        return [_ordered(operand.sql, descending=key.descending, has_null=has_null)]
 
     def _whole(self, expression: Expression, ref: TableRef) -> ColumnElement[bool]:
         """A whole filter or rule. Conditions over the same back-relation share a joined row, as in
@@ -155,6 +160,7 @@ class WhereCompiler:
         their own. A comparison with NULL is no failure."""
         outer = self._joins
         self._joins = Joins()
+        self._is_sorting = False
         left = self._operand(node.left, ref)
         left_joins, self._joins = self._joins, Joins()
         right = self._operand(node.right, ref)
@@ -204,7 +210,8 @@ class WhereCompiler:
 
     def _path(self, path: tuple[str, ...], ref: TableRef, modifier: str = "") -> Operand:
         """Resolves `post_id.title` or `comments_via_post_id.body` to a column."""
-        origin, walk = ref, _JoinPath(modifier == EACH or self._is_many(path, ref))
+        is_many = self._is_many(path, ref) or (modifier == EACH and not self._is_sorting)
+        origin, walk = ref, _JoinPath(is_many)
         for index, name in enumerate(path[:-1]):
             step = self._step(ref, name, path, walk)
             if step is None:
@@ -231,14 +238,19 @@ class WhereCompiler:
         walk: _JoinPath,
     ) -> Operand:
         if modifier == LOWER and operand.kind in ("text", "address", "relation"):
-            return replace(operand, sql=sa.func.lower(operand.sql), kind="text")
+            lowered = sa.func.lower(operand.sql)
+            return replace(operand, sql=lowered, kind="text", has_own_type=True)
         if operand.kind != "list" or modifier not in (LENGTH, EACH):
+            if self._is_sorting:
+                return operand
             raise _unfit(path, modifier)
         assert operand.sql is not None
         if modifier == LENGTH:
             length = json_values.json_length(operand.sql)
             text = sa.cast(length, sa.Text())
             return Operand(text, "value", number=length, string=sa.cast(sa.null(), sa.Text()))
+        if self._is_sorting:
+            return Operand(_first_item(operand.sql), "text", nullable=True)
         return self._elements(operand.sql, (*walk.path, f"{path[-1]}:{EACH}"), ref)
 
     def _elements(
@@ -251,15 +263,15 @@ class WhereCompiler:
         if known is None:
             self._joins.add(path, TableRef(ref.collection, table), sa.true())
         text = json_values.element_text(table)
-        return Operand(text, "text", may_be_missing=True, is_many=True)
+        return Operand(text, "text", may_be_missing=True, is_many=True, has_own_type=True)
 
     def _is_many(self, path: tuple[str, ...], ref: TableRef) -> bool:
         collection = ref.collection
         for name in path[:-1]:
             field = collection.by_name.get(name)
-            if isinstance(field, RelationList):
+            if isinstance(field, RelationList) and not self._is_sorting:
                 return True
-            if not isinstance(field, Relation):
+            if not isinstance(field, Relation | RelationList):
                 return self.registry.back_relation(collection, name) is not None
             collection = self.registry[field.to]
         return False
@@ -280,7 +292,11 @@ class WhereCompiler:
         self, ref: TableRef, relation: Pointer, path: tuple[str, ...], walk: _JoinPath
     ) -> TableRef:
         target = self._enter(relation.to, path)
-        conditions = [points_at(ref, relation, target)]
+        if self._is_sorting and isinstance(relation, RelationList):
+            first = _first_item(ref.table.c[relation.name])
+            conditions = [first == target.table.c.id]
+        else:
+            conditions = [points_at(ref, relation, target)]
         if relation is not TENANT_ID:
             conditions.append(target.table.c.tenant_id == ref.table.c.tenant_id)
         return self._join(target, conditions, walk)
@@ -362,6 +378,26 @@ def _ordered(
         return key
     # An empty value comes before all others on either database.
     return key.nulls_last() if descending else key.nulls_first()
+
+
+def _first_item(column: ColumnElement[Any]) -> ColumnElement[Any]:
+    return json_values.json_text(column, sa.literal(json_values.json_path(0)))
+
+
+def _smallest(operand: Operand, joins: Joins, ref: TableRef) -> Operand:
+    if operand.kind == "value":
+        assert operand.number is not None
+        assert operand.string is not None
+        number, string = joins.smallest(operand.number, ref), joins.smallest(operand.string, ref)
+        return replace(operand, sql=string, number=number, string=string, is_many=False)
+    assert operand.sql is not None
+    sql = operand.sql
+    if operand.kind == "flag":
+        # PostgreSQL has no smallest boolean.
+        sql = sa.case((sql.is_(sa.true()), sa.literal_column("1")), else_=sa.literal_column("0"))
+    elif operand.kind in CAST_TO_TEXT and operand.kind != "number":
+        sql = sa.cast(sql, sa.Text())
+    return replace(operand, sql=joins.smallest(sql, ref), is_many=False, may_be_missing=True)
 
 
 def _value_order(operand: Operand, *, descending: bool) -> list[ColumnElement[Any]]:
