@@ -115,6 +115,11 @@ def _focus(name: str, direction: str) -> Number:
     )
 
 
+THUMBS = (
+    # Cropped to the middle, the top and the bottom; and as a whole.
+    *(f"{size}{crop}" for size in ("100x100", "300x300") for crop in ("", "t", "b", "f")),
+    *("300x0", "600x0", "1200x0", "400x400", "800x800f"),
+)
 OWN = "uploaded_by = @request.auth.id"
 
 media = Collection(
@@ -123,7 +128,7 @@ media = Collection(
         File(
             name="file",
             required=True,
-            thumbs=("100x100", "300x0", "600x0", "1200x0", "400x400", "800x800f"),
+            thumbs=THUMBS,
         ),
         SiteAddress(name="url", write=Access.ENGINE),
         Text(name="filename", max=255, write=Access.ENGINE),

@@ -259,8 +259,12 @@ def _plan(source: tuple[int, int], spec: ThumbSpec) -> _Plan:
         scale = spec.width / width or spec.height / height
         return _Plan(source, whole, _scaled(source, scale))
     if spec.crop is Crop.FIT:
-        scale = min(spec.width / width, spec.height / height, 1.0)
-        return _Plan(source, whole, _scaled(source, scale))
+        if width <= spec.width and height <= spec.height:
+            return _Plan(source, whole, source)
+        # Rounded down, as PocketBase does here.
+        if width * spec.height > spec.width * height:
+            return _Plan(source, whole, (spec.width, max(1, spec.width * height // width)))
+        return _Plan(source, whole, (max(1, spec.height * width // height), spec.height))
     scale = max(spec.width / width, spec.height / height)
     used_width, used_height = min(width, spec.width / scale), min(height, spec.height / scale)
     left = (width - used_width) / 2
