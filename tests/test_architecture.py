@@ -91,6 +91,7 @@ MAY_SPEAK_SQL = (
     "limits/sign_in_throttle.py",
     "limits/store",
     "limits/tables.py",
+    "identity/codes.py",
     "identity/last_uses.py",
     "identity/sign_ins.py",
     "identity/tables.py",

@@ -56,6 +56,8 @@ class Caller:
     """Its site requires a second factor of staff, and the account has none: it can only add one."""
     address: str = ""
     """The network address that staff calls from, for the audit log."""
+    is_renewable: bool = True
+    """The session can be prolonged: not that of an operator or an owner who acts as the account."""
 
     @property
     def is_admin(self) -> bool:

@@ -8,7 +8,7 @@ from masthead.comments.collection import comments
 from masthead.commerce.collection import carts, gift_cards, orders, products
 from masthead.events.outbox import events
 from masthead.identity.api_keys import api_keys
-from masthead.identity.tables import sign_ins
+from masthead.identity.tables import sign_in_codes, sign_ins
 from masthead.identity.tenants import superusers, tenants
 from masthead.importers.collection import import_runs
 from masthead.importers.member_csv.collection import member_imports
@@ -145,6 +145,7 @@ bookkeeping = (
     mailing_recipients,
     email_changes,
     member_links,
+    sign_in_codes,
     import_items,
     request_errors,
     running_processes,

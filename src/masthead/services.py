@@ -26,6 +26,7 @@ from masthead.events.log import EventLog
 from masthead.factors.enrolment import Factors
 from masthead.identity.accounts import Accounts
 from masthead.identity.challenges import Challenges
+from masthead.identity.codes import SignInCodes
 from masthead.identity.directory import TenantDirectory
 from masthead.identity.key_authentication import ApiKeys
 from masthead.identity.passkey_sign_ins import PasskeySignIns
@@ -47,9 +48,11 @@ from masthead.media.images import ImagePool
 from masthead.members.email_change import EmailChanges
 from masthead.members.mail_log import MemberMails
 from masthead.members.mailed_links import MailedLinks
+from masthead.members.sign_up import Details
 from masthead.outbound.client import OutboundClient
 from masthead.outbound.streams import OutboundStreams
 from masthead.password_reset.resets import PasswordResets
+from masthead.password_reset.staff_codes import StaffCodes
 from masthead.payments.checkout import Checkouts
 from masthead.payments.inbox import Inbox
 from masthead.payments.processor import Processor
@@ -116,8 +119,10 @@ class Services:
     signing_keys: SigningKeys
     mailings: MailingServices
     email_changes: EmailChanges
+    codes: SignInCodes
     links: MailedLinks
     resets: PasswordResets
+    staff_codes: StaffCodes
     privacy: Privacy
     imports: ImportWork
     site_exports: SiteExports
@@ -183,6 +188,8 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Services:
     directory = TenantDirectory(records, site_settings, versions)
     sites, objects = Sites(records, settings), installation.objects
     accounts = Accounts(records, keyring, throttle, versions)
+    codes = SignInCodes(records, keyring, throttle)
+    resets = PasswordResets(records, accounts, throttle, mail, sites, settings)
     streams = OutboundStreams(allow=settings.outbound_allow, ca_file=settings.outbound_ca_file)
     limit_store = open_limit_store(settings.redis_url, database, settings.data_dir, now)
     generator = Generator(streams, Ledger(database, now), OpenStreams())
@@ -222,8 +229,18 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Services:
             keyring=keyring,
         ),
         email_changes=EmailChanges(records, mail, sites),
-        links=MailedLinks(records, accounts, throttle, mail, sites=sites),
-        resets=PasswordResets(records, accounts, throttle, mail, sites, settings),
+        codes=codes,
+        links=MailedLinks(
+            records,
+            accounts,
+            throttle,
+            mail,
+            sites=sites,
+            codes=codes,
+            details=Details(keyring),
+        ),
+        resets=resets,
+        staff_codes=StaffCodes(accounts, codes, resets),
         privacy=build_privacy(records, objects, mail, sites, settings=settings),
         imports=ImportWork(),
         site_exports=SiteExports(records, objects, mail, sites, settings=settings),

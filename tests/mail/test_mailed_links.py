@@ -46,6 +46,8 @@ SUBJECTS = {
     "privacy_receipt": "Your data at ",
     "reset_password": "Choose a new password for ",
     "site_suspended": "tenant was suspended",
+    "staff_code": "Your code for ",
+    "verify_email": "Confirm that ",
     "test_mail": "A test email from ",
     "mailing_paused": "A newsletter of ",
     "domain_unproven": "The domain of ",
@@ -86,6 +88,10 @@ async def every_mail(office: Office, tenant: TenantWorld) -> list[EmailMessage]:
     reset = "/api/collections/blog_members/request-password-reset"
     await tenant.guest.post(reset, json={"email": ana.email})
     await join(tenant, ana)
+    staff = "/api/collections/_superusers/request-otp"
+    await tenant.guest.post(staff, json={"email": owner.email})
+    verify = "/api/collections/blog_members/request-verification"
+    await tenant.guest.post(verify, json={"email": bob.email})
     await invite(tenant)
     await guard(tenant, owner)
     parts = tenant.world.parts

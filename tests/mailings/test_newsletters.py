@@ -6,7 +6,7 @@ import pytest
 from tests.world import Account, TenantWorld, World, records_of
 
 from masthead.caller import system
-from masthead.members.mailed_links import Link, Purpose, _sign_up
+from masthead.members.sign_up import Link, Purpose, sign_up
 
 NEWSLETTERS = records_of("newsletters")
 MEMBERS = records_of("blog_members")
@@ -74,5 +74,5 @@ async def test_who_signs_up_gets_the_default_newsletters(
     await tenant.create("newsletters", {"name": "Extra", "is_default": is_default})
     link = Link(Purpose.SIGN_UP, "new@example.com", "", "", True, "/")
     async with app.parts.records.unit(system(tenant.id)) as unit:
-        member = await _sign_up(unit, link, "https://coast.example/member/link")
+        member = await sign_up(unit, link, {}, page="https://coast.example/member/link")
     assert member["newsletters_off"] == ([] if is_default else ["extra"])

@@ -21,7 +21,7 @@ from masthead.mailings.collection import mailings
 from masthead.mailings.queue import RecipientQueue
 from masthead.mailings.welcome_emails import welcome_emails
 from masthead.members.collection import blog_members
-from masthead.members.mailed_links import Purpose, Wanted
+from masthead.members.sign_up import Purpose, Wanted
 from masthead.members.welcome import SEND_WELCOME
 from masthead.records.collection import Record
 from masthead.schema import tables

@@ -530,12 +530,23 @@ PAGES: dict[str, tuple[str, Chrome, object]] = {
     "inbox-sign-up": (
         "inbox.html",
         chrome(path="/member/sign-up"),
-        InboxPage("ada@example.com", "sign_up"),
+        InboxPage("ada@example.com", "sign_up", code_id="ujefu77l6b5b4x5", back="/"),
     ),
     "inbox-sign-in": (
         "inbox.html",
         chrome(path="/member/sign-in"),
-        InboxPage(LONG_ADDRESS, "sign_in"),
+        InboxPage(LONG_ADDRESS, "sign_in", code_id="ujefu77l6b5b4x5", back="/"),
+    ),
+    "inbox-wrong-code": (
+        "inbox.html",
+        chrome(path="/member/code"),
+        InboxPage(
+            "ada@example.com",
+            "sign_in",
+            code_id="ujefu77l6b5b4x5",
+            back="/",
+            problems=(FormProblem("code", "This code is not right, or has expired."),),
+        ),
     ),
     "inbox-password": (
         "inbox.html",

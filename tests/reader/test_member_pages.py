@@ -351,6 +351,8 @@ async def test_known_and_unknown_addresses_get_the_same_answer_and_the_same_work
         for name in ("x-request-id", "content-length"):
             headers.pop(name)
         text = answer.text.replace(email, "ADDRESS")
+        # Of each address, whether or not it has an account.
+        text = re.sub(r'name="code_id" value="[a-z0-9]{15}"', "CODE", text)
         return answer.status_code, text, after[0][0] - before[0][0], headers
 
     for path in ("/member/sign-up", "/member/sign-in", "/member/forgot"):
@@ -825,3 +827,50 @@ async def test_expired_links_are_swept(office: Office, site: TenantWorld) -> Non
     await links.sweep()
     office.world.clock.advance(hours=-2)
     assert (await reader_of(site).open(link)).status_code == 400
+
+
+async def code_in_mail(office: Office, address: str) -> str:
+    mails = [m for m in await office.mails() if m["to"].addresses[0].addr_spec == address]
+    (code,) = set(re.findall(r"\b\d{6}\b", text_of(mails[-1])))
+    return code
+
+
+async def test_a_code_typed_on_another_device_signs_in_and_leads_back(
+    office: Office, site: TenantWorld
+) -> None:
+    member = await site.member()
+    reader = reader_of(site)
+    await reader.open("/member/sign-in?back=/archive")
+    await reader.send("/member/sign-in", email=member.email)
+    code = await code_in_mail(office, member.email)
+    wrong = "000000" if code != "000000" else "111111"
+    refused = await reader.send("/member/code", code=wrong)
+    assert refused.status_code == 422
+    assert "This code is not right" in refused.text
+    assert "set-cookie" not in refused.headers
+    await reader.send("/member/code", code=f"{code[:3]} {code[3:]}")
+    assert (await reader.follow()).url.path == "/archive"
+    assert (await reader.open("/member/account")).status_code == 200
+
+
+async def test_a_code_makes_a_new_member(office: Office, site: TenantWorld) -> None:
+    reader = reader_of(site)
+    await reader.open("/member/sign-up")
+    await reader.send("/member/sign-up", email="typed@example.com", newsletter="true")
+    assert await member_at(site, "typed@example.com") is None
+    await reader.send("/member/code", code=await code_in_mail(office, "typed@example.com"))
+    assert (await reader.follow()).url.path == "/member/account"
+    member = await member_at(site, "typed@example.com")
+    assert member is not None
+    assert (member["verified"], member["newsletter"]) == (True, True)
+
+
+async def test_too_many_wrong_codes_are_told_on_the_page(office: Office, site: TenantWorld) -> None:
+    member = await site.member()
+    reader = reader_of(site)
+    await reader.open("/member/sign-in")
+    await reader.send("/member/sign-in", email=member.email)
+    for _ in range(6):
+        page = await reader.send("/member/code", code="no code")
+    assert page.status_code == 422
+    assert "Too many wrong codes" in page.text

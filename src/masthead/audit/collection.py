@@ -12,7 +12,7 @@ from masthead.records.fields.documents import TextList
 from masthead.records.fields.text import Email, Text
 
 CREATED, CHANGED, DELETED, RESTORED = "created", "changed", "deleted", "restored"
-SIGNED_IN, OPENED = "signed in", "opened"
+SIGNED_IN, OPENED, IMPERSONATED = "signed in", "opened", "impersonated"
 EXPORTED, DOWNLOADED_EXPORT = "exported a member", "downloaded an export"
 PLANNED_ERASURE, CANCELLED_ERASURE = "planned an erasure", "cancelled an erasure"
 DOWNLOADED_MEMBERS = "downloaded members"
@@ -48,8 +48,8 @@ audit_log = Collection(
             max=20,
             write=Access.ENGINE,
             help=f"`{CREATED}`, `{CHANGED}`, `{DELETED}`, `{RESTORED}`, `{SIGNED_IN}`, "
-            f"`{OPENED}` where an operator has come to the site to work in it; what was done with "
-            "members' data: "
+            f"`{OPENED}` where an operator has come to the site to work in it, `{IMPERSONATED}` "
+            "where somebody got a session of another account; what was done with members' data: "
             f"`{EXPORTED}`, `{DOWNLOADED_EXPORT}`, `{PLANNED_ERASURE}`, "
             f"`{CANCELLED_ERASURE}`, `{DOWNLOADED_MEMBERS}`; with the whole site: "
             f"`{EXPORTED_SITE}`, `{DOWNLOADED_SITE}`, `{PLANNED_DELETION}`, "

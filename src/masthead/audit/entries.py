@@ -52,13 +52,22 @@ def _is_nothing(value: Any) -> bool:
     return value is None or value in ("", [], {})
 
 
-def log_action(unit: Unit, action: str, *, label: str = "", by: Caller | None = None) -> None:
-    """Something that changes no record. `by`: who asked for what the service itself does here."""
+def log_action(
+    unit: Unit,
+    action: str,
+    *,
+    label: str = "",
+    by: Caller | None = None,
+    about: tuple[str, str] = ("", ""),
+) -> None:
+    """Something that changes no record. `by`: who asked for what the service itself does here;
+    `about`: the collection and the id of a record."""
     caller = by or unit.caller
     if caller.is_logged:
-        nothing: dict[str, Any] = dict.fromkeys(("subject", "record_id", "status"), "")
-        entry = {**_by(caller), "action": action, **nothing, "label": label[:MAX_LABEL]}
-        unit.append(audit_log, {**entry, "changed": []})
+        subject, record_id = about
+        entry: dict[str, Any] = {**_by(caller), "action": action, "label": label[:MAX_LABEL]}
+        entry |= {"subject": subject, "record_id": record_id, "status": "", "changed": []}
+        unit.append(audit_log, entry)
 
 
 def _by(caller: Caller) -> Record:

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 from masthead import ids
-from masthead.audit.collection import OPENED, SIGNED_IN
+from masthead.audit.collection import IMPERSONATED, OPENED, SIGNED_IN
 from masthead.audit.entries import log_action
 from masthead.caller import Caller, Kind, in_tenant
 from masthead.config.keyring import KeyRing
@@ -31,7 +31,7 @@ from masthead.records.versions import TenantVersions
 
 ADMIN_SESSION = timedelta(days=1)
 MEMBER_SESSION = timedelta(days=14)
-FILE_TOKEN = timedelta(minutes=3)
+FILE_TOKEN = timedelta(minutes=2)
 RESET_LINK = timedelta(minutes=15)
 SECOND_STEP = timedelta(minutes=5)
 MAX_SAME_ID = 5
@@ -106,10 +106,14 @@ class Accounts:
             raise BadRequest(FAILED if tenant_id else FAILED_ON_BARE_HOST)
         await self._throttle.note_success(attempt)
         await self._renew_hash(collection, account, password)
+        self.check_second_step(collection, account)
+        return await self.begin(collection, account, Client(address, user_agent), tenant_id)
+
+    def check_second_step(self, collection: Collection, account: Record) -> None:
+        """After a password or a code from an email; raises SecondStepNeeded."""
         if has_second_factor(account):
             ticket = self._issue(collection, account, TokenType.SECOND_STEP, SECOND_STEP)
             raise SecondStepNeeded(ticket)
-        return await self.begin(collection, account, Client(address, user_agent), tenant_id)
 
     async def begin(
         self,
@@ -137,12 +141,29 @@ class Accounts:
         lacks = await self._lacks_factor(collection, account)
         return replace(signed_in, caller=replace(signed_in.caller, lacks_factor=lacks))
 
+    async def impersonate(
+        self, by: Caller, collection: Collection, account: Record, lifetime: timedelta
+    ) -> SignedIn:
+        """A session of another account, for an operator or an owner; the log has it, and it is
+        among the account's sign-ins, where it can be ended."""
+        client = Client(by.address, f"{by.kind} acting as this account".capitalize())
+        sign_in = await self.sign_ins.begin(collection, account, client, lifetime)
+        about = (collection.name, account["id"])
+        label = account["email"] if collection is superusers else ""
+        async with self._records.unit(in_tenant(by, TenantId(account["tenant_id"]))) as unit:
+            log_action(unit, IMPERSONATED, label=label, about=about)
+        token = self._issue(
+            collection, account, TokenType.AUTH, lifetime, sign_in=sign_in, refreshable=False
+        )
+        caller = account_caller(collection, account)
+        return SignedIn(token, replace(caller, sign_in=sign_in, is_renewable=False))
+
     async def refresh(
         self, collection: Collection, caller: Caller, client: Client | None = None
     ) -> SignedIn | None:
         """A new token for a valid session; None if the caller has none in this collection."""
         account = await self._account_of(collection, caller)
-        if account is None:
+        if account is None or not caller.is_renewable:
             return None
         if not ids.is_id(caller.sign_in):
             return await self.begin(collection, account, client or Client())
@@ -228,7 +249,12 @@ class Accounts:
         caller = account_caller(collection, found[0])
         # A token without a sign-in is older than the table of them.
         lacks = await self._lacks_factor(collection, found[0])
-        caller = replace(caller, sign_in=sign_in or _digest(token), lacks_factor=lacks)
+        caller = replace(
+            caller,
+            sign_in=sign_in or _digest(token),
+            lacks_factor=lacks,
+            is_renewable=claims.refreshable,
+        )
         return _Session(caller, claims, tenant_id, version)
 
     async def _lacks_factor(self, collection: Collection, account: Record) -> bool:
@@ -340,6 +366,7 @@ class Accounts:
         lifetime: timedelta,
         *,
         sign_in: str = "",
+        refreshable: bool = True,
     ) -> str:
         return sessions.issue(
             self._keyring,
@@ -349,6 +376,7 @@ class Accounts:
             token_type=kind,
             lifetime=lifetime,
             sign_in=sign_in,
+            refreshable=refreshable,
             now=self._records.clock,
         )
 
@@ -388,17 +416,24 @@ def account_caller(collection: Collection, account: Record) -> Caller:
 
 async def new_credentials(given: Mapping[str, Any], *, required: bool) -> dict[str, Any]:
     """The engine's values for the `password` in a body, after checking `passwordConfirm`."""
-    password = given.get("password")
-    if password in (None, ""):
-        if required:
-            raise Invalid({"password": REQUIRED})
+    if not required and given.get("password") in (None, ""):
         return {"token_key": new_token_key()}
-    if not isinstance(password, str):
-        raise Invalid({"password": Problem("validation_invalid_type", "Must be text.")})
+    return credentials(await passwords.hash_password(checked_password(given)))
+
+
+def checked_password(given: Mapping[str, Any]) -> str:
+    """The `password` in a body, which is the same as `passwordConfirm`; not hashed yet."""
+    password = given.get("password") or ""
+    problems: dict[str, Problem] = {}
     if "passwordConfirm" in given and given["passwordConfirm"] != password:
         mismatch = Problem("validation_values_mismatch", "Must be the same as the password.")
-        raise Invalid({"passwordConfirm": mismatch})
-    problem = passwords.check_password(password)
-    if problem:
-        raise Invalid({"password": problem})
-    return credentials(await passwords.hash_password(password))
+        problems["passwordConfirm"] = mismatch if given["passwordConfirm"] else REQUIRED
+    if not password:
+        problems["password"] = REQUIRED
+    elif not isinstance(password, str):
+        problems["password"] = Problem("validation_invalid_type", "Must be text.")
+    elif not problems and (problem := passwords.check_password(password)):
+        problems["password"] = problem
+    if problems:
+        raise Invalid(problems)
+    return str(password)

@@ -1,4 +1,4 @@
-"""Internal tables of sign-ins."""
+"""Internal tables of sign-ins and of the codes for them."""
 
 from __future__ import annotations
 
@@ -38,4 +38,36 @@ sign_ins = Table(
     Index("ix_sign_ins__tenant_id_member_id", "tenant_id", "member_id"),
     Index("ix_sign_ins__tenant_id_staff_id", "tenant_id", "staff_id"),
     Index("ix_sign_ins__expires", "expires"),
+)
+
+sign_in_codes = Table(
+    "sign_in_codes",
+    metadata,
+    Column("tenant_id", dialects.Text(), nullable=False),
+    # What the form or the client sends with the code; several codes of an address may share one.
+    Column("code_id", dialects.Text(), nullable=False),
+    Column("code_hash", dialects.Text(), nullable=False),
+    # The address that the code was sent to.
+    Column("email", dialects.Text(), nullable=False),
+    # One of the two: the link in the same email to a reader, or the account of staff with a digest
+    # of its token key.
+    Column("link_hash", dialects.Text(), nullable=True),
+    Column("staff_id", dialects.Text(), nullable=True),
+    Column("account_mark", dialects.Text(), nullable=False),
+    Column("expires", dialects.Text(), nullable=False),
+    PrimaryKeyConstraint("tenant_id", "code_id", "code_hash"),
+    ForeignKeyConstraint(
+        ["tenant_id", "link_hash"],
+        ["member_links.tenant_id", "member_links.token_hash"],
+        ondelete="CASCADE",
+    ),
+    ForeignKeyConstraint(
+        ["tenant_id", "staff_id"],
+        ["_superusers.tenant_id", "_superusers.id"],
+        ondelete="CASCADE",
+    ),
+    Index("ix_sign_in_codes__code_id", "code_id"),
+    Index("ix_sign_in_codes__tenant_id_link_hash", "tenant_id", "link_hash"),
+    Index("ix_sign_in_codes__tenant_id_staff_id", "tenant_id", "staff_id"),
+    Index("ix_sign_in_codes__expires", "expires"),
 )

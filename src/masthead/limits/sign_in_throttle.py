@@ -54,11 +54,21 @@ LINKS_PER_TENANT = 500
 LINKS_PER_ADDRESS = 2
 """In the lifetime of a link to sign in: when no further mail is sent, an earlier link works."""
 
+GUESSES_PER_CODE = 5
+"""Of the codes in emails that share an id."""
+WRONG_CODES_PER_DAY = 20
+"""At one account, from everywhere: a code has only six digits. The link in the same email goes on
+working."""
+DAY = timedelta(days=1)
+
 WAIT = "Too many failed sign-ins. Wait a while and try again, or have a new password sent by email."
 WAIT_FOR_CODE = "Too many wrong codes. Wait a while and try again."
 WAIT_FOR_RESET = "Too many new passwords were requested from here. Wait a while and try again."
 
 WAIT_FOR_LINK = "Too many links were requested from here. Wait a while and try again."
+NEW_CODE = (
+    "Too many wrong codes. Wait a while and request a new one, or open the link in the email."
+)
 SITE_IS_BUSY = "Too many people are requesting links at the moment. Wait a while and try again."
 
 
@@ -232,6 +242,25 @@ class LoginThrottle:
         if wait or busy:
             raise RateLimited(wait or busy, WAIT_FOR_LINK if wait else SITE_IS_BUSY)
         return not is_enough
+
+    async def admit_code(self, code_id: str) -> None:
+        """Counts a guess, or raises RateLimited. Ids that nobody has got count the same."""
+        async with self._database.transaction(EVERY_TENANT) as tx:
+            wait = await self._count(tx, _digest("code", code_id), GUESSES_PER_CODE)
+        if wait:
+            raise RateLimited(wait, NEW_CODE)
+
+    async def admit_codes_of(self, collection: str, tenant_id: str, email: str) -> bool:
+        """Counts a guess at an account, and says whether it may be right."""
+        subject = _digest("codes of", collection, tenant_id, normal_email(email))
+        async with self._database.transaction(EVERY_TENANT) as tx:
+            return not await self._count(tx, subject, WRONG_CODES_PER_DAY, DAY)
+
+    async def refund_codes_of(self, collection: str, tenant_id: str, email: str) -> None:
+        """The guess was right."""
+        subject = _digest("codes of", collection, tenant_id, normal_email(email))
+        async with self._database.transaction(EVERY_TENANT) as tx:
+            await tx.execute(self._refund, self._refund.bind({"subject": subject}))
 
     async def sweep(self) -> None:
         """Deletes windows that have ended. The worker calls it."""

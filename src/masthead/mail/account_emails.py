@@ -18,32 +18,71 @@ def confirm_email(*, site_name: str, site_url: str, to: str, link: str) -> Mail:
     )
 
 
-def confirm_sign_up(*, site_name: str, site_url: str, to: str, link: str) -> Mail:
+def verify_email(*, site_name: str, site_url: str, to: str, link: str) -> Mail:
+    """To the address of a member, which was never confirmed."""
+    return Mail(
+        "verify_email",
+        to,
+        f"Confirm that {to} is your address at {site_name}",
+        {"site_name": site_name, "site_url": site_url, "link": link, "hours": 24},
+    )
+
+
+def staff_code(*, site_name: str, site_url: str, to: str, code: str) -> Mail:
+    """To staff, who type it where they sign in."""
+    return Mail(
+        "staff_code",
+        to,
+        f"Your code for {site_name}",
+        {"site_name": site_name, "site_url": site_url, "code": code, "minutes": 15},
+    )
+
+
+def confirm_sign_up(*, site_name: str, site_url: str, to: str, link: str, code: str) -> Mail:
     """To an address that wants to join."""
     return Mail(
         "confirm_sign_up",
         to,
         f"Confirm that you want to join {site_name}",
-        {"site_name": site_name, "site_url": site_url, "link": link, "hours": 24},
+        {
+            "site_name": site_name,
+            "site_url": site_url,
+            "link": link,
+            "hours": 24,
+            "code": code,
+            "minutes": 15,
+        },
     )
 
 
-def already_member(*, site_name: str, site_url: str, to: str, link: str) -> Mail:
+def already_member(*, site_name: str, site_url: str, to: str, link: str, code: str) -> Mail:
     """To an address that wants to join and has an account."""
     return Mail(
         "already_member",
         to,
         f"You are already a member of {site_name}",
-        {"site_name": site_name, "site_url": site_url, "link": link, "minutes": 15},
+        {
+            "site_name": site_name,
+            "site_url": site_url,
+            "link": link,
+            "minutes": 15,
+            "code": code,
+        },
     )
 
 
-def sign_in(*, site_name: str, site_url: str, to: str, link: str) -> Mail:
+def sign_in(*, site_name: str, site_url: str, to: str, link: str, code: str) -> Mail:
     return Mail(
         "sign_in",
         to,
         f"Sign in to {site_name}",
-        {"site_name": site_name, "site_url": site_url, "link": link, "minutes": 15},
+        {
+            "site_name": site_name,
+            "site_url": site_url,
+            "link": link,
+            "minutes": 15,
+            "code": code,
+        },
     )
 
 

@@ -1,7 +1,8 @@
 """Links in emails that sign a reader in: to a new account, or to the one that the address has.
 
 A request is the same for known and unknown addresses: it only queues a job, and the worker looks
-the address up. A link works once; only its hash is stored.
+the address up. A link works once; only its hash is stored. The code beside it (`identity/codes.py`)
+does the same where the reader types it.
 """
 
 from __future__ import annotations
@@ -9,72 +10,42 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
-from enum import StrEnum
-from types import MappingProxyType
 from typing import Any
 
 import sqlalchemy as sa
 
 from masthead import clock
 from masthead.caller import system
-from masthead.errors import BadRequest, Forbidden
+from masthead.errors import BadRequest
 from masthead.identity.accounts import Accounts, SignedIn, account_key
+from masthead.identity.codes import SignInCodes
 from masthead.identity.sign_ins import Client
-from masthead.identity.suspension import is_suspended
 from masthead.ids import TenantId
 from masthead.jobs.runner import Handler, Job
 from masthead.limits.sign_in_throttle import Attempt, LoginThrottle
 from masthead.mail import account_emails
 from masthead.mail.message import Mail
 from masthead.mail.outbox import Outbox
-from masthead.members.collection import MAX_OFF, SIGN_UP_FORM, blog_members, consent
-from masthead.members.newsletters import newsletters
+from masthead.members.collection import blog_members
+from masthead.members.sign_up import Details, Link, Purpose, Wanted, confirm, is_open, sign_up
 from masthead.members.tables import member_links
-from masthead.records.accounts import new_token_key
 from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.records.write.unit import Unit
 from masthead.site.address import Sites
-from masthead.site.record_view import as_settings
 from masthead.storage.database import EVERY_TENANT, Row, scope_of
 
 PATH = "/member/link"
 JOB = "members.link"
 DEAD_LINK = "This link has been used or has expired. Request a new one."
-CLOSED = "You can’t join this site at the moment."
+WRONG_CODE = "Invalid or expired OTP."
 
-
-class Purpose(StrEnum):
-    SIGN_UP = "sign_up"
-    SIGN_IN = "sign_in"
-
-
-LIFETIMES = {Purpose.SIGN_UP: timedelta(hours=24), Purpose.SIGN_IN: timedelta(minutes=15)}
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    purpose: Purpose
-    email: str
-    member_id: str
-    account_mark: str
-    newsletter: bool
-    back: str
-    newsletters: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a reader asks for by a form."""
-
-    purpose: Purpose
-    email: str
-    newsletter: bool = False
-    back: str = ""
-    newsletters: tuple[str, ...] = ()
-    """The slugs of those that were chosen; none where the form does not ask for them."""
+LIFETIMES = {
+    Purpose.SIGN_UP: timedelta(hours=24),
+    Purpose.VERIFY: timedelta(hours=24),
+    Purpose.SIGN_IN: timedelta(minutes=15),
+}
 
 
 class MailedLinks:
@@ -86,12 +57,16 @@ class MailedLinks:
         outbox: Outbox,
         *,
         sites: Sites,
+        codes: SignInCodes,
+        details: Details,
     ) -> None:
         self._records = records
         self._accounts = accounts
         self._throttle = throttle
         self._outbox = outbox
         self._sites = sites
+        self._codes = codes
+        self._details = details
         database = records.database
         t = member_links.c
         in_tenant = t.tenant_id == sa.bindparam("tenant")
@@ -104,6 +79,7 @@ class MailedLinks:
                 t.newsletter,
                 t.back,
                 t.newsletters,
+                t.details,
             ).where(
                 in_tenant,
                 t.token_hash == sa.bindparam("hash"),
@@ -118,12 +94,20 @@ class MailedLinks:
             sa.delete(member_links).where(t.expires <= sa.bindparam("now"))
         )
 
-    async def request(self, tenant_id: TenantId, wanted: Wanted, client_address: str) -> None:
-        """Raises RateLimited for too many requests of a network or at a site; says nothing of the
-        address."""
-        attempt = Attempt(blog_members.name, wanted.email, client_address)
-        if not await self._throttle.admit_link(attempt, tenant_id):
-            return
+    async def request(self, tenant_id: TenantId, wanted: Wanted, client_address: str) -> str:
+        """The id that the code in the email counts with. Raises RateLimited for too many requests
+        of a network or at a site; says nothing of the address."""
+        if await self.admit(tenant_id, wanted.email, client_address):
+            await self.queue(tenant_id, wanted)
+        return self._codes.id_for(blog_members, tenant_id, wanted.email)
+
+    async def admit(self, tenant_id: TenantId, email: str, client_address: str) -> bool:
+        """Whether a mail may be sent to the address. Raises RateLimited as `request` does."""
+        attempt = Attempt(blog_members.name, email, client_address)
+        return await self._throttle.admit_link(attempt, tenant_id)
+
+    async def queue(self, tenant_id: TenantId, wanted: Wanted) -> None:
+        """A request that was admitted."""
         payload = {
             "tenant_id": tenant_id,
             "purpose": wanted.purpose.value,
@@ -131,6 +115,8 @@ class MailedLinks:
             "newsletter": wanted.newsletter,
             "back": wanted.back,
             "newsletters": list(wanted.newsletters),
+            "code_id": self._codes.id_for(blog_members, tenant_id, wanted.email),
+            "details": self._details.seal(tenant_id, wanted.details),
         }
         # The platform's job: the site has not changed, so its caches stay.
         async with self._records.unit(system()) as unit:
@@ -141,24 +127,52 @@ class MailedLinks:
 
     async def find(self, tenant_id: TenantId, token: str) -> Link:
         """The link, which stays as it is; raises BadRequest for one that no longer works."""
-        bound = self._find.bind(self._key(tenant_id, token))
+        bound = self._find.bind(self._key(tenant_id, _hash(token)))
         rows = await self._records.database.fetch(scope_of(tenant_id), self._find, bound)
         return _link(rows)
 
     async def use(self, tenant_id: TenantId, token: str, client: Client) -> tuple[SignedIn, Link]:
-        """Signs in, and ends every link of the address."""
-        site = await self._sites.of(tenant_id)
-        async with self._records.unit(system(tenant_id)) as unit:
-            # In the transaction, so that of two clicks one finds it used.
-            link = _link(await unit.fetch(self._find, self._key(tenant_id, token)))
-            await unit.execute(self._spend, {"tenant": tenant_id, "address": link.email})
-            if link.purpose is Purpose.SIGN_UP:
-                member = await _sign_up(unit, link, f"{site.url}{link.back}")
-            else:
-                member = await _account(unit, link)
+        """Signs in, and ends every link and code of the address."""
+        return await self._sign_in(tenant_id, _hash(token), client)
+
+    async def use_code(
+        self, tenant_id: TenantId, code_id: str, code: str, client: Client
+    ) -> tuple[SignedIn, Link]:
+        """The same by the code. Raises BadRequest for a wrong one, RateLimited for too many."""
+        found = await self._codes.check(blog_members, tenant_id, code_id, code)
+        if found is None:
+            raise BadRequest(WRONG_CODE)
+        try:
+            return await self._sign_in(tenant_id, found.link_hash, client)
+        except BadRequest:
+            # The link beside it was used meanwhile, or the account has changed.
+            raise BadRequest(WRONG_CODE) from None
+
+    async def verify(self, tenant_id: TenantId, token: str) -> None:
+        """Confirms the address, and begins no session; only by an email that was sent for it."""
+        link = await self.find(tenant_id, token)
+        if link.purpose is Purpose.SIGN_IN:
+            raise BadRequest(DEAD_LINK)
+        await self._spend_link(tenant_id, _hash(token))
+
+    async def _sign_in(
+        self, tenant_id: TenantId, token_hash: str, client: Client
+    ) -> tuple[SignedIn, Link]:
+        member, link = await self._spend_link(tenant_id, token_hash)
         attempt = Attempt(blog_members.name, link.email, client.address, account_key(member))
         await self._throttle.forgive(attempt)
         return await self._accounts.begin(blog_members, member, client), link
+
+    async def _spend_link(self, tenant_id: TenantId, token_hash: str) -> tuple[Record, Link]:
+        site = await self._sites.of(tenant_id)
+        async with self._records.unit(system(tenant_id)) as unit:
+            # In the transaction, so that of two clicks one finds it used.
+            link = _link(await unit.fetch(self._find, self._key(tenant_id, token_hash)))
+            await unit.execute(self._spend, {"tenant": tenant_id, "address": link.email})
+            if link.purpose is Purpose.SIGN_UP:
+                details = self._details.open(tenant_id, link.details)
+                return await sign_up(unit, link, details, page=f"{site.url}{link.back}"), link
+            return await _account(unit, link), link
 
     async def sweep(self) -> None:
         now = clock.to_text(self._records.clock())
@@ -166,22 +180,35 @@ class MailedLinks:
             await tx.execute(self._sweep, self._sweep.bind({"now": now}), slow=True)
 
     async def _mail(self, job: Job) -> None:
-        tenant_id = TenantId(job.payload["tenant_id"])
-        purpose = Purpose(job.payload["purpose"])
+        wanted, tenant_id = job.payload, TenantId(job.payload["tenant_id"])
+        purpose = Purpose(wanted["purpose"])
         site = await self._sites.of(tenant_id)
         async with self._records.unit(system(tenant_id)) as unit:
-            found = await unit.find(blog_members, {"email": job.payload["email"]}, limit=1)
-            names = {"site_name": site.name, "site_url": site.url, "to": job.payload["email"]}
-            if found:
-                link = await self._store(unit, job.payload, Purpose.SIGN_IN, found[0])
-                make = _KNOWN[purpose]
-            elif purpose is Purpose.SIGN_UP and _is_open(unit):
-                link = await self._store(unit, job.payload, Purpose.SIGN_UP)
-                make = account_emails.confirm_sign_up
-            else:
+            found = await unit.find(blog_members, {"email": wanted["email"]}, limit=1)
+            member = found[0] if found else None
+            if not _is_due(unit, purpose, member):
                 return
-            mail: Mail = make(**names, link=f"{site.url}{PATH}?token={link}")
+            names = {"site_name": site.name, "site_url": site.url, "to": wanted["email"]}
+            if purpose is Purpose.VERIFY:
+                token = await self._store(unit, wanted, purpose, member)
+                mail = account_emails.verify_email(**names, link=_url(site.url, token))
+            else:
+                mail = await self._sign_in_mail(unit, wanted, member, names)
             await self._outbox.queue(unit, mail)
+
+    async def _sign_in_mail(
+        self, unit: Unit, wanted: Mapping[str, Any], member: Record | None, names: dict[str, str]
+    ) -> Mail:
+        """With a link and a code, for the account or a new one."""
+        purpose = Purpose.SIGN_IN if member else Purpose.SIGN_UP
+        make = _KNOWN[Purpose(wanted["purpose"])] if member else account_emails.confirm_sign_up
+        token = await self._store(unit, wanted, purpose, member)
+        # A job of the release before has no id.
+        code_id = wanted.get("code_id", "")
+        code = ""
+        if code_id:
+            code = await self._codes.store(unit, code_id, wanted["email"], link_hash=_hash(token))
+        return make(**names, link=_url(names["site_url"], token), code=code)
 
     async def _store(
         self,
@@ -202,14 +229,15 @@ class MailedLinks:
             "back": wanted["back"],
             # A job of the release before has none.
             "newsletters": ",".join(wanted.get("newsletters", ())),
+            "details": wanted.get("details", ""),
             "expires": clock.to_text(self._records.clock() + LIFETIMES[purpose]),
         }
         await unit.execute(self._insert, values)
         return token
 
-    def _key(self, tenant_id: TenantId, token: str) -> dict[str, str]:
+    def _key(self, tenant_id: TenantId, token_hash: str) -> dict[str, str]:
         now = clock.to_text(self._records.clock())
-        return {"tenant": tenant_id, "hash": _hash(token), "now": now}
+        return {"tenant": tenant_id, "hash": token_hash, "now": now}
 
 
 _KNOWN = {
@@ -218,74 +246,39 @@ _KNOWN = {
 }
 
 
-def _is_open(unit: Unit) -> bool:
-    """The site takes new members."""
-    return as_settings(unit.tenant.site.settings)["members_enabled"]
-
-
-async def _sign_up(unit: Unit, link: Link, page: str) -> Record:
-    """The new member; or the one that the address has by now, such as by a payment. `page` is where
-    the form was."""
-    if unit.tenant.site.read_only or not _is_open(unit) or await is_suspended(unit):
-        raise Forbidden(CLOSED)
-    found = await unit.find(blog_members, {"email": link.email}, limit=1)
-    if not found:
-        given = {"email": link.email, "newsletter": link.newsletter}
-        given["newsletters_off"] = await _not_chosen(unit, link.newsletters)
-        stamped = {"verified": True, "token_key": new_token_key()}
-        if link.newsletter:
-            stamped |= consent(SIGN_UP_FORM, unit.now, page)
-        return await unit.create(blog_members, given, stamped=stamped)
-    wants: dict[str, Any] = {"newsletter": True} if link.newsletter else {}
-    if wants and link.newsletters:
-        off = await _not_chosen(unit, link.newsletters)
-        if found[0]["newsletter"]:
-            # What they got before they still get.
-            off = [each for each in found[0]["newsletters_off"] if each in off]
-        wants["newsletters_off"] = off
-    agreed = consent(SIGN_UP_FORM, unit.now, page) if wants else {}
-    return await _confirm(unit, found[0], wants, agreed)
-
-
-async def _not_chosen(unit: Unit, chosen: tuple[str, ...]) -> list[str]:
-    """The newsletters that a new member does not get: all others, or where the reader was not asked
-    those that are not for new members."""
-    others = await unit.find(newsletters, {} if chosen else {"is_default": False}, limit=MAX_OFF)
-    return [each["slug"] for each in others if each["slug"] not in chosen]
+def _is_due(unit: Unit, purpose: Purpose, member: Record | None) -> bool:
+    """An email is sent: to members, and to others who may join."""
+    if purpose is Purpose.VERIFY:
+        return member is not None and not member["verified"]
+    return member is not None or (purpose is Purpose.SIGN_UP and is_open(unit))
 
 
 async def _account(unit: Unit, link: Link) -> Record:
     found = await unit.find(blog_members, {"id": link.member_id}, limit=1)
     if not found or _hash(found[0]["token_key"]) != link.account_mark:
         raise BadRequest(DEAD_LINK)
-    return await _confirm(unit, found[0], {})
-
-
-async def _confirm(
-    unit: Unit,
-    member: Record,
-    changes: Mapping[str, Any],
-    agreed: Mapping[str, str] = MappingProxyType({}),
-) -> Record:
-    """The link came by email, so the address is verified. An imported account has no key yet."""
-    stamped: dict[str, Any] = dict(agreed)
-    if not member["verified"]:
-        stamped["verified"] = True
-    if not member["token_key"]:
-        stamped["token_key"] = new_token_key()
-    if not stamped and not changes:
-        return member
-    return await unit.update(blog_members, member["id"], changes, stamped=stamped)
+    return await confirm(unit, found[0], {})
 
 
 def _link(rows: list[Row]) -> Link:
     if not rows:
         raise BadRequest(DEAD_LINK)
-    purpose, email, member_id, account_mark, newsletter, back, chosen = rows[0]
+    purpose, email, member_id, account_mark, newsletter, back, chosen, details = rows[0]
     slugs = tuple(each for each in chosen.split(",") if each)
     return Link(
-        Purpose(purpose), email, member_id or "", account_mark, bool(newsletter), back, slugs
+        Purpose(purpose),
+        email,
+        member_id or "",
+        account_mark,
+        bool(newsletter),
+        back,
+        slugs,
+        details,
     )
+
+
+def _url(site_url: str, token: str) -> str:
+    return f"{site_url}{PATH}?token={token}"
 
 
 def _hash(token: str) -> str:

@@ -46,6 +46,8 @@ member_links = Table(
     Column("newsletter", dialects.Flag(), nullable=False),
     # And which ones, by slug with commas between; '' where the reader was not asked.
     Column("newsletters", dialects.Text(), nullable=False, server_default=sa.text("''")),
+    # Of a sign-up through the record store: the member's id to be, name and password; encrypted.
+    Column("details", dialects.Text(), nullable=False, server_default=sa.text("''")),
     # Where the reader came from, and is brought back to.
     Column("back", dialects.Text(), nullable=False),
     Column("expires", dialects.Text(), nullable=False),

@@ -118,6 +118,10 @@ class InboxPage:
     """What was asked for: `sign_up`, `sign_in` or `password`."""
     stored: str = ""
     """Where the email is, if the service has no mail server to send it."""
+    code_id: str = ""
+    """Goes with the code that the reader types; empty where the email has none."""
+    back: str = ""
+    problems: tuple[FormProblem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,9 @@ from masthead.identity.directory import TenantDirectory
 from masthead.limits.read_limits import ReadLimit
 from masthead.media.images import ImagePool
 from masthead.members.email_change import EmailChanges
+from masthead.members.mailed_links import MailedLinks
 from masthead.password_reset.resets import PasswordResets
+from masthead.password_reset.staff_codes import StaffCodes
 from masthead.records.collection import Collection
 from masthead.records.engine import Records
 from masthead.storage.database import Database
@@ -25,12 +27,14 @@ from masthead.web.bodies import (
     json_object,
 )
 from masthead.web.callers import Callers
+from masthead.web.multipart import form_to_object, read_form
 from masthead.web.policy import JSON_BYTES
 from masthead.web.request import Request
 
 if TYPE_CHECKING:
     from masthead.record_api.realtime.hub import Hub
 
+NO_FILES = "This takes no files. Send only values."
 MAX_OWN_BYTES = 64 * 1024
 """Of a guest or a member, who can only change their own account."""
 
@@ -54,6 +58,10 @@ class RecordStoreServices(Protocol):
     def settings(self) -> Settings: ...
     @property
     def email_changes(self) -> EmailChanges: ...
+    @property
+    def links(self) -> MailedLinks: ...
+    @property
+    def staff_codes(self) -> StaffCodes: ...
     @property
     def resets(self) -> PasswordResets: ...
     @property
@@ -100,5 +108,12 @@ class Call:
         return await json_object(raw) if raw.strip() else {}
 
     async def small_json(self) -> dict[str, Any]:
+        """Also a form, which some programs sign in with."""
+        if self.is_multipart:
+            request = self.request
+            reading = read_form(
+                request.scope, request.receive, limit=SMALL_FORM_BYTES, no_files=NO_FILES
+            )
+            return form_to_object(await request.resources.enter_async_context(reading))
         raw = await self.request.body(SMALL_FORM_BYTES)
         return decode_json_object(raw, max_values=SMALL_FORM_VALUES) if raw.strip() else {}

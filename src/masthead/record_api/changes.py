@@ -11,12 +11,14 @@ from masthead.errors import Invalid, NotFound, Problem
 from masthead.identity.accounts import new_credentials
 from masthead.ids import TenantId
 from masthead.media.upload import file_field, store_upload
+from masthead.members.collection import blog_members
 from masthead.members.email_change import new_address
 from masthead.record_api.addresses import complete_addresses
 from masthead.record_api.call import Call
 from masthead.record_api.parameters import parse_view_parameters
 from masthead.record_api.records import read_record
 from masthead.record_api.rendering import render_record
+from masthead.record_api.sign_up import sign_up
 from masthead.records.collection import Collection, Record
 from masthead.records.fields.base import REQUIRED
 from masthead.records.fields.relation import missing_relation
@@ -45,6 +47,8 @@ class Values(NamedTuple):
 
 async def create_record(call: Call) -> Answer:
     collection = call.collection()
+    if collection is blog_members and call.caller.kind is Kind.GUEST:
+        return await sign_up(call)
     call.records.check_may_create(call.caller, collection)
     parse_view_parameters(call.request.query_string)
     takes_files = file_field(collection) is not None

@@ -11,7 +11,6 @@ from masthead.web.openapi.builders import (
     MOMENT,
     STORED_FILE,
     answer,
-    body,
     content,
     error_responses,
     in_path,
@@ -82,16 +81,16 @@ _LIST_PARAMETERS = [
     query("sort", "Fields, `-` for descending.", {"type": "string"}, "-created,title"),
     query("skipTotal", "`1` leaves the totals at -1.", {"type": "string"}, "1"),
 ]
-_RECORD_ID = in_path("id", "The record's id.", {"type": "string", "minLength": 1}, ID)
+RECORD_ID = in_path("id", "The record's id.", {"type": "string", "minLength": 1}, ID)
 
 
 _WHOLE = {"type": "integer"}
 _SWITCH = object_of(["enabled"], enabled={"type": "boolean"})
-_METHODS_EXAMPLE = {
+METHODS_EXAMPLE = {
     "password": {"identityFields": ["email"], "enabled": True},
     "oauth2": {"providers": [], "enabled": False},
     "mfa": {"enabled": False, "duration": 0},
-    "otp": {"enabled": False, "duration": 0},
+    "otp": {"enabled": True, "duration": 900},
 }
 
 
@@ -171,6 +170,7 @@ _SCHEMAS: dict[str, Any] = {
         },
     ),
     "FileToken": object_of(["token"], token=text()),
+    "RequestedCode": object_of(["otpId"], otpId=text("Send it with the code.")),
     "RecordStoreError": object_of(
         ["status", "code", "message", "data"],
         status=_WHOLE,
@@ -196,15 +196,15 @@ def _error_example(status: int, message: str) -> dict[str, Any]:
     return {"status": status, "code": code, "message": message, "data": data}
 
 
-_NAMED, _ACCOUNT = (
+_NAMED, ACCOUNT = (
     {**in_path("collection", "Its name.", {"type": "string"}, example), COLLECTIONS: which}
     for which, example in ((ALL, "posts"), (ACCOUNTS, "blog_members"))
 )
-_RECORD = (_NAMED, _RECORD_ID)
-_VIEW = (_EXPAND, _FIELDS)
+_RECORD = (_NAMED, RECORD_ID)
+VIEW_PARAMETERS = (_EXPAND, _FIELDS)
 
 
-def _described(
+def described(
     name: str,
     summary: str,
     parameters: Sequence[Any],
@@ -230,8 +230,8 @@ def _described(
 
 
 _SHOWN = {"200": answer("The record.", schema_ref("Record"), _RECORD_EXAMPLE)}
-_SIGNED_IN = {"200": answer("The session.", schema_ref("Session"), _SESSION_EXAMPLE)}
-_DONE = {"204": {"description": "Done."}}
+SIGNED_IN = {"200": answer("The session.", schema_ref("Session"), _SESSION_EXAMPLE)}
+DONE = {"204": {"description": "Done."}}
 _VALUES = {"type": "object", "description": "Values by field; unknown fields are ignored."}
 _WRITTEN = {
     # Without one nothing is given.
@@ -239,32 +239,11 @@ _WRITTEN = {
     "content": content(_VALUES, {"title": "The lighthouse", "status": "draft"})
     | {"multipart/form-data": {"schema": {"type": "object"}}},
 }
-_CREDENTIALS = body(
-    object_of(
-        ["identity", "password"],
-        identity=text("The email address.", minLength=1),
-        password=text(minLength=1),
-    ),
-    {"identity": "ada@example.com", "password": "correct horse battery"},
-)
-_NEW_PASSWORD = body(
-    object_of(
-        ["token", "password", "passwordConfirm"],
-        token=text(minLength=1),
-        password=text(minLength=1),
-        passwordConfirm=text("The same again.", minLength=1),
-    ),
-    {
-        "token": "eyJhbGci.…",
-        "password": "correct horse battery",
-        "passwordConfirm": "correct horse battery",
-    },
-)
 
-LIST = _described(
+LIST = described(
     "listRecords",
     "Lists the records that the caller may see.",
-    [_NAMED, *_LIST_PARAMETERS, *_VIEW],
+    [_NAMED, *_LIST_PARAMETERS, *VIEW_PARAMETERS],
     {
         "200": answer(
             "A page.",
@@ -294,7 +273,7 @@ _COLLECTION_EXAMPLE = {
     "created": "",
     "updated": "",
 }
-LIST_COLLECTIONS = _described(
+LIST_COLLECTIONS = described(
     "listCollections",
     "Lists the collections in PocketBase's shape. For owners and operators.",
     [each for each in _LIST_PARAMETERS if each["name"] != "filter"] + [_FIELDS],
@@ -314,31 +293,31 @@ LIST_COLLECTIONS = _described(
     errors=(400, 401, 403),
     needs_session=True,
 )
-VIEW_COLLECTION = _described(
+VIEW_COLLECTION = described(
     "viewCollection",
     "Shows a collection, by its name or its id.",
     [_NAMED, _FIELDS],
     {"200": answer("The collection.", schema_ref("Collection"), _COLLECTION_EXAMPLE)},
     needs_session=True,
 )
-VIEW = _described("viewRecord", "Shows a record.", [*_RECORD, *_VIEW], _SHOWN)
-CREATE = _described(
+VIEW = described("viewRecord", "Shows a record.", [*_RECORD, *VIEW_PARAMETERS], _SHOWN)
+CREATE = described(
     "createRecord",
     "Creates a record. A file comes in a multipart form.",
-    [_NAMED, *_VIEW],
+    [_NAMED, *VIEW_PARAMETERS],
     _SHOWN,
     body=_WRITTEN,
     errors=(*_ALWAYS, 412),
 )
-UPDATE = _described(
+UPDATE = described(
     "updateRecord",
     "Changes the given fields. `name+` and `name-` add to a number or a list and remove from it.",
-    [*_RECORD, *_VIEW],
+    [*_RECORD, *VIEW_PARAMETERS],
     _SHOWN,
     body=_WRITTEN,
     errors=(*_ALWAYS, 412),
 )
-DELETE = _described(
+DELETE = described(
     "deleteRecord",
     "Deletes a record.",
     _RECORD,
@@ -374,7 +353,7 @@ _BATCH_FAILURE = {
         }
     },
 }
-BATCH = _described(
+BATCH = described(
     "changeRecords",
     "Makes up to 50 changes in one transaction: all of them or none.",
     [],
@@ -409,56 +388,7 @@ BATCH = _described(
 )
 
 
-def _sign_in(name: str, summary: str, *parameters: Any) -> Description:
-    return _described(
-        name,
-        summary,
-        [*parameters, *_VIEW],
-        _SIGNED_IN,
-        tag=ACCOUNTS_TAG,
-        body=_CREDENTIALS,
-    )
-
-
-def _refresh(name: str, summary: str, *parameters: Any) -> Description:
-    return _described(
-        name,
-        summary,
-        [*parameters, *_VIEW],
-        _SIGNED_IN,
-        tag=ACCOUNTS_TAG,
-        needs_session=True,
-    )
-
-
-SIGN_IN = _sign_in("authWithPassword", "Signs in with address and password.", _ACCOUNT)
-OLD_SIGN_IN = _sign_in("adminAuthWithPassword", "The endpoint of older clients.")
-REFRESH = _refresh("authRefresh", "A new token for a live session.", _ACCOUNT)
-OLD_REFRESH = _refresh("adminAuthRefresh", "The endpoint of older clients.")
-METHODS = _described(
-    "authMethods",
-    "The ways to sign in.",
-    [_ACCOUNT],
-    {"200": answer("By password.", schema_ref("AuthMethods"), _METHODS_EXAMPLE)},
-    tag=ACCOUNTS_TAG,
-)
-REQUEST_RESET = _described(
-    "requestPasswordReset",
-    "Emails a link for a new password, if there is such an account.",
-    [_ACCOUNT],
-    _DONE,
-    tag=ACCOUNTS_TAG,
-    body=body(object_of(["email"], email=text(minLength=1)), {"email": "ada@example.com"}),
-)
-CONFIRM_RESET = _described(
-    "confirmPasswordReset",
-    "Sets a new password with the token from the email.",
-    [_ACCOUNT],
-    _DONE,
-    tag=ACCOUNTS_TAG,
-    body=_NEW_PASSWORD,
-)
-FILE_TOKEN = _described(
+FILE_TOKEN = described(
     "fileToken",
     "A short-lived token for file URLs.",
     [],
@@ -466,7 +396,7 @@ FILE_TOKEN = _described(
     tag=FILES_TAG,
     needs_session=True,
 )
-FILE = _described(
+FILE = described(
     "serveFile",
     "A record's file, or a thumbnail of it.",
     [

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from masthead.record_api import (
+    account_changes,
     batch,
     changes,
     collections,
@@ -16,6 +17,7 @@ from masthead.record_api import (
     records,
     sign_in,
 )
+from masthead.record_api import account_description as accounts
 from masthead.record_api.call import Call, RecordStoreServices
 from masthead.record_api.realtime import description as realtime_description
 from masthead.record_api.realtime import http as realtime
@@ -76,6 +78,44 @@ _FOR_VISITORS = Policy(
 # Signing in: also at a suspended site, whose people may ask for their data.
 _account = partial(_row, while_suspended=WhileSuspended.OPEN, limit=Limit.SIGN_INS)
 
+_ACCOUNT_CALLS: tuple[tuple[str, Handler, Description], ...] = (
+    ("auth-with-password", sign_in.auth_with_password, accounts.SIGN_IN),
+    ("auth-refresh", sign_in.auth_refresh, accounts.REFRESH),
+    ("request-otp", sign_in.request_otp, accounts.REQUEST_OTP),
+    ("auth-with-otp", sign_in.auth_with_otp, accounts.SIGN_IN_OTP),
+    ("auth-with-oauth2", sign_in.auth_with_oauth2, accounts.OAUTH2),
+    (
+        "request-password-reset",
+        account_changes.request_password_reset,
+        accounts.REQUEST_RESET,
+    ),
+    (
+        "confirm-password-reset",
+        account_changes.confirm_password_reset,
+        accounts.CONFIRM_RESET,
+    ),
+    (
+        "request-verification",
+        account_changes.request_verification,
+        accounts.REQUEST_VERIFICATION,
+    ),
+    (
+        "confirm-verification",
+        account_changes.confirm_verification,
+        accounts.CONFIRM_VERIFICATION,
+    ),
+    (
+        "request-email-change",
+        account_changes.request_email_change,
+        accounts.REQUEST_EMAIL_CHANGE,
+    ),
+    (
+        "confirm-email-change",
+        account_changes.confirm_email_change,
+        accounts.CONFIRM_EMAIL_CHANGE,
+    ),
+)
+
 ROWS = (
     _row("GET", COLLECTIONS, collections.list_collections, description.LIST_COLLECTIONS),
     _row("GET", COLLECTION, collections.view_collection, description.VIEW_COLLECTION),
@@ -93,32 +133,19 @@ ROWS = (
         realtime_description.SUBSCRIBE,
         limit=Limit.CONNECTIONS,
     ),
-    _account(
-        "POST", f"{COLLECTION}/auth-with-password", sign_in.auth_with_password, description.SIGN_IN
+    *(
+        _account("POST", f"{COLLECTION}/{path}", handler, described)
+        for path, handler, described in _ACCOUNT_CALLS
     ),
-    _account("POST", f"{COLLECTION}/auth-refresh", sign_in.auth_refresh, description.REFRESH),
-    _account("GET", f"{COLLECTION}/auth-methods", sign_in.auth_methods, description.METHODS),
-    _account(
-        "POST",
-        f"{COLLECTION}/request-password-reset",
-        sign_in.request_password_reset,
-        description.REQUEST_RESET,
-    ),
-    _account(
-        "POST",
-        f"{COLLECTION}/confirm-password-reset",
-        sign_in.confirm_password_reset,
-        description.CONFIRM_RESET,
-    ),
+    _row("POST", f"{COLLECTION}/impersonate/{{id}}", sign_in.impersonate, accounts.IMPERSONATE),
+    _account("GET", f"{COLLECTION}/auth-methods", sign_in.auth_methods, accounts.METHODS),
     _account(
         "POST",
         "/api/admins/auth-with-password",
         sign_in.admin_auth_with_password,
-        description.OLD_SIGN_IN,
+        accounts.OLD_SIGN_IN,
     ),
-    _account(
-        "POST", "/api/admins/auth-refresh", sign_in.admin_auth_refresh, description.OLD_REFRESH
-    ),
+    _account("POST", "/api/admins/auth-refresh", sign_in.admin_auth_refresh, accounts.OLD_REFRESH),
     _row("POST", "/api/files/token", sign_in.file_token, description.FILE_TOKEN),
     _row(READ, "/api/files/{collection}/{id}/{name}", files.serve_file, description.FILE),
 )

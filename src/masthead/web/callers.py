@@ -76,15 +76,8 @@ class Callers:
         return found or await self._by_cookie(scope, cookies, lacking=lacking)
 
     async def _by_header(self, scope: Scope, *, lacking: bool = False) -> Caller | None:
-        value = header(scope, b"authorization")
-        if not value:
-            return None
-        scheme, _, token = value.partition(" ")
-        if not token:
-            token = scheme
-        elif scheme.lower() != "bearer":
-            return None
-        return await self._accounts.caller_of(token.strip(), lacking=lacking)
+        token = token_of(scope)
+        return await self._accounts.caller_of(token, lacking=lacking) if token else None
 
     async def _by_cookie(
         self, scope: Scope, names: _Cookies, *, lacking: bool = False
@@ -99,6 +92,14 @@ class Callers:
             if caller and (caller.collection == superusers.name) is is_admin:
                 return caller
         return None
+
+
+def token_of(scope: Scope) -> str:
+    """In the header `Authorization`, with or without `Bearer`; '' without one."""
+    scheme, _, token = (header(scope, b"authorization") or "").partition(" ")
+    if not token:
+        return scheme
+    return token.strip() if scheme.lower() == "bearer" else ""
 
 
 def _at(request: Request, caller: Caller | None) -> Caller:

@@ -25,6 +25,7 @@ from masthead.audit.collection import (
     EMPTIED_TRASH,
     EXPORTED,
     EXPORTED_SITE,
+    IMPERSONATED,
     MADE_RECOVERY_CODES,
     OPENED,
     PLANNED_DELETION,
@@ -85,6 +86,7 @@ _PAGES = {
 _EVENTS = {
     SIGNED_IN: "Signed in",
     OPENED: "Opened this site as an operator",
+    IMPERSONATED: "Got a session of another account:",
     EXPORTED: "Exported the data of a member",
     DOWNLOADED_EXPORT: "Downloaded the export of a member",
     PLANNED_ERASURE: "Planned the erasure of a member",

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from masthead.errors import BadRequest, Forbidden
+from masthead import ids
+from masthead.errors import BadRequest, Forbidden, RateLimited
+from masthead.identity.accounts import SignedIn
 from masthead.mail.wording import where_stored
 from masthead.members.collection import blog_members
-from masthead.members.mailed_links import CLOSED, Purpose, Wanted
+from masthead.members.sign_up import CLOSED, Purpose, Wanted
+from masthead.members.sign_up import Link as MailedLink
 from masthead.reader.endpoint import Form, Page, Redirect, see_other
 from masthead.reader.member.account import newsletters_of
 from masthead.reader.member.back import HOME, back_path
@@ -40,6 +43,7 @@ CHOSEN = "newsletter."
 """Before the slug of a newsletter, in the name of its box."""
 TRAP = "website"
 """A field that no person sees: what fills it in is a program."""
+WRONG_CODE = "This code is not right, or has expired. Check the digits, or request a new one."
 WRONG = "The email address or the password is not right."
 
 
@@ -106,7 +110,7 @@ class Joining:
         await self._services.resets.request(
             blog_members, request.tenant_id, email, request.client.address
         )
-        return _inbox(request, email, "password")
+        return _inbox(request, InboxPage(email, "password"))
 
     async def link_page(self, request: SiteRequest) -> Page:
         """Mail scanners open every link, so this only shows a button."""
@@ -119,8 +123,13 @@ class Joining:
         if link.purpose is Purpose.SIGN_UP:
             title, button = f"Join {name}?", "Confirm and join"
             text = [f"You join with {link.email}, and are signed in."]
+            if link.has_password:
+                text.append("Confirm only if you have chosen a password for this account yourself.")
             if link.newsletter:
                 text.append(await _what_is_sent(request, link.newsletters))
+        elif link.purpose is Purpose.VERIFY:
+            title, button = "Confirm your address?", "Confirm this address"
+            text = [f"{link.email} is the address of your account at {name}. You are signed in."]
         else:
             title, button = f"Sign in to {name}?", "Sign in"
             text = [f"You sign in as {link.email}."]
@@ -135,10 +144,22 @@ class Joining:
             )
         except BadRequest as error:
             return _dead_link(request, str(error))
-        cookie = session_cookie(request, signed_in)
-        if link.purpose is Purpose.SIGN_UP and back_path(link.back) == HOME:
-            return see_other(f"{ACCOUNT}?done=joined", cookie)
-        return see_other(back_path(link.back), cookie)
+        return _signed_in(request, signed_in, link)
+
+    async def use_code(self, request: SiteRequest, form: Form) -> Page | Redirect:
+        """The code from the email, which was perhaps opened on another device."""
+        code_id, code = form.get("code_id", ""), form.get("code", "")
+        try:
+            signed_in, link = await self._services.links.use_code(
+                request.tenant_id, code_id, code, request.client
+            )
+        except (BadRequest, RateLimited) as error:
+            wrong = str(error) if isinstance(error, RateLimited) else WRONG_CODE
+            kind = "sign_up" if form.get("kind") == "sign_up" else "sign_in"
+            back, problems = back_path(form.get("back", HOME)), (FormProblem("code", wrong),)
+            page = InboxPage(form.get("email", ""), kind, code_id=code_id, back=back)
+            return _inbox(request, replace(page, problems=problems), 422)
+        return _signed_in(request, signed_in, link)
 
     async def sign_out(self, request: SiteRequest, _form: Form) -> Redirect:
         if request.member is not None:
@@ -147,9 +168,12 @@ class Joining:
         return see_other(HOME, session_cookie(request, None))
 
     async def _mail_link(self, request: SiteRequest, form: Form, wanted: Wanted, kind: str) -> Page:
+        # What fills in the trap gets the same page, and no email.
+        code_id: str = ids.new_id()
         if not form.get(TRAP):
-            await self._services.links.request(request.tenant_id, wanted, request.client.address)
-        return _inbox(request, wanted.email, kind)
+            links, address = self._services.links, request.client.address
+            code_id = await links.request(request.tenant_id, wanted, address)
+        return _inbox(request, InboxPage(wanted.email, kind, code_id=code_id, back=wanted.back))
 
 
 def _check_open(request: SiteRequest) -> None:
@@ -201,10 +225,17 @@ def _forgot(request: SiteRequest, page: ForgotPage, status: int = 200) -> Page:
     return Page("forgot.html", _head(request, "A new password"), page, status)
 
 
-def _inbox(request: SiteRequest, email: str, kind: str) -> Page:
+def _inbox(request: SiteRequest, page: InboxPage, status: int = 200) -> Page:
     stored = where_stored(request.services.settings)
     title = "The email is a file" if stored else "Check your inbox"
-    return Page("inbox.html", _head(request, title), InboxPage(email, kind, stored))
+    return Page("inbox.html", _head(request, title), replace(page, stored=stored), status)
+
+
+def _signed_in(request: SiteRequest, signed_in: SignedIn, link: MailedLink) -> Redirect:
+    cookie = session_cookie(request, signed_in)
+    if link.purpose is Purpose.SIGN_UP and back_path(link.back) == HOME:
+        return see_other(f"{ACCOUNT}?done=joined", cookie)
+    return see_other(back_path(link.back), cookie)
 
 
 def _message(request: SiteRequest, page: MessagePage, status: int = 200) -> Page:

@@ -10,6 +10,7 @@ from masthead.reader.member.account import Account
 from masthead.reader.member.joining import Joining
 from masthead.reader.member.services import (
     ACCOUNT,
+    CODE,
     DELETE,
     FORGOT,
     SIGN_IN,
@@ -34,6 +35,7 @@ def member_page_routes(pages: SitePages, services: MemberServices) -> list[Route
         entrance(SIGN_IN, joining.sign_in, page=joining.sign_in_page),
         entrance(FORGOT, joining.forgot, page=joining.forgot_page),
         entrance(mailed_links.PATH, joining.use_link, page=joining.link_page),
+        entrance(CODE, joining.use_code, page=joining.sign_in_page),
         form("/member/sign-out", joining.sign_out),
         form("/member/sign-out-everywhere", account.sign_out_everywhere),
         pages.page(ACCOUNT, account.page, personal=True, while_suspended=WhileSuspended.OPEN),

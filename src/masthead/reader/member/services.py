@@ -20,6 +20,7 @@ from masthead.reader.request import SiteRequest
 SIGN_IN = "/member/sign-in"
 SIGN_UP = "/member/sign-up"
 FORGOT = "/member/forgot"
+CODE = "/member/code"
 ACCOUNT = "/member/account"
 DELETE = "/member/delete"
 
