@@ -143,7 +143,7 @@ $(LITESTREAM)/.installed: tests/backup/litestream.lock $(VENV)/.installed-test
 
 # Clients of others in JavaScript, run by the Node.js that the Python lock brings.
 $(NODE_MODULES)/.installed: tests/clients/package-lock.json $(VENV)/.installed-test
-	$(BIN)/python tests/clients/node.py ci --silent
+	$(BIN)/python tests/clients/node.py ci --silent --ignore-scripts
 	touch $@
 
 $(EDITOR)/node_modules/.installed: $(EDITOR)/package-lock.json $(VENV)/.installed-test
