@@ -10,6 +10,7 @@ from masthead.storage.migrations.operations import share
 
 revision = "0064"
 down_revision = "0063"
+rolling = True
 
 
 def upgrade() -> None:
