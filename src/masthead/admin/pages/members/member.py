@@ -117,9 +117,11 @@ MAIL_WORDS = {
     "domain_unproven": "that the site's domain lacks its proof",
     "site_export": "the result of an export of the site",
     "site_suspended": "that the site was suspended",
-    "welcome_email_test": "a test of a welcome email",
+    "staff_code": "a code for signing in",
     "test_mail": "a test email",
+    "verify_email": "a link to confirm the address",
     "webhook_disabled": "that a webhook was turned off",
+    "welcome_email_test": "a test of a welcome email",
     "welcome_paid": "a welcome as a paid member",
 }
 """By template."""
