@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from masthead.web.openapi.builders import body, object_of, query, text
+from masthead.web.openapi.builders import answer, body, object_of, query, text
 from masthead.web.openapi.description import Description, Envelope
 
 TAG = "Realtime"
@@ -39,6 +39,27 @@ _TOPICS = {
     ),
 }
 
+_REFUSED = object_of(
+    ["status", "code", "message", "data"],
+    status={"type": "integer"},
+    code=text(),
+    message=text("A sentence for people."),
+    data={
+        "description": "What is wrong, by field; under `subscriptions` by their numbers from 0.",
+        "type": "object",
+    },
+)
+_TOO_LONG = {
+    "code": "validation_length_too_long",
+    "message": "The length must be no more than 2500.",
+}
+_REFUSAL = {
+    "status": 400,
+    "code": "validation_invalid_data",
+    "message": "Something went wrong while processing your request.",
+    "data": {"subscriptions": {"0": _TOO_LONG}},
+}
+
 CONNECT = Description(
     name="connectRealtime",
     tag=TAG,
@@ -52,7 +73,10 @@ SUBSCRIBE = Description(
     name="subscribeRealtime",
     tag=TAG,
     summary="Says which changes an open stream is to have, in place of those before.",
-    answers={"204": {"description": "Done."}},
+    answers={
+        "204": {"description": "Done."},
+        "400": answer("The stream keeps its subscriptions.", _REFUSED, _REFUSAL),
+    },
     body=body(
         object_of(
             ["clientId"],
@@ -61,6 +85,6 @@ SUBSCRIBE = Description(
         ),
         {"clientId": _CLIENT_ID, "subscriptions": ["posts/*"]},
     ),
-    errors=(400, 403, 404),
+    errors=(403, 404),
     envelope=Envelope.RECORD_STORE,
 )
