@@ -104,7 +104,7 @@ bench-realtime: $(VENV)/.installed-test
 # Rewrites the Python lock files; needs uv.
 lock:
 	uv pip compile pyproject.toml --extra build --universal --generate-hashes --no-header -q -o requirements.lock
-	uv pip compile pyproject.toml --extra build --extra test --universal --generate-hashes --no-header -q \
+	uv pip compile pyproject.toml --extra build --extra otel --extra test --universal --generate-hashes --no-header -q \
 	  -c requirements.lock -o requirements-test.lock
 	uv pip compile tests/clients/requirements.in --universal --generate-hashes --no-header -q \
 	  -o tests/clients/requirements.lock

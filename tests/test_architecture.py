@@ -35,6 +35,7 @@ LAYERS = (
         "services",
         "schema",
         "serve",
+        "tracing",
         "__main__",
     ),
     ("record_api", "admin", "reader", "importers", "site_export", "site_archive"),

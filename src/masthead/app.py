@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from starlette.types import Receive, Scope, Send
 
@@ -52,6 +53,7 @@ from masthead.site.address import site_url
 from masthead.site.v1 import routes as site_table
 from masthead.storage.disk import DiskState
 from masthead.storage.presence import Presence
+from masthead.tracing.opening import open_traces
 from masthead.trash.v1 import routes as trash_table
 from masthead.web import health, pages
 from masthead.web.addressed_site import AddressedSite
@@ -66,11 +68,11 @@ from masthead.web.errors import ErrorResponder, ErrorResponders, MethodNotAllowe
 from masthead.web.front_door import FrontDoor
 from masthead.web.in_flight import InFlight
 from masthead.web.lazy_face import Face, LazyFace
+from masthead.web.observers import RequestObserver, join_observers
 from masthead.web.one_address import OneAddress
 from masthead.web.openapi.endpoints import description_routes
 from masthead.web.openapi.service import Part, service_description_routes
 from masthead.web.request import Request
-from masthead.web.request_counts import RequestCounts
 from masthead.web.rows import mount
 from masthead.web.v1.endpoint import V1Answers
 from masthead.web.v1.errors import error_responder
@@ -78,13 +80,19 @@ from masthead.web.v1.mount import mount as mount_v1
 from masthead.web.well_known import well_known_routes
 from masthead.webhooks.v1 import routes as webhook_table
 
+if TYPE_CHECKING:
+    from masthead.tracing.spans import Traces
+
 
 def http_app(services: Services) -> FrontDoor:
     return faces(services)[0]
 
 
 def faces(
-    services: Services, in_flight: InFlight | None = None, metrics: MetricsPage | None = None
+    services: Services,
+    in_flight: InFlight | None = None,
+    metrics: MetricsPage | None = None,
+    traces: RequestObserver | None = None,
 ) -> tuple[FrontDoor, LazyFace]:
     """All faces behind the front door, and the one that is not built yet."""
     settings = services.settings
@@ -124,8 +132,8 @@ def faces(
         fallback=elsewhere,
     )
     responders = error_responders(settings, admin.error_answer)
-    counts = metrics.requests if metrics else None
-    return front_door(services, routes, responders, in_flight, counts=counts), admin
+    observer = join_observers(metrics.requests if metrics else None, traces)
+    return front_door(services, routes, responders, in_flight, observer=observer), admin
 
 
 def metrics_page(
@@ -142,7 +150,7 @@ def front_door(
     responders: ErrorResponders | None = None,
     in_flight: InFlight | None = None,
     *,
-    counts: RequestCounts | None = None,
+    observer: RequestObserver | None = None,
 ) -> FrontDoor:
     settings = services.settings
     return FrontDoor(
@@ -171,7 +179,7 @@ def front_door(
         error_log=services.error_log,
         disk=DiskState(),
         in_flight=in_flight or InFlight(),
-        counts=counts,
+        observer=observer,
     )
 
 
@@ -242,6 +250,7 @@ class Service:
         self.metrics: MetricsPage | None = None
         """Once the service has started, if it has any."""
         self._sharing: asyncio.Task[None] | None = None
+        self._traces: Traces | None = None
         self.in_flight = InFlight()
         self._services: Services | None = None
         self._http: FrontDoor | None = None
@@ -265,15 +274,17 @@ class Service:
         return self._http
 
     async def start(self) -> Services:
+        # First: if it can't be, nothing else has to be closed.
+        self._traces = open_traces(self._settings)
         self._services = services = await build(self._settings)
         if self._settings.metrics:
             self.metrics = metrics_page(services, self.in_flight, self._metrics_folder)
             self._sharing = asyncio.create_task(self.metrics.share_forever())
-        self._http, self._admin = faces(services, self.in_flight, self.metrics)
+        self._http, self._admin = faces(services, self.in_flight, self.metrics, self._traces)
         self._presence = Presence(services.database)
         self._presence.begin()
         if self._with_worker:
-            self._worker = Background(services)
+            self._worker = Background(services, self._traces)
             self._worker_task = asyncio.create_task(self._worker.run_forever())
         return services
 
@@ -297,6 +308,8 @@ class Service:
             await self._presence.end()
         if self._services:
             await self._services.close()
+        if self._traces:
+            await self._traces.close()
 
     def end_streams(self) -> None:
         """Ends responses that could go on for minutes."""

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from datetime import timedelta
 from functools import partial
+from typing import TYPE_CHECKING
 
 from masthead.audit.retention import AuditRetention
 from masthead.backup.schedule import CONCURRENCY as BACKUP_CONCURRENCY
@@ -53,6 +54,9 @@ from masthead.undo import undoing
 from masthead.webhooks import jobs as webhook_jobs
 from masthead.webhooks.deliver import DeliveryWorker
 
+if TYPE_CHECKING:
+    from masthead.tracing.spans import Traces
+
 
 def job_handlers(parts: Services) -> Mapping[str, Handler]:
     settings = parts.settings
@@ -92,7 +96,9 @@ def backup_schedule(parts: Services) -> BackupSchedule:
     return BackupSchedule(parts.settings, parts.records, parts.keyring, parts.records.clock)
 
 
-def job_runner(parts: Services, backups: BackupSchedule | None = None) -> JobRunner:
+def job_runner(
+    parts: Services, backups: BackupSchedule | None = None, traces: Traces | None = None
+) -> JobRunner:
     """The job worker, in a server process or in one of its own."""
     backups = backups or backup_schedule(parts)
     hourly = timedelta(hours=1)
@@ -127,9 +133,10 @@ def job_runner(parts: Services, backups: BackupSchedule | None = None) -> JobRun
     if parts.keyring.is_rotating:
         rotate = parts.records.reencrypt_secrets
         chores.append(Chore("secrets.rotate", timedelta(days=1), rotate))
+    handlers = {**job_handlers(parts), **backups.handlers()}
     return JobRunner(
         parts.database,
-        {**job_handlers(parts), **backups.handlers()},
+        traces.wrap_handlers(handlers) if traces else handlers,
         parts.records.clock,
         chores=chores,
         concurrency=mail_jobs.CONCURRENCY
@@ -209,11 +216,11 @@ def mailing_worker(parts: Services) -> MailingWorker:
 class Background:
     """All background tasks, in a server process or in one of its own."""
 
-    def __init__(self, parts: Services) -> None:
+    def __init__(self, parts: Services, traces: Traces | None = None) -> None:
         self._imports = parts.imports
         self._exports = parts.site_exports
         self._backups = backup_schedule(parts)
-        self._jobs = job_runner(parts, self._backups)
+        self._jobs = job_runner(parts, self._backups, traces)
         self._deliveries = delivery_worker(parts)
         self._retention = parts.deliveries.retention
         self._mailings = mailing_worker(parts)

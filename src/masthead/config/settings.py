@@ -337,6 +337,13 @@ class Settings:
         default_doc="off",
         secret=True,
     )
+    traces: bool = _setting(
+        parse_switch,
+        "`1` sends a [span](metrics.md#traces) of each request and job to an OpenTelemetry "
+        "collector, which the usual `OTEL_*` variables name. Needs the extra `masthead[otel]`.",
+        default="0",
+        default_doc="off",
+    )
     backup_to: Url | None = _setting(
         parse_backup_place,
         "Where the worker makes [backups](backup.md#let-the-worker-make-them) by itself: a folder "

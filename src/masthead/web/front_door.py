@@ -28,10 +28,10 @@ from masthead.web.error_log import ErrorLog
 from masthead.web.errors import ErrorResponders, InternalError, MethodNotAllowed
 from masthead.web.failures import log_failure
 from masthead.web.in_flight import InFlight
+from masthead.web.observers import RequestObserver
 from masthead.web.one_address import HSTS, OneAddress
 from masthead.web.proxies import client_address, is_https
 from masthead.web.request import Request
-from masthead.web.request_counts import RequestCounts
 from masthead.web.sending import NO_ANSWER, Sending
 
 log = structlog.get_logger()
@@ -50,8 +50,8 @@ class FrontDoor:
     error_log: ErrorLog
     disk: DiskState
     in_flight: InFlight
-    counts: RequestCounts | None = None
-    """None: they are not recorded."""
+    observer: RequestObserver | None = None
+    """None: requests are neither counted nor traced."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         began = perf_counter()
@@ -80,8 +80,8 @@ class FrontDoor:
         finally:
             self.in_flight.end()
             seconds = perf_counter() - began
-            if self.counts is not None:
-                self.counts.add(request.route, scope["method"], sending.status, seconds)
+            if self.observer is not None:
+                self.observer.note_answer(request, sending.status, seconds)
             if scope["path"] != HEALTH:
                 _log_answer(request, sending.status, seconds)
             if sending.status >= 500 and request.error is not None:

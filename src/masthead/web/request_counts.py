@@ -6,7 +6,10 @@ sums only when they are requested."""
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from masthead.web.request import Request
 
 BOUNDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 """Upper limits in seconds; beyond the last is one more bucket."""
@@ -30,10 +33,11 @@ class RequestCounts:
         self.routes: dict[str, RouteCounts] = {}
         """By the template of the route: there are as many as the service has."""
 
-    def add(self, route: str, method: str, status: int, seconds: float) -> None:
-        counts = self.routes.get(route)
+    def note_answer(self, request: Request, status: int, seconds: float) -> None:
+        counts = self.routes.get(request.route)
         if counts is None:
-            counts = self.routes[route] = RouteCounts()
+            counts = self.routes[request.route] = RouteCounts()
+        method: str = request.scope["method"]
         counts.seconds += seconds
         counts.buckets[bisect_left(BOUNDS, seconds)] += 1
         key = (method if method in METHODS else OTHER, status)

@@ -16,6 +16,7 @@ from masthead.serve.listener import CannotListen
 from masthead.serve.metrics_place import metrics_listener
 from masthead.services import Services, build
 from masthead.storage.presence import Presence
+from masthead.tracing.opening import open_traces
 from masthead.web.in_flight import InFlight
 
 log = structlog.get_logger()
@@ -24,11 +25,13 @@ log = structlog.get_logger()
 @command("worker", prints=False)
 async def worker(invocation: Invocation) -> None:
     """Runs deliveries, exports, erasures and emails until SIGTERM or Ctrl-C."""
-    parts = await build(await prepare_settings(invocation))
+    settings = await prepare_settings(invocation)
+    traces = open_traces(settings)
+    parts = await build(settings)
     presence = Presence(parts.database)
     presence.begin()
     try:
-        runner = Background(parts)
+        runner = Background(parts, traces)
         loop = asyncio.get_running_loop()
         for each in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(each, runner.stop)
@@ -38,6 +41,8 @@ async def worker(invocation: Invocation) -> None:
     finally:
         await presence.end()
         await parts.close()
+        if traces:
+            await traces.close()
     log.info("worker.stopped")
 
 
