@@ -80,16 +80,16 @@ async def test_an_attempt_that_is_repeated_makes_no_second_site(
     tenant: TenantWorld, operator: Visitor, archive: bytes
 ) -> None:
     world = tenant.world
-    await send(operator, archive, slug="moved")
+    await send(operator, archive, slug="twice")
     [key] = await uploads(world)
     kept = b"".join([each async for each in (await world.parts.objects.get(key)).chunks])
     await work(world)
     # As after a crash between the end of the import and that of its job.
     await world.parts.objects.put(key, kept)
     async with world.parts.records.unit(system()) as unit:
-        await unit.enqueue("site_archive.import", {"key": key, "slug": "moved", "passphrase": ""})
+        await unit.enqueue("site_archive.import", {"key": key, "slug": "twice", "passphrase": ""})
     await work(world)
-    assert len(await world.parts.records.find(registry["tenants"], {"slug": "moved"})) == 1
+    assert len(await world.parts.records.find(registry["tenants"], {"slug": "twice"})) == 1
     assert not await uploads(world)
 
 

@@ -59,7 +59,8 @@ ARMED = """(() => {
     if (!/html|xml/.test(kind)) return answer.status >= 500 ? [`${answer.status}`] : [];
     const as = kind.includes('xml') ? 'text/xml' : 'text/html';
     const tree = new DOMParser().parseFromString(await answer.text(), as);
-    const found = window.armed(tree, /\\/email\\/page|\\/welcome\\/\\w+\\/email/.test(address));
+    const email = /\\/email\\/page|\\/(welcome\\/\\w+|digest)\\/email/.test(address);
+    const found = window.armed(tree, email);
     return answer.status >= 500 ? [...found, `${answer.status}`] : found;
   };
 })()"""

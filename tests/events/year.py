@@ -24,6 +24,7 @@ async def live_a_year(tenant: TenantWorld) -> None:
     await tenant.update("pages", page["id"], {"status": "published"})
     uploaded = await owner.api.post(records_of("media"), files={"file": ("a.txt", b"text")})
     assert uploaded.status_code == 200
+    await _regrets(tenant, owner, page["id"], uploaded.json()["id"])
     await _ping(tenant)
 
 
@@ -119,6 +120,21 @@ async def _shop(tenant: TenantWorld) -> None:
     await tenant.create("carts", touched | {"status": "abandoned"} | bought)
     await tenant.create("gift_cards", {"code": "GIFT-1", "amount": 5000, "currency": "eur"})
     await tenant.create("gift_cards", {"code": "GIFT-2", "email": "mira@example.com"})
+
+
+async def _regrets(tenant: TenantWorld, owner: Account, page_id: str, file_id: str) -> None:
+    """Deletes records, and restores them."""
+    post = await tenant.published(title="Autumn")
+    words = {"post_id": post["id"], "author_name": "Ann", "body": "Leaves"}
+    await tenant.create("comments", words)
+    await tenant.create("comments", {**words, "status": "approved"})
+    for collection, record_id in (("posts", post["id"]), ("pages", page_id), ("media", file_id)):
+        await delete(owner, collection, record_id)
+    trash, records = tenant.world.collection("trash"), tenant.world.parts.records
+    for record_id in (post["id"], page_id, file_id):
+        [entry] = await records.find(trash, {"record_id": record_id}, tenant_id=tenant.id)
+        async with records.unit(system(tenant.id)) as unit:
+            await unit.restore(entry["id"])
 
 
 async def _ping(tenant: TenantWorld) -> None:

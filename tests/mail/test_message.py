@@ -262,13 +262,17 @@ MAILS: list[Mail] = [
         **SITE, to="new@example.com", link="https://x.example/?token=a&b=<"
     ),
     *(
-        write(**SITE, to="new@example.com", link="https://x.example/?token=a&b=<")
+        write(**SITE, to="new@example.com", link="https://x.example/?token=a&b=<", code="123456")
         for write in (
             account_emails.confirm_sign_up,
             account_emails.already_member,
             account_emails.sign_in,
         )
     ),
+    account_emails.verify_email(
+        **SITE, to="new@example.com", link="https://x.example/?token=a&b=<"
+    ),
+    account_emails.staff_code(**SITE, to="me@example.com", code="123456"),
     account_emails.invitation(
         **SITE,
         to="new@example.com",

@@ -106,7 +106,6 @@ async def test_a_body_over_the_limit(owner: Account) -> None:
         "fields=" + "a," * 300,
         "fields=title:excerpt(0)",
         "fields=title:nope(1)",
-        "expand=" + "a," * 60,
         "filter=title%20%3D%20%27%C3%28%27%20%26%26",
     ],
 )

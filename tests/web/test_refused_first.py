@@ -47,7 +47,6 @@ async def send(
     [
         ("POST", "posts", 401),
         ("POST", "media", 401),
-        ("POST", "blog_members", 401),
         ("PATCH", "posts", 401),
         ("PATCH", "media", 401),
         ("PATCH", "blog_members", 404),

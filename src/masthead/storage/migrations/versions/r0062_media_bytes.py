@@ -10,7 +10,8 @@ down_revision = "0061"
 _SUMS = """
 INSERT INTO record_counts (tenant_id, collection, counter, bucket, total)
 SELECT tenant_id, 'media', 'sum of size', '', CAST(SUM(size) AS BIGINT)
-FROM media GROUP BY tenant_id
+FROM media WHERE true GROUP BY tenant_id
+ON CONFLICT (tenant_id, collection, counter, bucket) DO UPDATE SET total = excluded.total
 """
 
 
