@@ -256,6 +256,7 @@ SAMPLES = (
         act=fill(("#email", "nell@example.com"), press="Send me a link"),
     ),
     Sample("form-token", "/admin/form-token", is_page=False),
+    Sample("live-of-nothing", "/admin/live", status=400, is_page=False),
     Sample("trash", "/admin/trash"),
     Sample("trash-empty", "/admin/trash", site="empty"),
     Sample("trash-nothing-found", "/admin/trash?type=pages"),

@@ -27,6 +27,7 @@ async def world_at_its_address(folder: Path, **environ: str) -> AsyncIterator[tu
         )
         async with serving(world.http, listener=listener):
             yield world, port
+            world.parts.realtime.end_all()
         await world.parts.close()
 
 
@@ -35,4 +36,6 @@ async def served(world: World) -> AsyncIterator[str]:
     """Its origin; the world is closed at the end."""
     async with serving(world.http) as origin:
         yield origin
+        # A page that is still open may listen.
+        world.parts.realtime.end_all()
     await world.parts.close()

@@ -169,6 +169,7 @@ async def attacked(
         page.on("dialog", wire.dialog)
         origin = address.replace("127.0.0.1", tenant.host)
         yield Attacked(world, tenant, origin, known, owner, operator, member, page, wire)
+        world.parts.realtime.end_all()
     await world.parts.close()
 
 

@@ -118,6 +118,14 @@ async def test_one_that_dies_is_shown_retried_and_delivered(panel: Panel) -> Non
     await _until_shown(page, page.url, "text=Thank you")
     await expect(page.locator(".head-line .badge")).to_have_text("Delivered")
     assert receiver.requests[0].body == receiver.requests[1].body
+    await page.goto(f"{panel.origin}/admin/webhooks")
+    await page.evaluate("window.isSamePage = true")
+    # A list that is open shows what is sent meanwhile.
+    await expect(row).to_have_count(1)
+    await panel.hooks.tenant.published(title="The spring issue")
+    await expect(row).to_have_count(2)
+    await expect(row.filter(has_text="Delivered")).to_have_count(2)
+    assert await page.evaluate("window.isSamePage === true")
     await page.context.close()
 
 

@@ -96,12 +96,16 @@ class Listener:
 
 
 @asynccontextmanager
-async def listening(url: str, host: str = "", last_id: str = "") -> AsyncIterator[Listener]:
+async def listening(
+    url: str, host: str = "", last_id: str = "", *, path: str = "/api/realtime", cookie: str = ""
+) -> AsyncIterator[Listener]:
     headers = {"host": host} if host else {}
+    if cookie:
+        headers["cookie"] = cookie
     sent = {"last-event-id": last_id} if last_id else {}
     async with (
         httpx.AsyncClient(base_url=url, headers=headers, timeout=60) as api,
-        api.stream("GET", "/api/realtime", headers=sent) as response,
+        api.stream("GET", path, headers=sent) as response,
     ):
         assert response.status_code == 200, await response.aread()
         listener = Listener(api, response)

@@ -39,6 +39,7 @@ from masthead.payments.reconcile import Reports
 from masthead.privacy.limits import RequestLimit
 from masthead.privacy.service import Privacy
 from masthead.reader.preview import Previews
+from masthead.record_api.realtime.hub import Hub
 from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.site.address import site_url
@@ -109,6 +110,8 @@ class AdminServices(UploadServices, Protocol):
     def retries(self) -> Retries: ...
     @property
     def event_log(self) -> EventLog: ...
+    @property
+    def realtime(self) -> Hub: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,8 @@ from functools import partial
 from masthead.admin.account_routes import account_routes
 from masthead.admin.calls import script_call, script_read, upload_call
 from masthead.admin.endpoint import AdminPages, Answer, Handler, Page, Redirect
+from masthead.admin.live import ADDRESS as LIVE
+from masthead.admin.live import live
 from masthead.admin.pages import activity, exports, sending_domain, shop, staff, trash, undo
 from masthead.admin.pages.account import appearance
 from masthead.admin.pages.comments import changes as comment_changes
@@ -189,6 +191,7 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         *_exports(pages),
         Route("/admin/theme", at(post=appearance.choose_theme, anywhere=True)),
         Route("/admin/palette", at(get=palette, anywhere=True)),
+        Route(LIVE, live(pages)),
         Route("/admin/more", at(get=_more, anywhere=True)),
         Route("/admin/tenants", at(get=tenants.tenants_page, who=operators)),
         Route(tenants.NEW, at(get=tenants.new_form, post=tenants.create, who=operators)),

@@ -29,3 +29,7 @@ interface Document {
   getElementById(id: string): Control | null;
   addEventListener(type: `mh-${string}`, listener: (event: CustomEvent) => void): void;
 }
+
+declare const htmx: {
+  ajax(method: string, address: string, options: Record<string, unknown>): Promise<void>;
+};

@@ -13,6 +13,7 @@ from starlette.types import Receive, Send
 
 from masthead.caller import Kind
 from masthead.errors import BadRequest, Forbidden, NotFound, Problem
+from masthead.ids import TenantId
 from masthead.record_api.call import Call
 from masthead.record_api.errors import RefusedWithData, problem_data
 from masthead.record_api.realtime.connection import Connection
@@ -30,6 +31,7 @@ from masthead.records.fields.base import REQUIRED
 from masthead.web.answers import Answer, RawHeaders, Stream, encode
 from masthead.web.bodies import json_object
 from masthead.web.multipart import read_form
+from masthead.web.request import Request as WebRequest
 
 log = structlog.get_logger()
 
@@ -54,18 +56,28 @@ HEADERS: RawHeaders = [
 
 
 async def connect(call: Call) -> Stream:
-    hub = call.services.realtime
-    tenant_id = call.request.tenant_id
+    hub, request = call.services.realtime, call.request
+    connection, facts = await open_connection(hub, request, request.tenant_id)
+    return stream_to(hub, connection, facts, request.receive)
+
+
+async def open_connection(
+    hub: Hub, request: WebRequest, tenant_id: TenantId | None
+) -> tuple[Connection, dict[str, Any]]:
+    """With what its client is told first: whether it has missed something."""
     facts: dict[str, Any] = {}
-    last_id = call.request.header(b"last-event-id") or ""
+    last_id = request.header(b"last-event-id") or ""
     place = read_place(last_id)
     if last_id and tenant_id is not None:
         is_known = place is not None and (await hub.state_of(tenant_id)).has_after(place.place)
         facts = {} if is_known else {"gap": True}
         place = place if is_known else None
-    connection = hub.open(tenant_id, call.request.address)
+    connection = hub.open(tenant_id, request.address)
     connection.resumed = place
-    receive = call.request.receive
+    return connection, facts
+
+
+def stream_to(hub: Hub, connection: Connection, facts: dict[str, Any], receive: Receive) -> Stream:
     return Stream(lambda send: _serve(hub, connection, facts, send, receive=receive))
 
 

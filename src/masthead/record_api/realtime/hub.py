@@ -25,7 +25,7 @@ from masthead.record_api.realtime.connection import Connection
 from masthead.record_api.realtime.feed import Feed
 from masthead.record_api.realtime.places import after_version
 from masthead.record_api.realtime.relay import Relay
-from masthead.record_api.realtime.topics import read_subscription
+from masthead.record_api.realtime.topics import Subscription, read_subscription
 from masthead.records.change_log import RETENTION, ChangeLog, LogState
 from masthead.records.write.unit_changes import LocalChange, Place
 from masthead.storage.database import Listening
@@ -128,15 +128,21 @@ class Hub:
         connection = self._connections.get(client_id)
         if connection is None or connection.is_closed:
             raise NotFound(WRONG_CLIENT)
-        tenant_id = caller.tenant_id
         if not _may_become(connection, caller):
             raise Forbidden(OTHER_ACCOUNT)
         registry = self._services.records.registry
         found = [read_subscription(name, registry) for name in dict.fromkeys(names)]
+        wanted = [each for each in found if each is not None]
+        await self.listen(connection, wanted, caller, token)
+
+    async def listen(
+        self, connection: Connection, wanted: Sequence[Subscription], caller: Caller, token: str
+    ) -> None:
+        """From now on the connection is that caller's, as long as the token holds."""
+        tenant_id = caller.tenant_id
         connection.caller, connection.token = caller, token
         claims = peek(token) if token else None
         connection.expires = claims.expires if claims else None
-        wanted = [each for each in found if each is not None]
         if tenant_id is None:
             # At no site there is nothing to hear.
             return

@@ -199,7 +199,8 @@ async def mailings_list(request: AdminRequest) -> Answer:
         }
         for each in items
     ]
-    return Page("mailings/list.html", "Mailings", {"rows": rows, "pager": pager})
+    values = {"rows": rows, "pager": pager}
+    return Page("mailings/list.html", "Mailings", values, fragment="mailings/_list.html")
 
 
 def _text_of(request: AdminRequest, mailing: Record) -> str:
