@@ -74,6 +74,7 @@ from masthead.site_export.jobs import SiteExports
 from masthead.storage.database import Database
 from masthead.storage.migrate import migrate
 from masthead.storage.objects import ObjectStore
+from masthead.texts.presence import Presence
 from masthead.web.callers import Callers
 from masthead.web.error_log import ErrorLog
 from masthead.web.forms import FormTokens
@@ -105,6 +106,7 @@ class Services:
     throttle: LoginThrottle
     keys: ApiKeys
     limit_store: LimitStore
+    presence: Presence
     idempotency: Idempotency
     error_log: ErrorLog
     outbound: OutboundClient
@@ -209,6 +211,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Services:
         throttle=throttle,
         keys=ApiKeys(records, directory, versions),
         limit_store=limit_store,
+        presence=Presence(limit_store, now),
         idempotency=Idempotency(database, keyring, now),
         error_log=ErrorLog(database, now),
         outbound=outbound,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from masthead.importers.collection import DONE, FAILED, RUNNING, import_runs
 from masthead.importers.write.run_record import NewRun, create_run
 from masthead.mailings.collection import mailings
 from masthead.records.collection import Collection, Record
+from masthead.texts import presence
 
 pytestmark = needs_chromium
 STREAM = "**/admin/live?*"
@@ -177,3 +179,24 @@ async def test_without_the_stream_a_page_asks_as_before(desk: Desk) -> None:
     await desk.stamp(import_runs, run["id"], state=DONE, task="preview", report={})
     await expect(page.locator("#run[data-live]")).to_have_count(0)
     assert await is_same(page)
+
+
+async def test_two_editors_of_a_post_see_each_other(
+    desk: Desk, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = f"/admin/posts/{desk.post['id']}"
+    mine = await desk.open(address)
+    here = mine.locator("[data-presence]")
+    await expect(here).to_have_attribute("role", "status")
+    other = await desk.tenant.owner(role="editor", name="Bo Ek")
+    context = await browser.new_context(viewport={"width": 375, "height": 800})
+    cookie = {"name": "pb_auth", "value": other.token, "url": desk.origin}
+    await context.add_cookies([cookie])  # type: ignore[list-item]
+    theirs = await context.new_page()
+    await theirs.goto(f"{desk.origin}{address}")
+    await expect(theirs.locator("[data-presence]")).to_have_text("Also here: Nell Ashby")
+    await expect(here).to_have_text("Also here: Bo Ek")
+    await context.close()
+    monkeypatch.setattr(presence, "GONE_AFTER", timedelta(seconds=5))
+    await expect(here).to_have_text("")
+    assert await is_same(mine)

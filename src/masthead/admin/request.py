@@ -49,6 +49,7 @@ from masthead.site.mail_trial import TestMails
 from masthead.site.record_view import SettingsRecord, as_settings
 from masthead.site_archive.jobs import SiteImports
 from masthead.site_export.jobs import SiteExports
+from masthead.texts.presence import Presence
 from masthead.web.answers import header
 from masthead.web.cookies import own_cookie
 from masthead.web.error_log import ErrorLog
@@ -112,6 +113,8 @@ class AdminServices(UploadServices, Protocol):
     def event_log(self) -> EventLog: ...
     @property
     def realtime(self) -> Hub: ...
+    @property
+    def presence(self) -> Presence: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

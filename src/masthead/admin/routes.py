@@ -47,7 +47,16 @@ from masthead.admin.pages.settings import (
     welcome,
 )
 from masthead.admin.pages.settings.subnav import NEWSLETTERS, SENDING, WELCOME
-from masthead.admin.pages.texts import bulk, editor, posts, preview, publishing, revisions, tags
+from masthead.admin.pages.texts import (
+    bulk,
+    editor,
+    posts,
+    presence,
+    preview,
+    publishing,
+    revisions,
+    tags,
+)
 from masthead.admin.pages.texts import form as text
 from masthead.admin.pages.texts import pages as site_pages
 from masthead.admin.pages.texts.lists import TextFilters
@@ -437,6 +446,10 @@ def _texts(pages: AdminPages, texts: Handler, filters: type[TextFilters]) -> lis
             at("id", get=of(text.form), post=of(text.save), limit=text.MAX_FORM),
         ),
         Route(f"{address}/{{id}}/text", save),
+        Route(
+            f"{address}/{{id}}/here",
+            script_call(pages, partial(presence.here_call, section), "id"),
+        ),
         Route(
             f"{address}/{{id}}/publish",
             at("id", get=of(publishing.publish_form), post=of(publishing.publish)),

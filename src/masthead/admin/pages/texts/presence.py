@@ -1,0 +1,38 @@
+"""Who else has a text open, for the head of the editor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from masthead.admin.calls import JsonAnswer
+from masthead.admin.pages.people import staff_names
+from masthead.admin.request import AdminRequest
+from masthead.admin.sections import Section
+from masthead.errors import NotFound
+
+NAMED = 3
+OPERATOR = "an operator"
+
+
+async def here_call(
+    section: Section, request: AdminRequest, _: dict[str, Any], text_id: str
+) -> JsonAnswer:
+    """An open editor says every few seconds that it is there."""
+    found = await request.records.find_related(
+        request.caller, section.texts, "id", [text_id], limit=1, names=frozenset({"title"})
+    )
+    if not found:
+        raise NotFound
+    presence = request.services.presence
+    others = await presence.note(request.tenant_id, text_id, request.caller.id)
+    return JsonAnswer({"words": await _words(request, others)})
+
+
+async def _words(request: AdminRequest, others: list[str]) -> str:
+    if not others:
+        return ""
+    names = await staff_names(request)
+    # One without a name has not told it yet; one who is no staff here works for the service.
+    shown = sorted((names[each] or "someone") if each in names else OPERATOR for each in others)
+    more = f" and {len(shown) - NAMED} more" if len(shown) > NAMED else ""
+    return f"Also here: {', '.join(shown[:NAMED])}{more}"
