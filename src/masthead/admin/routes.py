@@ -192,7 +192,7 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         ),
         *_media(pages),
         *_trash(pages),
-        Route(f"{undo.ADDRESS}/{{id}}", at("id", post=undo.undo_change)),
+        Route(undo.ADDRESS, at("id", post=undo.undo_change)),
         *_staff(pages),
         Route(activity.ADDRESS, at(get=activity.site_activity, who=owners)),
         Route(activity.EVERYWHERE, at(get=activity.all_activity, who=operators)),

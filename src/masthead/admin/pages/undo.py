@@ -10,7 +10,7 @@ from masthead.admin.request import AdminRequest
 from masthead.records.collection import Record
 from masthead.undo.undoing import Steps, Undone, undo
 
-ADDRESS: Final = "/admin/undo"
+ADDRESS: Final = "/admin/undo/{id}"
 _NOUNS: Final = {
     "posts": "post",
     "pages": "page",
@@ -31,7 +31,7 @@ _TOO_LATE: Final = "It is too late to undo this."
 
 def undo_address(steps: Steps) -> str:
     """For the notice after the change."""
-    return f"{ADDRESS}/{steps.batch}" if steps.count else ""
+    return ADDRESS.format(id=steps.batch) if steps.count else ""
 
 
 async def undo_change(request: AdminRequest, batch: str) -> Answer:
