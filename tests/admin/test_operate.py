@@ -117,14 +117,30 @@ async def test_the_list_of_sites_says_how_much_is_stored(app: World) -> None:
     tenant = await app.new_tenant("stored")
     owner = await tenant.owner()
     sent = {"file": ("rain.txt", b"rain " * 2_000_000)}
-    assert (await owner.api.post(records_of("media"), files=sent)).status_code == 200
+    item = (await owner.api.post(records_of("media"), files=sent)).json()
     browser = await operator_of(app)
     listed = (await browser.get(f"/admin/tenants?q={tenant.slug}")).text
     assert re.search(r"<dt>Database</dt>\s*<dd class=\"num\">[\d,.]+ [KMG]B", listed)
     assert re.search(r"<dt>Free disk</dt>\s*<dd class=\"num\">[\d,.]+ [KMG]B<", listed)
     assert ">10.0 MB<" in listed
+    all_media, all_trash = stored_in(listed, "Media"), stored_in(listed, "Media in the trash")
     page = (await browser.get(f"/admin/tenants/{tenant.id}")).text
-    assert re.search(r"<dt>Media</dt>\s*<dd class=\"num\">10.0 MB", page)
+    assert (stored_in(page, "Media"), stored_in(page, "Media in the trash")) == (10.0, 0.0)
+    assert (await owner.api.delete(f"{records_of('media')}/{item['id']}")).status_code == 204
+    listed = (await browser.get(f"/admin/tenants?q={tenant.slug}")).text
+    page = (await browser.get(f"/admin/tenants/{tenant.id}")).text
+    assert (stored_in(page, "Media"), stored_in(page, "Media in the trash")) == (0.0, 10.0)
+    # Of all sites of the tests.
+    assert stored_in(listed, "Media") == pytest.approx(all_media - 10, abs=0.2)
+    assert stored_in(listed, "Media in the trash") == pytest.approx(all_trash + 10, abs=0.2)
+
+
+def stored_in(page: str, label: str) -> float:
+    """In megabytes."""
+    found = re.search(rf"<dt>{label}</dt>\s*<dd class=\"num\">([\d,.]+) (\w+)<", page)
+    assert found, page
+    factor = {"KB": 1e-3, "MB": 1, "GB": 1e3}[found[2]]
+    return float(found[1].replace(",", "")) * factor
 
 
 async def test_a_job_that_failed_for_good_is_shown_run_again_and_discarded(

@@ -324,10 +324,16 @@ class TestMedia:
         assert await counts.by_tenant(media, [tenant.id], summed="size") == {tenant.id: both}
         await api.delete(f"/api/v1/media/{item['id']}")
         left = other["size"]
+        trash = tenant.world.collection("trash")
+        thrown_away = {tenant.id: item["size"]}
+        assert await counts.by_tenant(trash, [tenant.id], summed="size") == thrown_away
         assert await counts.by_tenant(media, [tenant.id], summed="size") == {tenant.id: left}
         await restored(api, item["id"])
         assert await counts.by_tenant(media, [tenant.id], summed="size") == {tenant.id: both}
         assert await counts.by_tenant(media, [tenant.id]) == {tenant.id: 2}
+        assert await counts.by_tenant(trash, [tenant.id], summed="size") == {tenant.id: 0}
+        await api.delete(f"/api/v1/media/{other['id']}")
+        assert await counts.sum_of_all(trash, "size") >= other["size"]
 
     async def test_a_copy_of_the_site_has_the_file(
         self, tenant: TenantWorld, api: httpx.AsyncClient

@@ -203,6 +203,7 @@ media = Collection(
     trashed=Trashed(
         title="filename",
         owners=lambda item: [item["uploaded_by"]] if item["uploaded_by"] else [],
+        size="size",
     ),
     followers=(NewFiles(),),
     counters=(

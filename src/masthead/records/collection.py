@@ -184,6 +184,8 @@ class Trashed:
     """The accounts of authors who see it there: those who could delete it."""
     restored: Callable[[Record, str], Mapping[str, Any]] = _as_it_was
     """What a restore changes in the record, given the time."""
+    size: str = ""
+    """The field with the bytes of its file; '' if it has none."""
     kept_for: timedelta = KEPT_FOR
 
 

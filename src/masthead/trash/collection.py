@@ -11,7 +11,7 @@ from masthead.records.fields.base import Access
 from masthead.records.fields.documents import Json, TextList
 from masthead.records.fields.relation import OnDelete, Relation
 from masthead.records.fields.text import Email, Text
-from masthead.records.fields.values import Date, Select
+from masthead.records.fields.values import Date, Number, Select
 from masthead.records.write.trash import TRASH, TRASH_ITEMS
 
 OWN: Final = "owners ?= @request.auth.id"
@@ -82,6 +82,12 @@ trash = Collection(
             write=Access.ENGINE,
             help="The keys of its stored files.",
         ),
+        Number(
+            name="size",
+            read=Access.AUTHOR,
+            write=Access.ENGINE,
+            help="The bytes of a file.",
+        ),
         Json(
             name="links",
             read=Access.ENGINE,
@@ -97,6 +103,7 @@ trash = Collection(
     made_by="a deletion",
     jobs=trash_jobs,
     counters=(Counter(by=("type",)),),
+    sums=("size",),
     indexes=(
         Index(("type", "created", "id")),
         Index(("record_id",)),

@@ -86,6 +86,12 @@ class Counts:
         rows = await self._database.fetch(EVERY_TENANT, statement, bound)
         return {tenant_id: int(total) for tenant_id, total in rows}
 
+    async def sum_of_all(self, collection: Collection, name: str) -> int:
+        """The stored sum of a field over all tenants, one row of each."""
+        statement = self._queries.sum_of_all(collection, name)
+        ((total,),) = await self._database.fetch(EVERY_TENANT, statement, statement.bind({}))
+        return int(total)
+
     async def by_item(
         self,
         caller: Caller,

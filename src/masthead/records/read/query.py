@@ -185,6 +185,16 @@ class Queries:
         key = ("tenant totals", collection.name, summed)
         return self._cached(key, lambda: self._database.compile(wanted))
 
+    def sum_of_all(self, collection: Collection, name: str) -> Statement:
+        rows = record_counts.c
+        wanted = sa.select(sa.func.coalesce(sa.func.sum(rows.total), 0)).where(
+            rows.collection == collection.name,
+            rows.counter == sum_of(name),
+            rows.bucket == "",
+        )
+        key = ("sum of all", collection.name, name)
+        return self._cached(key, lambda: self._database.compile(wanted))
+
     def some(self, shape: Shape, by: str) -> Prepared:
         """The records whose field `by` is one of the `keys`, for expanding a relation."""
         return self._cached(("some", shape, by), lambda: self._compile_some(shape, by))

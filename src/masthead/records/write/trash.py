@@ -57,6 +57,11 @@ class Removal:
             links.append([collection.name, record["id"], relation.name, after])
 
     @property
+    def size(self) -> int:
+        """The bytes of its files, without copies in other sizes."""
+        return sum(_size_of(*each) for each in self.moved)
+
+    @property
     def links(self) -> list[Link]:
         return [link for _, links in self._detached.values() for link in links]
 
@@ -80,6 +85,7 @@ async def put_into_trash(
         "deleted_at": unit.now,
         "expires_at": until,
         "files": removal.files,
+        "size": removal.size,
         "links": removal.links,
     }
     # Mostly the id of the record, by which a program finds the entry. An id can be chosen,
@@ -98,6 +104,11 @@ async def put_into_trash(
                 "document": {name: value for name, value in was.items() if name != "tenant_id"},
             },
         )
+
+
+def _size_of(collection: Collection, record: Record) -> int:
+    trashed = collection.trashed
+    return int(record[trashed.size] or 0) if trashed and trashed.size else 0
 
 
 def _emails(collection: Collection, record: Record) -> Iterator[str]:

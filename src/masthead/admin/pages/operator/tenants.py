@@ -32,6 +32,7 @@ from masthead.records.filter.conditions import all_of, equals
 from masthead.records.read.page import ListRequest
 from masthead.site.address import site_url
 from masthead.storage.sizes import database_bytes, free_bytes
+from masthead.trash.collection import trash
 from masthead.web.staff import SITE_COOKIE
 
 ADDRESS = "/admin/tenants"
@@ -230,7 +231,9 @@ async def _tenant_page(
         (label, (await request.records.page(caller, collection, one)).total)
         for label, collection in _SIZES
     ]
-    stored = await request.records.counts.by_tenant(media, [tenant["id"]], summed="size")
+    counts = request.records.counts
+    stored = await counts.by_tenant(media, [tenant["id"]], summed="size")
+    thrown_away = await counts.by_tenant(trash, [tenant["id"]], summed="size")
     owners = await request.records.find(
         superusers, {"id": tenant["owner_id"]}, tenant_id=TenantId(tenant["id"])
     )
@@ -243,6 +246,7 @@ async def _tenant_page(
         "problems": _summary(fields, problems or {}),
         "sizes": sizes,
         "media_bytes": size_text(stored.get(tenant["id"], 0)),
+        "trash_bytes": size_text(thrown_away.get(tenant["id"], 0)),
         "owner": owners[0]["email"] if owners else "",
         "is_invited": bool(owners) and not owners[0]["password_hash"],
         "back": ADDRESS,
@@ -267,12 +271,18 @@ async def _rows(request: AdminRequest, items: list[Record]) -> list[ListedRow]:
 
 
 async def _storage(request: AdminRequest) -> list[tuple[str, str]]:
-    """The service's own figures, none of which reads a row."""
+    """The service's own figures. None of them reads the rows of a site."""
     settings = request.services.settings
     size = await database_bytes(request.records.database, settings.sqlite_path)
     free = await free_bytes(settings.data_dir)
     shown = "Not known" if free is None else size_text(free)
-    return [("Database", size_text(size)), ("Free disk", shown)]
+    counts = request.records.counts
+    return [
+        ("Database", size_text(size)),
+        ("Media", size_text(await counts.sum_of_all(media, "size"))),
+        ("Media in the trash", size_text(await counts.sum_of_all(trash, "size"))),
+        ("Free disk", shown),
+    ]
 
 
 async def _deletion_day(request: AdminRequest, tenant_id: TenantId) -> str:
