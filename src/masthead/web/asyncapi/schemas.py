@@ -12,6 +12,8 @@ from masthead.web.openapi.schemas import Schema, answer_schema, nullable
 
 RESTORABLE = frozenset({"posts", "pages", "media", "comments"})
 """The collections whose records can come back from the trash."""
+ONCE = frozenset({"comment.received"})
+"""Fire once in the life of a record, and so not when it comes back."""
 
 
 def payload_schema(kind: EventKind, registry: Registry) -> Schema:
@@ -22,7 +24,8 @@ def payload_schema(kind: EventKind, registry: Registry) -> Schema:
     if kind.causes:
         properties["sequence"] = _SEQUENCE
         required.append("sequence")
-    if Cause.CREATE in kind.causes and collection.name in RESTORABLE:
+    is_restorable = collection.name in RESTORABLE and kind.name not in ONCE
+    if Cause.CREATE in kind.causes and is_restorable:
         properties["restored"] = _RESTORED
     if Cause.UPDATE in kind.causes:
         properties |= {"changed": _CHANGED, "previous": _previous_schema(collection)}
