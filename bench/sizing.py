@@ -66,9 +66,10 @@ def _measure(folder: Path, url: str, count: int, engine: str) -> None:
     environment = {"MASTHEAD_DATABASE_URL": url}
     with process.masthead(folder, environment) as (port, server):
         print(f"{engine}: memory at the start: {process.pss_megabytes(server.pid):.0f} MB")
-        for path in _pages(200):
-            headers = {"Host": f"{SLUG}.localhost:{port}"}
-            httpx.get(f"http://127.0.0.1:{port}{path}", headers=headers).raise_for_status()
+        headers = {"Host": f"{SLUG}.localhost:{port}"}
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers) as client:
+            for path in _pages(200):
+                client.get(path).raise_for_status()
         print(f"{engine}: memory after 200 pages: {process.pss_megabytes(server.pid):.0f} MB\n")
 
 
