@@ -21,6 +21,7 @@ UNLOGGED = {
     *("post_revisions", "post_working_copies", "page_revisions", "page_working_copies"),
     *("webhook_deliveries", "carts", "audit_log", "member_history", "member_mails"),
     *("payment_products", "payment_customers", "payment_subscriptions"),
+    *("trash_items", "undo_steps"),
 }
 """Written by the service itself."""
 

@@ -15,6 +15,8 @@ DOORS = {
     # After a code, or a passkey.
     "identity/second_step.py",
     "identity/passkey_sign_ins.py",
+    # After a code from an email, only for an account without a second factor.
+    "password_reset/staff_codes.py",
     # Of someone who is signed in and has typed the old password.
     "admin/pages/account/profile.py",
     # Of members, who have no second factor.

@@ -24,6 +24,7 @@ from masthead.jobs.runner import JobRunner
 from masthead.media.collection import media
 from masthead.media.jobs import handlers
 from masthead.records.write.unit import file_key
+from masthead.trash.emptying import delete_expired
 
 MAX_UPLOAD = 300 * 1024
 MEDIA = "/api/v1/media"
@@ -375,6 +376,10 @@ class TestDelete:
         assert (answer.status_code, answer.content) == (204, b"")
         problem(await site.api.get(f"{MEDIA}/{item['id']}"), 404, "NOT_FOUND")
         assert (await site.open(item["url"])).status_code == 404
+        await site.work_off()
+        assert len(await site.stored()) == 2  # they can be restored
+        site.world.clock.advance(days=30)
+        await delete_expired(site.world.parts.records)
         await site.work_off()
         assert await site.stored() == []
 
