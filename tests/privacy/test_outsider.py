@@ -162,6 +162,8 @@ THE_SAME_FOR_ALL = (
     "/api/v1/docs",
 )
 """Descriptions, with examples of their own."""
+STREAMS = ("/api/realtime",)
+"""Stay open. What guests hear there has tests of its own."""
 OPEN_TO_GUESTS = {
     # Allowed to visitors: comment, sign up, fill a cart. Adds records and changes none.
     "comments",
@@ -177,7 +179,7 @@ def paths_of(world: World) -> list[str]:
     """Every address that the service has."""
     app: Any = world.http
     paths = [each.path for each in app.routes.routes]
-    return [path for path in paths if not path.startswith(THE_SAME_FOR_ALL)]
+    return [path for path in paths if not path.startswith((*THE_SAME_FOR_ALL, *STREAMS))]
 
 
 async def test_every_address_and_method_gives_an_outsider_nothing(
