@@ -54,5 +54,9 @@ async def listen(url: str, heard: Callable[[str], None]) -> Notifications | None
             return listening
     except _FAILURES:
         pass
+    except BaseException:
+        # Cancelled: nobody else knows of the connection.
+        connection.terminate()
+        raise
     await listening.close()
     return None
