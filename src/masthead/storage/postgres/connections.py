@@ -10,6 +10,8 @@ sets it once.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import asyncpg
@@ -60,6 +62,17 @@ class Connection(asyncpg.Connection):  # type: ignore[misc]
         return f"{super()._get_unique_id(prefix)}{_PROCESS}"
 
 
+@contextmanager
+def closed_on_failure(connection: Connection) -> Iterator[None]:
+    """Until a new connection is handed over, nobody else could close it: also if the task that
+    opens it is cancelled."""
+    try:
+        yield
+    except BaseException:
+        connection.terminate()
+        raise
+
+
 class Connecting:
     """How a pool opens its connections. The first one finds out whether there is a pooler."""
 
@@ -88,18 +101,20 @@ class Connecting:
             statement_cache_size=PREPARED_STATEMENTS,
             server_settings=_APPLICATION | self._settings,
         )
-        connection.needs_role = await connection.fetchval(BYPASSES_POLICIES)
-        if connection.needs_role:
-            await _take_role(connection, f"SET ROLE {ROLE}")
+        with closed_on_failure(connection):
+            connection.needs_role = await connection.fetchval(BYPASSES_POLICIES)
+            if connection.needs_role:
+                await _take_role(connection, f"SET ROLE {ROLE}")
         return connection
 
     async def _connect_pooled(self, *args: Any, **kwargs: Any) -> Connection:
         connection = await _open(*args, **kwargs)
         connection.is_pooled = True
-        async with connection.transaction():
-            connection.needs_role = await connection.fetchval(BYPASSES_POLICIES)
-            if connection.needs_role:
-                await _take_role(connection, f"SET LOCAL ROLE {ROLE}")
+        with closed_on_failure(connection):
+            async with connection.transaction():
+                connection.needs_role = await connection.fetchval(BYPASSES_POLICIES)
+                if connection.needs_role:
+                    await _take_role(connection, f"SET LOCAL ROLE {ROLE}")
         settings = [f"SET LOCAL {name} = '{value}'" for name, value in self._settings.items()]
         if connection.needs_role:
             settings.append(f"SET LOCAL ROLE {ROLE}")

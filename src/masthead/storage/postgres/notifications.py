@@ -9,7 +9,12 @@ from typing import Any
 import asyncpg
 
 from masthead.errors import Unavailable
-from masthead.storage.postgres.connections import Connection, connect_for_command, is_pooled
+from masthead.storage.postgres.connections import (
+    Connection,
+    closed_on_failure,
+    connect_for_command,
+    is_pooled,
+)
 
 CHANNEL = "masthead_changes"
 CONNECT_SECONDS = 5.0
@@ -48,15 +53,12 @@ async def listen(url: str, heard: Callable[[str], None]) -> Notifications | None
         return None
     listening = Notifications(connection)
     try:
-        # A pooler would give the LISTEN to a server of which others get the notifications.
-        if not await is_pooled(connection):
-            await connection.add_listener(CHANNEL, receive)
-            return listening
+        with closed_on_failure(connection):
+            # A pooler would give the LISTEN to a server of which others get the notifications.
+            if not await is_pooled(connection):
+                await connection.add_listener(CHANNEL, receive)
+                return listening
     except _FAILURES:
-        pass
-    except BaseException:
-        # Cancelled: nobody else knows of the connection.
-        connection.terminate()
-        raise
+        return None
     await listening.close()
     return None
