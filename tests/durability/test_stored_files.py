@@ -19,6 +19,7 @@ from masthead.media.images import ImagePool
 from masthead.media.thumbs import thumb_key
 from masthead.media.upload import SWEEP_AFTER
 from masthead.storage.local_objects import LocalObjectStore
+from masthead.trash.emptying import delete_expired
 
 MEDIA = records_of("media")
 
@@ -91,6 +92,8 @@ async def test_deleting_a_record_deletes_its_file_and_thumbs(world: World, owner
     assert len(await stored(world)) == 4
     assert any(f"/{record['id']}/" in key for key in await all_stored(world) if "avif" in key)
     assert (await owner.api.delete(f"{MEDIA}/{record['id']}")).status_code == 204
+    world.clock.advance(days=30)
+    await delete_expired(world.parts.records)
     await run_jobs(world)
     left = await stored(world)
     assert len(left) == 2

@@ -110,6 +110,7 @@ class TestCaddy:
             with pytest.raises(httpx.ConnectError):
                 caddy.get(f"https://{name}/")
             assert list(caddy_folder.rglob(f"{name}*")) == []
+        caddy.get(f"https://{OWN}/")
         assert list(caddy_folder.rglob(f"{OWN}.crt"))
 
     def test_caddy_formats_it_the_same_way(self, behind: Behind) -> None:

@@ -55,7 +55,7 @@ def test_keys_are_read_in_order(text: str, keys: tuple[SortKey, ...]) -> None:
         ".a",
         "a..b",
         "1",
-        "a:each",
+        "a:nope",
         "@request.auth.id",
         "@rowid.a",
         "é",
