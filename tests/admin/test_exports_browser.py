@@ -87,7 +87,7 @@ async def test_a_person_asks_closes_the_page_and_comes_back_by_the_mail(
     await page.goto(site.origin + link.removeprefix("http://localhost"))
     await page.get_by_label("Email address").fill("nell@example.com")
     await page.get_by_label("Password", exact=True).fill(PASSWORD)
-    await page.get_by_role("button", name="Sign in").click()
+    await page.get_by_role("button", name="Sign in", exact=True).click()
     async with page.expect_download() as download:
         await page.get_by_role("link", name="Download the export for Ghost").click()
     file = await download.value

@@ -41,7 +41,7 @@ async def test_a_new_site_is_taken_over_by_its_owner_suspended_and_opened_again(
         await owner.goto(f"{origin}/admin/sign-in")
         await owner.get_by_label("Email address").fill(OWNER)
         await owner.get_by_label("Password", exact=True).fill(PASSWORD)
-        await owner.get_by_role("button", name="Sign in").click()
+        await owner.get_by_role("button", name="Sign in", exact=True).click()
         await expect(owner.locator(".side-site")).to_contain_text("The Harbour")
 
         await operator.get_by_role("link", name="Suspend…").click()

@@ -120,7 +120,7 @@ def sign_in(page: Page, address: str, email: str, password: str) -> None:
     page.goto(address)
     page.get_by_label("Email address", exact=True).fill(email)
     page.locator("input[type=password]").fill(password)
-    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name="Sign in", exact=True).click()
     page.wait_for_url(lambda url: "sign-in" not in url)
 
 
