@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -30,8 +29,11 @@ def downloaded_wheels() -> Path:
         folder.parent.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
             _download(Path(temporary) / "wheels")
-            # Another process may have been quicker.
-            shutil.move(Path(temporary) / "wheels", folder)
+            try:
+                os.rename(Path(temporary) / "wheels", folder)
+            except OSError:
+                if not folder.exists():  # otherwise another process was quicker
+                    raise
     return folder
 
 
