@@ -118,9 +118,10 @@ class TestCompose:
         assert httpx.get(f"{s3_server.endpoint}{address.path}").status_code == 200
 
     def test_docker_reads_it_if_there_is_one(self) -> None:
-        if shutil.which("docker") is None:
-            pytest.skip("docker is missing: install docker and its compose plugin")
-        command = ["docker", "compose", "-f", ROOT / "compose.yaml", "config", "-q"]
+        docker = shutil.which("docker")
+        if docker is None or subprocess.run([docker, "compose", "version"]).returncode:
+            pytest.skip("docker compose is missing: install docker and its compose plugin")
+        command = [docker, "compose", "-f", ROOT / "compose.yaml", "config", "-q"]
         subprocess.run(command, env={**os.environ, **VALUES}, check=True)
 
 
