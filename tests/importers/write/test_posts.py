@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import sqlite3
 from collections.abc import AsyncIterator
@@ -195,15 +196,17 @@ async def refusing(tenant: TenantWorld, title: str) -> AsyncIterator[None]:
     url = tenant.world.parts.settings.database_url
     path = sqlite_path(url)
     if path is not None:
-        with closing(sqlite3.connect(path)) as connection:
-            connection.executescript(
-                f"CREATE TRIGGER refusal BEFORE INSERT ON posts WHEN NEW.title = '{title}' "
-                "BEGIN SELECT RAISE(ABORT, 'no'); END"
-            )
+        create = (
+            f"CREATE TRIGGER refusal BEFORE INSERT ON posts WHEN NEW.title = '{title}' "
+            "BEGIN SELECT RAISE(ABORT, 'no'); END"
+        )
+        with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+            # In a thread: the service may be in a transaction, which only this loop can end.
+            await asyncio.to_thread(connection.executescript, create)
             try:
                 yield
             finally:
-                connection.executescript("DROP TRIGGER refusal")
+                await asyncio.to_thread(connection.executescript, "DROP TRIGGER refusal")
         return
     other = await asyncpg.connect(url)
     await other.execute(
