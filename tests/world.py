@@ -23,11 +23,11 @@ from tests.databases import do_not_wait_for_disk
 
 from masthead import ids
 from masthead.app import http_app
-from masthead.caller import Caller, system
+from masthead.caller import system
 from masthead.config.settings import Settings
 from masthead.events.outbox import events
 from masthead.identity import passwords
-from masthead.identity.accounts import account_caller
+from masthead.identity.sign_ins import Client
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.members.collection import blog_members
@@ -180,9 +180,7 @@ class World:
 
     async def signed_in(self, collection: Collection, record: Record, host: str) -> Account:
         """A session without the price of a password check."""
-        caller: Caller = account_caller(collection, record)
-        session = await self.parts.accounts.refresh(collection, caller)
-        assert session is not None
+        session = await self.parts.accounts.begin(collection, record, Client())
         api = self.client(host, token=session.token)
         return Account(record["id"], record["email"], session.token, api)
 

@@ -163,12 +163,7 @@ def front_door(
             keys=services.keys,
             limiter=services.limiter,
             form_tokens=services.form_tokens,
-            proofs=Proofs(
-                services.records,
-                services.accounts,
-                services.staff.second_steps,
-                services.staff.passkeys,
-            ),
+            proofs=Proofs(services.accounts, services.staff.second_steps, services.staff.passkeys),
         ),
         settings=settings,
         site=AddressedSite(services.directory, settings),

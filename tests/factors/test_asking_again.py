@@ -36,6 +36,7 @@ ASKED = {
     "POST /admin/tools/export",
     "GET /admin/tools/export/{id}/download",
     "POST /admin/webhooks/new",
+    "POST /admin/webhooks/{id}",
     "POST /admin/webhooks/{id}/rotate",
     "POST /admin/account/app",
     "POST /admin/account/passkeys",
@@ -189,3 +190,27 @@ async def _record(tenant: TenantWorld, account_id: str) -> dict[str, object]:
         tenant.world.collection("_superusers"), {"id": account_id}, tenant_id=tenant.id
     )
     return found[0]
+
+
+async def test_a_new_password_is_no_proof_of_a_guarded_account(tenant: TenantWorld) -> None:
+    browser, _ = await staff(tenant, "owner")
+    await add_app(browser, tenant.world)
+    tenant.world.clock.advance(minutes=16)
+    new = PASSWORD + "2"
+    form = {"old_password": PASSWORD, "new_password": new, "new_again": new}
+    changed = await browser.post("/admin/account/password", form)
+    assert changed.status_code == 303
+    key = {"name": "Key", "scopes.posts:read": "on", "expires": ""}
+    assert (await browser.post("/admin/settings/keys", key)).status_code == 403
+
+
+async def test_a_new_password_proves_an_account_without_a_second_factor(
+    tenant: TenantWorld,
+) -> None:
+    browser, _ = await staff(tenant, "owner")
+    tenant.world.clock.advance(minutes=16)
+    new = PASSWORD + "2"
+    form = {"old_password": PASSWORD, "new_password": new, "new_again": new}
+    assert (await browser.post("/admin/account/password", form)).status_code == 303
+    key = {"name": "Key", "scopes.posts:read": "on", "expires": ""}
+    assert "mh_live_" in (await browser.post("/admin/settings/keys", key)).text

@@ -357,7 +357,10 @@ def _webhooks(pages: AdminPages) -> list[Route]:
         Route(f"{address}/deliveries/{{id}}/retry", at("id", post=retry.retry_one)),
         Route(
             f"{address}/{{id}}",
-            at("id", get=subscription.webhook_page, post=subscription.save_webhook),
+            # Another address gets what the old one got.
+            at(
+                "id", get=subscription.webhook_page, post=subscription.save_webhook, asks_again=True
+            ),
         ),
         Route(f"{address}/{{id}}/pause", at("id", post=subscription.pause)),
         Route(f"{address}/{{id}}/turn-on", at("id", post=subscription.turn_on)),

@@ -121,11 +121,15 @@ class Accounts:
         account: Record,
         client: Client,
         tenant_id: TenantId | None = None,
+        *,
+        proved_at: str | None = None,
     ) -> SignedIn:
         """A new sign-in of an account whose owner has proved who they are, at the site of the
-        tenant or on the service's own host."""
+        tenant or on the service's own host. `proved_at`: when, if that was not just now."""
         lifetime = session_lifetime(collection)
-        sign_in = await self.sign_ins.begin(collection, account, client, lifetime)
+        sign_in = await self.sign_ins.begin(
+            collection, account, client, lifetime, proved_at=proved_at
+        )
         if collection is superusers:
             caller = replace(account_caller(collection, account), address=client.address)
             is_new = await self._browsers.is_new(account, client)
@@ -166,7 +170,7 @@ class Accounts:
         if account is None or not caller.is_renewable:
             return None
         if not ids.is_id(caller.sign_in):
-            return await self.begin(collection, account, client or Client())
+            return await self.begin(collection, account, client or Client(), proved_at="")
         lifetime = session_lifetime(collection)
         if not await self.sign_ins.extend(account["tenant_id"], caller.sign_in, lifetime):
             return None

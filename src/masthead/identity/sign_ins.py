@@ -16,7 +16,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from masthead import clock, ids
-from masthead.caller import Caller, in_tenant, system
+from masthead.caller import Caller, Kind, in_tenant, system
 from masthead.identity.last_uses import LastUses
 from masthead.identity.tables import sign_ins
 from masthead.identity.tenants import superusers
@@ -29,6 +29,8 @@ from masthead.storage.database import EVERY_TENANT, Statement, scope_of
 SEEN_INTERVAL = timedelta(minutes=10)
 MAX_USER_AGENT = 300
 MAX_LISTED = 100
+PROOF_LASTS = timedelta(minutes=15)
+"""Sensitive steps need a proof that is not older."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +102,16 @@ class SignIns:
         self._sweep = database.compile(sa.delete(sign_ins).where(t.expires <= sa.bindparam("now")))
 
     async def begin(
-        self, collection: Collection, account: Record, client: Client, lifetime: timedelta
+        self,
+        collection: Collection,
+        account: Record,
+        client: Client,
+        lifetime: timedelta,
+        *,
+        proved_at: str | None = None,
     ) -> str:
-        """The id of a new sign-in. No cache can know of it yet, so no version changes."""
+        """The id of a new sign-in. No cache can know of it yet, so no version changes.
+        `proved_at`: of one that follows another, when its person proved who they are; else now."""
         now = self._records.clock()
         values = {
             "tenant_id": account["tenant_id"],
@@ -115,7 +124,7 @@ class SignIns:
             "user_agent": _printable(client.user_agent)[:MAX_USER_AGENT],
             "created": clock.to_text(now),
             "last_seen": clock.to_text(now),
-            "proved_at": clock.to_text(now),
+            "proved_at": clock.to_text(now) if proved_at is None else proved_at,
             "expires": clock.to_text(now + lifetime),
         }
         await self._execute(account["tenant_id"], self._insert, values)
@@ -142,6 +151,13 @@ class SignIns:
         bound = self._proved_at.bind({"tenant": tenant_id, "sign_in": sign_in})
         rows = await self._database.fetch(scope_of(TenantId(tenant_id)), self._proved_at, bound)
         return str(rows[0][0]) if rows else ""
+
+    async def is_proved(self, caller: Caller) -> bool:
+        """Whether the proof of staff or an operator is fresh enough for a sensitive step."""
+        # An operator may act in a tenant, but has no account there.
+        home = "" if caller.kind is Kind.OPERATOR else caller.tenant_id or ""
+        proved = await self.proved_at(home, caller.sign_in)
+        return bool(proved) and proved > clock.to_text(self._records.clock() - PROOF_LASTS)
 
     async def prove(self, tenant_id: str, sign_in: str) -> None:
         now = clock.to_text(self._records.clock())

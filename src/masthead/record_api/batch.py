@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from masthead.caller import Caller, Kind
 from masthead.errors import BadRequest, Invalid, MastheadError, NotFound
 from masthead.media.upload import file_field, find_upload, require_tenant, store_file
+from masthead.record_api.asking_again import check_creation, check_deletion, check_update
 from masthead.record_api.batch_request import Item, Target, read_batch, target_of
 from masthead.record_api.call import Call
 from masthead.record_api.changes import (
@@ -128,6 +129,7 @@ class _Batch:
         self, call: Call, collection: Collection, given: dict[str, Any], uploads: list[Upload]
     ) -> _Change:
         call.records.check_may_create(call.caller, collection)
+        await check_creation(call, collection)
         caller = await in_requested_tenant(call, collection, given)
         self._join(caller)
         if file_field(collection):
@@ -151,6 +153,7 @@ class _Batch:
         self, call: Call, collection: Collection, given: dict[str, Any], uploads: list[Upload]
     ) -> _Change:
         call.records.check_may_update(call.caller, collection, call.record_id)
+        await check_update(call, collection, given)
         _refuse_files(collection, uploads)
         await self._join_tenant_of(call, collection)
         values = await values_to_update(call, collection, given)
@@ -169,6 +172,7 @@ class _Batch:
         return _Change(call, collection, apply)
 
     async def _delete(self, call: Call, collection: Collection) -> _Change:
+        await check_deletion(call, collection)
         await self._join_tenant_of(call, collection)
         self._exists[collection.name, call.record_id] = False
 

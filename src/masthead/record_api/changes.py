@@ -9,11 +9,18 @@ from masthead import ids
 from masthead.caller import Caller, Kind, in_tenant
 from masthead.errors import Invalid, NotFound, Problem
 from masthead.identity.accounts import new_credentials
+from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.media.upload import file_field, store_upload
 from masthead.members.collection import blog_members
 from masthead.members.email_change import new_address
 from masthead.record_api.addresses import complete_addresses
+from masthead.record_api.asking_again import (
+    check_creation,
+    check_deletion,
+    check_proof,
+    check_update,
+)
 from masthead.record_api.call import Call
 from masthead.record_api.parameters import parse_view_parameters
 from masthead.record_api.records import read_record
@@ -50,6 +57,7 @@ async def create_record(call: Call) -> Answer:
     if collection is blog_members and call.caller.kind is Kind.GUEST:
         return await sign_up(call)
     call.records.check_may_create(call.caller, collection)
+    await check_creation(call, collection)
     parse_view_parameters(call.request.query_string)
     takes_files = file_field(collection) is not None
     given, uploads = await _read_body(call, collection, takes_files=takes_files)
@@ -66,6 +74,7 @@ async def update_record(call: Call) -> Answer:
     call.records.check_may_update(call.caller, collection, call.record_id)
     parse_view_parameters(call.request.query_string)
     given, _ = await _read_body(call, collection, takes_files=False)
+    await check_update(call, collection, given)
     try:
         record = await _update(call, collection, given)
     except Invalid as error:
@@ -74,7 +83,9 @@ async def update_record(call: Call) -> Answer:
 
 
 async def delete_record(call: Call) -> Answer:
-    await call.records.delete(call.caller, call.collection(), call.record_id)
+    collection = call.collection()
+    await check_deletion(call, collection)
+    await call.records.delete(call.caller, collection, call.record_id)
     return Answer(204)
 
 
@@ -149,6 +160,8 @@ async def _check_may_set_password(
         call.records.check_may_update(caller, collection, call.record_id)
         if not caller.is_admin:
             raise NotFound
+        if collection is superusers:
+            await check_proof(call)
         return
     old = given.get("oldPassword")
     if not isinstance(old, str) or not old:

@@ -15,6 +15,7 @@ from masthead.identity.sign_ins import Client
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.members.sign_up import Purpose, Wanted
+from masthead.record_api.asking_again import check_proof
 from masthead.record_api.call import Call
 from masthead.record_api.parameters import parse_view_parameters
 from masthead.record_api.rendering import apply_projection, render_record
@@ -115,6 +116,8 @@ async def impersonate(call: Call) -> Answer:
     if caller.kind is Kind.OWNER and collection is superusers:
         raise Forbidden(MAY_IMPERSONATE)
     check_id(call.record_id)
+    # It is a session whose proof is new.
+    await check_proof(call)
     found = await call.records.find(
         collection, {"id": call.record_id}, tenant_id=caller.tenant_id, limit=2
     )

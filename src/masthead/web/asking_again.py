@@ -7,16 +7,13 @@ with a question for the second factor, or for the password of an account that ha
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
 
-from masthead import clock
 from masthead.errors import BadRequest, Forbidden, MastheadError
 from masthead.identity.accounts import Accounts
 from masthead.identity.factor_fields import has_second_factor
 from masthead.identity.passkey_sign_ins import PasskeySignIns
 from masthead.identity.second_step import SecondSteps
 from masthead.identity.tenants import superusers
-from masthead.records.engine import Records
 from masthead.web.request import Request
 from masthead.web.staff import (
     AGAIN,
@@ -28,7 +25,6 @@ from masthead.web.staff import (
     party_of,
 )
 
-PROOF_LASTS = timedelta(minutes=15)
 _FIELDS = (AGAIN_PASSWORD, AGAIN_CODE, AGAIN_PASSKEY, AGAIN_CHALLENGE)
 
 
@@ -45,17 +41,13 @@ class ProofNeeded(Forbidden):
 
 @dataclass(frozen=True, slots=True)
 class Proofs:
-    records: Records
     accounts: Accounts
     second_steps: SecondSteps
     passkeys: PasskeySignIns
 
     async def is_fresh(self, request: Request) -> bool:
         assert request.caller is not None
-        sign_ins, home = self.accounts.sign_ins, request.account["tenant_id"]
-        proved = await sign_ins.proved_at(home, request.caller.sign_in)
-        oldest = self.records.clock() - PROOF_LASTS
-        return bool(proved) and proved > clock.to_text(oldest)
+        return await self.accounts.sign_ins.is_proved(request.caller)
 
     async def take(self, request: Request) -> None:
         """Takes the proof that the form brings along, and leaves the rest of the form; raises

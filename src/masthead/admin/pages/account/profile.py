@@ -14,6 +14,7 @@ from masthead.caller import Caller, in_tenant
 from masthead.errors import Invalid, NotFound, Problem, RateLimited
 from masthead.identity.accounts import new_credentials
 from masthead.identity.browsers import browser_name
+from masthead.identity.factor_fields import has_second_factor
 from masthead.identity.passkeys import passkeys_of
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
@@ -93,10 +94,20 @@ async def change_password(request: AdminRequest) -> Answer:
         names = {"password": "new_password", "passwordConfirm": "new_again"}
         problems = {names.get(name, name): each for name, each in error.problems.items()}
         return await _page(request, problems)
+    proved_at = await _proved_at(request)
     record = await request.records.update(caller, superusers, caller.id, {}, stamped=stamped)
-    signed_in = await accounts.begin(superusers, record, request.client)
+    signed_in = await accounts.begin(superusers, record, request.client, proved_at=proved_at)
     cookies = (session_cookie(request.context, signed_in),)
     return Redirect(ADDRESS, "Your password is changed. You are now signed in only here.", cookies)
+
+
+async def _proved_at(request: AdminRequest) -> str | None:
+    """A password proves who it is only where there is no second factor: otherwise the proof of
+    this browser stays as old as it is."""
+    if not has_second_factor(request.account):
+        return None
+    sign_ins = request.services.accounts.sign_ins
+    return await sign_ins.proved_at(request.account["tenant_id"], request.caller.sign_in)
 
 
 def _at_home(request: AdminRequest) -> Caller:
