@@ -192,6 +192,9 @@ class TestProviders:
         wrong = body | {"signature": {"timestamp": timestamp, "token": "x", "signature": signature}}
         assert await report(events, wrong, "mailgun") == 401
         assert await report(events, {}, "mailgun") == 401
+        for strange in ("1" + "0" * 400, "1" * 5_000, "1e3", "\u0661", ""):
+            signed = body["signature"] | {"timestamp": strange}
+            assert await report(events, body | {"signature": signed}, "mailgun") == 401
         assert await state_of(events, member_id) == "ok"
         assert await report(events, body, "mailgun") == 200
         assert await state_of(events, member_id) == "bounced"

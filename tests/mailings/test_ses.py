@@ -178,6 +178,8 @@ async def test_a_changed_message_is_refused(amazon: Amazon, changes: dict[str, s
         signed(bounce("a@example.com") | {"SigningCertURL": "https://[x"}),
         signed(bounce("a@example.com") | {"Timestamp": "2026-11-12T09:30:00.000Z"}),
         signed(bounce("a@example.com") | {"Timestamp": "yesterday"}),
+        signed(bounce("a@example.com") | {"Timestamp": "0001-01-01T00:00:00+10:00"}),
+        signed(bounce("a@example.com") | {"Timestamp": "9999-12-31T23:59:59-10:00"}),
         b"no json",
         b"[]",
         b'{"TopicArn": 5}',

@@ -61,7 +61,15 @@ def _check_mailgun(settings: Settings, _request: Request, body: bytes, now: floa
         signed = msgspec.json.decode(body)["signature"]
         timestamp, token, given = (str(signed[k]) for k in ("timestamp", "token", "signature"))
         age = abs(now - int(timestamp))
-    except (msgspec.DecodeError, KeyError, TypeError, ValueError, RecursionError):
+    # OverflowError: of a time that is no time of this world.
+    except (
+        msgspec.DecodeError,
+        KeyError,
+        TypeError,
+        ValueError,
+        OverflowError,
+        RecursionError,
+    ):
         raise Unauthenticated(NOT_GENUINE) from None
     key = str(settings.mail_events_mailgun_key).encode()
     expected = hmac.new(key, f"{timestamp}{token}".encode(), hashlib.sha256).hexdigest()
@@ -88,7 +96,7 @@ def _check_sendgrid(settings: Settings, request: Request, body: bytes, now: floa
         given = base64.b64decode(signature, validate=True)
         key.verify(given, timestamp.encode() + body, ec.ECDSA(SHA256()))
         age = abs(now - int(timestamp))
-    except (InvalidSignature, binascii.Error, ValueError):
+    except (InvalidSignature, binascii.Error, ValueError, OverflowError):
         raise Unauthenticated(NOT_GENUINE) from None
     if age > MAX_AGE.total_seconds():
         raise Unauthenticated(NOT_GENUINE)

@@ -112,9 +112,10 @@ class SnsMessages:
     def _is_old(self, message: Mapping[str, str]) -> bool:
         try:
             at = datetime.fromisoformat(message.get("Timestamp", ""))
-        except ValueError:
+            return at.tzinfo is None or abs(self._clock() - at.astimezone(UTC)) > MAX_AGE
+        # OverflowError: of the first or the last day that there is, in another time zone.
+        except (ValueError, OverflowError):
             return True
-        return at.tzinfo is None or abs(self._clock() - at.astimezone(UTC)) > MAX_AGE
 
     async def _certificate(self, host: str, name: str) -> Certificate:
         url = f"https://{host}/{name}"
