@@ -14,7 +14,7 @@ from tests.record_api.listener import Message, listening
 from tests.served import serving
 from tests.world import Account, TenantWorld, World, records_of
 
-from masthead.caller import system
+from masthead.caller import guest, system
 from masthead.errors import RateLimited
 from masthead.identity.tenants import superusers
 from masthead.record_api.realtime import http as realtime_http
@@ -336,6 +336,62 @@ async def test_connections_are_limited(
         realtime.open(tenant.id, "203.0.113.9")
     realtime.close(opened)
     realtime.close(realtime.open(tenant.id, "203.0.113.9"))
+
+
+async def test_a_filter_tells_nothing_of_what_a_record_has_become(
+    url: str, tenant: TenantWorld
+) -> None:
+    post = await tenant.published(title="Out", content_html="<p>Open words</p>")
+    async with listening(url, tenant.host) as guest:
+        await guest.subscribe(
+            options("posts/*", filter="content_html ~ 'needle'"),
+            options("posts/*", filter="title = 'Out'"),
+        )
+        hidden = {"status": "draft", "content_html": "<p>A needle</p>"}
+        await tenant.update("posts", post["id"], hidden)
+        gone = await guest.next()
+        assert (gone.action, "title" in gone.name) == ("delete", True)
+        await guest.nothing_more()
+
+
+async def test_a_reader_has_few_different_options(
+    url: str, tenant: TenantWorld, owner: Account
+) -> None:
+    topics = [options("posts/*", filter=f"title ~ 'a{n}'") for n in range(21)]
+    async with listening(url, tenant.host) as guest:
+        refused = await guest.post(*topics)
+        assert refused.status_code == 400
+        assert "20 different options" in refused.text
+        await guest.subscribe(*topics[:20], *(f"posts/{n:015}" for n in range(900)))
+        refused = await guest.post(*(f"posts/*?{n}{'a' * 2000}" for n in range(70)))
+        assert refused.status_code == 400
+        assert "131,072 characters" in refused.text
+    async with listening(url, tenant.host) as staff:
+        await staff.subscribe(*topics, token=owner.token)
+
+
+async def test_the_different_options_of_an_address_are_limited(
+    url: str, app: World, tenant: TenantWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub, "MAX_OPTIONS_PER_ADDRESS", 3)
+    realtime, caller = app.parts.realtime, guest(tenant.id)
+    topics = [options("posts/*", filter=f"title ~ 'a{n}'") for n in range(4)]
+    first, second = (realtime.open(tenant.id, "203.0.113.9") for _ in range(2))
+    await realtime.subscribe(first.id, topics[:2], caller, "")
+    with pytest.raises(RateLimited):
+        await realtime.subscribe(second.id, topics[2:], caller, "")
+    # The same ones cost nothing more.
+    await realtime.subscribe(second.id, topics[:3], caller, "")
+    for each in (first, second):
+        realtime.close(each)
+
+
+async def test_copies_of_a_record_do_not_fill_the_memory(url: str, tenant: TenantWorld) -> None:
+    async with listening(url, tenant.host) as guest:
+        await guest.subscribe(*(f"posts/*?{n}" for n in range(100)))
+        text = "word " * 40_000
+        await tenant.published(title="Long", content_html=f"<p>{text}</p>")
+        await guest.end()
 
 
 def test_the_log_has_what_the_read_rules_ask(app: World) -> None:

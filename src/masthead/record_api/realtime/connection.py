@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from masthead.caller import Caller, guest
 from masthead.ids import TenantId
 from masthead.record_api.realtime.places import SentPlace
-from masthead.record_api.realtime.topics import Subscription
+from masthead.record_api.realtime.topics import Options, Subscription, different_options
 from masthead.records.write.unit_changes import Place
 
 MAX_WAITING_BYTES = 4 * 1024 * 1024
@@ -32,6 +32,7 @@ class Connection:
         "id",
         "is_closed",
         "is_joined",
+        "options",
         "resumed",
         "since",
         "site",
@@ -59,6 +60,8 @@ class Connection:
         """By collection and record."""
         self.since: dict[str, Place] = {}
         """By the name of a subscription: it gets no earlier changes. A resumed one has none."""
+        self.options: frozenset[Options] = frozenset()
+        """The different ones of its subscriptions: each costs a test of every change."""
         self.is_closed = False
         self._waiting: deque[bytes] = deque()
         self._bytes = 0
@@ -70,19 +73,22 @@ class Connection:
         for each in subscriptions:
             found[each.collection.name, each.record_id].append(each)
         self.by_record = dict(found)
+        self.options = different_options(subscriptions)
         self.since = {each.name: self.since.get(each.name, new_since) for each in subscriptions}
 
     def has_had(self, place: Place) -> bool:
         return place < self.after.place
 
-    def offer(self, chunks: Sequence[bytes]) -> None:
-        """Queues messages; closes the connection of a client that does not read them. To one that
-        has read all, a message may be of any size."""
-        is_behind = bool(self._waiting)
-        self._waiting.extend(chunks)
-        self._bytes += sum(map(len, chunks))
-        if is_behind and (self._bytes > MAX_WAITING_BYTES or len(self._waiting) > MAX_WAITING):
-            self.close()
+    def offer(self, chunks: Iterable[bytes]) -> None:
+        """Queues messages; closes the connection of a client that does not read them, or that has
+        subscribed to the same so often. To one that has read all, a message may be of any size."""
+        for chunk in chunks:
+            is_behind = bool(self._waiting)
+            self._waiting.append(chunk)
+            self._bytes += len(chunk)
+            if is_behind and (self._bytes > MAX_WAITING_BYTES or len(self._waiting) > MAX_WAITING):
+                self.close()
+                return
         self._wake()
 
     @property

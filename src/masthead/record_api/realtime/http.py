@@ -12,7 +12,7 @@ import structlog
 from starlette.types import Receive, Send
 
 from masthead.caller import Kind
-from masthead.errors import BadRequest, Forbidden, NotFound, Problem
+from masthead.errors import BadRequest, Forbidden, NotFound, Problem, RateLimited
 from masthead.ids import TenantId
 from masthead.record_api.call import Call
 from masthead.record_api.errors import RefusedWithData, problem_data
@@ -21,11 +21,14 @@ from masthead.record_api.realtime.hub import (
     DONE,
     FORBIDDEN,
     OTHER_ACCOUNT,
+    TOO_MANY,
+    TOO_MANY_OPTIONS,
     WRONG_CLIENT,
     Hub,
 )
 from masthead.record_api.realtime.places import read_place
 from masthead.record_api.realtime.relay import Request
+from masthead.record_api.realtime.topics import different_options, read_subscriptions
 from masthead.records.access import NAME_A_TENANT
 from masthead.records.fields.base import REQUIRED
 from masthead.web.answers import Answer, RawHeaders, Stream, encode
@@ -45,6 +48,10 @@ MAX_BODY = 3 * 1024 * 1024
 MAX_TOPICS = 1_000
 MAX_TOPIC = 2_500
 MAX_CLIENT_ID = 255
+MAX_READERS_TEXT = 128 * 1024
+"""Characters of all topics of a reader, who keeps them here for as long as the connection."""
+MAX_READERS_OPTIONS = 20
+"""Different filters, expansions and fields of a reader: each is a query for every change."""
 
 FAILED = "Something went wrong while processing your request."
 HEADERS: RawHeaders = [
@@ -84,6 +91,8 @@ def stream_to(hub: Hub, connection: Connection, facts: dict[str, Any], receive: 
 async def subscribe(call: Call) -> Answer:
     client_id, topics = _check(await _given(call))
     hub, caller = call.services.realtime, call.caller
+    if caller.is_reader:
+        _check_cost(call, topics)
     if caller.tenant_id is None and caller.kind is not Kind.GUEST:
         raise BadRequest(NAME_A_TENANT)
     token = await call.services.callers.token_of(call.request)
@@ -101,6 +110,8 @@ async def _ask_other(hub: Hub, process: str, request: Request) -> None:
     outcome = await hub.relay.ask(process, request)
     if outcome == FORBIDDEN:
         raise Forbidden(OTHER_ACCOUNT)
+    if outcome == TOO_MANY:
+        raise RateLimited(60, TOO_MANY_OPTIONS)
     if outcome != DONE:
         raise NotFound(WRONG_CLIENT)
 
@@ -194,6 +205,21 @@ def _check(given: dict[str, Any]) -> tuple[str, list[str]]:
     if problems:
         raise RefusedWithData(problems, FAILED)
     return client_id, topics
+
+
+def _check_cost(call: Call, topics: list[str]) -> None:
+    if sum(map(len, topics)) > MAX_READERS_TEXT:
+        message = f"All together must have no more than {MAX_READERS_TEXT:,} characters."
+        raise _refused_topics(message, MAX_READERS_TEXT)
+    wanted = read_subscriptions(topics, call.records.registry)
+    if len(different_options(wanted)) > MAX_READERS_OPTIONS:
+        message = f"Must have no more than {MAX_READERS_OPTIONS} different options."
+        raise _refused_topics(message, MAX_READERS_OPTIONS)
+
+
+def _refused_topics(message: str, most: int) -> RefusedWithData:
+    problem = Problem("validation_length_too_long", message, {"min": 0, "max": most})
+    return RefusedWithData({"subscriptions": problem_data(problem)}, FAILED)
 
 
 def _problems(client_id: str, topics: list[str]) -> dict[str, Any]:

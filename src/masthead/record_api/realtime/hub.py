@@ -25,7 +25,12 @@ from masthead.record_api.realtime.connection import Connection
 from masthead.record_api.realtime.feed import Feed
 from masthead.record_api.realtime.places import after_version
 from masthead.record_api.realtime.relay import Relay
-from masthead.record_api.realtime.topics import Subscription, read_subscription
+from masthead.record_api.realtime.topics import (
+    Options,
+    Subscription,
+    different_options,
+    read_subscriptions,
+)
 from masthead.records.change_log import RETENTION, ChangeLog, LogState
 from masthead.records.write.unit_changes import LocalChange, Place
 from masthead.storage.database import Listening
@@ -34,7 +39,10 @@ log = structlog.get_logger()
 
 MAX_PER_SITE = 5_000
 MAX_PER_ADDRESS = 500
-"""Of one process. A loopback address is that of a proxy, or of this machine: it has no limit."""
+MAX_OPTIONS_PER_ADDRESS = 200
+"""Different filters, expansions and fields of readers.
+
+Of one process. A loopback address is that of a proxy, or of this machine: it has no limit."""
 LOOK_SECONDS = 1.0
 """Between two looks at the versions of tenants, where notifications arrive."""
 POLL_SECONDS = 0.15
@@ -44,7 +52,8 @@ FILE_SECONDS = 0.04
 LISTEN_AGAIN_SECONDS = 30.0
 RENEW_SECONDS = RETENTION.total_seconds() / 8
 
-DONE, FORBIDDEN, MISSING = "done", "forbidden", "missing"
+DONE, FORBIDDEN, MISSING, TOO_MANY = "done", "forbidden", "missing", "too many"
+TOO_MANY_OPTIONS = "Too many different subscriptions from here. Close some, or try again later."
 WRONG_CLIENT = "Missing or invalid client id."
 OTHER_ACCOUNT = "The current and the previous request authorization don't match."
 
@@ -130,10 +139,20 @@ class Hub:
             raise NotFound(WRONG_CLIENT)
         if not _may_become(connection, caller):
             raise Forbidden(OTHER_ACCOUNT)
-        registry = self._services.records.registry
-        found = [read_subscription(name, registry) for name in dict.fromkeys(names)]
-        wanted = [each for each in found if each is not None]
+        wanted = read_subscriptions(names, self._services.records.registry)
+        if caller.is_reader:
+            self._check_options(connection, different_options(wanted))
         await self.listen(connection, wanted, caller, token)
+
+    def _check_options(self, connection: Connection, wanted: frozenset[Options]) -> None:
+        """Raises `RateLimited` if all of an address together have too many different ones."""
+        if not wanted or _is_loopback(connection.address):
+            return
+        for each in self._connections.values():
+            if each is not connection and each.address == connection.address:
+                wanted |= each.options
+        if len(wanted) > MAX_OPTIONS_PER_ADDRESS:
+            raise RateLimited(60, TOO_MANY_OPTIONS)
 
     async def listen(
         self, connection: Connection, wanted: Sequence[Subscription], caller: Caller, token: str
@@ -269,6 +288,8 @@ class Hub:
                 outcome = DONE
             except Forbidden:
                 outcome = FORBIDDEN
+            except RateLimited:
+                outcome = TOO_MANY
             except NotFound:
                 outcome = MISSING
             await self.relay.answer(request_id, request, outcome)

@@ -73,18 +73,22 @@ class _Writer:
         collection = self._records.registry.find(change.collection)
         if collection is None:
             return
-        chunks: dict[Connection, list[tuple[int, bytes]]] = {}
+        messages: dict[Connection, list[tuple[int, str, bytes]]] = {}
         for group in (await self._groups(collection, change, connections)).values():
             action = await self._action_for(group, collection, told)
             if not action:
                 continue
             data = await self._message(group, collection, told, action)
             for connection, subscription in group.members:
-                number = subscription.number
-                chunk = _chunk(SentPlace(*change.place, number), subscription.name, data)
-                chunks.setdefault(connection, []).append((number, chunk))
-        for connection, numbered in chunks.items():
-            connection.offer([chunk for _, chunk in sorted(numbered)])
+                message = (subscription.number, subscription.name, data)
+                messages.setdefault(connection, []).append(message)
+        for connection, numbered in messages.items():
+            # One by one: a client that wants too many copies of a record is cut off before they
+            # are all made.
+            connection.offer(
+                _chunk(SentPlace(*change.place, number), name, data)
+                for number, name, data in sorted(numbered)
+            )
 
     async def _groups(
         self, collection: Collection, change: LoggedChange, connections: Iterable[Connection]
@@ -156,10 +160,11 @@ class _Writer:
             action = ""
         if not action or not group.options.filter:
             return action
-        left = before if action == DELETED else after
-        passes = await self._passes(
-            group, collection, group.options.filter, {**told.record, **left}
-        )
+        state = {**told.record, **after}
+        if action == DELETED and change.action == UPDATED:
+            # What they could read, and nothing of what has become of it: a filter would tell.
+            state = before
+        passes = await self._passes(group, collection, group.options.filter, state)
         return action if passes else ""
 
     async def _passes(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import parse_qs
 from zlib import crc32
@@ -38,6 +39,16 @@ class Subscription:
     def number(self) -> int:
         """Orders the messages of one change, whatever other subscriptions there are."""
         return crc32(self.name.encode())
+
+
+def different_options(subscriptions: Iterable[Subscription]) -> frozenset[Options]:
+    """Without those of subscriptions that have none."""
+    return frozenset(each.options for each in subscriptions) - {Options()}
+
+
+def read_subscriptions(names: Iterable[str], registry: Registry) -> list[Subscription]:
+    found = (read_subscription(name, registry) for name in dict.fromkeys(names))
+    return [each for each in found if each is not None]
 
 
 def read_subscription(name: str, registry: Registry) -> Subscription | None:
