@@ -160,7 +160,7 @@ async def works_in_the_admin_too(page: Page, site: LiveSite) -> None:
     await page.goto(f"{site.origin}/admin/sign-in")
     await page.get_by_label("Email address").fill(account.email)
     await page.get_by_label("Password", exact=True).fill(PASSWORD)
-    await page.get_by_role("button", name="Sign in").click()
+    await page.get_by_role("button", name="Sign in", exact=True).click()
     await expect(page.get_by_role("heading", level=1)).to_be_visible()
     await page.goto(f"{site.origin}/admin/more")
     await page.get_by_role("main").get_by_role("button", name="Light or dark").click()
