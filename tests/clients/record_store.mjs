@@ -158,7 +158,21 @@ const steps = {
     assert.equal(thumb.headers.get("content-type"), "image/png");
     const view = new DataView(await thumb.arrayBuffer());
     assert.deepEqual([view.getUint32(16), view.getUint32(20)], [100, 100]);
-    assert.ok(await owner.files.getToken());
+    const hidden = await owner.collection("media").create({
+      file: new File([blob], "hidden.png", { type: "image/png" }),
+      private: true,
+    });
+    assert.equal((await fetch(owner.files.getURL(hidden, hidden.file))).status, 404);
+    const token = await owner.files.getToken();
+    for (const query of [{ token }, { token, thumb: "100x100" }]) {
+      const opened = await fetch(owner.files.getURL(hidden, hidden.file, query));
+      assert.equal(opened.status, 200);
+      assert.equal(opened.headers.get("cache-control"), "private, no-cache");
+    }
+    const others = await member.files.getToken();
+    const closed = await fetch(owner.files.getURL(hidden, hidden.file, { token: others }));
+    assert.equal(closed.status, 404);
+    assert.equal((await closed.json()).message, "The requested resource wasn't found.");
     assert.equal(await owner.collection("media").delete(byForm.id), true);
     assert.equal((await fetch(owner.files.getURL(byForm, byForm.file))).status, 404);
   },

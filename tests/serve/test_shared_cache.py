@@ -135,3 +135,24 @@ async def test_a_file_of_one_site_is_found_after_another_was_asked_for_it(
         await fronted.cached.get(path, headers=headers)
         answer = await fronted.cached.get(path)
         assert (answer.status_code, answer.text) == (200, "text"), headers
+
+
+async def test_a_private_file_is_not_kept(fronted: Fronted) -> None:
+    owner = await fronted.tenant.owner()
+    sent = await owner.api.post(
+        records_of("media"), files={"file": ("a.txt", b"text")}, data={"private": "true"}
+    )
+    item = sent.json()
+    token = (await owner.api.post("/api/files/token")).json()["token"]
+    for path in (
+        f"/media/{item['id']}/{item['file']}",
+        f"/api/files/media/{item['id']}/{item['file']}",
+    ):
+        for headers in ({"cookie": f"pb_auth={owner.token}"}, {"authorization": owner.token}):
+            opened = await fronted.cached.get(path, headers=headers)
+            assert (opened.status_code, opened.text) == (200, "text")
+            assert (await fronted.cached.get(path)).status_code == 404
+        opened = await fronted.cached.get(path, params={"token": token})
+        assert opened.status_code == 200
+        assert opened.headers["x-cache"] != "HIT"
+        assert (await fronted.cached.get(path)).status_code == 404

@@ -472,6 +472,60 @@ async def test_0042_takes_the_host_from_addresses_of_files(engine: str, tmp_path
     assert await _read(url, "SELECT url FROM media") == [("/media/m/fog.png",)]
 
 
+async def test_0067_lists_through_what_a_file_can_be_read(engine: str, tmp_path: Path) -> None:
+    url = empty_url(engine, tmp_path)
+    await _migrate_to("0065", url)
+    old, saved, later = (f"20{year}-01-01T00:00:00.000Z" for year in ("25", "26", "27"))
+    texts = {
+        "draft": ("draft", "public", ""),
+        "open": ("published", "public", old),
+        "late": ("published", "public", later),
+        "members": ("published", "members", old),
+        "paid": ("published", "paid", old),
+    }
+    rows = ["tenants (tenant_id, id, slug, name) VALUES ('t', 't', 't', 'T')"]
+    for name, (status, visibility, published) in texts.items():
+        picture = "/media/paid/a.png" if name == "paid" else ""
+        rows += [
+            f"media (tenant_id, id, file, uses) VALUES ('t', '{name}', 'a.png', 1)",
+            "posts (tenant_id, id, title, slug, status, visibility, published_at, created, updated,"
+            f" featured_image) VALUES ('t', 'p-{name}', 'A', '{name}', '{status}', '{visibility}',"
+            f" '{published}', '{old}', '{saved}', '{picture}')",
+            "listed_values (tenant_id, collection, field, value, created, record_id)"
+            f" VALUES ('t', 'posts', 'uses of media', '{name}', '{old}', 'p-{name}')",
+        ]
+    rows += [
+        "media (tenant_id, id, file) VALUES ('t', 'unused', 'a.png')",
+        "media (tenant_id, id, file, uses) VALUES ('t', 'logo', 'a.png', 1)",
+        "listed_values (tenant_id, collection, field, value, created, record_id)"
+        f" VALUES ('t', 'site_settings', 'uses of media', 'logo', '{old}', 's')",
+    ]
+    for each in rows:
+        await _run(url, f"INSERT INTO {each}")
+
+    await migrate(url)
+
+    counts = dict(await _read(url, "SELECT id, open_uses FROM media"))
+    assert counts == {
+        **dict.fromkeys(("draft", "late", "members"), 0),
+        **dict.fromkeys(("open", "paid", "logo"), 1),
+        "unused": None,
+    }
+    listed = await _read(
+        url, "SELECT value, field FROM listed_values WHERE field LIKE 'files %' ORDER BY 1, 2"
+    )
+    assert listed == [
+        ("late", "files for everyone later"),
+        ("logo", "files for everyone"),
+        ("members", "files for members"),
+        ("open", "files for everyone"),
+        ("paid", "files for everyone"),
+        ("paid", "files for paid members"),
+    ]
+    jobs = await _read(url, "SELECT COUNT(*) FROM jobs WHERE kind = 'media.count_uses'")
+    assert jobs == [(2,)]
+
+
 async def test_a_role_that_is_no_superuser_migrates_the_rows_of_all_tenants() -> None:
     url = empty_postgres_url()
     await _run(

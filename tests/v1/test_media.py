@@ -181,6 +181,18 @@ class TestUpload:
         assert item["filename"] == kept
         assert (await site.open(item["url"])).status_code == 200
 
+    async def test_a_private_file_opens_with_a_key(self, site: Site) -> None:
+        answer = await site.api.post(
+            MEDIA, files={"file": ("a.txt", b"text")}, data={"private": "true"}
+        )
+        item = answer.json()["data"]
+        assert item["private"] is True
+        path = urlsplit(item["url"]).path
+        assert (await site.open(item["url"])).status_code == 404
+        opened = await (await site.key("media:read")).get(path, headers={"range": "bytes=1-2"})
+        assert (opened.status_code, opened.content) == (206, b"ex")
+        assert "private" not in (await site.uploaded(b"open"))
+
     async def test_alt_has_a_limit(self, site: Site) -> None:
         assert (await site.uploaded(b"x", alt="é" * 1000))["alt"] == "é" * 1000
         error = problem(await site.upload(b"x", alt="é" * 1001), 422, "VALIDATION_ERROR")

@@ -8,12 +8,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from masthead.caller import Audience
+from masthead.links.file_readers import EVERYONE, Part, Shown, list_of
 from masthead.records.changes import Change
 from masthead.records.collection import Collection, Listing, Listings, Record, collection_id
 from masthead.records.write.unit import Unit
 
 MEDIA: Final = "media"
 """The collection of uploaded files."""
+OPEN_USES: Final = "open_uses"
+"""The field of a media item that counts the records in the list `EVERYONE`."""
 USES: Final = "uses of media"
 """The listing of the records that use a file, by the file's id."""
 # On any host, and by the record store's address, where a collection has two names.
@@ -39,9 +43,14 @@ async def count_uses(unit: Unit, changes: Sequence[CountChange]) -> None:
     counted = await _count_anew(unit, anew)
     for item in await unit.find_some(media, ids) if ids else ():
         item_id = item["id"]
-        counts = counted.get(item_id) or {
-            name: max(item[name] + number, 0) for name, number in net[item_id].items()
-        }
+        counts: dict[str, int | None] = dict(counted.get(item_id, ()))
+        if counts and item[OPEN_USES] is None and not any(counts.values()):
+            # Nothing has used it yet.
+            counts[OPEN_USES] = None
+        for name, number in net.get(item_id, {}).items() if not counts else ():
+            counts[name] = max((item[name] or 0) + number, 0)
+        # From its first use on it is no longer open by itself.
+        counts.setdefault(OPEN_USES, item[OPEN_USES] or 0)
         await unit.stamp(media, item, counts)
 
 
@@ -66,10 +75,26 @@ async def _count_anew(unit: Unit, item_ids: Sequence[str]) -> dict[str, dict[str
     using = {
         each.name: uses.counted_in for each in unit.registry.collections if (uses := uses_of(each))
     }
-    counts = {each: dict.fromkeys(using.values(), 0) for each in item_ids}
+    counts = {each: dict.fromkeys((*using.values(), OPEN_USES), 0) for each in item_ids}
     for item_id, name, total in await unit.count_listed(USES, item_ids, sorted(using)):
         counts[item_id][using[name]] += total
+    for item_id, _, total in await unit.count_listed(EVERYONE, item_ids, sorted(using)):
+        counts[item_id][OPEN_USES] += total
     return counts
+
+
+def _everything(fields: tuple[str, ...]) -> Shown:
+    """For records that are on the site as long as they are stored."""
+
+    def parts(record: Record) -> Iterator[Part]:
+        texts = tuple(str(record[name]) for name in fields)
+        yield Part(texts, Audience.GUEST, record["created"])
+
+    return Shown((), parts)
+
+
+NOT_SHOWN: Final = Shown((), lambda _: ())
+"""For records that are never on the site."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,30 +105,54 @@ class Uses:
     fields: tuple[str, ...]
     counted_in: str = "uses"
     """The field of a media item that counts the records of the collection that use it."""
+    shown: Shown | None = None
+    """Which parts of a record are on the site, and for whom. None is all of it, for everyone."""
     settle = staticmethod(count_uses)
 
     @property
     def listings(self) -> Listings:
-        return Listings(by=self.fields, of=self._list)
+        return Listings(by=self._by, of=self._list)
+
+    @property
+    def _by(self) -> tuple[str, ...]:
+        # With every save it may be out meanwhile: see `file_readers.list_of`.
+        dates = ("updated",) if self.shown and self.shown.by else ()
+        return (*self.fields, *(self.shown.by if self.shown else ()), *dates)
 
     def _list(self, record: Record) -> Iterator[Listing]:
         for each in self.files(record):
             yield Listing(USES, each, record["created"])
+        shown = self.shown or _everything(self.fields)
+        for part in shown.parts(record):
+            for each in named_files(part.texts):
+                yield Listing(list_of(part, record["updated"]), each, part.since)
 
     def files(self, record: Record | None) -> frozenset[str]:
         """The ids of the media items whose addresses the record holds. Some may not exist."""
         if record is None:
             return frozenset()
-        texts = (str(record[name]) for name in self.fields)
-        return frozenset(each for text in texts for each in _FILE_ADDRESS.findall(text))
+        return named_files(str(record[name]) for name in self.fields)
 
     def note(self, change: Change) -> Iterator[CountChange]:
-        if not change.touches(self.fields):
+        if not change.touches(self._by):
             return
-        before, after = self.files(change.old), self.files(change.new)
-        for ids, number in ((before - after, -1), (after - before, 1)):
-            for item_id in ids:
-                yield CountChange(item_id, self.counted_in, number)
+        before, after = self._counted(change.old), self._counted(change.new)
+        for counted, number in ((before - after, -1), (after - before, 1)):
+            for item_id, name in counted:
+                yield CountChange(item_id, name, number)
+
+    def _counted(self, record: Record | None) -> set[tuple[str, str]]:
+        """Files, and the counts of them that the record is part of."""
+        if record is None:
+            return set()
+        names = {USES: self.counted_in, EVERYONE: OPEN_USES}
+        listed = self._list(record)
+        return {(each.value, names[each.name]) for each in listed if each.name in names}
+
+
+def named_files(texts: Iterable[str]) -> frozenset[str]:
+    """The ids of the media items whose addresses stand in the texts."""
+    return frozenset(each for text in texts for each in _FILE_ADDRESS.findall(text))
 
 
 class NewFiles:

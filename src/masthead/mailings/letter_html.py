@@ -6,13 +6,15 @@ letter's style sheet, which is inlined into the whole.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urljoin
 
 from masthead.html.embeds import find_embed
 from masthead.html.markup import VOID, Attributes, Token, escaped, written
+from masthead.media.signed_addresses import PARAMETER
 
 WIDTH: Final = 536
 """Of the text, in CSS pixels: 600 less its margins."""
@@ -34,6 +36,7 @@ _CLASSES: Final[dict[str, str]] = {
     "table": "data",
     "mark": "mark",
 }
+_FILE: Final = re.compile(r"/media/([a-z0-9]{15})/", re.ASCII)
 _DROPPED: Final = frozenset({"picture", "source", "track", "wbr"})
 _KEPT: Final[tuple[str, ...]] = (
     "title",
@@ -65,6 +68,8 @@ class Addresses:
     site: str
     page: str = ""
     """Of the post; empty for one that has no page."""
+    signatures: Mapping[str, str] = field(default_factory=dict)
+    """By the ids of files that not everyone may open."""
 
     def whole(self, address: str) -> str:
         """Empty where it leads nowhere. Notes are on the post's page, because few programs jump
@@ -74,9 +79,17 @@ class Addresses:
         if address.startswith("#"):
             return self.page + address if self.page else ""
         try:
-            return urljoin(self.page or f"{self.site}/", address)
+            return self._signed(urljoin(self.page or f"{self.site}/", address))
         except ValueError:
             return ""
+
+    def _signed(self, address: str) -> str:
+        file = _FILE.match(address.removeprefix(self.site))
+        signature = self.signatures.get(file[1]) if file else None
+        if not signature:
+            return address
+        whole, mark, fragment = address.partition("#")
+        return f"{whole}{'&' if '?' in whole else '?'}{PARAMETER}={signature}{mark}{fragment}"
 
 
 class HtmlWriter:

@@ -15,6 +15,7 @@ from masthead.html.markup import tokens_of
 from masthead.identity.tenants import superusers, tenants
 from masthead.ids import TenantId
 from masthead.mailings.letter_html import RETINA, WIDTH, Addresses, MailedPicture
+from masthead.mailings.opening_files import signatures
 from masthead.media.collection import file_names, media
 from masthead.media.path import media_path, named_file
 from masthead.payments.collection import tiers
@@ -125,6 +126,8 @@ async def _values(
     html: str,
     shown: Mapping[str, Any],
 ) -> LetterValues:
+    tenant_id = caller.tenant_id
+    assert tenant_id is not None
     header = newsletter.get("header_image", "")
     found = [
         each.attributes["src"] for each in tokens_of(html) if each.name == "img" and each.attributes
@@ -132,7 +135,8 @@ async def _values(
     wanted = list(dict.fromkeys((header, post["featured_image"], *found)))[:MAX_PICTURES]
     pictures = await _pictures(records, caller, [each for each in wanted if each])
     page = "" if post.get("email_only") else f"{site.url}/posts/{quote(post['slug'])}"
-    addresses = Addresses(site.url, page)
+    signed = await signatures(records, tenant_id, (header, post["featured_image"], html))
+    addresses = Addresses(site.url, page, signed)
     accent, dark_accent = readable(
         newsletter.get("accent_color") or settings["accent_color"] or _ACCENT
     )

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from masthead.caller import Kind
-from masthead.links.file_uses import MEDIA, NewFiles
+from masthead.links.file_uses import MEDIA, OPEN_USES, NewFiles
 from masthead.records.changes import Change, Event, Later, Save
 from masthead.records.collection import (
     FREE,
@@ -25,7 +25,7 @@ from masthead.records.fields.base import Access
 from masthead.records.fields.documents import TextList
 from masthead.records.fields.file import File
 from masthead.records.fields.text import SiteAddress, Text
-from masthead.records.fields.values import Number
+from masthead.records.fields.values import Flag, Number
 
 COPIES_JOB = "media.copies"
 COPIED = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"})
@@ -172,6 +172,19 @@ media = Collection(
             write=Access.ENGINE,
             help="How many unpublished changes contain its address.",
         ),
+        Number(
+            name=OPEN_USES,
+            nullable=True,
+            default=None,
+            read=Access.SITE,
+            write=Access.ENGINE,
+            help="How many of the records that use it everyone can read. Empty until something has"
+            " used it. From then on, the file opens for everyone only while there is one.",
+        ),
+        Flag(
+            name="private",
+            help="Only for staff, API keys, and members who can read a post that uses it.",
+        ),
         TextList(
             name="library_lists",
             indexed=True,
@@ -194,7 +207,7 @@ media = Collection(
         read="mime_family = 'image'",
         fields=(
             *("file", "width", "height", "alt", "picture_sizes", "focus_x", "focus_y"),
-            "earlier_files",
+            *("earlier_files", OPEN_USES, "private"),
         ),
     ),
     before_save=before_save,

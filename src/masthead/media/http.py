@@ -4,22 +4,26 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Protocol
 from urllib.parse import parse_qsl
 
 from masthead import ids
 from masthead.errors import NotFound, SiteSuspended
-from masthead.identity.directory import TenantDirectory
+from masthead.media.access import FileServices, check_may_open
 from masthead.media.collection import file_names, media
 from masthead.media.copies import widths_of
 from masthead.media.images import COPY_TYPES, parse_copy
 from masthead.media.thumbs import copy_key, thumb_key
-from masthead.media.upload import UploadServices, file_field
+from masthead.media.upload import file_field
 from masthead.records.collection import Collection, Record
 from masthead.records.write.unit import file_key
 from masthead.web.answers import Answer, RawHeaders, Stream
 from masthead.web.dispatch import Route, reading
-from masthead.web.files import CACHE_FOR_A_MONTH, CACHE_FOR_A_YEAR, serve_object
+from masthead.web.files import (
+    CACHE_FOR_A_MONTH,
+    CACHE_FOR_A_YEAR,
+    CACHE_PRIVATELY,
+    serve_object,
+)
 from masthead.web.policy import Cache, Policy, Who
 from masthead.web.request import Request
 
@@ -27,16 +31,10 @@ THUMBNAIL_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp
 MAX_QUERY_BYTES = 2_000
 VARY = "X-Tenant-Id"
 """On the service's own host the header chooses the site."""
+VARY_BY_READER = f"{VARY}, Authorization, Cookie"
 MAX_NAMESAKES = 5
 
 _MARKUP = frozenset({"text/html", "application/xml"})
-
-
-class FileServices(UploadServices, Protocol):
-    """What serving files needs, too."""
-
-    @property
-    def directory(self) -> TenantDirectory: ...
 
 
 def media_routes(services: FileServices) -> list[Route]:
@@ -47,7 +45,7 @@ def media_routes(services: FileServices) -> list[Route]:
     ]
 
 
-POLICY = Policy(who=Who.ANYONE, cache=Cache.ANYONE)
+POLICY = Policy(who=Who.VISITOR, cache=Cache.ANYONE)
 
 
 async def _file(services: FileServices, request: Request) -> Answer | Stream:
@@ -59,6 +57,7 @@ async def _copy(services: FileServices, request: Request) -> Answer | Stream:
     if copy is None:
         raise NotFound
     record, key = await _find_file(services, request, media)
+    is_open = await check_may_open(services, request, record, _wanted(request.query_string))
     if moved := _moved(request, record):
         return moved
     # Only the declared sizes are made, so that clients can't fill the disk.
@@ -74,7 +73,8 @@ async def _copy(services: FileServices, request: Request) -> Answer | Stream:
             key=stored_key,
             filename=f"{copy.width}_{record['file']}.{copy.kind}",
             content_type=content_type,
-            cache_control=CACHE_FOR_A_MONTH if stored_key == key else CACHE_FOR_A_YEAR,
+            cache_control=_cache(is_open, CACHE_FOR_A_YEAR if stored_key != key else ""),
+            vary="" if is_open else VARY_BY_READER,
         )
     )
 
@@ -82,15 +82,15 @@ async def _copy(services: FileServices, request: Request) -> Answer | Stream:
 async def file_answer(
     services: FileServices, request: Request, collection: Collection
 ) -> Answer | Stream:
-    """Files are public: their names can't be guessed."""
     field = file_field(collection)
     if field is None:
         raise NotFound
     record, key = await _find_file(services, request, collection)
+    wanted = _wanted(request.query_string)
+    is_open = await check_may_open(services, request, record, wanted)
     if moved := _moved(request, record):
         return moved
     name = record[field.name]
-    wanted = _wanted(request.query_string)
     size = wanted.get("thumb", "")
     # A file without a size could not be decoded, so it is not fetched for a thumbnail.
     if size in field.thumbs and record["mime_type"] in THUMBNAIL_TYPES and record["width"]:
@@ -104,9 +104,14 @@ async def file_answer(
             filename=name,
             content_type=served_type(record["mime_type"]),
             download=wanted.get("download", "").lower() in ("1", "true", "t"),
-            vary=VARY,
+            cache_control=_cache(is_open),
+            vary=VARY if is_open else VARY_BY_READER,
         )
     )
+
+
+def _cache(is_open: bool, public: str = "") -> str:
+    return (public or CACHE_FOR_A_MONTH) if is_open else CACHE_PRIVATELY
 
 
 async def _find_file(

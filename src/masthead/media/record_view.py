@@ -22,7 +22,8 @@ if TYPE_CHECKING:
         "uploaded_by",
     ]
     _Number = Literal["size", "uses", "draft_uses", "version"]
-    _Other = Literal["width", "height", "focus_x", "focus_y", "created", "updated"]
+    _Other = Literal["width", "height", "focus_x", "focus_y", "open_uses", "created", "updated"]
+    _Flag = Literal["private"]
     _List = Literal["library_lists", "earlier_files"]
 
     # Narrower than a dict on purpose: a name that is no field is refused.
@@ -34,9 +35,11 @@ if TYPE_CHECKING:
         @overload
         def __getitem__(self, name: _Other, /) -> Any: ...
         @overload
+        def __getitem__(self, name: _Flag, /) -> bool: ...
+        @overload
         def __getitem__(self, name: _List, /) -> list[str]: ...
         def get(  # type: ignore[override]
-            self, name: _Text | _Number | _Other | _List, default: Any = None, /
+            self, name: _Text | _Number | _Other | _Flag | _List, default: Any = None, /
         ) -> Any: ...
 else:
     MediaRecord = Record

@@ -24,15 +24,19 @@ from masthead.web.v1.schema import Body, View
 MEDIA = View(
     "MediaItem",
     media,
-    ("id", "filename", "url", "mime_type", "size", "width", "height", "alt", "created"),
+    (
+        *("id", "filename", "url", "mime_type", "size", "width", "height", "alt", "private"),
+        "created",
+    ),
     nullable=frozenset({"url", "width", "height", "alt"}),
+    where_true=frozenset({"private"}),
 )
 UPLOAD = Body(
     "MediaUpload",
     media,
-    ("file", "alt"),
+    ("file", "alt", "private"),
     required=frozenset({"file"}),
-    help="A form: the file and its alternative text.",
+    help="A form: the file, its alternative text, and whether it is private.",
 )
 TYPE = Parameter(
     "type",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from masthead.caller import Audience
+from masthead.links.file_readers import Part, Shown
 from masthead.links.file_uses import Uses
 from masthead.links.moves import Move, Moves
 from masthead.pages.addresses import RESERVED
@@ -14,6 +16,7 @@ from masthead.records.collection import (
     Collection,
     Counter,
     Index,
+    Record,
     Rules,
     Searched,
     SiteRules,
@@ -33,6 +36,7 @@ from masthead.texts.content import (
 )
 from masthead.texts.kinds import TextKind
 from masthead.texts.publication import (
+    PUBLISHED,
     PUBLISHED_AT,
     STATUS,
     changes_more_than_a_draft,
@@ -78,6 +82,11 @@ def page_snapshots(change: Change) -> Iterator[Snapshot]:
     return snapshots_of(change, "page", EDITED)
 
 
+def _shown_parts(page: Record) -> Iterator[Part]:
+    if page["status"] == PUBLISHED:
+        yield Part((page["content_html"],), Audience.GUEST, page["published_at"])
+
+
 EDITED_FIELDS = (
     Text(name="title", required=True, max=255),
     Slug(name="slug", source="title", reserved=RESERVED),
@@ -87,7 +96,7 @@ EDITED_FIELDS = (
 )
 EDITED = tuple(each.name for each in EDITED_FIELDS)
 
-FILES = Uses(("content_html",))
+FILES = Uses(("content_html",), shown=Shown(("status", "published_at"), _shown_parts))
 pages = Collection(
     "pages",
     (*EDITED_FIELDS, STATUS, PUBLISHED_AT, TRANSLATIONS, *REVISION_FIELDS, *CLEAN_FIELDS),

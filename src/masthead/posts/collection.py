@@ -7,9 +7,18 @@ from typing import Any
 
 from masthead.caller import Kind
 from masthead.errors import Forbidden
+from masthead.links.file_readers import Shown
 from masthead.links.file_uses import Uses
 from masthead.links.moves import Move, Moves
-from masthead.posts.site import EMAIL_ONLY, LISTINGS, READING_MINUTES, SITE, SUMMARY, summarized
+from masthead.posts.site import (
+    EMAIL_ONLY,
+    LISTINGS,
+    READING_MINUTES,
+    SITE,
+    SUMMARY,
+    shown_parts,
+    summarized,
+)
 from masthead.records.changes import Change, Event, Later, Save, Snapshot, Tally
 from masthead.records.collection import (
     FREE,
@@ -198,7 +207,10 @@ EDITED_FIELDS = (
 """What a working copy and a revision of a post hold."""
 EDITED = tuple(each.name for each in EDITED_FIELDS)
 
-FILES = Uses(("content_html", "featured_image"))
+FILES = Uses(
+    ("content_html", "featured_image"),
+    shown=Shown(("status", "published_at", "visibility", "email_only"), shown_parts),
+)
 posts = Collection(
     "posts",
     (

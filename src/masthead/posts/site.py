@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from masthead.caller import Audience
+from masthead.links.file_readers import Part
 from masthead.records.changes import Save
 from masthead.records.collection import Listing, Listings, Record, SiteRules
 from masthead.records.fields.base import Access
@@ -97,6 +98,19 @@ def before_paywall(html: str) -> str:
     """The part of a gated post that everyone may read: nothing where it has no paywall."""
     marker = _PAYWALL.search(html)
     return html[: marker.start()] if marker else ""
+
+
+def shown_parts(post: Record) -> Iterator[Part]:
+    """For files: who may read what of a post on the site. Its picture and its opening are in lists
+    and feeds, so they are everyone's."""
+    if post["status"] != PUBLISHED or post["email_only"]:
+        return
+    html, since = post["content_html"], post["published_at"]
+    needed = _NEEDS[post["visibility"]]
+    opening = html if needed is Audience.GUEST else before_paywall(html)
+    yield Part((post["featured_image"], opening), Audience.GUEST, since)
+    if needed is not Audience.GUEST:
+        yield Part((html,), needed, since)
 
 
 def without_paywall(html: str) -> str:

@@ -13,7 +13,9 @@ from typing import Final, NamedTuple
 
 from markupsafe import Markup
 
+from masthead.caller import Audience
 from masthead.html.markup import Attributes, Token, escaped, tokens_of, written
+from masthead.media.hidden_files import private_files, without_files
 from masthead.posts.site import without_paywall
 from masthead.reader.code_blocks import Coloured, coloured_block
 from masthead.reader.embeds import embed_card
@@ -36,6 +38,7 @@ async def display(request: SiteRequest, html: str, *, starts_page: bool = False)
     """`starts_page`: no picture is above the text, so the first in it is loaded first."""
     if not html:
         return Markup("")
+    html = await for_reader(request, html)
     async with _one_at_a_time(html):
         text = await _read(html)
         pictures = await pictures_of(request, text.addresses)
@@ -44,6 +47,13 @@ async def display(request: SiteRequest, html: str, *, starts_page: bool = False)
         if len(html) > _LONG or text.has_code:
             return await asyncio.to_thread(writer.run)
         return writer.run()
+
+
+async def for_reader(request: SiteRequest, html: str) -> str:
+    """Without private files, which don't open for guests."""
+    if request.audience is not Audience.GUEST:
+        return html
+    return without_files(html, await private_files(request.records, request.tenant_id, [html]))
 
 
 async def in_a_feed(html: str, site_url: str) -> str:

@@ -18,7 +18,7 @@ from masthead.errors import NotFound
 from masthead.posts.collection import posts
 from masthead.posts.site import PUBLISHED_LIST, TAG_LIST
 from masthead.reader.cards import CARD_FIELDS, cards_of
-from masthead.reader.content import in_a_feed
+from masthead.reader.content import for_reader, in_a_feed
 from masthead.reader.endpoint import Document
 from masthead.reader.request import SiteRequest
 from masthead.reader.site import site_of
@@ -135,7 +135,7 @@ async def _entries(request: SiteRequest, site: Site, found: list[Record]) -> tup
         size += len(post["content_html"])
         if size > MAX_BYTES and entries:
             break
-        image = post["featured_image"]
+        image = post["featured_image"] if card.picture else ""
         entries.append(
             Entry(
                 id=f"tag:{request.tenant.id},{post['published_at'][:10]}:{post['id']}",
@@ -145,7 +145,7 @@ async def _entries(request: SiteRequest, site: Site, found: list[Record]) -> tup
                 updated=post["updated"],
                 rfc822=format_datetime(card.published),
                 summary=card.excerpt,
-                html=await in_a_feed(post["content_html"], site.url),
+                html=await in_a_feed(await for_reader(request, post["content_html"]), site.url),
                 authors=tuple(each.name for each in card.authors),
                 tags=tuple(link.label for link in card.tags),
                 image=site.url + image if image.startswith("/") else image,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from masthead.caller import Audience
 from masthead.media.collection import file_names, media
 from masthead.media.copies import widths_of
 from masthead.media.images import COPY_TYPES
@@ -14,7 +15,8 @@ from masthead.records.collection import Record
 
 
 async def pictures_of(request: SiteRequest, addresses: Iterable[str]) -> dict[str, Picture]:
-    """By address. One that is not of the site's media has an address and nothing else."""
+    """By address. One that is not of the site's media has an address and nothing else; a private
+    one is left out for guests."""
     pictures = {address: Picture(address) for address in addresses if address}
     wanted = {address: file for address in pictures if (file := named_file(address))}
     ids = sorted({file.record_id for file in wanted.values()})
@@ -23,7 +25,10 @@ async def pictures_of(request: SiteRequest, addresses: Iterable[str]) -> dict[st
     found = await request.records.find_related(request.caller, media, "id", ids, limit=len(ids))
     items = {(item["id"], name): item for item in found for name in file_names(item)}
     for address, file in wanted.items():
-        if item := items.get(file):
+        item = items.get(file)
+        if item and item["private"] and request.audience is Audience.GUEST:
+            del pictures[address]
+        elif item:
             pictures[address] = picture_of(item)
     return pictures
 

@@ -54,8 +54,8 @@ async def logo_size(request: SiteRequest) -> tuple[int, int]:
     address = request.site_record["site_logo"]
     if not address:
         return 0, 0
-    picture = (await pictures_of(request, [address]))[address]
-    return picture.width, picture.height
+    picture = (await pictures_of(request, [address])).get(address)
+    return (picture.width, picture.height) if picture else (0, 0)
 
 
 def chrome_of(request: SiteRequest, head: Head, logo: tuple[int, int] = (0, 0)) -> Chrome:

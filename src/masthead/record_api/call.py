@@ -10,6 +10,8 @@ from masthead.config.settings import Settings
 from masthead.errors import NotFound
 from masthead.identity.accounts import Accounts
 from masthead.identity.directory import TenantDirectory
+from masthead.identity.key_authentication import ApiKeys
+from masthead.limits.rate_limiter import RateLimiter
 from masthead.limits.read_limits import ReadLimit
 from masthead.media.images import ImagePool
 from masthead.members.email_change import EmailChanges
@@ -50,6 +52,10 @@ class RecordStoreServices(Protocol):
     def callers(self) -> Callers: ...
     @property
     def accounts(self) -> Accounts: ...
+    @property
+    def keys(self) -> ApiKeys: ...
+    @property
+    def limiter(self) -> RateLimiter: ...
     @property
     def objects(self) -> ObjectStore: ...
     @property

@@ -85,7 +85,7 @@ class Records(RecordReader):
         self._on_deliveries_queued = on_deliveries_queued
         self._on_changes = on_changes
         self._async_validators = async_validators or {}
-        self._keyring = keyring
+        self.keyring = keyring
         self._write_context = WriteContext(
             registry=registry,
             queries=self._queries,
@@ -219,7 +219,7 @@ class Records(RecordReader):
         stored = record[name]
         if not stored:
             return ""
-        return self._keyring.decrypt(
+        return self.keyring.decrypt(
             ENCRYPTION_PURPOSE, stored, secret_context(collection, record, name)
         )
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from masthead.links.file_uses import Uses
+from masthead.links.file_uses import NOT_SHOWN, Uses
 from masthead.records.changes import Save
 from masthead.records.collection import FREE, Collection, Index, Rules
 from masthead.records.fields.base import Access, Field
@@ -42,7 +42,7 @@ def working_copies_of(
         write=Access.ENGINE,
         help="The version of the text that the copy began with.",
     )
-    files = Uses(names_files, counted_in="draft_uses")
+    files = Uses(names_files, counted_in="draft_uses", shown=NOT_SHOWN)
     fields = (pointer(singular), *copied(edited), base_version, EDITED_BY)
     return Collection(
         f"{singular}_working_copies",

@@ -87,6 +87,23 @@ def next_position(collection: Collection, listing: str) -> sa.Select[Any]:
     )
 
 
+def is_listed() -> sa.Select[Any]:
+    """Whether a record of one of the `collections` is in one of the `listings` by the key, at a
+    position that is not after `until`."""
+    items = listed_values
+    return (
+        sa.select(sa.literal_column("1"))
+        .where(
+            items.c.tenant_id == sa.bindparam("tenant", required=True),
+            dialects.any_of(items.c.collection, sa.bindparam("collections", required=True)),
+            dialects.any_of(items.c.field, sa.bindparam("listings", required=True)),
+            items.c.value == sa.bindparam("key", required=True, type_=dialects.Text()),
+            items.c.created <= sa.bindparam("until", required=True, type_=dialects.Text()),
+        )
+        .limit(1)
+    )
+
+
 def item_rows(
     items: FromClause, collection: Collection, field: str, value: ColumnElement[Any]
 ) -> ColumnElement[bool]:

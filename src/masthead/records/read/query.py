@@ -16,6 +16,7 @@ from masthead.records.collection import TENANT_ID, Collection
 from masthead.records.derived.list_items import (
     has_any_item,
     is_item_lookup,
+    is_listed,
     joined,
     listed_values,
     listing_rows,
@@ -145,6 +146,9 @@ class Queries:
     def next_position(self, collection: Collection, listing: str) -> Statement:
         key = ("next position", collection.name, listing)
         return self._cached(key, lambda: self._database.compile(next_position(collection, listing)))
+
+    def is_listed(self) -> Statement:
+        return self._cached(("is listed",), lambda: self._database.compile(is_listed()))
 
     def buckets(self, collection: Collection, each: str) -> tuple[Statement, int]:
         """The buckets of the counter of a list field in the order of their items, with totals, and

@@ -256,6 +256,26 @@ class RecordReader:
         rows = await self.database.fetch(scope_of(tenant_id), statement, statement.bind(values))
         return str(rows[0][0]) if rows else ""
 
+    async def is_listed(
+        self,
+        tenant_id: TenantId,
+        collections: Sequence[str],
+        listings: Sequence[str],
+        key: str,
+    ) -> bool:
+        """Whether one of the collections has a record in one of the listings by the key, at a
+        position that is now or was before."""
+        statement = self._queries.is_listed()
+        values = {
+            "tenant": tenant_id,
+            "collections": self.database.list_value(collections),
+            "listings": self.database.list_value(listings),
+            "key": key,
+            "until": clock.to_text(self.clock()),
+        }
+        rows = await self.database.fetch(scope_of(tenant_id), statement, statement.bind(values))
+        return bool(rows)
+
     async def due(
         self, collection: Collection, name: str, until: datetime, limit: int
     ) -> dict[TenantId, list[str]]:

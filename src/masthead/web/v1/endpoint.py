@@ -15,6 +15,7 @@ from starlette.types import Scope
 from masthead.errors import BadRequest
 from masthead.identity.key_authentication import ApiKey
 from masthead.records.fields.file import File
+from masthead.records.fields.values import Flag
 from masthead.records.read.page import Page
 from masthead.records.write.unit import Unit
 from masthead.web.answers import JSON, Answer, RawHeaders, encode, header_list
@@ -149,7 +150,10 @@ class V1Answers:
         )
         declared = route.body.collection.by_name
         given = {
-            name: text for name, text in form.fields if not isinstance(declared.get(name), File)
+            # A form has nothing but texts.
+            name: field.coerce(text) if isinstance(field := declared.get(name), Flag) else text
+            for name, text in form.fields
+            if not isinstance(declared.get(name), File)
         }
         files = {upload.field: upload for upload in form.files}
         if len(files) < len(form.files):

@@ -16,6 +16,7 @@ from masthead.caller import Kind
 from masthead.commerce.collection import products
 from masthead.errors import Forbidden, Invalid, Problem, TooLarge
 from masthead.identity.tenants import superusers
+from masthead.links.file_readers import is_open
 from masthead.links.file_uses import USES
 from masthead.mailings.welcome_emails import welcome_emails
 from masthead.media.collection import media
@@ -43,6 +44,11 @@ _ASKS = (
         "Caption",
         "Shown below the picture when you insert it into a text from the library.",
         rows=2,
+    ),
+    Ask(
+        "private",
+        "Private",
+        "Not for guests: only staff, and members who can read a text that uses it, can open it.",
     ),
 )
 
@@ -187,6 +193,7 @@ async def _facts(request: AdminRequest, item: MediaRecord) -> tuple[tuple[str, s
         ("Size", f"{sides}{size_text(item['size'])}"),
         ("Type", item["mime_type"]),
         ("Added", f"{moment.day} {moment:%b %Y}{f', {by}' if by else ''}"),
+        ("Opens for", "Everyone" if is_open(item) else "Who can read a text that uses it"),
     ]
     widths = widths_of(item["picture_sizes"])
     return (*facts, ("Copies", ", ".join(map(str, widths)))) if widths else tuple(facts)

@@ -1,0 +1,39 @@
+"""Files that not everyone may open, in an email: their addresses are signed, so that they open for
+whoever got it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from masthead.caller import system
+from masthead.ids import TenantId
+from masthead.links.file_readers import is_open
+from masthead.links.file_uses import named_files
+from masthead.media.collection import media
+from masthead.media.signed_addresses import IN_EMAILS, sign_file
+from masthead.records.engine import Records
+
+MAX_FILES: Final = 500
+"""Of one email."""
+
+
+async def signatures(records: Records, tenant_id: TenantId, texts: Iterable[str]) -> dict[str, str]:
+    """By the ids of those files in the texts that not everyone may open."""
+    ids = sorted(named_files(texts))[:MAX_FILES]
+    if not ids:
+        return {}
+    found = await records.find_related(
+        system(tenant_id),
+        media,
+        "id",
+        ids,
+        limit=len(ids),
+        names=frozenset({"id", "private", "open_uses"}),
+    )
+    until = records.clock() + IN_EMAILS
+    return {
+        each["id"]: sign_file(records.keyring, tenant_id, each["id"], until)
+        for each in found
+        if not is_open(each)
+    }
