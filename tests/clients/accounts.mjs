@@ -52,6 +52,20 @@ const steps = {
     return {};
   },
 
+  async secondStep(owner, password, code, unused) {
+    const needed = await refused(401, staff.authWithPassword(owner, password));
+    const { mfaId } = needed.response;
+    assert.ok(mfaId);
+    assert.equal(client.authStore.isValid, false);
+    await refused(400, staff.authWithOTP("totp", "000000", { mfaId }));
+    const signedIn = await staff.authWithOTP("totp", code, { mfaId });
+    assert.equal(signedIn.record.email, owner);
+    assert.ok(client.authStore.isSuperuser);
+    const used = await refused(400, staff.authWithOTP("totp", unused, { mfaId }));
+    assert.equal(used.response.message, "Invalid or expired MFA session.");
+    return {};
+  },
+
   async change(token, password) {
     await refused(400, members.confirmEmailChange(token, "wrong password"));
     assert.equal(await members.confirmEmailChange(token, password), true);

@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 from pocketbase.errors import ClientResponseError
+from tests.admin.visitor import staff
 from tests.clients.node import HERE, run_node
 from tests.conftest import Server
+from tests.factors.apps import add_app
 from tests.mail.offices import Office, text_of
 from tests.world import PASSWORD, Account
 
@@ -53,6 +55,12 @@ async def test_the_javascript_client(server: Server) -> None:
     await _node(server.url, "confirm", *ids, NEW_PASSWORD, asked["id"], PASSWORD)
     new = await in_mail(server, "js-new@example.com", TOKEN)
     await _node(server.url, "change", new, PASSWORD)
+
+
+async def test_the_javascript_clients_second_step(server: Server) -> None:
+    browser, owner = await staff(server.tenant, "owner")
+    app = await add_app(browser, server.tenant.world)
+    await _node(server.url, "secondStep", owner.email, PASSWORD, *app.recovery_codes[:2])
 
 
 async def test_the_python_client(server: Server) -> None:

@@ -90,6 +90,12 @@ def _work(owner: PocketBase, guest: PocketBase) -> None:
     thumb = owner.http_client.get(address)
     assert Image.open(io.BytesIO(thumb.content)).size == (100, 100)
 
+    upload = FileUpload("picture.png", picture(), "image/png")
+    hidden = owner.collection("media").create({"file": upload, "private": True})
+    for query, status in (({}, 404), ({"token": owner.files.get_token()}, 200)):
+        address = owner.files.get_url(hidden, hidden.file, query)
+        assert guest.http_client.get(address).status_code == status
+
     batch = owner.create_batch()
     batch.collection("posts").create({"title": "Batched"})
     batch.collection("posts").delete(made[2].id)

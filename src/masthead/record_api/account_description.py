@@ -146,12 +146,17 @@ REQUEST_OTP = described(
 )
 SIGN_IN_OTP = described(
     "authWithOTP",
-    "Signs in with the code from the email.",
+    "Signs in with the code from the email; with `mfaId`, the second step with a code of the app.",
     [ACCOUNT, *VIEW_PARAMETERS],
     SIGNED_IN,
     tag=ACCOUNTS_TAG,
     body=body(
-        object_of(["otpId", "password"], otpId=text(minLength=1), password=text(minLength=1)),
+        object_of(
+            ["otpId", "password"],
+            otpId=text(minLength=1),
+            password=text(minLength=1),
+            mfaId={"type": "string", "description": "From the 401 of the first step."},
+        ),
         {"otpId": "ujefu77l6b5b4x5", "password": "482915"},
     ),
 )

@@ -32,6 +32,7 @@ from masthead.web.callers import Callers
 from masthead.web.multipart import form_to_object, read_form
 from masthead.web.policy import JSON_BYTES
 from masthead.web.request import Request
+from masthead.web.staff import StaffSignIn
 
 if TYPE_CHECKING:
     from masthead.record_api.realtime.hub import Hub
@@ -52,6 +53,8 @@ class RecordStoreServices(Protocol):
     def callers(self) -> Callers: ...
     @property
     def accounts(self) -> Accounts: ...
+    @property
+    def staff(self) -> StaffSignIn: ...
     @property
     def keys(self) -> ApiKeys: ...
     @property

@@ -10,10 +10,12 @@ from masthead.caller import Kind, in_tenant
 from masthead.errors import BadRequest, Forbidden, Invalid, NotFound, Problem, Unauthenticated
 from masthead.identity.accounts import SecondStepNeeded, SignedIn, session_lifetime
 from masthead.identity.codes import LIFETIME
+from masthead.identity.second_step import TicketExpired, WrongCode
 from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE, set_cookie
 from masthead.identity.sign_ins import Client
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
+from masthead.members.mailed_links import WRONG_CODE
 from masthead.members.sign_up import Purpose, Wanted
 from masthead.record_api.asking_again import check_proof
 from masthead.record_api.call import Call
@@ -24,10 +26,13 @@ from masthead.records.collection import Collection
 from masthead.records.fields.base import REQUIRED, FieldError
 from masthead.web.answers import Answer, json_answer
 from masthead.web.callers import is_own_request, token_of
+from masthead.web.query_string import parse_query_string
 
 MAX_CODE = 71
 """Characters, as in PocketBase."""
 MAY_IMPERSONATE = "Only operators can act as any account, and owners as their own members."
+STALE_MFA = "Invalid or expired MFA session."
+"""As PocketBase."""
 INVALID = "An error occurred while validating the submitted data."
 
 
@@ -88,6 +93,9 @@ async def auth_with_otp(call: Call) -> Answer:
             {"password": Problem("validation_length_out_of_range", message, params)}, INVALID
         )
     client = Client(call.request.address, _user_agent(call))
+    if collection is superusers and (mfa_id := _mfa_id(call, given)):
+        signed_in = await _finish(call, mfa_id, code, client)
+        return await _answer(call, collection, signed_in, with_admin=False)
     try:
         if collection is superusers:
             signed_in = await call.services.staff_codes.use(
@@ -98,6 +106,27 @@ async def auth_with_otp(call: Call) -> Answer:
     except SecondStepNeeded as needed:
         return _needs_second_step(needed)
     return await _answer(call, collection, signed_in, with_admin=False)
+
+
+def _mfa_id(call: Call, given: dict[str, Any]) -> str:
+    """In the body or the query, as in PocketBase: its JavaScript client sends the query."""
+    found = given.get("mfaId") or parse_query_string(call.request.query_string, "utf-8").get(
+        "mfaId", ""
+    )
+    if not isinstance(found, str):
+        raise BadRequest(STALE_MFA)
+    return found
+
+
+async def _finish(call: Call, mfa_id: str, code: str, client: Client) -> SignedIn:
+    """The second step: a code of the account's app, or one of its recovery codes."""
+    steps = call.services.staff.second_steps
+    try:
+        return await steps.finish_once(mfa_id, code, client, call.request.tenant_id)
+    except TicketExpired as error:
+        raise BadRequest(STALE_MFA) from error
+    except WrongCode as error:
+        raise BadRequest(WRONG_CODE) from error
 
 
 async def auth_with_oauth2(call: Call) -> Answer:
