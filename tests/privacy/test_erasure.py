@@ -509,7 +509,8 @@ async def test_an_address_is_removed_from_earlier_states_and_working_copies_too(
     copy = {"post_id": post["id"], "title": "New", "content_html": f"<p>Still {EMAIL}</p>"}
     await tenant.create("post_working_copies", copy)
     assert (await rows_of(app, tenant.id))["post_revisions"] == 1
-    await owner.api.post(DELETE, json=member_deletion(member.id))
+    asked = await (await tenant.owner()).api.post(DELETE, json=member_deletion(member.id))
+    assert asked.status_code == 202
     app.clock.advance(days=30)
     await run_jobs(app)
     await run_jobs(app)

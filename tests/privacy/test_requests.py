@@ -539,3 +539,24 @@ async def test_a_head_request_changes_nothing(
     link = (await owner.api.post(DELETE, json=deletion(tenant))).json()["cancellation_url"]
     assert (await app.client().head(link)).status_code == 405
     assert await is_read_only(tenant)
+
+
+async def test_a_session_with_an_old_proof_gets_no_data(tenant: TenantWorld) -> None:
+    owner, member = await tenant.owner(), await tenant.member()
+    calls = [
+        ("/api/gdpr/export", {"type": "tenant"}),
+        ("/api/gdpr/export", {"type": "member", "member_id": member.id}),
+        (
+            "/api/gdpr/delete",
+            {"type": "tenant", "tenant_slug": tenant.slug, "confirm": "DELETE MY BLOG"},
+        ),
+    ]
+    tenant.world.clock.advance(minutes=16)
+    for path, body in calls:
+        refused = await owner.api.post(path, json=body)
+        assert refused.status_code == 403, refused.text
+        assert "at most 15 minutes old" in refused.text
+        assert "token" not in refused.text
+    # A member's own data is not asked for.
+    own = {"type": "member", "member_id": member.id}
+    assert (await member.api.post("/api/gdpr/export", json=own)).status_code == 200

@@ -17,6 +17,7 @@ from masthead.caller import Caller
 from masthead.config.settings import Settings
 from masthead.config.values import GdprHeaderAuth
 from masthead.errors import BadRequest, MastheadError, Unauthenticated
+from masthead.identity.accounts import Accounts
 from masthead.identity.directory import Tenant, TenantDirectory
 from masthead.ids import TenantId
 from masthead.privacy import description, validation
@@ -29,6 +30,7 @@ from masthead.records.collection import Record
 from masthead.storage.objects import ObjectStore
 from masthead.web import pages
 from masthead.web.answers import Answer, Stream, json_answer
+from masthead.web.asking_again import ProofTooOld
 from masthead.web.bodies import SMALL_FORM_BYTES, SMALL_FORM_VALUES, decode_json_object
 from masthead.web.callers import Callers
 from masthead.web.files import CACHE_PRIVATELY, serve_object
@@ -50,6 +52,8 @@ class PrivacyServices(Protocol):
     def directory(self) -> TenantDirectory: ...
     @property
     def objects(self) -> ObjectStore: ...
+    @property
+    def accounts(self) -> Accounts: ...
     @property
     def callers(self) -> Callers: ...
     @property
@@ -122,6 +126,9 @@ class _RequestEndpoints:
         has neither a session nor an accepted header."""
         caller = await self._services.callers.anywhere(request)
         if caller.kind in validation.SESSIONS:
+            # As the admin asks again: the answer has data, or the link to it.
+            if caller.is_admin and not await self._services.accounts.sign_ins.is_proved(caller):
+                raise ProofTooOld
             return caller
         accepts_header = self._services.settings.gdpr_header_auth is not GdprHeaderAuth.OFF
         if request.header(b"x-tenant-id") is None or not accepts_header:

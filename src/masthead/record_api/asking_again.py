@@ -7,20 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from masthead.errors import Forbidden
 from masthead.identity.api_keys import api_keys
 from masthead.identity.tenants import superusers, tenants
 from masthead.record_api.call import Call
 from masthead.records.collection import Collection
 from masthead.site.collection import site_settings
+from masthead.web.asking_again import ProofTooOld
 from masthead.webhooks.collection import webhook_subscriptions
-
-
-class ProofTooOld(Forbidden):
-    message = (
-        "This step needs a proof of who you are that is at most 15 minutes old. Sign in again, or "
-        "confirm that it is you at /admin/account/confirm."
-    )
 
 
 @dataclass(frozen=True, slots=True)

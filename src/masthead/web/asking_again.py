@@ -39,6 +39,15 @@ class ProofNeeded(Forbidden):
         self.problem = problem
 
 
+class ProofTooOld(Forbidden):
+    """For programs, which can't be asked."""
+
+    message = (
+        "This step needs a proof of who you are that is at most 15 minutes old. Sign in again, or "
+        "confirm that it is you at /admin/account/confirm."
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Proofs:
     accounts: Accounts
