@@ -278,9 +278,9 @@ async def test_links_outlive_a_rotation_of_the_secret(app: World) -> None:
     records = app.parts.records
     url = Unsubscribe(records, old).url("http://x", tenant_id, "a@example.com")
     token = dict(parse_qsl(urlsplit(url).query))["token"]
-    assert Unsubscribe(records, new).is_genuine(tenant_id, "a@example.com", token)
+    assert await Unsubscribe(records, new).is_genuine(tenant_id, "a@example.com", token)
     gone = KeyRing(["n" * 32])
-    assert not Unsubscribe(records, gone).is_genuine(tenant_id, "a@example.com", token)
+    assert not await Unsubscribe(records, gone).is_genuine(tenant_id, "a@example.com", token)
 
 
 class TestOneNewsletter:

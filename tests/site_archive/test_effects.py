@@ -19,6 +19,7 @@ from masthead.caller import system
 from masthead.errors import Invalid, MastheadError
 from masthead.identity.tenant_lookup import find_tenant_named
 from masthead.ids import TenantId
+from masthead.members.unsubscribe import Unsubscribe
 from masthead.schema import registry
 from masthead.site_archive.export import export_site
 from masthead.site_archive.importing import Imported, import_site
@@ -129,6 +130,34 @@ async def test_the_new_site_serves_and_its_people_sign_in(world: World, tmp_path
     assert listed.json()["totalItems"] == 1
     found = await guest.get("/search", params={"q": "lighthouse"})
     assert "The lighthouse keeper" in found.text
+
+
+async def test_links_to_unsubscribe_move_with_the_secrets(world: World, tmp_path: Path) -> None:
+    tenant = await world.new_tenant("demo", slug="demo")
+    member = await tenant.member(newsletter=True)
+    unsubscribing = Unsubscribe(world.parts.records, world.parts.keyring)
+    link = unsubscribing.url("", tenant.id, member.email)
+    assert (await world.client("demo.localhost").get(link)).status_code == 200
+    bare = await export(world, "demo", tmp_path / "bare.tar")
+    await imported(world, bare, slug="bare")
+    assert (await world.client("bare.localhost").get(link)).status_code == 400
+    # Also those from before the first of two moves.
+    file = await export(world, "demo", tmp_path / "site.tar", PASSPHRASE)
+    done, _ = await imported(world, file, slug="copy", passphrase=PASSPHRASE)
+    between = unsubscribing.url("", done.tenant_id, member.email)
+    file = await export(world, "copy", tmp_path / "site.tar", PASSPHRASE)
+    _, _ = await imported(world, file, slug="third", passphrase=PASSPHRASE)
+    third = world.client("third.localhost")
+    for each in (link, between):
+        assert (await third.get(each)).status_code == 200
+        assert (await third.get(each + "0")).status_code == 400
+    assert (await third.post(link)).status_code == 200
+    [moved] = (
+        await read_all(world, (await find_tenant_named(world.parts.records, "third"))["id"])
+    )["blog_members"]
+    assert not moved["newsletter"]
+    # The old site learns nothing of the links of the new one.
+    assert (await world.client("demo.localhost").get(between)).status_code == 400
 
 
 async def test_a_passphrase_has_to_be_long(world: World, tmp_path: Path) -> None:

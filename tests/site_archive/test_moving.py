@@ -14,8 +14,12 @@ from tests.site_archive.full_site import Site, new_full_site, new_names, read_al
 from masthead.records.collection import Record
 
 PASSPHRASE = "correct horse battery"
-RENEWED = {"_superusers": ("token_key",), "blog_members": ("token_key",)}
-"""Sessions end."""
+RENEWED = {
+    "_superusers": ("token_key",),
+    "blog_members": ("token_key",),
+    "site_settings": ("former_link_keys",),
+}
+"""Sessions end, and the keys of links are joined by those of the installation that it leaves."""
 
 
 def installation(engine: str, folder: Path, **environment: str) -> Installation:

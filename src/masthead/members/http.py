@@ -92,7 +92,7 @@ def _unsubscribe_page(unsubscribing: Unsubscribe) -> MakeLinkPage:
     async def make(tenant_id: TenantId, site: Site, query: dict[str, str], is_post: bool) -> Page:
         # A blank is an unencoded plus, because addresses hold no blanks.
         email = query.get("email", "").replace(" ", "+")
-        if not unsubscribing.is_genuine(tenant_id, email, query.get("token", "")):
+        if not await unsubscribing.is_genuine(tenant_id, email, query.get("token", "")):
             raise BadRequest(BAD_LINK)
         newsletter = await unsubscribing.newsletter(tenant_id, query.get("newsletter", ""))
         if is_post:

@@ -4,20 +4,41 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
 from masthead.caller import system
-from masthead.config.keyring import KeyRing
+from masthead.config.keyring import DecryptionError, KeyRing
 from masthead.email_address import normal_email
 from masthead.ids import TenantId
 from masthead.members.collection import MAX_OFF, blog_members
 from masthead.members.newsletters import MAX_SLUG, newsletters
 from masthead.records.collection import Record
 from masthead.records.engine import Records
+from masthead.site.collection import MAX_FORMER_KEYS, site_settings
 
 PATH = "/member/unsubscribe"
+_KEYS = re.compile(r"\b[0-9a-f]{64}\b")
+
+
+def link_keys(keyring: KeyRing, tenant_id: TenantId) -> tuple[bytes, ...]:
+    """Newest first: one for each root secret."""
+    return keyring.derive_all(_purpose(tenant_id))
+
+
+def former_keys(records: Records, settings: Record) -> list[bytes]:
+    """Those that came along when the site was moved. Raises DecryptionError."""
+    found = _KEYS.findall(records.reveal(site_settings, settings, "former_link_keys"))
+    return [bytes.fromhex(each) for each in found]
+
+
+def keys_to_move(records: Records, keyring: KeyRing, settings: Record) -> str:
+    """For `former_link_keys` in another installation. Raises DecryptionError."""
+    own = link_keys(keyring, TenantId(settings["tenant_id"]))
+    found = dict.fromkeys([*own, *former_keys(records, settings)])
+    return " ".join(each.hex() for each in list(found)[:MAX_FORMER_KEYS])
 
 
 def unsubscribe_token(key: bytes, email: str) -> str:
@@ -44,15 +65,23 @@ class Unsubscribe:
 
         return url
 
-    def is_genuine(self, tenant_id: TenantId, email: str, token: str) -> bool:
-        """In constant time, and with every root secret: old emails outlive a rotation."""
+    async def is_genuine(self, tenant_id: TenantId, email: str, token: str) -> bool:
+        """In constant time, and with every root secret and the keys of former installations: old
+        emails outlive a rotation and a move."""
         given = token.encode(errors="replace")
         email = normal_email(email)
-        keys = self._keyring.derive_all(_purpose(tenant_id))
+        keys = [*link_keys(self._keyring, tenant_id), *await self._former_keys(tenant_id)]
         matches = [
             hmac.compare_digest(unsubscribe_token(key, email).encode(), given) for key in keys
         ]
         return any(matches)
+
+    async def _former_keys(self, tenant_id: TenantId) -> list[bytes]:
+        found = await self._records.find(site_settings, {}, tenant_id=tenant_id)
+        try:
+            return former_keys(self._records, found[0]) if found else []
+        except DecryptionError:
+            return []
 
     async def newsletter(self, tenant_id: TenantId, slug: str) -> Record | None:
         """The one of the link, if the site has others as well."""

@@ -42,6 +42,9 @@ def before_save(save: Save) -> Mapping[str, Any]:
 
 
 _FILES = Uses(("site_logo", "site_favicon", "navigation"))
+MAX_FORMER_KEYS = 10
+"""Of 64 characters each, with blanks between."""
+
 site_settings = Collection(
     "site_settings",
     (
@@ -159,6 +162,13 @@ site_settings = Collection(
             values=("anyone", "staff"),
             help="Who can use the AI, and so spend the key. If empty, anyone if the site has "
             "its own key; otherwise the operator's setting applies.",
+        ),
+        Secret(
+            name="former_link_keys",
+            max=MAX_FORMER_KEYS * 65,
+            write=Access.ENGINE,
+            help="Of a site that was moved here with its secrets: the keys of the links to "
+            "unsubscribe in emails from before.",
         ),
         Number(name="ai_per_minute", nullable=True, min=0, help="AI calls a minute. If empty, 60."),
         Number(name="ai_per_day", nullable=True, min=0, help="AI calls a day. If empty, 1,000."),

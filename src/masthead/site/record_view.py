@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         "ai_model",
         "ai_api_key",
         "ai_for",
+        "former_link_keys",
     ]
     _Other = Literal[
         "navigation",

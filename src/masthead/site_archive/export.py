@@ -16,9 +16,10 @@ import msgspec
 
 import masthead
 from masthead import clock
-from masthead.config.keyring import DecryptionError
+from masthead.config.keyring import DecryptionError, KeyRing
 from masthead.config.settings import Settings
 from masthead.errors import MastheadError, NotFound, Unavailable
+from masthead.members.unsubscribe import keys_to_move
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records
 from masthead.records.read.decoding import engine_decoder
@@ -57,6 +58,19 @@ class ArchiveServices(Protocol):
     def objects(self) -> ObjectStore: ...
 
 
+class SealingServices(ArchiveServices, Protocol):
+    """What an export with secrets uses as well."""
+
+    @property
+    def keyring(self) -> KeyRing: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Sealing:
+    passphrase: str
+    keyring: KeyRing
+
+
 @dataclass
 class Written:
     records: int = 0
@@ -79,7 +93,7 @@ async def _count_nothing(_kind: str, _count: int) -> None:
 
 
 async def export_site(
-    services: ArchiveServices,
+    services: SealingServices,
     tenant: Record,
     path: Path,
     *,
@@ -88,7 +102,8 @@ async def export_site(
 ) -> Written:
     """The file appears when it is complete. Only its owner can read it."""
     with whole_file(path) as file:
-        return await write_site(services, tenant, file, passphrase=passphrase, count=count)
+        sealing = Sealing(passphrase, services.keyring) if passphrase else None
+        return await write_site(services, tenant, file, sealing=sealing, count=count)
 
 
 async def write_site(
@@ -96,16 +111,16 @@ async def write_site(
     tenant: Record,
     file: BinaryIO,
     *,
-    passphrase: str = "",
+    sealing: Sealing | None = None,
     count: Count = _count_nothing,
 ) -> Written:
-    if passphrase:
-        check_passphrase(passphrase)
+    if sealing:
+        check_passphrase(sealing.passphrase)
     archive = ArchiveWriter(file, clock.now().timestamp())
     try:
         async with open_snapshot(services.settings.database_url) as snapshot:
             export = _Export(services, tenant, archive, snapshot, count=count)
-            return await export.write(passphrase)
+            return await export.write(sealing)
     finally:
         archive.close()
 
@@ -128,11 +143,11 @@ class _Export:
         self._tables = moved_tables(services.records.registry)
         self._written = Written()
 
-    async def write(self, passphrase: str) -> Written:
+    async def write(self, sealing: Sealing | None) -> Written:
         header = await self._header()
         self._archive.add(HEADER, msgspec.json.encode(header))
-        if passphrase:
-            await self._add_secrets(passphrase)
+        if sealing:
+            await self._add_secrets(sealing)
         for moved in self._tables:
             await self._add_rows(moved)
         for moved in self._tables:
@@ -192,7 +207,7 @@ class _Export:
         self._written.media += 1
         await self._count("media", 1)
 
-    async def _add_secrets(self, passphrase: str) -> None:
+    async def _add_secrets(self, sealing: Sealing) -> None:
         values: dict[SecretKey, str] = {}
         for moved in self._tables:
             collection = moved.collection
@@ -201,7 +216,9 @@ class _Export:
             async for records in self._records_of(moved, collection):
                 for record in records:
                     self._reveal(collection, record, values)
-        sealed = await asyncio.to_thread(seal, values, passphrase, self._tenant["id"])
+                    if collection.name == site_settings.name:
+                        self._add_link_keys(sealing.keyring, record, values)
+        sealed = await asyncio.to_thread(seal, values, sealing.passphrase, self._tenant["id"])
         self._archive.add(SEALED, sealed)
 
     def _reveal(self, collection: Collection, record: Record, values: dict[SecretKey, str]) -> None:
@@ -213,6 +230,17 @@ class _Export:
                 continue
             if plain:
                 values[collection.name, record["id"], name] = plain
+
+    def _add_link_keys(
+        self, keyring: KeyRing, settings: Record, values: dict[SecretKey, str]
+    ) -> None:
+        """They are stored nowhere here, but readers have emails with links."""
+        try:
+            keys = keys_to_move(self._services.records, keyring, settings)
+        except DecryptionError:
+            # Counted already.
+            return
+        values[site_settings.name, settings["id"], "former_link_keys"] = keys
 
     async def _records_of(
         self, moved: MovedTable, collection: Collection
