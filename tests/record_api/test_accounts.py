@@ -37,6 +37,9 @@ async def tenant(office: Office) -> TenantWorld:
     return tenant
 
 
+SAME_ORIGIN = {"sec-fetch-site": "same-origin"}
+
+
 async def last_mail(office: Office, address: str) -> EmailMessage:
     mails = await office.mails()
     theirs = [each for each in mails if each["to"].addresses[0].addr_spec == address]
@@ -415,6 +418,22 @@ class TestGuestsWhoJoin:
         record = signed_in.json()["record"]
         assert (record["id"], record["name"], record["verified"]) == (made["id"], "Ada", True)
         assert set(record) == set(made)
+
+    async def test_the_email_tells_of_a_password_that_may_be_somebody_elses(
+        self, office: Office, tenant: TenantWorld
+    ) -> None:
+        warning = "Confirm only if you have chosen it yourself."
+        await tenant.guest.post(records_of("blog_members"), json=self.SENT)
+        mail = await last_mail(office, "new@example.com")
+        for kind in ("plain", "html"):
+            part = mail.get_body((kind,))
+            assert part is not None
+            assert warning in part.get_content()
+        form = {"email": "form@example.com"}
+        await tenant.guest.post("/member/sign-up", data=form, headers=SAME_ORIGIN)
+        plain = (await last_mail(office, "form@example.com")).get_body(("plain",))
+        assert plain is not None
+        assert warning not in plain.get_content()
 
     async def test_a_known_address_gets_the_same_answer(
         self, office: Office, tenant: TenantWorld

@@ -38,8 +38,11 @@ def staff_code(*, site_name: str, site_url: str, to: str, code: str) -> Mail:
     )
 
 
-def confirm_sign_up(*, site_name: str, site_url: str, to: str, link: str, code: str) -> Mail:
-    """To an address that wants to join."""
+def confirm_sign_up(
+    *, site_name: str, site_url: str, to: str, link: str, code: str, has_password: bool = False
+) -> Mail:
+    """To an address that wants to join. `has_password`: the request chose one, and may be that of
+    somebody else, who could then sign in with it."""
     return Mail(
         "confirm_sign_up",
         to,
@@ -50,6 +53,7 @@ def confirm_sign_up(*, site_name: str, site_url: str, to: str, link: str, code: 
             "link": link,
             "hours": 24,
             "code": code,
+            "has_password": has_password,
             "minutes": 15,
         },
     )

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
@@ -201,7 +202,7 @@ class MailedLinks:
     ) -> Mail:
         """With a link and a code, for the account or a new one."""
         purpose = Purpose.SIGN_IN if member else Purpose.SIGN_UP
-        make = _KNOWN[Purpose(wanted["purpose"])] if member else account_emails.confirm_sign_up
+        make = _KNOWN[Purpose(wanted["purpose"])] if member else _joining(wanted)
         token = await self._store(unit, wanted, purpose, member)
         # A job of the release before has no id.
         code_id = wanted.get("code_id", "")
@@ -244,6 +245,12 @@ _KNOWN = {
     Purpose.SIGN_UP: account_emails.already_member,
     Purpose.SIGN_IN: account_emails.sign_in,
 }
+
+
+def _joining(wanted: Mapping[str, Any]) -> Callable[..., Mail]:
+    # Only the record store's requests have details, and all of them a password.
+    has_password = bool(wanted.get("details"))
+    return partial(account_emails.confirm_sign_up, has_password=has_password)
 
 
 def _is_due(unit: Unit, purpose: Purpose, member: Record | None) -> bool:
