@@ -47,6 +47,7 @@ LAYERS = (
         "members",
         "factors",
         "password_reset",
+        "single_sign_on",
         "site",
         "commerce",
         "webhooks",

@@ -39,6 +39,14 @@ class Authority:
     def certificate(self) -> ssl.SSLContext:
         return _context(self._ca.issue_cert(*NAMES))
 
+    def write_certificate(self, path: Path) -> None:
+        """With its key, for a server that is another process."""
+        self._ca.issue_cert(*NAMES).private_key_and_cert_chain_pem.write_to_path(path)
+
+    def trusting(self) -> ssl.SSLContext:
+        """For a client."""
+        return ssl.create_default_context(cafile=self.ca_file)
+
     def expired_certificate(self) -> ssl.SSLContext:
         past = datetime(2020, 1, 1, tzinfo=UTC)
         return _context(self._ca.issue_cert(*NAMES, not_before=past, not_after=past.replace(day=2)))

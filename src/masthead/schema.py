@@ -51,6 +51,7 @@ from masthead.records.tables import (
     record_counts,
     tenant_states,
 )
+from masthead.single_sign_on.collection import sign_in_links, sign_in_providers
 from masthead.site.collection import site_settings
 from masthead.site.redirects import redirects
 from masthead.site_export.collection import site_exports
@@ -111,6 +112,8 @@ registry = Registry(
         trash,
         trash_items,
         undo_steps,
+        sign_in_providers,
+        sign_in_links,
         audit_log,
     )
 )

@@ -67,6 +67,7 @@ from masthead.records.engine import ChangeListener, Records, Subscriber
 from masthead.records.versions import TenantVersions
 from masthead.records.write.unit_changes import LocalChange
 from masthead.schema import tables
+from masthead.single_sign_on.services import SingleSignOn, build_single_sign_on
 from masthead.site.address import Sites
 from masthead.site.collection import site_settings
 from masthead.site_archive.jobs import SiteImports
@@ -133,6 +134,7 @@ class Services:
     event_log: EventLog
     callers: Callers
     staff: StaffSignIn
+    single_sign_on: SingleSignOn
     form_tokens: FormTokens
     limiter: RateLimiter
     """Of API calls, which says how many there were today, too."""
@@ -260,6 +262,9 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Services:
             ),
             directory=directory,
             callers=callers,
+        ),
+        single_sign_on=build_single_sign_on(
+            records, accounts, throttle, keyring=keyring, outbound=outbound
         ),
         form_tokens=FormTokens(keyring),
         limiter=RateLimiter(limit_store, settings.rate_limits, now),

@@ -21,7 +21,7 @@ UNLOGGED = {
     *("post_revisions", "post_working_copies", "page_revisions", "page_working_copies"),
     *("webhook_deliveries", "carts", "audit_log", "member_history", "member_mails"),
     *("payment_products", "payment_customers", "payment_subscriptions"),
-    *("trash_items", "undo_steps"),
+    *("trash_items", "undo_steps", "sign_in_links"),
 }
 """Written by the service itself."""
 

@@ -41,6 +41,11 @@ ASKED = {
     "POST /admin/account/app",
     "POST /admin/account/passkeys",
     "POST /admin/account/confirm",
+    "POST /admin/account/connections",
+    "POST /admin/account/connections/{id}/remove",
+    "POST /admin/settings/sign-in/new",
+    "POST /admin/settings/sign-in/{id}",
+    "POST /admin/settings/sign-in/{id}/remove",
 }
 NOT_ASKED = {
     # Ask for a factor or the password in any case.

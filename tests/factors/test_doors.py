@@ -17,6 +17,9 @@ DOORS = {
     "identity/passkey_sign_ins.py",
     # After a code from an email, only for an account without a second factor.
     "password_reset/staff_codes.py",
+    # After a verified answer of a provider of the site, which may have asked for a second factor
+    # itself: see the provider's `second_step`.
+    "single_sign_on/staff.py",
     # Of someone who is signed in and has typed the old password.
     "admin/pages/account/profile.py",
     # Of members, who have no second factor.

@@ -47,7 +47,22 @@ async def member_with_records(tenant: TenantWorld, email: str) -> tuple[Account,
     made["gdpr_requests"] = await _asked(tenant, email)
     made["member_history"] = await _changed(tenant, member.id)
     made["member_mails"] = await _mailed(tenant, email)
+    made["sign_in_links"] = await _linked(tenant, member.id)
     return member, made
+
+
+async def _linked(tenant: TenantWorld, member_id: str) -> Record:
+    """They sign in with a provider."""
+    given = {"name": "News ID", "issuer": "https://id.example.com", "client_id": "masthead"}
+    provider = await tenant.create("sign_in_providers", given)
+    stamped = {
+        "provider_id": provider["id"],
+        "used_by": "members",
+        "subject": f"ada {member_id}",
+        "member_id": member_id,
+    }
+    links = tenant.world.collection("sign_in_links")
+    return await tenant.world.parts.records.create(system(tenant.id), links, {}, stamped=stamped)
 
 
 async def _in_the_trash(tenant: TenantWorld, comment: dict[str, Any]) -> Record:

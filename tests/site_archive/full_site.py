@@ -73,6 +73,9 @@ CHOSEN: dict[tuple[str, str], Any] = {
     ("products", "currency"): "eur",
     ("orders", "currency"): "eur",
     ("gift_cards", "currency"): "eur",
+    ("sign_in_providers", "issuer"): "https://id.example.com/realms/news",
+    ("sign_in_providers", "roles"): ["newsroom = editor"],
+    ("sign_in_providers", "domains"): ["example.com"],
 }
 """What a field's type does not say, or what an import changes on purpose (see the other tests)."""
 

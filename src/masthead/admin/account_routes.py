@@ -5,7 +5,14 @@ from __future__ import annotations
 from functools import partial
 
 from masthead.admin.endpoint import CONFIRM, AdminPages
-from masthead.admin.pages.account import appearance, confirm, factors, passkeys, profile, sign_in
+from masthead.admin.pages.account import (
+    appearance,
+    confirm,
+    factors,
+    passkeys,
+    profile,
+    sign_in,
+)
 from masthead.password_reset.resets import ADMIN_PATH
 from masthead.web.dispatch import Route
 from masthead.web.policy import Who

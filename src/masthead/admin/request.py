@@ -42,6 +42,7 @@ from masthead.reader.preview import Previews
 from masthead.record_api.realtime.hub import Hub
 from masthead.records.collection import Record
 from masthead.records.engine import Records
+from masthead.single_sign_on.services import SingleSignOn
 from masthead.site.address import site_url
 from masthead.site.collection import site_settings
 from masthead.site.domain_proof import DomainProofs
@@ -81,6 +82,8 @@ class AdminServices(UploadServices, Protocol):
     def keyring(self) -> KeyRing: ...
     @property
     def staff(self) -> StaffSignIn: ...
+    @property
+    def single_sign_on(self) -> SingleSignOn: ...
     @property
     def form_tokens(self) -> FormTokens: ...
     @property

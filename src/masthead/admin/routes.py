@@ -64,6 +64,7 @@ from masthead.admin.pages.webhooks import retry, subscription
 from masthead.admin.pages.webhooks.delivery import delivery_page
 from masthead.admin.pages.webhooks.overview import webhooks_page
 from masthead.admin.request import AdminRequest
+from masthead.admin.single_sign_on_routes import single_sign_on_routes
 from masthead.errors import NotFound
 from masthead.web.dispatch import Route
 from masthead.web.policy import Who, largest_import
@@ -190,6 +191,7 @@ def admin_routes(pages: AdminPages) -> list[Route]:
             "/admin/settings/keys/{id}/revoke",
             at("id", get=keys.revoke_form, post=keys.revoke, who=owners, asks_again=True),
         ),
+        *single_sign_on_routes(pages),
         *_media(pages),
         *_trash(pages),
         Route(undo.ADDRESS, at("id", post=undo.undo_change)),

@@ -77,9 +77,47 @@ class OutboundClient:
     ) -> Answer:
         """One call, without redirects; waiting for a slot does not count as its time. Calls of
         another share, such as another site, don't wait for the same slots."""
+        return await self._call(
+            url,
+            body,
+            headers,
+            timeout_seconds=timeout_seconds,
+            max_answer_bytes=max_answer_bytes,
+            share=share,
+        )
+
+    async def get(
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        *,
+        timeout_seconds: float = 10.0,
+        max_answer_bytes: int,
+        share: str = "",
+    ) -> Answer:
+        """The same without a body: for a document of which no redirect may lead away."""
+        return await self._call(
+            url,
+            None,
+            headers,
+            timeout_seconds=timeout_seconds,
+            max_answer_bytes=max_answer_bytes,
+            share=share,
+        )
+
+    async def _call(
+        self,
+        url: str,
+        body: bytes | None,
+        headers: Mapping[str, str],
+        *,
+        timeout_seconds: float,
+        max_answer_bytes: int,
+        share: str,
+    ) -> Answer:
         target = parse_url(url, WEBHOOKS)
         calls = await self._calls_of(WEBHOOKS)
-        return await calls.post(
+        return await calls.call(
             target, body, headers, timeout_seconds, max_answer_bytes=max_answer_bytes, share=share
         )
 

@@ -57,22 +57,23 @@ class HttpCalls:
         await self._pooled.close()
         await self._single.close()
 
-    async def post(
+    async def call(
         self,
         target: URL,
-        body: bytes,
+        body: bytes | None,
         headers: Mapping[str, str],
         timeout_seconds: float,
         *,
         max_answer_bytes: int,
         share: str,
     ) -> Answer:
-        """One call, without redirects; waiting for a slot does not count as its time."""
+        """A POST with a body, a GET without one; without redirects. Waiting for a slot does not
+        count as its time."""
         async with self._slots.slot(f"{share} {_host_key(target)}"):
             started = time.perf_counter()
             with translated_errors():
                 async with asyncio.timeout(timeout_seconds):
-                    status, start, retry_after = await self._post(
+                    status, start, retry_after = await self._call(
                         target, body, headers, max_answer_bytes
                     )
             duration_ms = round((time.perf_counter() - started) * 1000)
@@ -110,8 +111,8 @@ class HttpCalls:
             finally:
                 response.close()
 
-    async def _post(
-        self, target: URL, body: bytes, headers: Mapping[str, str], max_answer_bytes: int
+    async def _call(
+        self, target: URL, body: bytes | None, headers: Mapping[str, str], max_answer_bytes: int
     ) -> tuple[int, bytes, str | None]:
         trace = SimpleNamespace(is_reused=False)
         options = {
@@ -132,7 +133,8 @@ class HttpCalls:
     async def _answer(
         self, target: URL, options: dict[str, Any], max_answer_bytes: int
     ) -> tuple[int, bytes, str | None]:
-        async with self._session.post(target, **options) as response:
+        method = "GET" if options["data"] is None else "POST"
+        async with self._session.request(method, target, **options) as response:
             start = await _start_of(response.content, max_answer_bytes)
             if not response.content.at_eof():
                 response.close()

@@ -39,6 +39,7 @@ ERASURE_RULES = {
     "orders": ErasureRule.ANONYMIZE,
     "gift_cards": ErasureRule.ANONYMIZE,
     "carts": ErasureRule.DELETE,
+    "sign_in_links": ErasureRule.DELETE,
     "payment_customers": ErasureRule.DELETE,
     "payment_subscriptions": ErasureRule.DELETE,
     "gdpr_requests": ErasureRule.ANONYMIZE,

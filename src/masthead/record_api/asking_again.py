@@ -11,6 +11,7 @@ from masthead.identity.api_keys import api_keys
 from masthead.identity.tenants import superusers, tenants
 from masthead.record_api.call import Call
 from masthead.records.collection import Collection
+from masthead.single_sign_on.collection import sign_in_links, sign_in_providers
 from masthead.site.collection import site_settings
 from masthead.web.asking_again import ProofTooOld
 from masthead.webhooks.collection import webhook_subscriptions
@@ -29,6 +30,10 @@ SENSITIVE: Final[Mapping[str, Sensitive]] = {
     superusers.name: Sensitive(frozenset({"email", "role"}), creation=True, deletion=True),
     tenants.name: Sensitive(deletion=True),
     api_keys.name: Sensitive(frozenset({"scopes", "expires_at", "revoked_at"}), deletion=True),
+    sign_in_providers.name: Sensitive(
+        frozenset(each.name for each in sign_in_providers.fields), deletion=True
+    ),
+    sign_in_links.name: Sensitive(deletion=True),
     webhook_subscriptions.name: Sensitive(frozenset({"url"})),
     site_settings.name: Sensitive(
         frozenset(

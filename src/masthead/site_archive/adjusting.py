@@ -2,7 +2,7 @@
 
 An import sends nothing and starts nothing that the old installation may also be doing: mailings
 under way are paused, imports and exports under way have failed, webhooks are paused unless their
-secrets came along. Sessions end. A domain has to be proven again.
+secrets came along, and so are sign-in providers. Sessions end. A domain has to be proven again.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from masthead.privacy.validation import TENANT
 from masthead.records.accounts import new_token_key
 from masthead.records.changes import Change, Later
 from masthead.records.collection import Collection, Record
+from masthead.single_sign_on.collection import sign_in_providers
 from masthead.site.collection import site_settings
 from masthead.webhooks.collection import webhook_subscriptions
 from masthead.webhooks.signing import new_secret
@@ -110,6 +111,11 @@ def _webhook(webhook: Record, given: Circumstances) -> Record:
     return {**webhook, "secret": new_secret(), "paused": True, "disabled_at": disabled_at}
 
 
+def _provider(provider: Record, _: Circumstances) -> Record:
+    # Nobody can sign in with it until an owner has entered its secret again.
+    return provider if provider["client_secret"] else {**provider, "enabled": False}
+
+
 def _sending_domain(domain: Record, _: Circumstances) -> Record | None:
     # Without its key it is made again, with another one, when staff opens its page.
     return domain if domain["private_key"] else None
@@ -155,6 +161,7 @@ _RECORDS: Final[Mapping[str, Adjust]] = {
     blog_members.name: _account,
     site_settings.name: _settings,
     webhook_subscriptions.name: _webhook,
+    sign_in_providers.name: _provider,
     sending_domains.name: _sending_domain,
     mailings.name: _mailing,
     newsletters.name: _newsletter,

@@ -17,8 +17,10 @@ from masthead.audit.collection import (
     CANCELLED_DELETION,
     CANCELLED_ERASURE,
     CHANGED,
+    CONNECTED,
     DELETED,
     DISCARDED_JOB,
+    DISCONNECTED,
     DOWNLOADED_EXPORT,
     DOWNLOADED_MEMBERS,
     DOWNLOADED_SITE,
@@ -73,6 +75,7 @@ NOUNS = {
     "sending_domains": "sending domain",
     "mailings": "mailing",
     "trash": "entry of the trash",
+    "sign_in_providers": "sign-in provider",
 }
 """Of the collections that the log covers."""
 _PAGES = {
@@ -81,6 +84,7 @@ _PAGES = {
     "import_runs": "/admin/tools/import",
     "mailings": "/admin/mailings",
     "newsletters": "/admin/settings/newsletters",
+    "sign_in_providers": "/admin/settings/sign-in",
 }
 """Where a record of the collection has a page."""
 _EVENTS = {
@@ -102,6 +106,8 @@ _EVENTS = {
     REMOVED_FACTOR: "Removed a second factor:",
     MADE_RECOVERY_CODES: "Made new recovery codes",
     RESET_FACTORS: "Reset the second factors of",
+    CONNECTED: "Connected a sign-in provider:",
+    DISCONNECTED: "Disconnected a sign-in provider:",
     DISCARDED_JOB: "Discarded failed work:",
 }
 """What changes no record."""

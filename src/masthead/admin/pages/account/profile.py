@@ -18,9 +18,11 @@ from masthead.identity.factor_fields import has_second_factor
 from masthead.identity.passkeys import passkeys_of
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
+from masthead.single_sign_on.collection import STAFF
 from masthead.web.staff import session_cookie
 
 ADDRESS = "/admin/account"
+CONNECT = f"{ADDRESS}/connect"
 _ASKS = (
     Ask("name", "Name", "Shown with your posts."),
     Ask("bio", "About you", "A few sentences about you, for your page on the site.", rows=4),
@@ -130,6 +132,8 @@ async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = 
             (short_id(each), each, request.local(each.created))
             for each in passkeys_of(request.account)
         ],
+        "connections": await _connections(request),
+        "providers": await _connectable(request),
         "recovery_codes": len(request.account["recovery_hashes"]),
         "errors": {name: sentence_of(each) for name, each in (problems or {}).items()},
     }
@@ -150,6 +154,25 @@ async def _places(request: AdminRequest) -> list[Place]:
         )
         for each in found
     ]
+
+
+async def _connections(request: AdminRequest) -> list[tuple[str, str, datetime]]:
+    """The providers that sign the account in."""
+    if request.is_operator:
+        return []
+    found = await request.services.single_sign_on.staff.connections(
+        request.tenant_id, request.account
+    )
+    return [(each.id, each.provider, request.local(each.created)) for each in found]
+
+
+async def _connectable(request: AdminRequest) -> list[tuple[str, str]]:
+    """The name of each provider and where to connect it, at the site's own host."""
+    tenant_id = request.context.tenant_id
+    if tenant_id is None or request.is_operator:
+        return []
+    found = await request.services.single_sign_on.flow.providers(tenant_id, STAFF)
+    return [(each["name"], f"{CONNECT}/{each['slug']}") for each in found]
 
 
 def _is_of_password(problems: Mapping[str, Problem]) -> bool:

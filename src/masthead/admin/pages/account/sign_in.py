@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import quote
 
-from masthead.admin.endpoint import Answer, Page, Redirect
+from masthead.admin.endpoint import SIGN_IN, Answer, Page, Redirect
 from masthead.admin.request import AdminRequest
 from masthead.errors import BadRequest, Invalid, MastheadError, RateLimited
 from masthead.identity.accounts import SecondStepNeeded
@@ -16,6 +16,7 @@ from masthead.identity.tenants import superusers
 from masthead.mail.wording import where_stored
 from masthead.records.collection import Record
 from masthead.records.fields.base import FieldError
+from masthead.single_sign_on.collection import STAFF
 from masthead.web.cookies import own_cookie
 from masthead.web.dot_segments import has_dot_segment
 from masthead.web.errors import retry_after
@@ -30,6 +31,7 @@ from masthead.web.staff import (
 # Browsers skip tabs and line breaks, and read a backslash as a slash.
 _OURS = re.compile(r"/admin(?:[/?][^\\\x00-\x20\x7f]*)?\Z")
 CODE = "/admin/sign-in/code"
+WITH = f"{SIGN_IN}/with"
 WRONG = "The email address or the password is wrong."
 WRONG_HERE = f"{WRONG} If you have accounts at several sites, sign in at the site's own address."
 
@@ -37,7 +39,7 @@ WRONG_HERE = f"{WRONG} If you have accounts at several sites, sign in at the sit
 async def sign_in_form(request: AdminRequest) -> Answer:
     if request.is_signed_in:
         return Redirect(only_ours(request.query.get("next", "")))
-    return _form(request, only_ours(request.query.get("next", "")))
+    return await sign_in_page(request, only_ours(request.query.get("next", "")))
 
 
 async def sign_in(request: AdminRequest) -> Answer:
@@ -50,9 +52,11 @@ async def sign_in(request: AdminRequest) -> Answer:
         cookie = ticket_cookie(context, needed.ticket)
         return Redirect(f"{CODE}?next={quote(onward, safe='')}", cookies=(cookie,))
     except RateLimited as error:
-        return _form(request, onward, email, str(error), error=error)
+        return await sign_in_page(request, onward, email, str(error), error=error)
     except BadRequest as error:
-        return _form(request, onward, email, WRONG if context.tenant else WRONG_HERE, error=error)
+        return await sign_in_page(
+            request, onward, email, WRONG if context.tenant else WRONG_HERE, error=error
+        )
     return Redirect(onward, cookies=(session_cookie(request.context, signed_in),))
 
 
@@ -62,7 +66,7 @@ async def sign_in_with_passkey(request: AdminRequest) -> Answer:
     try:
         signed_in = await request.services.staff.sign_in_with_passkey(context, given)
     except (BadRequest, RateLimited) as error:
-        return _form(request, onward, problem=str(error), error=error)
+        return await sign_in_page(request, onward, problem=str(error), error=error)
     return Redirect(onward, cookies=(session_cookie(context, signed_in),))
 
 
@@ -88,7 +92,7 @@ async def finish_sign_in(request: AdminRequest) -> Answer:
     try:
         account = await staff.second_steps.account_of(ticket, context.tenant_id)
     except TicketExpired as error:
-        return _form(request, onward, problem=str(error), error=error)
+        return await sign_in_page(request, onward, problem=str(error), error=error)
     try:
         if given is not None:
             signed_in = await staff.finish_with_passkey(context, given)
@@ -163,7 +167,7 @@ def _reset_page(account: Record, error: Invalid | None = None) -> Page:
     return Page("gate/reset.html", title, values, status=422 if error else 200)
 
 
-def _form(
+async def sign_in_page(
     request: AdminRequest,
     onward: str,
     email: str = "",
@@ -175,10 +179,26 @@ def _form(
     if error is not None:
         status = 429 if isinstance(error, RateLimited) else 422
     passkey = request.services.staff.passkeys.ask_anyone(party_of(request.context))
-    values = {"next": onward, "email": email, "problem": problem, "passkey": passkey}
+    values = {
+        "next": onward,
+        "email": email,
+        "problem": problem,
+        "passkey": passkey,
+        "providers": await provider_buttons(request, onward),
+    }
     headers = tuple(retry_after(status, error))
     title = f"Sign in to {request.site_name}"
     return Page("gate/sign-in.html", title, values, status, headers=headers)
+
+
+async def provider_buttons(request: AdminRequest, onward: str) -> list[tuple[str, str]]:
+    """The name and the address of each provider that staff can sign in with at this host."""
+    tenant_id = request.context.tenant_id
+    if tenant_id is None:
+        return []
+    providers = await request.services.single_sign_on.flow.providers(tenant_id, STAFF)
+    query = f"?next={quote(onward, safe='')}"
+    return [(each["name"], f"{WITH}/{each['slug']}{query}") for each in providers]
 
 
 def _code_page(

@@ -13,6 +13,7 @@ from masthead.errors import Problem
 SETTINGS = "/admin/settings"
 DOMAIN = f"{SETTINGS}/domain"
 KEYS = f"{SETTINGS}/keys"
+SIGN_IN = f"{SETTINGS}/sign-in"
 
 PAYMENTS = f"{SETTINGS}/payments"
 AI = f"{SETTINGS}/ai"
@@ -26,6 +27,7 @@ SECTIONS = (
     ("Site", SETTINGS),
     ("Domain", DOMAIN),
     ("Keys", KEYS),
+    ("Sign-in", SIGN_IN),
     ("Payments", PAYMENTS),
     ("AI", AI),
     ("Newsletters", NEWSLETTERS),

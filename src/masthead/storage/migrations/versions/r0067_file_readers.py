@@ -17,7 +17,7 @@ from masthead import clock
 from masthead.storage import dialects as types
 
 revision = "0067"
-down_revision = "0065"
+down_revision = "0066"
 rolling = True
 
 _ON_THE_SITE = """

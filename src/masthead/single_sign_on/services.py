@@ -1,0 +1,35 @@
+"""What the faces use of single sign-on, built once for a process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from masthead.config.keyring import KeyRing
+from masthead.identity.accounts import Accounts
+from masthead.limits.sign_in_throttle import LoginThrottle
+from masthead.outbound.client import OutboundClient
+from masthead.records.engine import Records
+from masthead.single_sign_on.discovery import Discovery
+from masthead.single_sign_on.pending import PendingSignOns
+from masthead.single_sign_on.sign_ons import SignOns
+from masthead.single_sign_on.staff import StaffSignOns
+
+
+@dataclass(frozen=True, slots=True)
+class SingleSignOn:
+    flow: SignOns
+    staff: StaffSignOns
+
+
+def build_single_sign_on(
+    records: Records,
+    accounts: Accounts,
+    throttle: LoginThrottle,
+    *,
+    keyring: KeyRing,
+    outbound: OutboundClient,
+) -> SingleSignOn:
+    discovery = Discovery(outbound, records.clock)
+    pending = PendingSignOns(keyring, throttle, records.clock)
+    flow = SignOns(records, outbound, discovery, pending, throttle)
+    return SingleSignOn(flow, StaffSignOns(records, accounts))
