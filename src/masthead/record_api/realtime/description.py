@@ -85,6 +85,6 @@ SUBSCRIBE = Description(
         ),
         {"clientId": _CLIENT_ID, "subscriptions": ["posts/*"]},
     ),
-    errors=(403, 404),
+    errors=(403, 404, 429),
     envelope=Envelope.RECORD_STORE,
 )
