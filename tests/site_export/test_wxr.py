@@ -14,6 +14,7 @@ from tests.world import TenantWorld
 
 WP = "{http://wordpress.org/export/1.2/}"
 BODY = "{http://purl.org/rss/1.0/modules/content/}encoded"
+ADDRESS = f"{WP}attachment_url"
 EXCERPT = "{http://wordpress.org/export/1.2/excerpt/}encoded"
 
 Item = ElementTree.Element
@@ -181,3 +182,21 @@ async def test_the_address_of_a_replaced_file_is_that_of_the_new_one(
     assert old["file"] not in text
     # Twice in the text, as the featured picture, and as an attachment.
     assert text.count(new["file"]) >= 4
+
+
+async def test_another_platform_fetches_what_is_not_everyones(
+    filled: Filled, tmp_path: Path
+) -> None:
+    tenant, item = filled.tenant, filled.picture
+    await tenant.update("media", item["id"], {"private": True})
+    await filled.export("wxr", tmp_path / "site.xml")
+    wxr = Wxr(tmp_path / "site.xml")
+    (address,) = {
+        url for each in wxr.items("attachment") if item["id"] in (url := each.findtext(ADDRESS, ""))
+    }
+    # By the same address in the texts, which WordPress replaces by its own.
+    assert f'src="{address}"' in wxr.text
+    assert (await tenant.guest.get(address)).status_code == 200
+    assert (await tenant.guest.get(address.partition("?")[0])).status_code == 404
+    tenant.world.clock.advance(days=31)
+    assert (await tenant.guest.get(address)).status_code == 404

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import msgspec
 
+from masthead import clock
 from masthead.caller import system
 from masthead.comments.collection import DELETED, comments
 from masthead.config.settings import Settings
 from masthead.errors import NotFound
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
+from masthead.links.file_readers import is_open
 from masthead.media.collection import media
+from masthead.media.signed_addresses import sign_file
 from masthead.members.collection import blog_members
 from masthead.pages.collection import pages
 from masthead.posts.collection import posts
@@ -34,6 +38,7 @@ TEXTS_PER_PAGE = 20
 FILES_PER_PAGE = 20
 """Media between two calls of `Count`; each may be a long video."""
 ROWS_PER_PAGE = 500
+FETCHED_WITHIN = timedelta(days=30)
 
 _ALWAYS = ("id", "created", "updated")
 _TEXT = (*_ALWAYS, "title", "slug", "content_html", "status", "published_at")
@@ -50,7 +55,7 @@ _COMMENT = (
     "shown_as",
 )
 _AUTHOR = frozenset({"id", "email", "name", "slug", "bio", "created", "updated"})
-_MEDIA = (*_ALWAYS, "file", "url", "filename", "mime_type", "size", "alt")
+_MEDIA = (*_ALWAYS, "file", "url", "filename", "mime_type", "size", "alt", "private", "open_uses")
 
 _OF_A_POST: dict[str, Any] = {
     "excerpt": "",
@@ -194,6 +199,14 @@ class Content:
             system(self._tenant_id), media, "id", keys, limit=len(keys)
         )
         return {each["id"]: each for each in found}
+
+    def signature_of(self, item: Record) -> str:
+        """For the address of a file that not everyone can open, in an export from which another
+        platform fetches it; empty for one that everyone can."""
+        if is_open(item):
+            return ""
+        until = clock.from_text(self.blog.now) + FETCHED_WITHIN
+        return sign_file(self._records.keyring, self._tenant_id, item["id"], until)
 
     async def file_of(self, item: Record) -> StoredObject | None:
         """The file of a media record; None, and counted, where it is missing."""

@@ -18,11 +18,12 @@ from xml.sax.saxutils import quoteattr
 from masthead import clock
 from masthead.media.collection import file_names
 from masthead.media.path import media_path
+from masthead.media.signed_addresses import PARAMETER
 from masthead.records.collection import Record
 from masthead.records.write.slugs import slugify
 from masthead.site_export.archive import in_thread
-from masthead.site_export.content import Blog, Content, scheduled_for
-from masthead.site_export.media_links import MediaLink, MediaLinks
+from masthead.site_export.content import Content, scheduled_for
+from masthead.site_export.media_links import MediaLink
 from masthead.site_export.tag_slugs import TagSlugs
 from masthead.texts.publication import PUBLISHED
 
@@ -113,7 +114,7 @@ _ESCAPED = re.compile("%[0-9A-F]{2}")
 
 
 async def write_wxr(content: Content, file: BinaryIO) -> None:
-    writer = _Writer(content.blog, content.links, await content.writers())
+    writer = _Writer(content, await content.writers())
     file.write(writer.head().encode())
     async for found in content.media():
         for item in found:
@@ -141,12 +142,13 @@ def _write_texts(
 
 
 class _Writer:
-    def __init__(self, blog: Blog, links: MediaLinks, authors: Sequence[Record]) -> None:
-        self._blog = blog
+    def __init__(self, content: Content, authors: Sequence[Record]) -> None:
+        self._blog = content.blog
+        self._signature_of = content.signature_of
         self._authors = authors
         self._logins = {each["id"]: each["slug"] or each["id"] for each in authors}
         self._last_comment = 0
-        self._links = links
+        self._links = content.links
         self._tag_slugs = TagSlugs()
         self._last_number = 0
         self._attachments: dict[str, int] = {}
@@ -227,11 +229,13 @@ class _Writer:
         return urljoin(self._blog.url, address) if address else ""
 
     def _media_address(self, item: Record) -> str:
-        return self._blog.url + media_path(item["id"], item["file"])
+        address = self._blog.url + media_path(item["id"], item["file"])
+        signature = self._signature_of(item)
+        return f"{address}?{PARAMETER}={signature}" if signature else address
 
     def _absolute(self, link: MediaLink, item: Record) -> str:
-        if link.name != item["file"]:
-            # Of a file that was replaced.
+        if link.name != item["file"] or self._signature_of(item):
+            # Of a file that was replaced, or that is fetched by its signed address.
             return self._media_address(item)
         return f"{self._blog.url}{link.path}" if link.is_relative else link.written
 
