@@ -193,6 +193,13 @@ class TestUpload:
         assert (opened.status_code, opened.content) == (206, b"ex")
         assert "private" not in (await site.uploaded(b"open"))
 
+    @pytest.mark.parametrize("sent", ["", "1", "on", "True", "null"])
+    async def test_private_is_true_or_false(self, site: Site, sent: str) -> None:
+        answer = await site.api.post(
+            MEDIA, files={"file": ("a.txt", b"text")}, data={"private": sent}
+        )
+        assert list(problem(answer, 422, "VALIDATION_ERROR")["details"]) == ["private"]
+
     async def test_alt_has_a_limit(self, site: Site) -> None:
         assert (await site.uploaded(b"x", alt="é" * 1000))["alt"] == "é" * 1000
         error = problem(await site.upload(b"x", alt="é" * 1001), 422, "VALIDATION_ERROR")

@@ -150,8 +150,8 @@ class V1Answers:
         )
         declared = route.body.collection.by_name
         given = {
-            # A form has nothing but texts.
-            name: field.coerce(text) if isinstance(field := declared.get(name), Flag) else text
+            # A form has nothing but texts; other words for yes and no are refused, as in JSON.
+            name: _FLAGS.get(text, text) if isinstance(declared.get(name), Flag) else text
             for name, text in form.fields
             if not isinstance(declared.get(name), File)
         }
@@ -165,6 +165,9 @@ class V1Answers:
         query = read_query(request.query_string, route.parameters) if route.parameters else {}
         key = key_of(request)
         return Call(self._services, route, request, key.caller, key.tenant, query, body)
+
+
+_FLAGS = {"true": True, "false": False}
 
 
 def key_of(request: Request) -> ApiKey:
