@@ -24,6 +24,7 @@ DOORS = {
     "admin/pages/account/profile.py",
     # Of members, who have no second factor.
     "members/mailed_links.py",
+    "single_sign_on/members.py",
     "reader/member/account.py",
 }
 

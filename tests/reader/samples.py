@@ -516,7 +516,11 @@ PAGES: dict[str, tuple[str, Chrome, object]] = {
         chrome(path="/member/sign-up"),
         SignUpPage("ada@", True, "/", NO_ADDRESS),
     ),
-    "sign-in": ("sign_in.html", chrome(path="/member/sign-in"), SignInPage(back="/")),
+    "sign-in": (
+        "sign_in.html",
+        chrome(path="/member/sign-in"),
+        SignInPage(back="/", providers=(Link("News ID", "/member/sign-in/with/news?back=%2F"),)),
+    ),
     "sign-in-wrong": (
         "sign_in.html",
         chrome(path="/member/sign-in"),

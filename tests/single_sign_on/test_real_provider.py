@@ -105,3 +105,19 @@ async def test_staff_sign_in_in_a_browser(newsroom: Newsroom, browser: Browser) 
     await section.get_by_role("link", name="Connect Work").click()
     await page.get_by_role("button", name="Connect", exact=True).click()
     await expect(section.get_by_role("button", name="Remove Work")).to_be_visible()
+
+
+@needs_chromium
+async def test_a_reader_signs_in_in_a_browser(newsroom: Newsroom, browser: Browser) -> None:
+    context = await browser.new_context(ignore_https_errors=True)
+    page = await context.new_page()
+    await page.goto(f"{newsroom.origin}/member/sign-in?back=/member/account")
+    await page.get_by_role("link", name="Sign in with Work").click()
+    await page.locator("input[name=login]").fill("reader")
+    await page.locator("input[name=password]").fill("any")
+    await page.locator("button[type=submit]").click()
+    await page.get_by_role("button", name="Continue").click()
+    await expect(page).to_have_url(f"{newsroom.origin}/member/account")
+    await expect(page.get_by_text("reader@example.com").first).to_be_visible()
+    await page.get_by_role("button", name="Remove Work").click()
+    await expect(page.locator("#connections")).to_have_count(0)

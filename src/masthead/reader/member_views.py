@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from masthead.reader.views import Offer
+from masthead.reader.views import Link, Offer
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +99,8 @@ class SignInPage:
     email: str = ""
     back: str = ""
     problems: tuple[FormProblem, ...] = ()
+    providers: tuple[Link, ...] = ()
+    """That readers can sign in with instead: the name and where it begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,15 @@ class Newsletter:
 
 
 @dataclass(frozen=True, slots=True)
+class Connected:
+    """A provider that signs the member in."""
+
+    id: str
+    provider: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class AccountPage:
     """Template `account.html`."""
 
@@ -169,6 +180,7 @@ class AccountPage:
     """The part whose form was wrong, and is shown again with what was typed."""
     typed: str = ""
     problems: tuple[FormProblem, ...] = ()
+    connections: tuple[Connected, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

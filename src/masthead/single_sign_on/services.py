@@ -10,6 +10,7 @@ from masthead.limits.sign_in_throttle import LoginThrottle
 from masthead.outbound.client import OutboundClient
 from masthead.records.engine import Records
 from masthead.single_sign_on.discovery import Discovery
+from masthead.single_sign_on.members import MemberSignOns
 from masthead.single_sign_on.pending import PendingSignOns
 from masthead.single_sign_on.sign_ons import SignOns
 from masthead.single_sign_on.staff import StaffSignOns
@@ -19,6 +20,7 @@ from masthead.single_sign_on.staff import StaffSignOns
 class SingleSignOn:
     flow: SignOns
     staff: StaffSignOns
+    members: MemberSignOns
 
 
 def build_single_sign_on(
@@ -32,4 +34,4 @@ def build_single_sign_on(
     discovery = Discovery(outbound, records.clock)
     pending = PendingSignOns(keyring, throttle, records.clock)
     flow = SignOns(records, outbound, discovery, pending, throttle)
-    return SingleSignOn(flow, StaffSignOns(records, accounts))
+    return SingleSignOn(flow, StaffSignOns(records, accounts), MemberSignOns(records, accounts))

@@ -32,7 +32,14 @@ from masthead.reader.member.services import (
     caller_of,
     session_cookie,
 )
-from masthead.reader.member_views import AccountPage, DeletePage, FormProblem, Newsletter, SignIn
+from masthead.reader.member_views import (
+    AccountPage,
+    Connected,
+    DeletePage,
+    FormProblem,
+    Newsletter,
+    SignIn,
+)
 from masthead.reader.request import SiteRequest
 from masthead.reader.site import site_of
 from masthead.reader.tiers import own_tier
@@ -51,6 +58,7 @@ DONE = {
     "comment-mails": "That is saved.",
     "password": "Your new password is set. You are signed out everywhere else.",
     "sign_in": "That sign-in has ended.",
+    "connection": "That is removed.",
 }
 """What the page says after a change, by the word in its address."""
 MAILED = {
@@ -175,6 +183,12 @@ class Account:
         return _done("sign_in")
 
     @for_member
+    async def disconnect(self, request: SiteRequest, member: MemberRecord, form: Form) -> Redirect:
+        members, link = self._services.single_sign_on.members, form.get("connection", "")
+        await members.disconnect(request.tenant_id, member, link)
+        return _done("connection")
+
+    @for_member
     async def sign_out_everywhere(
         self, request: SiteRequest, member: MemberRecord, _form: Form
     ) -> Redirect:
@@ -291,6 +305,7 @@ class Account:
                 )
                 for each in sign_ins
             ),
+            connections=await self._connections(request, member),
             notice=notice,
             deleted_on=await _deletion_day(request, member),
             opened=opened,
@@ -299,6 +314,14 @@ class Account:
         )
         head = Head(title=f"Your account · {site_of(request).name}", noindex=True)
         return Page("account.html", head, page)
+
+    async def _connections(
+        self, request: SiteRequest, member: MemberRecord
+    ) -> tuple[Connected, ...]:
+        found = await self._services.single_sign_on.members.connections(request.tenant_id, member)
+        return tuple(
+            Connected(each.id, each.provider, local_time(request, each.created)) for each in found
+        )
 
 
 async def _deletion_day(request: SiteRequest, member: MemberRecord) -> datetime | None:

@@ -25,6 +25,7 @@ from masthead.reader.member.services import (
     MemberServices,
     session_cookie,
 )
+from masthead.reader.member.single_sign_on import provider_links
 from masthead.reader.member_views import (
     ForgotPage,
     FormProblem,
@@ -72,7 +73,9 @@ class Joining:
 
     async def sign_in_page(self, request: SiteRequest) -> Page | Redirect:
         back = back_path(request.query.get("back", HOME))
-        return see_other(back) if request.member else _sign_in(request, SignInPage(back=back))
+        if request.member:
+            return see_other(back)
+        return await self._sign_in_page(request, SignInPage(back=back))
 
     async def sign_in(self, request: SiteRequest, form: Form) -> Page | Redirect:
         back = back_path(form.get("back", HOME))
@@ -80,7 +83,9 @@ class Joining:
             email = _email(form)
         except FieldError as error:
             problems = (FormProblem("email", error.problem.message),)
-            return _sign_in(request, SignInPage(form.get("email", ""), back, problems), 422)
+            return await self._sign_in_page(
+                request, SignInPage(form.get("email", ""), back, problems), 422
+            )
         if not form.get("password"):
             wanted = Wanted(Purpose.SIGN_IN, email, back=back)
             return await self._mail_link(request, form, wanted, "sign_in")
@@ -95,8 +100,15 @@ class Joining:
             )
         except BadRequest:
             problems = (FormProblem("password", WRONG),)
-            return _sign_in(request, SignInPage(email, back, problems), 422)
+            return await self._sign_in_page(request, SignInPage(email, back, problems), 422)
         return see_other(back, session_cookie(request, signed_in))
+
+    async def _sign_in_page(
+        self, request: SiteRequest, page: SignInPage, status: int = 200
+    ) -> Page:
+        providers = await provider_links(self._services, request, page.back)
+        page = replace(page, providers=providers)
+        return Page("sign_in.html", _head(request, "Sign in"), page, status)
 
     async def forgot_page(self, request: SiteRequest) -> Page:
         return _forgot(request, ForgotPage(request.member["email"] if request.member else ""))
@@ -215,10 +227,6 @@ async def _sign_up(
     several = choices if len(choices) > 1 else ()
     page = replace(page, offer=await offer_of(request), newsletters=several)
     return Page("sign_up.html", _head(request, "Join"), page, status)
-
-
-def _sign_in(request: SiteRequest, page: SignInPage, status: int = 200) -> Page:
-    return Page("sign_in.html", _head(request, "Sign in"), page, status)
 
 
 def _forgot(request: SiteRequest, page: ForgotPage, status: int = 200) -> Page:

@@ -17,6 +17,7 @@ from masthead.reader.member.services import (
     SIGN_UP,
     MemberServices,
 )
+from masthead.reader.member.single_sign_on import SignOnPages
 from masthead.web.dispatch import Route
 from masthead.web.policy import Limit, WhileSuspended
 
@@ -36,6 +37,7 @@ def member_page_routes(pages: SitePages, services: MemberServices) -> list[Route
         entrance(FORGOT, joining.forgot, page=joining.forgot_page),
         entrance(mailed_links.PATH, joining.use_link, page=joining.link_page),
         entrance(CODE, joining.use_code, page=joining.sign_in_page),
+        *SignOnPages(pages, services).routes(),
         form("/member/sign-out", joining.sign_out),
         form("/member/sign-out-everywhere", account.sign_out_everywhere),
         pages.page(ACCOUNT, account.page, personal=True, while_suspended=WhileSuspended.OPEN),
@@ -46,6 +48,7 @@ def member_page_routes(pages: SitePages, services: MemberServices) -> list[Route
         mine(f"{ACCOUNT}/comment-mails", account.set_comment_mails),
         mine(f"{ACCOUNT}/password", account.set_password),
         mine(f"{ACCOUNT}/sign-ins", account.end_sign_in),
+        mine(f"{ACCOUNT}/connections", account.disconnect),
         mine(f"{ACCOUNT}/export", account.export),
         form(DELETE, account.delete, page=account.delete_page),
     ]

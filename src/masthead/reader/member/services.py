@@ -16,6 +16,7 @@ from masthead.password_reset.resets import PasswordResets
 from masthead.privacy.limits import RequestLimit
 from masthead.privacy.service import Privacy
 from masthead.reader.request import SiteRequest
+from masthead.single_sign_on.services import SingleSignOn
 
 SIGN_IN = "/member/sign-in"
 SIGN_UP = "/member/sign-up"
@@ -34,6 +35,8 @@ class MemberServices(Protocol):
     def resets(self) -> PasswordResets: ...
     @property
     def email_changes(self) -> EmailChanges: ...
+    @property
+    def single_sign_on(self) -> SingleSignOn: ...
     @property
     def privacy(self) -> Privacy: ...
     @property

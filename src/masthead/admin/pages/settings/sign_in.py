@@ -11,6 +11,7 @@ from masthead.admin.pages.account.sign_in import WITH
 from masthead.admin.pages.settings.subnav import SIGN_IN, in_settings, said
 from masthead.admin.request import AdminRequest
 from masthead.errors import Invalid, Problem
+from masthead.reader.member.single_sign_on import WITH as MEMBERS_WITH
 from masthead.records.collection import Record
 from masthead.records.read.page import ListRequest
 from masthead.single_sign_on.collection import (
@@ -36,12 +37,17 @@ _FIXED = (
     ),
 )
 _CLIENT = (
-    Ask("client_id", "Client ID"),
+    Ask("client_id", "Client ID", "Of this site, at the provider."),
     Ask("client_secret", "Client secret"),
     Ask("extra_scopes", "More scopes", "Besides openid email profile, such as groups."),
 )
 _PEOPLE = (
-    Ask("used_by", "Who signs in with it", choices=USED_BY),
+    Ask(
+        "used_by",
+        "Who signs in with it",
+        "Staff sign in to the admin, members to the site.",
+        choices=USED_BY,
+    ),
     Ask("domains", "Email domains", "One a line. If empty, all.", rows=3),
     Ask(
         "creates_accounts",
@@ -61,6 +67,7 @@ _ROLES = (
     Ask(
         "default_role",
         "Everyone else",
+        "Staff without any of these values.",
         choices={NO_ROLE: "Can’t sign in", "editor": "Editor", "author": "Author"},
     ),
 )
@@ -209,5 +216,12 @@ def _page(
 
 
 def _callbacks(request: AdminRequest, record: Record) -> list[tuple[str, str]]:
-    slug = record["slug"] or "short-name"
-    return [("Callback address for staff", f"{request.site_url}{WITH}/{slug}/callback")]
+    slug, used_by = record["slug"] or "short-name", record["used_by"]
+    is_open = "id" not in record or used_by == BOTH
+    found = []
+    if is_open or used_by == STAFF:
+        found.append(("Callback address for staff", f"{request.site_url}{WITH}/{slug}/callback"))
+    if is_open or used_by == MEMBERS:
+        address = f"{request.site_url}{MEMBERS_WITH}/{slug}/callback"
+        found.append(("Callback address for members", address))
+    return found
