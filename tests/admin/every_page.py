@@ -49,6 +49,7 @@ from masthead.posts.tags import change_tag
 from masthead.privacy.links import EXPORT_LIFETIME
 from masthead.privacy.validation import PHRASE, RequestBody, Requester, parse_deletion
 from masthead.records.write.unit import file_key
+from masthead.single_sign_on.collection import sign_in_links, sign_in_providers
 from masthead.site.mail_trial import TestMails
 from masthead.site_export.collection import (
     EXPIRED,
@@ -424,6 +425,15 @@ SAMPLES = (
     Sample("settings-accent-part", "/admin/settings/accent", is_page=False),
     Sample("ai", "/admin/settings/ai"),
     Sample("ai-refused", "/admin/settings/ai", act=fill(("#ai_base_url", "no"), press="Save")),
+    Sample("providers", "/admin/settings/sign-in"),
+    Sample("providers-empty", "/admin/settings/sign-in", site="empty"),
+    Sample("provider-new", "/admin/settings/sign-in/new"),
+    Sample("provider-refused", "/admin/settings/sign-in/new", act=fill(press="Add it")),
+    Sample("provider", "/admin/settings/sign-in/{sign_in_providers}"),
+    Sample("provider-remove", "/admin/settings/sign-in/{sign_in_providers}/remove"),
+    Sample("sign-in-elsewhere", "/admin/sign-in/with/newsroom", who="guest", status=422),
+    Sample("sign-in-stale", "/admin/sign-in/with/newsroom/callback", who="guest", status=422),
+    Sample("connect-elsewhere", "/admin/account/connect/newsroom"),
     Sample("domain", "/admin/settings/domain"),
     Sample("domain-served", "/admin/settings/domain", site="empty"),
     Sample(
@@ -704,6 +714,7 @@ async def _content(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str,
     return {
         **await _imports(demo, accounts),
         **await _keys(demo),
+        **await _providers(demo, accounts),
         **await _members(demo),
         **await _member_imports(demo),
         **await _operated(demo, accounts),
@@ -823,6 +834,16 @@ async def _keys(demo: TenantWorld) -> dict[str, str]:
     records = demo.world.parts.records
     key, _ = await create_key(records, demo.id, "Nightly export of everything", ["posts:read"])
     return {"api_keys": key["id"]}
+
+
+async def _providers(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, str]:
+    """One that the owner has connected. Nobody answers at its address."""
+    values = {"name": "Newsroom", "issuer": "https://127.0.0.1:9", "client_id": "tideline"}
+    async with demo.world.parts.records.unit(system(demo.id)) as unit:
+        provider = await unit.create(sign_in_providers, values)
+        link = {"provider_id": provider["id"], "staff_id": accounts["owner"].id, "subject": "nell"}
+        await unit.create(sign_in_links, {}, stamped=link)
+    return {"sign_in_providers": provider["id"]}
 
 
 async def _operated(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, str]:
