@@ -25,6 +25,7 @@ from masthead.records.fields.secrets import Hash, Secret
 from masthead.records.fields.text import Email, Slug, Text, Url
 from masthead.records.fields.values import Date, Number, Select
 from masthead.records.write.unit import file_key
+from masthead.single_sign_on.collection import Issuer
 
 Ids = dict[str, list[str]]
 """The ids of the hostile records by collection."""
@@ -132,10 +133,11 @@ def candidates(field: Field, number: int, known: Ids) -> Iterator[Any]:
             yield from _documents(field.name, payload, number)
         case File():
             yield f"p{number}.png"
-        case Url():
+        case Url() | Issuer():
             yield payload
             yield f"https://example.com/{payload}"
             yield f"https://example.com/'autofocus/onfocus='tripwire({number})"
+            yield f"https://example.com/{number}"
         case Email():
             yield f"p{number}'onfocus=tripwire({number})'@example.com"
             yield f"p{number}@example.com"
