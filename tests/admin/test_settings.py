@@ -194,7 +194,9 @@ class TestPictures:
         page = await owner.follow(await sent(owner, "logo", "", b"", remove="1"))
         assert "Removed." in page
         assert (await stored(tenant))["site_logo"] == ""
-        assert (await tenant.guest.get(logo)).status_code == 200
+        # It is still there, and closed like every file that nothing uses any more.
+        assert (await owner.get(logo)).status_code == 200
+        assert (await tenant.guest.get(logo)).status_code == 404
 
     @pytest.mark.parametrize(
         ("name", "content"),
