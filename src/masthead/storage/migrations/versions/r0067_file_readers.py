@@ -1,13 +1,12 @@
 """Files that not everyone may open: media have a switch, and there are lists of the records through
 which readers may open a file.
 
-The worker adds what the openings of gated posts show, because SQL can't find their ends. An hour
-later it does so again, for what older processes have changed meanwhile.
+The worker adds what the openings of gated posts show, because SQL can't find their ends. Not
+rolling: a post that an older process takes down would leave its files open.
 """
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 import sqlalchemy as sa
@@ -18,7 +17,6 @@ from masthead.storage import dialects as types
 
 revision = "0067"
 down_revision = "0066"
-rolling = True
 
 _ON_THE_SITE = """
 INSERT INTO listed_values (tenant_id, collection, field, value, created, record_id)
@@ -86,17 +84,14 @@ def upgrade() -> None:
     )
     for statement in (_ON_THE_SITE, _PAGES, _POSTS, _GATED, _PICTURES, _COUNTS):
         op.execute(statement)
-    _count_again("1", timedelta(0))
-    _count_again("2", timedelta(hours=1))
+    op.execute(_count_uses())
 
 
-def _count_again(number: str, later: timedelta) -> None:
-    text = sa.literal_column
-    now = clock.now()
-    job = (f"'countmediauses{number}'", "'media.count_uses'", "'{}'")
-    times = (clock.to_text(now + later), clock.to_text(now))
+def _count_uses() -> sa.Insert:
+    """A job for each tenant."""
+    now = clock.to_text(clock.now())
     values: list[sa.ColumnElement[Any]] = [
-        *(text(each) for each in job),
-        *(text(f"'{each}'") for each in times),
+        sa.literal_column(f"'{each}'")
+        for each in ("countmediauses1", "media.count_uses", "{}", now, now)
     ]
-    op.execute(_jobs.insert().from_select(list(_jobs.c.keys()), sa.select(_tenants.c.id, *values)))
+    return _jobs.insert().from_select(list(_jobs.c.keys()), sa.select(_tenants.c.id, *values))
