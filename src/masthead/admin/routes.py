@@ -7,25 +7,20 @@ from functools import partial
 from masthead.admin.account_routes import account_routes
 from masthead.admin.calls import script_call, script_read, upload_call
 from masthead.admin.endpoint import AdminPages, Answer, Handler, Page, Redirect
+from masthead.admin.import_routes import import_routes
 from masthead.admin.live import ADDRESS as LIVE
 from masthead.admin.live import live
-from masthead.admin.pages import activity, exports, sending_domain, shop, staff, trash, undo
+from masthead.admin.mailing_routes import mailing_routes
+from masthead.admin.pages import activity, shop, staff, trash, undo
 from masthead.admin.pages.account import appearance
 from masthead.admin.pages.comments import changes as comment_changes
 from masthead.admin.pages.comments import comment
 from masthead.admin.pages.comments import listing as comments
 from masthead.admin.pages.home import home
-from masthead.admin.pages.imports import files as import_files
-from masthead.admin.pages.imports import run as import_run
-from masthead.admin.pages.imports import upload as import_upload
-from masthead.admin.pages.imports.runs import imports_page
-from masthead.admin.pages.imports.samples import sample_page
-from masthead.admin.pages.mailings import mailing, recipients, sending
 from masthead.admin.pages.mailings import preview as mail_preview
 from masthead.admin.pages.media import item as media_item
 from masthead.admin.pages.media import library as media
 from masthead.admin.pages.members import download as members_csv
-from masthead.admin.pages.members import importing as members_import
 from masthead.admin.pages.members import listing as members
 from masthead.admin.pages.members import member, stopped
 from masthead.admin.pages.members import privacy as member_privacy
@@ -35,18 +30,14 @@ from masthead.admin.pages.operator.components import components
 from masthead.admin.pages.palette import palette
 from masthead.admin.pages.settings import (
     ai,
-    digest,
     domain,
     keys,
     mail,
-    newsletters,
     payments,
     pictures,
     privacy,
     site,
-    welcome,
 )
-from masthead.admin.pages.settings.subnav import NEWSLETTERS, SENDING, WELCOME
 from masthead.admin.pages.texts import (
     bulk,
     editor,
@@ -78,7 +69,7 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         *account_routes(pages),
         Route("/admin/posts/tags", at(get=posts.tag_options)),
         *_texts(pages, posts.posts_list, posts.PostFilters),
-        *_mailings(pages),
+        *mailing_routes(pages),
         Route("/admin/posts/{id}/email", at("id", get=mail_preview.mail_preview)),
         Route("/admin/posts/{id}/email/page", at("id", get=mail_preview.mail_page)),
         *_texts(pages, site_pages.pages_list, site_pages.PageFilters),
@@ -100,7 +91,7 @@ def admin_routes(pages: AdminPages) -> list[Route]:
             at(get=members.new_member_form, post=members.new_member, who=owners),
         ),
         Route(stopped.ADDRESS, at(get=stopped.stopped_list)),
-        *_member_imports(pages),
+        *import_routes(pages),
         Route("/admin/members/change", at(post=members.change_members, who=owners)),
         Route("/admin/members/{id}", at("id", get=member.member_page, post=member.save_member)),
         Route(
@@ -169,7 +160,6 @@ def admin_routes(pages: AdminPages) -> list[Route]:
             "/admin/settings/ai",
             at(get=ai.ai_page, post=ai.save_ai, who=owners, asks_again=True),
         ),
-        *_newsletters(pages),
         Route("/admin/settings/mail", at(get=mail.mail_page, who=owners)),
         Route("/admin/settings/mail/test", at(post=mail.send_test, who=owners)),
         Route("/admin/settings/mail/test/{mark}", at("mark", get=mail.test_state, who=owners)),
@@ -199,7 +189,6 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         Route(activity.ADDRESS, at(get=activity.site_activity, who=owners)),
         Route(activity.EVERYWHERE, at(get=activity.all_activity, who=operators)),
         *_shop(pages),
-        *_exports(pages),
         Route("/admin/theme", at(post=appearance.choose_theme, anywhere=True)),
         Route("/admin/palette", at(get=palette, anywhere=True)),
         Route(LIVE, live(pages)),
@@ -247,85 +236,9 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         Route(operate.ERRORS, at(get=operate.errors_page, who=operators)),
         Route(f"{operate.ERRORS}/{{id}}", at("id", get=operate.error_page, who=operators)),
         Route("/admin/components", at(get=components, who=operators)),
-        *_sending_domains(pages),
-        *_imports(pages),
         *_webhooks(pages),
         # Last, because the first route that matches is taken.
         Route("/admin/{rest:path}", at(get=_nothing, anywhere=True)),
-    ]
-
-
-def _exports(pages: AdminPages) -> list[Route]:
-    """Also while the site is suspended: an owner may take the data along."""
-    at = partial(pages.at, who=Who.OWNER, while_suspended=True)
-    one = f"{exports.ADDRESS}/{{id}}"
-    return [
-        Route(exports.ADDRESS, at(get=exports.exports_page, post=exports.begin, asks_again=True)),
-        Route(f"{one}/download", at("id", get=exports.download, asks_again=True)),
-        Route(f"{one}/remove", at("id", post=exports.remove)),
-    ]
-
-
-def _mailings(pages: AdminPages) -> list[Route]:
-    at, post = partial(pages.at, who=Who.OWNER), "/admin/posts/{id}/mail"
-    one = f"{mailing.ADDRESS}/{{id}}"
-    return [
-        Route(post, at("id", get=sending.mail_form, post=sending.mail_post)),
-        Route(f"{post}/test", at("id", post=sending.mail_test)),
-        Route(mailing.ADDRESS, at(get=mailing.mailings_list)),
-        Route(one, at("id", get=mailing.mailing_page, post=mailing.act)),
-        Route(f"{one}/recipients", at("id", get=recipients.recipients_page)),
-        *(
-            Route(f"{one}/{each}", at("id", get=partial(mailing.ask, each)))
-            for each in mailing.ASKED
-        ),
-    ]
-
-
-def _sending_domains(pages: AdminPages) -> list[Route]:
-    at, page = pages.at, sending_domain
-    owners, operators = Who.OWNER, Who.OPERATOR
-    return [
-        Route(SENDING, at(get=page.site_page, post=page.make_site_key, who=owners)),
-        Route(f"{SENDING}/check", at(post=page.check_site, who=owners)),
-        Route(
-            f"{SENDING}/new-key",
-            at(get=page.ask_new_site_key, post=page.make_new_site_key, who=owners),
-        ),
-        Route(
-            page.INSTALLATION,
-            at(get=page.installation_page, post=page.make_installation_key, who=operators),
-        ),
-        Route(f"{page.INSTALLATION}/check", at(post=page.check_installation, who=operators)),
-    ]
-
-
-def _newsletters(pages: AdminPages) -> list[Route]:
-    at, one = partial(pages.at, who=Who.OWNER), f"{NEWSLETTERS}/{{id}}"
-    return [
-        Route(NEWSLETTERS, at(get=newsletters.newsletters_page)),
-        Route(
-            f"{NEWSLETTERS}/new",
-            at(get=newsletters.new_newsletter_form, post=newsletters.new_newsletter),
-        ),
-        Route(one, at("id", get=newsletters.newsletter_form, post=newsletters.save_newsletter)),
-        Route(
-            f"{one}/delete",
-            at("id", get=newsletters.delete_form, post=newsletters.delete_newsletter),
-        ),
-        Route(f"{one}/digest", at("id", get=digest.digest_page, post=digest.send_digest_test)),
-        Route(f"{one}/digest/email", at("id", get=digest.digest_email)),
-        Route(WELCOME, at(get=welcome.welcome_form)),
-        Route(
-            f"{WELCOME}/{{kind}}",
-            at(
-                "kind",
-                get=welcome.welcome_form,
-                post=welcome.save_welcome,
-                limit=welcome.MAX_FORM,
-            ),
-        ),
-        Route(f"{WELCOME}/{{kind}}/email", at("kind", get=welcome.welcome_email)),
     ]
 
 
@@ -384,49 +297,6 @@ def _staff(pages: AdminPages) -> list[Route]:
         Route(f"{address}/{{id}}/invite", at("id", post=staff.invite_again)),
         Route(f"{address}/{{id}}/factors", at("id", post=staff.reset_factors)),
         Route(f"{address}/{{id}}/remove", at("id", post=staff.remove)),
-    ]
-
-
-def _member_imports(pages: AdminPages) -> list[Route]:
-    at, one = partial(pages.at, who=Who.OWNER), f"{members_import.ADDRESS}/{{id}}"
-    return [
-        Route(
-            members_import.ADDRESS,
-            at(get=members_import.upload_form, post=members_import.upload, files=1),
-        ),
-        Route(one, at("id", get=members_import.import_page, post=members_import.choose)),
-        Route(f"{one}/discard", at("id", post=members_import.discard)),
-        Route(f"{one}/errors.csv", at("id", get=members_import.download_errors)),
-    ]
-
-
-def _imports(pages: AdminPages) -> list[Route]:
-    at, address = partial(pages.at, who=Who.OWNER), "/admin/tools/import"
-    one = f"{address}/{{id}}"
-    return [
-        Route(address, at(get=imports_page)),
-        Route(
-            f"{address}/new",
-            at(
-                get=import_upload.new_form,
-                post=import_upload.upload_form,
-                files=1,
-                largest=largest_import,
-            ),
-        ),
-        Route(
-            f"{address}/upload",
-            upload_call(pages, import_upload.upload_call, who=Who.OWNER, largest=largest_import),
-        ),
-        Route(one, at("id", get=import_run.run_page)),
-        Route(f"{one}/preview", at("id", post=import_run.preview_again)),
-        Route(f"{one}/run", at("id", post=import_run.start_import)),
-        Route(f"{one}/discard", at("id", post=import_run.discard)),
-        Route(f"{one}/pictures", at("id", post=import_run.retry_pictures)),
-        Route(f"{one}/undo", at("id", get=import_run.undo_form, post=import_run.undo)),
-        Route(f"{one}/redirects.csv", at("id", get=import_files.redirects_file)),
-        Route(f"{one}/import-errors.json", at("id", get=import_files.errors_download)),
-        Route(f"{one}/samples/{{number}}", at("id", "number", get=sample_page)),
     ]
 
 
