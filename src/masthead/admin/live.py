@@ -7,6 +7,8 @@ asks for itself.
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 from masthead import ids
 from masthead.admin.endpoint import AdminPages
 from masthead.comments.collection import comments
@@ -46,11 +48,10 @@ async def _open(pages: AdminPages, request: Request) -> Stream:
     assert site is not None
     token = await pages.services.staff.callers.token_of(request)
     connection, facts = await open_connection(hub, request, site.id)
-    try:
+    with ExitStack() as on_failure:
+        on_failure.callback(hub.close, connection)
         await hub.listen(connection, wanted, caller, token)
-    except BaseException:
-        hub.close(connection)
-        raise
+        on_failure.pop_all()
     return stream_to(hub, connection, facts, request.receive)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import asyncpg
@@ -66,11 +66,10 @@ class Connection(asyncpg.Connection):  # type: ignore[misc]
 def closed_on_failure(connection: Connection) -> Iterator[None]:
     """Until a new connection is handed over, nobody else could close it: also if the task that
     opens it is cancelled."""
-    try:
+    with ExitStack() as on_failure:
+        on_failure.callback(connection.terminate)
         yield
-    except BaseException:
-        connection.terminate()
-        raise
+        on_failure.pop_all()
 
 
 class Connecting:
