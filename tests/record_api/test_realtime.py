@@ -371,18 +371,19 @@ async def test_a_reader_has_few_different_options(
 
 
 async def test_the_different_options_of_an_address_are_limited(
-    url: str, app: World, tenant: TenantWorld, monkeypatch: pytest.MonkeyPatch
+    app: World, tenant: TenantWorld
 ) -> None:
-    monkeypatch.setattr(hub, "MAX_OPTIONS_PER_ADDRESS", 3)
     realtime, caller = app.parts.realtime, guest(tenant.id)
-    topics = [options("posts/*", filter=f"title ~ 'a{n}'") for n in range(4)]
-    first, second = (realtime.open(tenant.id, "203.0.113.9") for _ in range(2))
-    await realtime.subscribe(first.id, topics[:2], caller, "")
+    topics = [options("posts/*", filter=f"title ~ 'a{n}'") for n in range(201)]
+    opened = [realtime.open(tenant.id, "203.0.113.9") for _ in range(11)]
+    last = opened[-1]
+    for number, each in enumerate(opened[:-1]):
+        await realtime.subscribe(each.id, topics[20 * number : 20 * number + 20], caller, "")
     with pytest.raises(RateLimited):
-        await realtime.subscribe(second.id, topics[2:], caller, "")
+        await realtime.subscribe(last.id, topics[200:], caller, "")
     # The same ones cost nothing more.
-    await realtime.subscribe(second.id, topics[:3], caller, "")
-    for each in (first, second):
+    await realtime.subscribe(last.id, topics[:20], caller, "")
+    for each in opened:
         realtime.close(each)
 
 
