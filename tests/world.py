@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ipaddress
 import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -59,8 +61,21 @@ class MovableClock:
 class RunningClock(MovableClock):
     """The real time, for clients with a clock of their own; moving it has no effect."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._stopped_at: datetime | None = None
+
     def __call__(self) -> datetime:
-        return datetime.now(UTC)
+        return self._stopped_at or datetime.now(UTC)
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """For two answers that are compared: `2 min ago` stays the same in both."""
+        self._stopped_at = datetime.now(UTC)
+        try:
+            yield
+        finally:
+            self._stopped_at = None
 
 
 @dataclass(frozen=True)
