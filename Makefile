@@ -101,14 +101,14 @@ bench-mailings: $(VENV)/.installed-test
 bench-realtime: $(VENV)/.installed-test
 	$(BIN)/python -m bench.realtime $(if $(CLIENTS),--clients $(CLIENTS) --idle $(CLIENTS))
 
-# Rewrites the Python lock files; needs uv.
-lock:
-	uv pip compile pyproject.toml --extra build --universal --generate-hashes --no-header -q -o requirements.lock
-	uv pip compile pyproject.toml --extra build --extra otel --extra test --universal --generate-hashes --no-header -q \
+# Rewrites the Python lock files.
+lock: $(VENV)/.installed-test
+	$(BIN)/uv pip compile pyproject.toml --extra build --universal --generate-hashes --no-header -q -o requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --extra build --extra otel --extra test --universal --generate-hashes --no-header -q \
 	  -c requirements.lock -o requirements-test.lock
-	uv pip compile tests/clients/requirements.in --universal --generate-hashes --no-header -q \
+	$(BIN)/uv pip compile tests/clients/requirements.in --universal --generate-hashes --no-header -q \
 	  -o tests/clients/requirements.lock
-	uv pip compile release/requirements.in --universal --generate-hashes --no-header -q \
+	$(BIN)/uv pip compile release/requirements.in --universal --generate-hashes --no-header -q \
 	  -o release/requirements.lock
 
 # Builds the admin's editor from its source and lock file. A test compares the bytes.

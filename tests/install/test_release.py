@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -128,9 +127,7 @@ def test_it_runs_in_a_bare_folder(bare: Bare) -> None:
 
 
 def test_uv_installs_it_as_a_tool(dist: Path, wheelhouse: Path, tmp_path: Path) -> None:
-    uv = shutil.which("uv")
-    if uv is None:
-        pytest.skip("uv is missing: install uv, for `uv tool install`")
+    uv = str(Path(sys.executable).with_name("uv"))
     own = Bare(tmp_path, dist, wheelhouse)
     constraints = str(dist / "constraints.txt")
     wheel = str(dist / f"masthead-{VERSION}-py3-none-any.whl")
