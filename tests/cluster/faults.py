@@ -60,12 +60,6 @@ FAULTS: dict[str, Callable[[Cluster], None]] = {
     "PgBouncer killed": restart_pooler,
 }
 
-SHORT = (
-    "services restarted one by one",
-    "both workers killed",
-    "PostgreSQL of the primary killed",
-)
-
 
 async def apply(name: str, cluster: Cluster) -> None:
     await asyncio.to_thread(FAULTS[name], cluster)

@@ -116,13 +116,12 @@ class Newsletter:
                 await asyncio.sleep(0.5)
 
 
-def wrong_mails(postbox: Postbox, state: dict[str, Any] | None, readers: int) -> list[str]:
-    """Readers who got the email twice, or none although it is not marked as uncertain; the latter
-    only once the mailing has ended."""
+def wrong_mails(postbox: Postbox, state: dict[str, Any], readers: int) -> list[str]:
+    """Readers who got the email twice, or none although it is not marked as uncertain."""
     got = Counter(each.rcpt_tos[0] for each in postbox.envelopes)
     wrong = [f"{times} emails to {reader}" for reader, times in got.items() if times > 1]
     without = readers - len(got)
-    if state and without > state["uncertain"]:
+    if without > state["uncertain"]:
         wrong.append(f"{without} readers got nothing, {state['uncertain']} are uncertain")
     return wrong
 
