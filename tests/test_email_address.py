@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
+import email_validator
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -125,3 +126,14 @@ def test_an_address_contains_nothing_else(local: str, domain: str) -> None:
 def test_no_text_takes_long(text: str) -> None:
     with at_most(3):
         assert not is_email(normal_email(text))
+
+
+@given(st.from_regex(r"[a-z0-9._+-]{1,64}", fullmatch=True))
+@example(".")
+@example("-+-")
+def test_a_plain_local_part_is_right_in_every_address(local: str) -> None:
+    """So only the domain is checked; the validator itself agrees."""
+    assert is_email(f"{local}@example.com")
+    # Some providers have mailboxes with dots side by side or at the end, which the RFC has not.
+    address = f"{local.replace('.', '_')}@example.com"
+    email_validator.validate_email(address, check_deliverability=False)

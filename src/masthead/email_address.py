@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache
+from functools import cache, lru_cache
 from types import ModuleType
 from typing import Final
 
@@ -19,6 +19,8 @@ _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\ufe00-\ufe0f\uffa0"
     "\U000e0100-\U000e01ef]"
 )
+
+_PLAIN = re.compile("[a-z0-9._+-]+")
 
 
 def normal_email(text: str) -> str:
@@ -52,9 +54,16 @@ def is_email(address: str) -> bool:
 
 
 def _has_syntax(local: str, domain: str) -> bool:
-    validator = _validator()
+    # Such a local part is right in every address, so a list of members needs one check per domain.
+    if _PLAIN.fullmatch(local):
+        return _validates("x", domain)
     # Some providers have mailboxes with dots side by side or at the end, which the RFC has not.
-    address = f"{local.replace('.', '_')}@{domain}"
+    return _validates(local.replace(".", "_"), domain)
+
+
+@lru_cache(maxsize=4096)
+def _validates(local: str, domain: str) -> bool:
+    validator, address = _validator(), f"{local}@{domain}"
     try:
         validator.validate_email(address, check_deliverability=False, globally_deliverable=False)
     except validator.EmailNotValidError:
