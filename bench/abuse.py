@@ -31,7 +31,7 @@ from bench.databases import POSTGRESQL, SQLITE, databases
 from bench.http import send, upload_bytes
 from masthead.caller import Caller, system
 from masthead.config.settings import Settings
-from masthead.identity.accounts import new_credentials
+from masthead.identity.given_passwords import new_credentials
 from masthead.ids import TenantId, new_id
 from masthead.records.engine import Records
 from masthead.services import bring_up_to_date

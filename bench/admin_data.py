@@ -17,7 +17,7 @@ from bench.admin_fill import Made, fill, moments
 from bench.data import WORDS
 from masthead import clock
 from masthead.caller import system
-from masthead.identity.accounts import new_credentials
+from masthead.identity.given_passwords import new_credentials
 from masthead.identity.setup import NewTenant, create_operator, create_tenant
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId

@@ -24,8 +24,8 @@ from bench.sides import Side
 from masthead import clock
 from masthead.caller import system
 from masthead.config.settings import Settings
-from masthead.identity.accounts import new_credentials
 from masthead.identity.api_keys import create_key
+from masthead.identity.given_passwords import new_credentials
 from masthead.identity.scopes import SCOPES
 from masthead.ids import TenantId, new_id
 from masthead.records.engine import Records

@@ -21,7 +21,7 @@ from bench.http import call, request_bytes
 from masthead import clock
 from masthead.caller import system
 from masthead.config.settings import Settings
-from masthead.identity.accounts import new_credentials
+from masthead.identity.given_passwords import new_credentials
 from masthead.ids import TenantId, new_id
 from masthead.services import bring_up_to_date
 from masthead.services import build as build_parts

@@ -775,7 +775,7 @@ async def _exports(demo: TenantWorld) -> dict[str, str]:
 async def _imports(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, str]:
     """One in each state, made by the worker; of running ones the record alone."""
     parts = demo.world.parts
-    owner = await parts.accounts.caller_of(accounts["owner"].token)
+    owner = await parts.accounts.sessions.caller_of(accounts["owner"].token)
     assert owner
     made: dict[str, str] = {}
 
@@ -849,12 +849,12 @@ async def _providers(demo: TenantWorld, accounts: dict[str, Account]) -> dict[st
 async def _operated(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, str]:
     """What operators look after."""
     parts = demo.world.parts
-    operator = await parts.accounts.caller_of(accounts["operator"].token)
+    operator = await parts.accounts.sessions.caller_of(accounts["operator"].token)
     new = NewTenant(
         slug="regatta", name=LONG, plan=Plan.PRO, owner_email="rik@example.com", owner_password=""
     )
     made = await create_tenant(parts.records, new, operator)
-    owner = await parts.accounts.caller_of(accounts["owner"].token)
+    owner = await parts.accounts.sessions.caller_of(accounts["owner"].token)
     assert owner
     posts, products = demo.world.collection("posts"), demo.world.collection("products")
     async with parts.records.unit(replace(owner, address="203.0.113.7")) as unit:
@@ -1035,7 +1035,7 @@ async def _settings(demo: TenantWorld, account: Account) -> dict[str, str]:
     await processor.send(joined())
     await processor.post(b"{}", {"payment-signature": "0" * 64})
     await parts.generator.ledger.record(demo.id, 700, 300, by_platform=False)
-    owner = await parts.accounts.caller_of(account.token)
+    owner = await parts.accounts.sessions.caller_of(account.token)
     assert owner
     mails = TestMails(
         parts.records, parts.mail, parts.sites, parts.limit_store, keyring=parts.keyring

@@ -275,7 +275,7 @@ async def test_another_site_and_its_owner_see_nothing_of_it(tenant: TenantWorld)
 async def test_the_log_goes_on_by_pages_and_forgets_after_a_while(tenant: TenantWorld) -> None:
     owner, account = await staff(tenant, "owner")
     records = tenant.world.parts.records
-    caller = await tenant.world.parts.accounts.caller_of(account.token)
+    caller = await tenant.world.parts.accounts.sessions.caller_of(account.token)
     assert caller
     async with records.unit(caller) as unit:
         for number in range(PER_PAGE + 5):

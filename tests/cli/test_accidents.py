@@ -171,7 +171,7 @@ class TestPasswords:
         token = masthead.inside(begin)
 
         async def is_valid(parts: Services) -> bool:
-            return await parts.accounts.caller_of(token) is not None
+            return await parts.accounts.sessions.caller_of(token) is not None
 
         assert masthead.inside(is_valid)
         reset = ("operator", "reset-password", "--email", "Op@Example.com", "--password", "-")

@@ -113,7 +113,7 @@ class TestRotation:
             token = (await tenant.owner()).token
         async with opened(database_url, tmp_path, f"{NEW},{OLD}") as world:
             assert await revealed(world, tenant) == PLAIN
-            assert await world.parts.accounts.caller_of(token) is not None
+            assert await world.parts.accounts.sessions.caller_of(token) is not None
             before = await settings_of(world, tenant)
             assert await world.parts.records.reencrypt_secrets() == Rotated(2, 0)
             assert await world.parts.records.reencrypt_secrets() == Rotated(0, 0)

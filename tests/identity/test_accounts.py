@@ -13,7 +13,7 @@ from tests.world import PASSWORD, Account, TenantWorld, World
 
 from masthead.caller import Kind
 from masthead.errors import BadRequest, Invalid
-from masthead.identity.accounts import new_credentials
+from masthead.identity.given_passwords import new_credentials
 from masthead.identity.passwords import verify_password
 from masthead.identity.sessions import TokenType
 from masthead.identity.tenants import superusers
@@ -29,18 +29,18 @@ async def test_a_caller_by_token(
         (operator, Kind.OPERATOR, None),
         (member, Kind.MEMBER, tenant.id),
     ):
-        caller = await accounts.caller_of(account.token)
+        caller = await accounts.sessions.caller_of(account.token)
         assert caller is not None
         assert (caller.kind, caller.tenant_id) == (kind, tenant_id)
         assert (caller.id, caller.email) == (account.id, account.email)
-        assert await accounts.caller_of(account.token, TokenType.FILE) is None
+        assert await accounts.sessions.caller_of(account.token, TokenType.FILE) is None
 
 
 async def test_a_deleted_account_has_no_sessions(
     app: World, tenant: TenantWorld, owner: Account, member: Account
 ) -> None:
     await owner.api.delete(f"/api/collections/blog_members/records/{member.id}")
-    assert await app.parts.accounts.caller_of(member.token) is None
+    assert await app.parts.accounts.sessions.caller_of(member.token) is None
 
 
 async def test_an_address_in_two_tenants_on_the_bare_host(

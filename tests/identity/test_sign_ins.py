@@ -61,14 +61,14 @@ async def test_an_ended_sign_in_is_refused_at_once_by_every_process(
     other = await build(app.parts.settings, app.clock)
     try:
         for accounts in (app.parts.accounts, other.accounts):
-            assert await accounts.caller_of(token) is not None
+            assert await accounts.sessions.caller_of(token) is not None
         record = await account_of(app, collection, account)
         ended = claims_of(token).sign_in
         assert await app.parts.accounts.sign_ins.end(collection, record, ended)
         for accounts in (app.parts.accounts, other.accounts):
-            assert await accounts.caller_of(token) is None
+            assert await accounts.sessions.caller_of(token) is None
             # The account's other sign-in stays.
-            assert await accounts.caller_of(account.token) is not None
+            assert await accounts.sessions.caller_of(account.token) is not None
         assert not await app.parts.accounts.sign_ins.end(collection, record, ended)
     finally:
         await other.close()
@@ -79,8 +79,8 @@ async def test_an_operators_sign_in_can_be_ended_too(app: World, operator: Accou
     record = await account_of(app, superusers, operator)
     assert len(await app.parts.accounts.sign_ins.of(superusers, record)) == 2
     await app.parts.accounts.sign_ins.end(superusers, record, claims_of(token).sign_in)
-    assert await app.parts.accounts.caller_of(token) is None
-    assert await app.parts.accounts.caller_of(operator.token) is not None
+    assert await app.parts.accounts.sessions.caller_of(token) is None
+    assert await app.parts.accounts.sessions.caller_of(operator.token) is not None
 
 
 async def test_a_sign_in_shows_when_and_from_where(
@@ -106,7 +106,7 @@ async def test_a_refreshed_token_is_of_the_same_sign_in(
     token = (await refreshed(member.api, blog_members)).json()["token"]
     assert claims_of(token).sign_in == claims_of(member.token).sign_in
     app.clock.advance(days=13)
-    assert await app.parts.accounts.caller_of(token) is not None
+    assert await app.parts.accounts.sessions.caller_of(token) is not None
     assert len(await sign_ins_of(app, blog_members, member)) == 1
 
 
@@ -114,12 +114,12 @@ async def test_an_ended_sign_in_gets_no_new_token_and_no_file(
     app: World, tenant: TenantWorld, member: Account
 ) -> None:
     files = (await member.api.post("/api/files/token")).json()["token"]
-    assert await app.parts.accounts.caller_of(files, TokenType.FILE) is not None
+    assert await app.parts.accounts.sessions.caller_of(files, TokenType.FILE) is not None
     record = await account_of(app, blog_members, member)
     ended = claims_of(member.token).sign_in
     await app.parts.accounts.sign_ins.end(blog_members, record, ended)
     assert (await refreshed(member.api, blog_members)).status_code == 401
-    assert await app.parts.accounts.caller_of(files, TokenType.FILE) is None
+    assert await app.parts.accounts.sessions.caller_of(files, TokenType.FILE) is None
 
 
 async def test_a_token_from_before_the_table_works_until_it_expires(
@@ -135,13 +135,13 @@ async def test_a_token_from_before_the_table_works_until_it_expires(
         now=app.clock,
     )
     assert claims_of(old).sign_in == ""
-    assert await app.parts.accounts.caller_of(old) is not None
+    assert await app.parts.accounts.sessions.caller_of(old) is not None
     answer = await refreshed(app.client(tenant.host, token=old), blog_members)
     new = claims_of(answer.json()["token"]).sign_in
     listed = [each.id for each in await sign_ins_of(app, blog_members, member)]
     assert sorted(listed) == sorted([new, claims_of(member.token).sign_in])
     app.clock.advance(days=15)
-    assert await app.parts.accounts.caller_of(old) is None
+    assert await app.parts.accounts.sessions.caller_of(old) is None
 
 
 async def test_a_new_password_ends_every_sign_in(
@@ -161,7 +161,7 @@ async def test_signing_out_everywhere_ends_old_tokens_too(
     record = await account_of(app, blog_members, member)
     await app.parts.accounts.sign_ins.end_all(blog_members, record)
     for each in (token, member.token):
-        assert await app.parts.accounts.caller_of(each) is None
+        assert await app.parts.accounts.sessions.caller_of(each) is None
     assert await sign_ins_of(app, blog_members, member) == []
     await log_in(tenant.guest, blog_members, member.email)
 
@@ -179,7 +179,7 @@ async def test_nobody_ends_the_sign_in_of_another(
     ):
         record = await account_of(app, collection, account)
         assert not await app.parts.accounts.sign_ins.end(collection, record, ended)
-    assert await app.parts.accounts.caller_of(member.token) is not None
+    assert await app.parts.accounts.sessions.caller_of(member.token) is not None
 
 
 async def test_being_seen_is_written_now_and_then(
@@ -202,7 +202,7 @@ async def test_being_seen_changes_no_version(
 ) -> None:
     before = await app.parts.versions.of(tenant.id)
     app.clock.advance(hours=1)
-    await app.parts.accounts.caller_of(member.token)
+    await app.parts.accounts.sessions.caller_of(member.token)
     await app.parts.accounts.sign_ins.flush()
     assert await app.parts.versions.of(tenant.id) == before
 

@@ -281,7 +281,7 @@ class TestTokens:
         account = await tenant.world.signed_in(superusers, found[0], tenant.host)
         token = await file_token(account)
         assert await opens(tenant.guest, item, token=token)
-        caller = await tenant.world.parts.accounts.caller_of(account.token)
+        caller = await tenant.world.parts.accounts.sessions.caller_of(account.token)
         assert caller is not None
         await tenant.world.parts.accounts.sign_ins.end(superusers, found[0], caller.sign_in)
         assert not await opens(tenant.guest, item, token=token)

@@ -524,7 +524,7 @@ async def test_forms_from_elsewhere_are_refused(office: Office, site: TenantWorl
             )
             assert answer.status_code == 403, path
     assert await office.mails() == []
-    assert await office.world.parts.accounts.caller_of(member.token) is not None
+    assert await office.world.parts.accounts.sessions.caller_of(member.token) is not None
 
 
 async def test_a_members_forms_need_the_token_of_the_page(site: TenantWorld) -> None:
@@ -576,7 +576,7 @@ async def test_signing_out_ends_the_session_itself(office: Office, site: TenantW
     out = await reader.send("/member/sign-out")
     assert out.headers["location"] == "/"
     assert "Max-Age=0" in out.headers["set-cookie"]
-    assert await office.world.parts.accounts.caller_of(member.token) is None
+    assert await office.world.parts.accounts.sessions.caller_of(member.token) is None
 
 
 async def test_a_member_turns_mails_about_comments_off_and_on(site: TenantWorld) -> None:
@@ -670,7 +670,7 @@ async def test_a_member_changes_the_password_and_stays_signed_in_here_alone(
     assert (wrong.status_code, 'id="passwordConfirm-problem"' in wrong.text) == (422, True)
     await reader.send("/member/account/password", oldPassword=PASSWORD, **new)
     assert "Your new password is set" in (await reader.follow()).text
-    assert await office.world.parts.accounts.caller_of(member.token) is None
+    assert await office.world.parts.accounts.sessions.caller_of(member.token) is None
 
 
 async def test_a_member_without_a_password_sets_one_by_mail(
@@ -731,7 +731,7 @@ async def test_a_member_signs_out_everywhere(office: Office, site: TenantWorld) 
     await reader.send("/member/sign-out-everywhere")
     for each in (reader, other):
         assert (await each.open("/member/account")).status_code == 303
-    assert await office.world.parts.accounts.caller_of(member.token) is None
+    assert await office.world.parts.accounts.sessions.caller_of(member.token) is None
 
 
 async def test_a_member_takes_their_data_along(office: Office, site: TenantWorld) -> None:

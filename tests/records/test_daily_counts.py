@@ -15,7 +15,7 @@ from tests.world import Account, TenantWorld, World, records_of
 
 from masthead import clock
 from masthead.caller import Caller
-from masthead.identity.accounts import account_caller
+from masthead.identity.account_callers import account_caller
 from masthead.identity.tenants import superusers
 from masthead.members.collection import MEMBERS_JOINED, MEMBERS_LEFT, blog_members
 from masthead.posts.collection import POSTS_PUBLISHED, posts

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from masthead.caller import shell
 from masthead.factors.enrolment import Factors
-from masthead.identity.accounts import Accounts, new_credentials
+from masthead.identity.accounts import Accounts
+from masthead.identity.given_passwords import new_credentials
 from masthead.identity.sign_ins import SignIns
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId

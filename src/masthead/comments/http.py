@@ -12,7 +12,7 @@ from masthead.comments.mail_links import (
     recipient_in,
 )
 from masthead.errors import BadRequest, NotFound
-from masthead.identity.accounts import account_caller
+from masthead.identity.account_callers import account_caller
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.members.collection import blog_members

@@ -1,12 +1,9 @@
-"""Signing in: passwords, session tokens and password reset tokens of accounts."""
+"""Signing in: passwords, and the tokens of sessions, second steps and new passwords."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any
 
 from masthead import ids
 from masthead.audit.collection import IMPERSONATED, OPENED, SIGNED_IN
@@ -14,19 +11,19 @@ from masthead.audit.entries import log_action
 from masthead.caller import Caller, Kind, in_tenant
 from masthead.config.keyring import KeyRing
 from masthead.email_address import normal_email
-from masthead.errors import BadRequest, Invalid, Problem, Unauthenticated
+from masthead.errors import BadRequest, Unauthenticated
 from masthead.identity import passwords, sessions
+from masthead.identity.account_callers import account_caller, account_key
 from masthead.identity.factor_fields import has_second_factor
 from masthead.identity.known_browsers import KnownBrowsers, tell_later
 from masthead.identity.sessions import TokenType
 from masthead.identity.sign_ins import Client, SignIns
-from masthead.identity.tenants import Role, superusers
+from masthead.identity.tenants import superusers
+from masthead.identity.verified_sessions import MAX_SAME_ID, VerifiedSessions
 from masthead.ids import TenantId
 from masthead.limits.sign_in_throttle import Attempt, LoginThrottle
-from masthead.records.accounts import credentials, new_token_key
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records
-from masthead.records.fields.base import REQUIRED
 from masthead.records.versions import TenantVersions
 
 ADMIN_SESSION = timedelta(days=1)
@@ -34,9 +31,6 @@ MEMBER_SESSION = timedelta(days=14)
 FILE_TOKEN = timedelta(minutes=2)
 RESET_LINK = timedelta(minutes=15)
 SECOND_STEP = timedelta(minutes=5)
-MAX_SAME_ID = 5
-"""Ids are unique within a tenant: a token is checked against so many accounts of its id."""
-MAX_VERIFIED = 10_000
 
 FAILED = "Failed to authenticate. Check the email address and the password."
 FAILED_ON_BARE_HOST = (
@@ -60,16 +54,6 @@ class SignedIn:
     caller: Caller
 
 
-@dataclass(frozen=True, slots=True)
-class _Session:
-    """A verified token, valid while the tenant's identity version is the same."""
-
-    caller: Caller
-    claims: sessions.Claims
-    account_tenant: str
-    version: int
-
-
 class Accounts:
     def __init__(
         self,
@@ -81,10 +65,9 @@ class Accounts:
         self._records = records
         self._keyring = keyring
         self._throttle = throttle
-        self._versions = versions
         self.sign_ins = SignIns(records)
+        self.sessions = VerifiedSessions(records, keyring, versions, self.sign_ins)
         self._browsers = KnownBrowsers(throttle)
-        self._verified: dict[str, _Session] = {}
 
     async def sign_in(
         self,
@@ -142,7 +125,7 @@ class Accounts:
                 async with self._records.unit(in_tenant(caller, tenant_id)) as unit:
                     log_action(unit, OPENED)
         signed_in = self._signed_in(collection, account, sign_in)
-        lacks = await self._lacks_factor(collection, account)
+        lacks = await self.sessions.lacks_factor(collection, account)
         return replace(signed_in, caller=replace(signed_in.caller, lacks_factor=lacks))
 
     async def impersonate(
@@ -182,96 +165,6 @@ class Accounts:
             return None
         sign_in = caller.sign_in if ids.is_id(caller.sign_in) else ""
         return self._issue(collection, account, TokenType.FILE, FILE_TOKEN, sign_in=sign_in)
-
-    async def caller_of(
-        self, token: str, token_type: TokenType = TokenType.AUTH, *, lacking: bool = False
-    ) -> Caller | None:
-        """The caller of a valid token: its account exists and has the same token key. With
-        `lacking`, also one who has to add a second factor first.
-
-        Verifying a signature takes longer than the rest of a small request, so a session is cached
-        while the tenant's identity version is the same.
-        """
-        cached = self._verified.get(token)
-        if cached is not None:
-            versions = await self._versions.of(cached.account_tenant)
-            if cached.version == versions.identity and cached.claims.type is token_type:
-                now = self._records.clock()
-                if cached.claims.expires <= now:
-                    return None
-                if cached.claims.sign_in:
-                    self.sign_ins.seen(cached.account_tenant, cached.claims.sign_in, now)
-                return _unless_lacking(cached.caller, lacking=lacking)
-            self._verified.pop(token, None)
-        session = await self._session_of(token, token_type)
-        if session is None:
-            return None
-        if len(self._verified) >= MAX_VERIFIED:
-            self._verified.clear()
-        self._verified[token] = session
-        if session.claims.sign_in:
-            now = self._records.clock()
-            self.sign_ins.seen(session.account_tenant, session.claims.sign_in, now)
-        return _unless_lacking(session.caller, lacking=lacking)
-
-    async def _session_of(self, token: str, token_type: TokenType) -> _Session | None:
-        claims = sessions.peek(token)
-        if claims is None or claims.type is not token_type or not ids.is_id(claims.id):
-            return None
-        collection = self._records.registry.find(claims.collection_id)
-        if collection is None or not collection.is_auth:
-            return None
-        # Ids are unique within a tenant only, so the token key decides.
-        found = await self._records.find(collection, {"id": claims.id}, limit=MAX_SAME_ID)
-        for account in found:
-            session = await self._verify_session(token, token_type, collection, account)
-            if session is not None:
-                return session
-        return None
-
-    async def _verify_session(
-        self, token: str, token_type: TokenType, collection: Collection, account: Record
-    ) -> _Session | None:
-        tenant_id = account["tenant_id"]
-        version = (await self._versions.of(tenant_id)).identity
-        # Read again after the version: the first read only found the tenant.
-        found = await self._records.find(
-            collection, {"id": account["id"]}, tenant_id=TenantId(tenant_id)
-        )
-        claims = found and sessions.verify(
-            self._keyring,
-            token,
-            found[0]["token_key"],
-            token_type=token_type,
-            now=self._records.clock,
-        )
-        if not claims:
-            return None
-        sign_in = claims.sign_in
-        if sign_in and not await self.sign_ins.is_open(tenant_id, sign_in, claims.id):
-            return None
-        caller = account_caller(collection, found[0])
-        # A token without a sign-in is older than the table of them.
-        lacks = await self._lacks_factor(collection, found[0])
-        caller = replace(
-            caller,
-            sign_in=sign_in or _digest(token),
-            lacks_factor=lacks,
-            is_renewable=claims.refreshable,
-        )
-        return _Session(caller, claims, tenant_id, version)
-
-    async def _lacks_factor(self, collection: Collection, account: Record) -> bool:
-        """The settings are part of what a session is cached with: see `TenantVersions`."""
-        if collection is not superusers or has_second_factor(account):
-            return False
-        if not account["tenant_id"]:
-            # No site's settings are about operators.
-            return False
-        settings = self._records.registry["site_settings"]
-        tenant_id = TenantId(account["tenant_id"])
-        found = await self._records.find(settings, {}, tenant_id=tenant_id)
-        return bool(found) and bool(found[0]["require_second_factor"])
 
     async def verify_password(
         self, collection: Collection, caller: Caller, password: str, address: str
@@ -385,59 +278,9 @@ class Accounts:
         )
 
 
-def _unless_lacking(caller: Caller, *, lacking: bool) -> Caller | None:
-    return None if caller.lacks_factor and not lacking else caller
-
-
-def _digest(token: str) -> str:
-    return hashlib.sha256(token.encode(errors="replace")).hexdigest()
-
-
 def _reset_key(account: Record) -> str:
     return f"{account['token_key']} {account['email']}"
 
 
-_STAFF = {Role.OWNER: Kind.OWNER, Role.EDITOR: Kind.EDITOR, Role.AUTHOR: Kind.AUTHOR}
-
-
 def session_lifetime(collection: Collection) -> timedelta:
     return ADMIN_SESSION if collection is superusers else MEMBER_SESSION
-
-
-def account_key(account: Record | None) -> tuple[str, str]:
-    """Names one account among those of the same address."""
-    return (account["tenant_id"], account["id"]) if account else ("", "")
-
-
-def account_caller(collection: Collection, account: Record) -> Caller:
-    tenant_id = TenantId(account["tenant_id"]) if account["tenant_id"] else None
-    if collection is superusers:
-        kind = Kind.OPERATOR if tenant_id is None else _STAFF[account["role"]]
-    else:
-        kind = Kind.MEMBER
-    return Caller(kind, tenant_id, account["id"], account["email"], collection.name)
-
-
-async def new_credentials(given: Mapping[str, Any], *, required: bool) -> dict[str, Any]:
-    """The engine's values for the `password` in a body, after checking `passwordConfirm`."""
-    if not required and given.get("password") in (None, ""):
-        return {"token_key": new_token_key()}
-    return credentials(await passwords.hash_password(checked_password(given)))
-
-
-def checked_password(given: Mapping[str, Any]) -> str:
-    """The `password` in a body, which is the same as `passwordConfirm`; not hashed yet."""
-    password = given.get("password") or ""
-    problems: dict[str, Problem] = {}
-    if "passwordConfirm" in given and given["passwordConfirm"] != password:
-        mismatch = Problem("validation_values_mismatch", "Must be the same as the password.")
-        problems["passwordConfirm"] = mismatch if given["passwordConfirm"] else REQUIRED
-    if not password:
-        problems["password"] = REQUIRED
-    elif not isinstance(password, str):
-        problems["password"] = Problem("validation_invalid_type", "Must be text.")
-    elif not problems and (problem := passwords.check_password(password)):
-        problems["password"] = problem
-    if problems:
-        raise Invalid(problems)
-    return str(password)

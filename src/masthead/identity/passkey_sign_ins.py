@@ -8,7 +8,8 @@ import structlog
 
 from masthead import clock
 from masthead.caller import system
-from masthead.identity.accounts import Accounts, SignedIn, account_key
+from masthead.identity.account_callers import account_key
+from masthead.identity.accounts import Accounts, SignedIn
 from masthead.identity.challenges import Challenges
 from masthead.identity.passkeys import (
     Party,

@@ -14,7 +14,8 @@ from typing import Any
 from masthead.caller import system
 from masthead.config.keyring import DecryptionError
 from masthead.errors import BadRequest
-from masthead.identity.accounts import SECOND_STEP, Accounts, SignedIn, account_key
+from masthead.identity.account_callers import account_key
+from masthead.identity.accounts import SECOND_STEP, Accounts, SignedIn
 from masthead.identity.one_time_codes import matching_hash, matching_step
 from masthead.identity.sign_ins import Client
 from masthead.identity.tenants import superusers

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from masthead.caller import Caller, in_tenant, system
 from masthead.email_address import normal_email
 from masthead.errors import Invalid, MastheadError
-from masthead.identity.accounts import new_credentials
+from masthead.identity.given_passwords import new_credentials
 from masthead.identity.hosts import check_slug
 from masthead.identity.tenants import superusers, tenants
 from masthead.ids import TenantId, new_id

@@ -66,7 +66,8 @@ async def _may_open(
     services: FileServices, request: Request, item: Record, query: Mapping[str, str]
 ) -> bool:
     token = query.get("token", "")
-    by_token = await services.accounts.caller_of(token, TokenType.FILE) if token else None
+    sessions = services.accounts.sessions
+    by_token = await sessions.caller_of(token, TokenType.FILE) if token else None
     for caller in (by_token, await services.callers.of(request)):
         if caller is not None and await _may_read(services, caller, item):
             return True

@@ -19,7 +19,8 @@ import sqlalchemy as sa
 from masthead import clock
 from masthead.caller import system
 from masthead.errors import BadRequest
-from masthead.identity.accounts import Accounts, SignedIn, account_key
+from masthead.identity.account_callers import account_key
+from masthead.identity.accounts import Accounts, SignedIn
 from masthead.identity.codes import SignInCodes
 from masthead.identity.sign_ins import Client
 from masthead.ids import TenantId

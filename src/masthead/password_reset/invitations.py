@@ -13,7 +13,8 @@ from typing import Any
 
 from masthead.caller import Caller
 from masthead.errors import BadRequest, RateLimited
-from masthead.identity.accounts import Accounts, new_credentials
+from masthead.identity.accounts import Accounts
+from masthead.identity.given_passwords import new_credentials
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.limits.sign_in_throttle import LONG_WINDOW, LoginThrottle

@@ -16,7 +16,9 @@ import structlog
 from masthead.caller import system
 from masthead.config.settings import Settings
 from masthead.errors import BadRequest
-from masthead.identity.accounts import RESET_LINK, Accounts, account_key, new_credentials
+from masthead.identity.account_callers import account_key
+from masthead.identity.accounts import RESET_LINK, Accounts
+from masthead.identity.given_passwords import new_credentials
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.jobs.runner import Handler, Job

@@ -12,7 +12,8 @@ import structlog
 
 from masthead.caller import system
 from masthead.errors import BadRequest
-from masthead.identity.accounts import Accounts, SignedIn, account_key
+from masthead.identity.account_callers import account_key
+from masthead.identity.accounts import Accounts, SignedIn
 from masthead.identity.codes import Code, SignInCodes, account_mark
 from masthead.identity.sign_ins import Client
 from masthead.identity.tenants import superusers

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from masthead.errors import BadRequest, Forbidden, Invalid, Problem, Unauthenticated
-from masthead.identity.accounts import account_caller
+from masthead.identity.account_callers import account_caller
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.members.collection import blog_members

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from masthead import ids
 from masthead.caller import Caller, Kind, in_tenant
 from masthead.errors import Invalid, NotFound, Problem
-from masthead.identity.accounts import new_credentials
+from masthead.identity.given_passwords import new_credentials
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.media.upload import file_field, store_upload

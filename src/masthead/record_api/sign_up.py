@@ -11,7 +11,7 @@ from typing import Any
 from masthead import clock, ids
 from masthead.errors import Forbidden, Invalid, Problem
 from masthead.identity import passwords
-from masthead.identity.accounts import checked_password
+from masthead.identity.given_passwords import checked_password
 from masthead.ids import TenantId
 from masthead.members.collection import blog_members
 from masthead.members.sign_up import CLOSED, Purpose, Wanted

@@ -15,7 +15,8 @@ from masthead.audit.collection import CHANGED, CONNECTED, CREATED, DISCONNECTED
 from masthead.audit.entries import log_action
 from masthead.caller import Caller, system
 from masthead.errors import BadRequest, Invalid, NotFound
-from masthead.identity.accounts import Accounts, SignedIn, account_caller
+from masthead.identity.account_callers import account_caller
+from masthead.identity.accounts import Accounts, SignedIn
 from masthead.identity.sign_ins import Client
 from masthead.identity.tenants import Role, superusers
 from masthead.ids import TenantId

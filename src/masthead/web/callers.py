@@ -24,7 +24,7 @@ _COOKIES: _Cookies = ((ADMIN_COOKIE, True), (MEMBER_COOKIE, False))
 
 class Callers:
     def __init__(self, accounts: Accounts) -> None:
-        self._accounts = accounts
+        self._sessions = accounts.sessions
 
     async def of(self, request: Request) -> Caller:
         """The caller by token or cookie, on the tenant that the host names.
@@ -45,7 +45,7 @@ class Callers:
         cookies = cookies_of(request.scope)
         given = (header(request.scope, b"authorization") or "").rpartition(" ")[2]
         for token in (given, *(token_in_cookie(cookies.get(name, "")) for name, _ in _COOKIES)):
-            found = await self._accounts.caller_of(token) if token else None
+            found = await self._sessions.caller_of(token) if token else None
             if found and (found.collection, found.id) == (caller.collection, caller.id):
                 return token or ""
         return ""
@@ -77,7 +77,7 @@ class Callers:
 
     async def _by_header(self, scope: Scope, *, lacking: bool = False) -> Caller | None:
         token = token_of(scope)
-        return await self._accounts.caller_of(token, lacking=lacking) if token else None
+        return await self._sessions.caller_of(token, lacking=lacking) if token else None
 
     async def _by_cookie(
         self, scope: Scope, names: _Cookies, *, lacking: bool = False
@@ -87,7 +87,7 @@ class Callers:
             return None
         for name, is_admin in names:
             token = token_in_cookie(cookies.get(name, ""))
-            caller = await self._accounts.caller_of(token, lacking=lacking) if token else None
+            caller = await self._sessions.caller_of(token, lacking=lacking) if token else None
             # Each cookie is valid only for its own kind of session.
             if caller and (caller.collection == superusers.name) is is_admin:
                 return caller

@@ -49,7 +49,7 @@ async def create(
 ) -> Output:
     """Creates a member. Without a password the member can't sign in until one is set."""
     # Imported here: the other commands hash no password.
-    from masthead.identity.accounts import new_credentials
+    from masthead.identity.given_passwords import new_credentials
 
     password = new_password(password, "--password", required=False)
     async with opened(invocation) as parts:

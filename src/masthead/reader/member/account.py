@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 from masthead import clock
 from masthead.errors import Invalid, Problem
-from masthead.identity.accounts import new_credentials
 from masthead.identity.browsers import browser_name
+from masthead.identity.given_passwords import new_credentials
 from masthead.mail.wording import being_sent, where_stored
 from masthead.members.collection import ACCOUNT_PAGE, blog_members, consent
 from masthead.members.email_change import new_address

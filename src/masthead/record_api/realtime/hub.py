@@ -280,7 +280,7 @@ class Hub:
         for request_id, request in await self.relay.pending():
             caller = guest(request.tenant_id)
             if request.token:
-                found = await self._services.accounts.caller_of(request.token)
+                found = await self._services.accounts.sessions.caller_of(request.token)
                 caller = _at(found, request.tenant_id) if found else caller
             token = request.token if caller.kind is not Kind.GUEST else ""
             try:
@@ -310,7 +310,7 @@ class Hub:
 
     async def _check_session(self, connection: Connection) -> None:
         if connection.token:
-            caller = await self._services.accounts.caller_of(connection.token)
+            caller = await self._services.accounts.sessions.caller_of(connection.token)
             if caller is None:
                 connection.close()
                 return

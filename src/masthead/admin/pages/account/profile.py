@@ -12,9 +12,9 @@ from masthead.admin.pages.account.passkeys import short_id
 from masthead.admin.request import AdminRequest
 from masthead.caller import Caller, in_tenant
 from masthead.errors import Invalid, NotFound, Problem, RateLimited
-from masthead.identity.accounts import new_credentials
 from masthead.identity.browsers import browser_name
 from masthead.identity.factor_fields import has_second_factor
+from masthead.identity.given_passwords import new_credentials
 from masthead.identity.passkeys import passkeys_of
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId

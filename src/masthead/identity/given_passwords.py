@@ -1,0 +1,36 @@
+"""A new password in a body or a form: checked, and turned into what an account stores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from masthead.errors import Invalid, Problem
+from masthead.identity import passwords
+from masthead.records.accounts import credentials, new_token_key
+from masthead.records.fields.base import REQUIRED
+
+
+async def new_credentials(given: Mapping[str, Any], *, required: bool) -> dict[str, Any]:
+    """The engine's values for the `password` in a body, after checking `passwordConfirm`."""
+    if not required and given.get("password") in (None, ""):
+        return {"token_key": new_token_key()}
+    return credentials(await passwords.hash_password(checked_password(given)))
+
+
+def checked_password(given: Mapping[str, Any]) -> str:
+    """The `password` in a body, which is the same as `passwordConfirm`; not hashed yet."""
+    password = given.get("password") or ""
+    problems: dict[str, Problem] = {}
+    if "passwordConfirm" in given and given["passwordConfirm"] != password:
+        mismatch = Problem("validation_values_mismatch", "Must be the same as the password.")
+        problems["passwordConfirm"] = mismatch if given["passwordConfirm"] else REQUIRED
+    if not password:
+        problems["password"] = REQUIRED
+    elif not isinstance(password, str):
+        problems["password"] = Problem("validation_invalid_type", "Must be text.")
+    elif not problems and (problem := passwords.check_password(password)):
+        problems["password"] = problem
+    if problems:
+        raise Invalid(problems)
+    return str(password)
