@@ -20,7 +20,7 @@ from masthead.importers.collection import DONE, FAILED, RUNNING, import_runs
 from masthead.importers.write.run_record import NewRun, create_run
 from masthead.mailings.collection import mailings
 from masthead.records.collection import Collection, Record
-from masthead.texts import presence
+from masthead.texts.presence import Presence
 
 pytestmark = needs_chromium
 STREAM = "**/admin/live?*"
@@ -181,9 +181,7 @@ async def test_without_the_stream_a_page_asks_as_before(desk: Desk) -> None:
     assert await is_same(page)
 
 
-async def test_two_editors_of_a_post_see_each_other(
-    desk: Desk, browser: Browser, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_two_editors_of_a_post_see_each_other(desk: Desk, browser: Browser) -> None:
     address = f"/admin/posts/{desk.post['id']}"
     mine = await desk.open(address)
     here = mine.locator("[data-presence]")
@@ -197,6 +195,10 @@ async def test_two_editors_of_a_post_see_each_other(
     await expect(theirs.locator("[data-presence]")).to_have_text("Also here: Nell Ashby")
     await expect(here).to_have_text("Also here: Bo Ek")
     await context.close()
-    monkeypatch.setattr(presence, "GONE_AFTER", timedelta(seconds=5))
-    await expect(here).to_have_text("")
+    parts, usual = desk.world.parts, desk.world.parts.presence
+    parts.presence = Presence(parts.limit_store, desk.world.clock, gone_after=timedelta(seconds=5))
+    try:
+        await expect(here).to_have_text("")
+    finally:
+        parts.presence = usual
     assert await is_same(mine)

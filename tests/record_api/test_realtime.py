@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from urllib.parse import quote
 
 import httpx
@@ -17,9 +17,9 @@ from tests.world import Account, TenantWorld, World, records_of
 from masthead.caller import guest, system
 from masthead.errors import RateLimited
 from masthead.identity.tenants import superusers
-from masthead.record_api.realtime import http as realtime_http
-from masthead.record_api.realtime import hub
 from masthead.record_api.realtime.connection import Connection
+from masthead.record_api.realtime.hub import Hub
+from masthead.record_api.realtime.limits import RealtimeLimits
 from masthead.records.accounts import credentials
 from masthead.records.filter.ast import Comparison, Identifier, conjuncts
 from masthead.records.filter.parser import parse
@@ -34,6 +34,18 @@ async def url(app: World) -> AsyncIterator[str]:
         yield address
         app.parts.realtime.end_all()
         app.parts.realtime._is_closing = False
+
+
+@asynccontextmanager
+async def limited(app: World, limits: RealtimeLimits) -> AsyncIterator[Hub]:
+    """The service with a hub of other limits."""
+    usual = app.parts.realtime
+    app.parts.realtime = hub = Hub(app.parts, app.parts.changes, limits)
+    try:
+        yield hub
+    finally:
+        app.parts.realtime = usual
+        await hub.stop()
 
 
 def options(topic: str, **query: str) -> str:
@@ -306,36 +318,39 @@ async def test_a_client_that_does_not_read_is_cut_off() -> None:
     assert connection.take() == b""
 
 
-async def test_a_silent_connection_ends(
-    url: str, tenant: TenantWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(realtime_http, "IDLE_SECONDS", 0.3)
-    async with listening(url, tenant.host) as listener:
+async def test_a_silent_connection_ends(url: str, app: World, tenant: TenantWorld) -> None:
+    async with (
+        limited(app, RealtimeLimits(idle_seconds=0.3)),
+        listening(url, tenant.host) as listener,
+    ):
         await listener.end()
-    monkeypatch.setattr(realtime_http, "IDLE_SECONDS", 300)
-    monkeypatch.setattr(realtime_http, "WHOLE_SECONDS", 0.5)
-    async with listening(url, tenant.host) as listener:
+
+
+async def test_no_connection_lasts_for_ever(url: str, app: World, tenant: TenantWorld) -> None:
+    async with (
+        limited(app, RealtimeLimits(whole_seconds=2)),
+        listening(url, tenant.host) as listener,
+    ):
         await listener.subscribe("posts")
         await tenant.published()
         await listener.next()
         await listener.end()
 
 
-async def test_connections_are_limited(
-    url: str, app: World, tenant: TenantWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(hub, "MAX_PER_SITE", 1)
-    monkeypatch.setattr(hub, "MAX_PER_ADDRESS", 1)
-    async with listening(url, tenant.host), httpx.AsyncClient(base_url=url) as api:
+async def test_connections_are_limited(url: str, app: World, tenant: TenantWorld) -> None:
+    async with (
+        limited(app, RealtimeLimits(per_site=1)),
+        listening(url, tenant.host),
+        httpx.AsyncClient(base_url=url) as api,
+    ):
         refused = await api.get("/api/realtime", headers={"host": tenant.host})
         assert (refused.status_code, refused.headers["retry-after"]) == (429, "60")
-    realtime = app.parts.realtime
-    monkeypatch.setattr(hub, "MAX_PER_SITE", 10)
-    opened = realtime.open(tenant.id, "203.0.113.9")
-    with pytest.raises(RateLimited):
-        realtime.open(tenant.id, "203.0.113.9")
-    realtime.close(opened)
-    realtime.close(realtime.open(tenant.id, "203.0.113.9"))
+    async with limited(app, RealtimeLimits(per_address=1)) as realtime:
+        opened = realtime.open(tenant.id, "203.0.113.9")
+        with pytest.raises(RateLimited):
+            realtime.open(tenant.id, "203.0.113.9")
+        realtime.close(opened)
+        realtime.close(realtime.open(tenant.id, "203.0.113.9"))
 
 
 async def test_a_filter_tells_nothing_of_what_a_record_has_become(

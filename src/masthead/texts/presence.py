@@ -22,14 +22,17 @@ MOST = 20
 class Presence:
     """Kept with the counters: all processes share them, and none of it is content."""
 
-    def __init__(self, store: LimitStore, now: clock.Clock) -> None:
+    def __init__(
+        self, store: LimitStore, now: clock.Clock, *, gone_after: timedelta = GONE_AFTER
+    ) -> None:
         self._store = store
         self._now = now
+        self._gone_after = gone_after
 
     async def note(self, tenant_id: TenantId, text_id: str, account_id: str) -> list[str]:
         """Says that the account has the text open. Returns the others."""
         now = self._now()
-        seconds, gone = now.timestamp(), (now - GONE_AFTER).timestamp()
+        seconds, gone = now.timestamp(), (now - self._gone_after).timestamp()
 
         def change(states: Sequence[bytes]) -> tuple[Sequence[bytes], list[str]]:
             [state] = states

@@ -26,6 +26,7 @@ from masthead.record_api.realtime.hub import (
     WRONG_CLIENT,
     Hub,
 )
+from masthead.record_api.realtime.limits import RealtimeLimits
 from masthead.record_api.realtime.places import read_place
 from masthead.record_api.realtime.relay import Request
 from masthead.record_api.realtime.topics import different_options, read_subscriptions
@@ -38,9 +39,6 @@ from masthead.web.request import Request as WebRequest
 
 log = structlog.get_logger()
 
-IDLE_SECONDS = 5 * 60.0
-"""Without a message: then the connection is ended, as PocketBase does."""
-WHOLE_SECONDS = 30 * 60.0
 WRITE_SECONDS = 15.0
 """For a client to take what was sent. Afterwards it is cut off."""
 MAX_BODY = 3 * 1024 * 1024
@@ -125,7 +123,7 @@ async def _serve(
         hello = encode({"clientId": connection.id, **facts})
         name = connection.id.encode()
         await _write(send, b"id:%b\nevent:PB_CONNECT\ndata:%b\n\n" % (name, hello))
-        await _send_messages(connection, send)
+        await _send_messages(connection, hub.limits, send)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
     except (TimeoutError, OSError):
         # It does not read, or has gone.
@@ -135,10 +133,10 @@ async def _serve(
         hub.close(connection)
 
 
-async def _send_messages(connection: Connection, send: Send) -> None:
-    ends = time.monotonic() + WHOLE_SECONDS
+async def _send_messages(connection: Connection, limits: RealtimeLimits, send: Send) -> None:
+    ends = time.monotonic() + limits.whole_seconds
     while not connection.is_closed:
-        idle_ends = time.monotonic() + IDLE_SECONDS
+        idle_ends = time.monotonic() + limits.idle_seconds
         await connection.wait(min(ends, idle_ends) - time.monotonic())
         messages = connection.take()
         if not messages:

@@ -23,6 +23,7 @@ from masthead.record_api.call import RecordStoreServices
 from masthead.record_api.realtime.client_ids import ClientIds
 from masthead.record_api.realtime.connection import Connection
 from masthead.record_api.realtime.feed import Feed
+from masthead.record_api.realtime.limits import RealtimeLimits
 from masthead.record_api.realtime.places import after_version
 from masthead.record_api.realtime.relay import Relay
 from masthead.record_api.realtime.topics import (
@@ -37,12 +38,6 @@ from masthead.storage.database import Listening
 
 log = structlog.get_logger()
 
-MAX_PER_SITE = 5_000
-MAX_PER_ADDRESS = 500
-MAX_OPTIONS_PER_ADDRESS = 200
-"""Different filters, expansions and fields of readers.
-
-Of one process. A loopback address is that of a proxy, or of this machine: it has no limit."""
 LOOK_SECONDS = 1.0
 """Between two looks at the versions of tenants, where notifications arrive."""
 POLL_SECONDS = 0.15
@@ -59,9 +54,15 @@ OTHER_ACCOUNT = "The current and the previous request authorization don't match.
 
 
 class Hub:
-    def __init__(self, services: RecordStoreServices, changes: ChangeLog) -> None:
+    def __init__(
+        self,
+        services: RecordStoreServices,
+        changes: ChangeLog,
+        limits: RealtimeLimits | None = None,
+    ) -> None:
         self._services = services
         self._log = changes
+        self.limits = limits or RealtimeLimits()
         self.ids = ClientIds(services.keyring)
         self.relay = Relay(
             services.database, services.keyring, self.ids.process, services.records.clock
@@ -85,8 +86,8 @@ class Hub:
             raise Unavailable
         site = tenant_id or ""
         is_counted = not _is_loopback(address)
-        if self._per_site[site] >= MAX_PER_SITE or (
-            is_counted and self._per_address[address] >= MAX_PER_ADDRESS
+        if self._per_site[site] >= self.limits.per_site or (
+            is_counted and self._per_address[address] >= self.limits.per_address
         ):
             raise RateLimited(60, "Too many open connections. Close some, or try again later.")
         connection = Connection(self.ids.new(), tenant_id, address)
@@ -151,7 +152,7 @@ class Hub:
         for each in self._connections.values():
             if each is not connection and each.address == connection.address:
                 wanted |= each.options
-        if len(wanted) > MAX_OPTIONS_PER_ADDRESS:
+        if len(wanted) > self.limits.options_per_address:
             raise RateLimited(60, TOO_MANY_OPTIONS)
 
     async def listen(

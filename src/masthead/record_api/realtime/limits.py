@@ -1,0 +1,19 @@
+"""How many connections a process has, and how long they last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class RealtimeLimits:
+    """Of one process. A loopback address is that of a proxy, or of this machine: it has no
+    limit."""
+
+    per_site: int = 5_000
+    per_address: int = 500
+    options_per_address: int = 200
+    """Different filters, expansions and fields of readers."""
+    idle_seconds: float = 5 * 60.0
+    """Without a message: then the connection is ended, as PocketBase does."""
+    whole_seconds: float = 30 * 60.0
