@@ -37,6 +37,8 @@ class Wire:
         """Commands, or `TEXT`; each ends one connection."""
         self.texts: list[bytes] = []
         self.connections = 0
+        self.refusal = b""
+        """The reply to every recipient, if there is one."""
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
@@ -48,7 +50,8 @@ class Wire:
                     self.texts.append(await reader.readuntil(b"\r\n.\r\n"))
                     if not self._goes_on(b"TEXT"):
                         break
-                writer.write(b"250 fine\r\n")
+                is_refused = self.refusal and line[:4].upper() == b"RCPT"
+                writer.write(self.refusal if is_refused else b"250 fine\r\n")
         finally:
             writer.close()
 
@@ -84,6 +87,16 @@ async def test_a_new_connection_that_ends_before_the_text_says_nothing_of_the_re
     async with listening(Wire(b"DATA")) as connection:
         assert (await connection.hand_over("1", email())).fate is Fate.NO_SERVER
         assert (await connection.hand_over("1", email())).fate is Fate.TAKEN
+
+
+async def test_a_reply_in_any_bytes_can_be_stored() -> None:
+    wire = Wire()
+    wire.refusal = b"550-5.2.1 Bo\xeete\0 pleine\r\n550 5.2.1 \x1b[1mtrop\r\n"
+    async with listening(wire) as connection:
+        answer = await connection.hand_over("1", email())
+    assert answer.fate is Fate.REFUSED
+    # Compared in ASCII: a failure with half a surrogate pair could not be printed.
+    assert ascii(answer.reply) == ascii("550 5.2.1 Bo\ufffdte\ufffd pleine 5.2.1 \ufffd[1mtrop")
 
 
 async def test_an_answer_that_is_lost_after_the_text_is_unknown() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from email.message import EmailMessage
 from urllib.parse import urlsplit
 
@@ -136,6 +137,19 @@ class TestRefusals:
         recipients = await press.recipients(mailing)
         assert recipients[first["id"]] == ("failed", "550 5.7.1 <…> we do not like …")
         assert recipients[second["id"]][0] == "failed"
+
+    async def test_a_reply_that_can_not_be_stored_as_it_is_stops_nothing(
+        self, press: Press
+    ) -> None:
+        (member,) = await press.readers(1)
+        mailing = await press.mail(await press.tenant.published())
+        press.postbox.refusals.append("550 5.7.1 refused\0")
+        async with asyncio.timeout(30):
+            await press.send()
+        assert (await press.recipients(mailing))[member["id"]] == (
+            "failed",
+            "550 5.7.1 refused\ufffd",
+        )
 
     async def test_no_such_mailbox_stops_the_address_on_every_site(self, press: Press) -> None:
         (member,) = await press.readers(1)
