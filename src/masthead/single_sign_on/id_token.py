@@ -4,6 +4,7 @@ compared with the service's own clock."""
 from __future__ import annotations
 
 import hmac
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -114,9 +115,12 @@ def _check_times(claims: Mapping[str, Any], now: datetime) -> None:
 
 def _seconds(claims: Mapping[str, Any], name: str) -> float:
     value = claims[name]
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or (isinstance(value, float) and not math.isfinite(value)):
         raise TokenRefused(f"{name} is no time.")
-    return float(value)
+    # As it is: an integer may be too large for a float.
+    seconds: float = value
+    return seconds
 
 
 def _check_party(claims: Mapping[str, Any], expected: Expected) -> None:
