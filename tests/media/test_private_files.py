@@ -17,6 +17,7 @@ from tests.world import Account, TenantWorld, World, records_of
 
 from masthead import clock
 from masthead.caller import Audience
+from masthead.links.file_uses import uses_of
 from masthead.mailings.letter import draw_letter
 from masthead.media.signed_addresses import IN_EMAILS, PARAMETER, sign_file
 from masthead.site.address import Site
@@ -337,6 +338,75 @@ class TestTexts:
         assert "The file" in listed.text
         for reader in (await member.api.get(page), await owner.api.get(stored)):
             assert hidden["id"] in reader.text
+
+    async def test_the_editors_document_for_guests(
+        self, tenant: TenantWorld, owner: Account, member: Account
+    ) -> None:
+        hidden = await uploaded(owner, "hidden.png", private="true")
+        shown = await uploaded(owner, "shown.png")
+        link = {"type": "link", "attrs": {"href": path_of(hidden)}}
+        words = {"type": "text", "text": "The file", "marks": [link, {"type": "bold"}]}
+        pictures = [
+            {"type": "image", "attrs": {"src": path_of(each), "alt": ""}}
+            for each in (hidden, shown)
+        ]
+        content = [*pictures, {"type": "paragraph", "content": [words]}]
+        post = await tenant.published(content_json={"type": "doc", "content": content})
+        stored = records_of("posts", post["id"])
+        for address in (stored, records_of("posts")):
+            answer = await tenant.guest.get(address)
+            assert hidden["id"] not in answer.text
+            assert shown["id"] in answer.text
+        document = (await tenant.guest.get(stored)).json()["content_json"]
+        left = {**words, "marks": [{"type": "bold"}]}
+        paragraph = {"type": "paragraph", "content": [left]}
+        assert document == {"type": "doc", "content": [pictures[1], paragraph]}
+        for reader in (member, owner):
+            assert (await reader.api.get(stored)).json()["content_json"] == post["content_json"]
+
+    async def test_a_document_of_any_depth(self, tenant: TenantWorld, owner: Account) -> None:
+        hidden = await uploaded(owner, private="true")
+        deep: list[Any] = [path_of(hidden)]
+        for _ in range(700):
+            deep = [deep]
+        post = await tenant.published(content_json=deep)
+        answer = await tenant.guest.get(records_of("posts", post["id"]))
+        assert (answer.status_code, answer.json()["content_json"]) == (200, None)
+
+    async def test_the_sites_own_pictures(
+        self, tenant: TenantWorld, owner: Account, member: Account
+    ) -> None:
+        """Without a logo, a page shows the site's name."""
+        names = ("logo.png", "icon.png", "face.png")
+        logo, icon, face = [await uploaded(owner, each) for each in names]
+        await tenant.settings(site_logo=path_of(logo), site_favicon=path_of(icon))
+        profile = {"picture": path_of(face), "name": "Ada", "slug": "ada"}
+        await tenant.update("_superusers", owner.id, profile)
+        post = await tenant.published(authors=[owner.id])
+        pages = ("/", f"/posts/{post['slug']}", "/authors/ada")
+        assert logo["id"] in (await tenant.guest.get("/")).text
+        assert face["id"] in (await tenant.guest.get("/authors/ada")).text
+        for each in (logo, icon, face):
+            await tenant.update("media", each["id"], {"private": True})
+        for page in pages:
+            text = (await tenant.guest.get(page)).text
+            assert not [each for each in (logo, icon, face) if each["id"] in text], page
+        text = (await member.api.get("/")).text
+        assert logo["id"] in text
+        assert icon["id"] in text
+        assert await opens(member.api, logo)
+
+    def test_no_relation_of_guests_leads_to_a_text_with_files(self, app: World) -> None:
+        """Otherwise an expansion would name files that don't open."""
+        registry = app.parts.records.registry
+        readable = [each for each in registry.collections if each.rules.read is not None]
+        for collection in readable:
+            targets = {registry[each.to] for each in collection.pointers}
+            leading = {
+                each for each in readable if any(p.to == collection.name for p in each.pointers)
+            }
+            for each in (targets & set(readable)) | leading:
+                assert uses_of(each) is None, (collection.name, each.name)
 
     async def test_a_letter_opens_what_it_shows(
         self, app: World, tenant: TenantWorld, owner: Account

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import httpx
 import pytest
+from tests.media.test_uses import path_of, uploaded
 from tests.record_api.listener import Message, listening
 from tests.served import serving
 from tests.world import Account, TenantWorld, World, records_of
@@ -335,6 +336,21 @@ async def test_no_connection_lasts_for_ever(url: str, app: World, tenant: Tenant
         await tenant.published()
         await listener.next()
         await listener.end()
+
+
+async def test_a_guest_is_not_told_of_private_files(
+    url: str, tenant: TenantWorld, owner: Account, member: Account
+) -> None:
+    hidden = await uploaded(owner, private="true")
+    async with listening(url, tenant.host) as guest, listening(url, tenant.host) as reader:
+        await guest.subscribe("posts/*")
+        await reader.subscribe("posts/*", token=member.token)
+        image = f'<p>Words</p><img src="{path_of(hidden)}">'
+        post = await tenant.published(content_html=image, featured_image=path_of(hidden))
+        told = (await guest.next()).record
+        assert hidden["id"] not in json.dumps(told)
+        assert told == (await tenant.guest.get(records_of("posts", post["id"]))).json()
+        assert hidden["id"] in (await reader.next()).record["content_html"]
 
 
 async def test_connections_are_limited(url: str, app: World, tenant: TenantWorld) -> None:

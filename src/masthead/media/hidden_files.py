@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from typing import Final
+from typing import Any, Final
 
 from masthead.caller import system
 from masthead.ids import TenantId
@@ -13,7 +13,7 @@ from masthead.links.file_uses import named_files
 from masthead.media.collection import media
 from masthead.records.engine import Records
 
-MAX_FILES: Final = 1_000
+AT_ONCE: Final = 1_000
 _WHOLE: Final = re.compile(r"<(?:img|source|track)\b", re.IGNORECASE)
 """Elements that are nothing without their file."""
 
@@ -22,13 +22,19 @@ async def private_files(
     records: Records, tenant_id: TenantId | None, texts: Iterable[str]
 ) -> frozenset[str]:
     """The ids of those files in the texts that are private."""
-    ids = sorted(named_files(texts))[:MAX_FILES]
-    if not ids:
-        return frozenset()
-    found = await records.find_related(
-        system(tenant_id), media, "id", ids, limit=len(ids), names=frozenset({"id", "private"})
-    )
-    return frozenset(each["id"] for each in found if each["private"])
+    ids, hidden = sorted(named_files(texts)), set()
+    for first in range(0, len(ids), AT_ONCE):
+        some = ids[first : first + AT_ONCE]
+        found = await records.find_related(
+            system(tenant_id),
+            media,
+            "id",
+            some,
+            limit=len(some),
+            names=frozenset({"id", "private"}),
+        )
+        hidden |= {each["id"] for each in found if each["private"]}
+    return frozenset(hidden)
 
 
 def without_files(html: str, hidden: Collection[str]) -> str:
@@ -43,3 +49,26 @@ def without_files(html: str, hidden: Collection[str]) -> str:
         return "" if _WHOLE.match(found[0]) else attribute.sub("", found[0])
 
     return tag.sub(shown, html)
+
+
+def document_without_files(value: Any, hidden: Collection[str]) -> Any:
+    """The editor's document without these files: nodes and marks that name one are left out, and so
+    is an address by itself."""
+    if isinstance(value, str):
+        return "" if _names(value, hidden) else value
+    if isinstance(value, list):
+        return [document_without_files(each, hidden) for each in value if _stays(each, hidden)]
+    if isinstance(value, dict):
+        return {name: document_without_files(each, hidden) for name, each in value.items()}
+    return value
+
+
+def _stays(part: Any, hidden: Collection[str]) -> bool:
+    attributes = part.get("attrs") if isinstance(part, dict) else None
+    if not isinstance(attributes, dict):
+        return True
+    return not any(_names(each, hidden) for each in attributes.values() if isinstance(each, str))
+
+
+def _names(text: str, hidden: Collection[str]) -> bool:
+    return not named_files([text]).isdisjoint(hidden)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import cast
 from urllib.parse import quote
@@ -113,13 +113,16 @@ async def authors_of(request: SiteRequest, found: Iterable[PostRecord]) -> dict[
     staff = await request.records.find_related(
         request.caller, superusers, "id", sorted(wanted), limit=len(wanted)
     )
-    return {each["id"]: author_of(each) for each in staff}
+    pictures = await pictures_of(request, [each["picture"] for each in staff])
+    return {each["id"]: author_of(each, pictures) for each in staff}
 
 
-def author_of(account: Record, size: str = "100x100") -> Author:
-    """`size` is that of a thumb: a face is shown small."""
+def author_of(account: Record, pictures: Collection[str], size: str = "100x100") -> Author:
+    """`pictures` are those that the reader can open; `size` is that of a thumb: a face is shown
+    small."""
     url = f"/authors/{quote(account['slug'])}" if account["slug"] else ""
-    return Author(account["name"], url, account["bio"], small(account["picture"], size))
+    picture = small(account["picture"], size) if account["picture"] in pictures else ""
+    return Author(account["name"], url, account["bio"], picture)
 
 
 def tag_link(tag: str) -> Link:

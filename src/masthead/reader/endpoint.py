@@ -29,7 +29,7 @@ from masthead.reader.request import (
     read_query,
     visit_of,
 )
-from masthead.reader.site import ANY_FORM_TOKEN, chrome_of, logo_size, site_of
+from masthead.reader.site import ANY_FORM_TOKEN, chrome_of, shown_site, site_of
 from masthead.reader.views import ErrorPage, Head, message_of
 from masthead.web import pages
 from masthead.web.answers import Answer, RawHeaders, header_list
@@ -307,7 +307,7 @@ class SitePages:
         if isinstance(result, Document):
             headers = [(b"content-type", result.content_type)]
             return CachedAnswer(version, result.body, tag if result.status == 200 else b"", headers)
-        chrome = chrome_of(request, result.head, await logo_size(request))
+        chrome = chrome_of(request, result.head, await shown_site(request))
         theme = request.site_record["theme"]
         body = self.services.themes.render(theme, result.template, chrome, result.page).encode()
         headers = [(b"content-type", b"text/html; charset=utf-8"), *result.headers]

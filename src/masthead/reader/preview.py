@@ -21,7 +21,7 @@ from masthead.posts.site import lists_show
 from masthead.reader.endpoint import Page
 from masthead.reader.pages.texts import draw_page, draw_post
 from masthead.reader.request import ReaderServices, SiteRequest, open_request
-from masthead.reader.site import ANY_FORM_TOKEN, chrome_of
+from masthead.reader.site import ANY_FORM_TOKEN, chrome_of, shown_site
 from masthead.records.collection import Collection, Record
 from masthead.web.request import Request
 
@@ -56,7 +56,7 @@ class Previews:
         drawn = await _DRAWN[texts.name](request, _on_the_site(texts, shown, request))
         head = replace(drawn.head, noindex=True, is_preview=True)
         theme = request.site_record["theme"]
-        chrome = chrome_of(request, head)
+        chrome = chrome_of(request, head, await shown_site(request))
         body = self.services.themes.render(theme, drawn.template, chrome, drawn.page)
         # A preview belongs to no sign-in of a reader: its forms can't be sent.
         return body.replace(ANY_FORM_TOKEN, "").encode()

@@ -49,18 +49,22 @@ def site_of(request: SiteRequest) -> Site:
     )
 
 
-async def logo_size(request: SiteRequest) -> tuple[int, int]:
-    """Width and height, so that nothing moves when it arrives and it has no room to spare."""
-    address = request.site_record["site_logo"]
-    if not address:
-        return 0, 0
-    picture = (await pictures_of(request, [address])).get(address)
-    return (picture.width, picture.height) if picture else (0, 0)
+async def shown_site(request: SiteRequest) -> Site:
+    """With the size of its logo, so that nothing moves when it arrives and it has no room to spare;
+    without a logo or an icon that does not open for the reader."""
+    site = site_of(request)
+    pictures = await pictures_of(request, [site.logo, site.favicon])
+    if (logo := pictures.get(site.logo)) is not None:
+        site = replace(site, logo_width=logo.width, logo_height=logo.height)
+    return replace(
+        site,
+        logo=site.logo if site.logo in pictures else "",
+        favicon=site.favicon if site.favicon in pictures else "",
+    )
 
 
-def chrome_of(request: SiteRequest, head: Head, logo: tuple[int, int] = (0, 0)) -> Chrome:
+def chrome_of(request: SiteRequest, head: Head, site: Site) -> Chrome:
     """Only what holds for everyone of the same audience: the page is cached for all of them."""
-    site = replace(site_of(request), logo_width=logo[0], logo_height=logo[1])
     reader = Reader(
         is_member=request.audience >= Audience.FREE,
         is_paid=request.audience >= Audience.PAID,

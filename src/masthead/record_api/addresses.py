@@ -3,46 +3,76 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Raw
 
 from masthead.caller import Caller, Kind
 from masthead.ids import TenantId
 from masthead.links.file_uses import named_files, uses_of
-from masthead.media.hidden_files import private_files, without_files
-from masthead.record_api.call import Call, RecordStoreServices
+from masthead.media.hidden_files import document_without_files, private_files, without_files
+from masthead.record_api.call import RecordStoreServices
 from masthead.records.collection import Collection, Record
+from masthead.records.fields.documents import Json
 from masthead.site.address import site_url
 
 
 async def complete_addresses(
-    call: Call, caller: Caller, collection: Collection, records: Sequence[Record]
+    services: RecordStoreServices,
+    caller: Caller,
+    collection: Collection,
+    records: Sequence[Record],
 ) -> None:
-    """A caller without a tenant gets each with its own host. No relation leads to a collection
-    that has such addresses, so none is in an expansion."""
+    """A caller without a tenant gets each with its own host. No relation leads to a collection that
+    has such addresses, and none that guests can follow to one that names files, so nothing of this
+    is in an expansion."""
     if caller.kind is Kind.GUEST and (uses := uses_of(collection)):
-        await _leave_out_private(call, caller, records, uses.fields)
+        documents = [each.name for each in collection.fields if isinstance(each, Json)]
+        await _leave_out_private(services, caller, records, (*uses.fields, *documents))
     if not collection.site_addresses:
         return
     for record in records:
         for name in collection.site_addresses:
             if record.get(name):
                 tenant_id = TenantId(caller.tenant_id or record["tenant_id"])
-                record[name] = await origin_of(call.services, tenant_id) + record[name]
+                record[name] = await origin_of(services, tenant_id) + record[name]
 
 
 async def _leave_out_private(
-    call: Call, caller: Caller, records: Sequence[Record], names: Sequence[str]
+    services: RecordStoreServices,
+    caller: Caller,
+    records: Sequence[Record],
+    names: Sequence[str],
 ) -> None:
     """A guest is not given the addresses of files that don't open."""
-    texts = [each[name] for each in records for name in names if isinstance(each.get(name), str)]
-    hidden = await private_files(call.records, caller.tenant_id, texts)
+    texts = [_text_of(record[name]) for record in records for name in names if record.get(name)]
+    hidden = await private_files(services.records, caller.tenant_id, texts)
     if not hidden:
         return
     for record in records:
         for name in names:
-            text = record.get(name)
-            if isinstance(text, str) and named_files([text]) & hidden:
-                # An address by itself, or a text with some.
-                record[name] = without_files(text, hidden) if "<" in text else ""
+            if record.get(name) and not named_files([_text_of(record[name])]).isdisjoint(hidden):
+                record[name] = _without(record[name], hidden)
+
+
+def _text_of(value: Any) -> str:
+    """Of a text, or of a document as it is read to be sent."""
+    if isinstance(value, str):
+        return value
+    return (bytes(value) if isinstance(value, Raw) else msgspec.json.encode(value)).decode()
+
+
+def _without(value: Any, hidden: frozenset[str]) -> Any:
+    if not isinstance(value, str):
+        try:
+            document = msgspec.json.decode(value) if isinstance(value, Raw) else value
+            return document_without_files(document, hidden)
+        except RecursionError:
+            # Nested too deeply: no editor writes that.
+            return None
+    # An address by itself, or a text with some.
+    return without_files(value, hidden) if "<" in value else ""
 
 
 def with_tenant(

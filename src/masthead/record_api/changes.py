@@ -97,7 +97,7 @@ async def read_written(
     if wanted.expand or not caller.is_admin:
         return await read_record(call, collection, caller, record["id"])
     seen = call.records.as_seen_by(caller, collection, record)
-    await complete_addresses(call, caller, collection, [seen])
+    await complete_addresses(call.services, caller, collection, [seen])
     return await render_record(collection, seen, wanted.projection)
 
 

@@ -33,7 +33,7 @@ async def list_records(call: Call) -> Answer | Stream:
     if names is not request.names:
         request = replace(request, names=names)
     page = await _read_limited_page(call, collection, request)
-    await complete_addresses(call, call.caller, collection, page.items)
+    await complete_addresses(call.services, call.caller, collection, page.items)
     body = {
         "page": page.page,
         "perPage": page.per_page,
@@ -86,5 +86,5 @@ async def read_record(call: Call, collection: Collection, caller: Caller, record
         names=with_tenant(caller, collection, wanted.names),
         max_bytes=max_answer_bytes(caller),
     )
-    await complete_addresses(call, caller, collection, [record])
+    await complete_addresses(call.services, caller, collection, [record])
     return await render_record(collection, record, wanted.projection)

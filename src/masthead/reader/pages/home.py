@@ -5,7 +5,7 @@ from __future__ import annotations
 from masthead.reader.cards import cards_of, list_posts
 from masthead.reader.endpoint import Page
 from masthead.reader.request import SiteRequest
-from masthead.reader.site import absolute, json_ld, site_of
+from masthead.reader.site import absolute, json_ld, shown_site
 from masthead.reader.views import Head, HomePage
 
 CARDS = 3
@@ -15,7 +15,7 @@ LINES = 10
 async def home(request: SiteRequest) -> Page:
     found, pager = await list_posts(request, 1 + CARDS + LINES)
     cards = await cards_of(request, found)
-    site = site_of(request)
+    site = await shown_site(request)
     head = Head(
         title=site.name,
         description=site.description,

@@ -11,6 +11,7 @@ from masthead.posts.collection import posts
 from masthead.posts.site import AUTHOR_LIST, TAG_LIST, tag_slug
 from masthead.reader.cards import CARD_FIELDS, author_of, cards_of, list_posts
 from masthead.reader.endpoint import Page
+from masthead.reader.pictures import pictures_of
 from masthead.reader.request import SiteRequest
 from masthead.reader.site import absolute, site_of
 from masthead.reader.views import ArchivePage, Card, Head, Link, ListPage, Month, SearchPage
@@ -48,7 +49,8 @@ async def author(request: SiteRequest, slug: str) -> Page:
         # What names no author is the owner's.
         listings.append((AUTHOR_LIST, ""))
     found, pager = await list_posts(request, PER_PAGE, *listings)
-    who, site = author_of(account, "400x400"), site_of(request)
+    pictures = await pictures_of(request, [account["picture"]])
+    who, site = author_of(account, pictures, "400x400"), site_of(request)
     head = Head(
         title=f"{who.name} · {site.name}",
         description=who.bio[:160],

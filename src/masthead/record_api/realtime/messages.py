@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from masthead.caller import Caller
+from masthead.caller import Caller, Kind
 from masthead.errors import MastheadError
-from masthead.record_api.addresses import origin_of
+from masthead.record_api.addresses import complete_addresses
 from masthead.record_api.call import RecordStoreServices
 from masthead.record_api.parameters import max_answer_bytes
 from masthead.record_api.realtime.connection import Connection
@@ -119,7 +119,8 @@ class _Writer:
         rule = collection.rules_for(access).read
         if rule is None or (rule and excludes(rule, caller, record_id)):
             return
-        audience: list[Any] = [access, options]
+        # Guests are not told of private files.
+        audience: list[Any] = [access, caller.kind is Kind.GUEST, options]
         for given in dict.fromkeys(("", options.filter)):
             test = await self._test(caller, collection, given)
             if isinstance(test, MastheadError):
@@ -185,10 +186,7 @@ class _Writer:
             # They may not see what has become of it.
             record = _state(change, change.previous)
         shown = await self._records.as_read_by(access_of(caller), collection, record)
-        for name in collection.site_addresses:
-            if shown.get(name):
-                assert caller.tenant_id is not None
-                shown[name] = await origin_of(self._services, caller.tenant_id) + shown[name]
+        await complete_addresses(self._services, caller, collection, [shown])
         if (expansion := Expansion.parse(options.expand)) is not None:
             await expand_records(
                 self._records,
