@@ -14,6 +14,8 @@ NAME_CODE = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/security.m
 
 _LINK = re.compile(r"\]\((?!https?:)([^)\s#]*)(?:#([^)\s]+))?\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+_FOLDER_ROW = re.compile(r"^\| ((?:`[a-z_0-9]+(?:/|\.py)` ?)+) \|", re.MULTILINE)
+"""The first cell of a row about folders, or files, of the package."""
 _CODE_PATH = re.compile(r"`((?:[a-z_0-9]+/)*(?:[a-z_0-9]+\.py|[a-z_0-9]+/))`")
 
 
@@ -52,3 +54,12 @@ def test_the_index_of_the_docs_has_every_page() -> None:
     linked = {path for path, _ in _LINK.findall(index)}
     pages = {each.relative_to(ROOT / "docs").as_posix() for each in PAGES if "docs" in each.parts}
     assert pages - {"README.md"} <= linked
+
+
+@pytest.mark.parametrize("name", ["README.md", "ARCHITECTURE.md"])
+def test_the_tables_of_folders_have_every_folder_of_the_package(name: str) -> None:
+    rows = _FOLDER_ROW.findall((ROOT / name).read_text())
+    listed = {each for row in rows for each in _CODE_PATH.findall(row)}
+    package = ROOT / "src" / "masthead"
+    folders = {f"{each.parent.name}/" for each in package.glob("*/__init__.py")}
+    assert folders - listed == set()
