@@ -63,6 +63,28 @@ async def test_someone_new_gets_an_account_with_a_role(site: Site) -> None:
     assert [unquote_plus(each) for each in basic.split(":")] == [CLIENT, SECRET]
 
 
+async def test_pages_know_that_someone_needs_no_password(site: Site) -> None:
+    browser = site.browser()
+    await site.sign_in(browser)
+    page = (await browser.get("/admin/account")).text
+    assert "You have none: you sign in with a provider." in page
+    assert "Only your sign-in provider protects this account." in page
+    assert "/admin/account/password" not in page
+    [account] = await accounts(site, email="ada@example.com")
+    owner = visitor(site.world, await site.tenant.owner(), site.tenant.host)
+    people = (await owner.get("/admin/staff")).text
+    assert "No password yet" not in people
+    assert f"/admin/staff/{account['id']}/invite" not in people
+    person = f"/admin/staff/{account['id']}"
+    assert "lets them in again" in " ".join((await owner.get(person)).text.split())
+    # With the provider off, only a password lets them in.
+    await site.change(enabled=False)
+    people = (await owner.get("/admin/staff")).text
+    assert "No password yet" in people
+    assert f"/admin/staff/{account['id']}/invite" in people
+    assert "lets them in again" not in (await owner.get(person)).text
+
+
 async def test_the_verifier_is_that_of_the_challenge(site: Site) -> None:
     import hashlib
     from base64 import urlsafe_b64encode

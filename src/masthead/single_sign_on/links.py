@@ -9,10 +9,12 @@ from masthead.ids import TenantId
 from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.records.write.unit import Unit
-from masthead.single_sign_on.collection import STAFF, sign_in_links, sign_in_providers
+from masthead.single_sign_on.collection import STAFF, serves, sign_in_links, sign_in_providers
 from masthead.single_sign_on.person import Person
 
 MAX_LISTED = 100
+MAX_STAFF = 1_000
+"""Of each provider, among those who are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,18 @@ async def connections_of(
         for each in links
         if each["provider_id"] in names
     ]
+
+
+async def connected_staff(records: Records, tenant_id: TenantId) -> set[str]:
+    """The ids of the accounts that a provider signs in."""
+    providers = await records.find(sign_in_providers, {}, tenant_id=tenant_id, limit=MAX_LISTED)
+    found = set()
+    for provider in providers:
+        if serves(provider, STAFF):
+            wanted = {"provider_id": provider["id"], "used_by": STAFF}
+            links = await records.find(sign_in_links, wanted, tenant_id=tenant_id, limit=MAX_STAFF)
+            found |= {each["staff_id"] for each in links}
+    return found
 
 
 def _column(audience: str) -> str:

@@ -29,6 +29,7 @@ from masthead.single_sign_on.errors import not_admitted
 from masthead.single_sign_on.links import (
     Connection,
     add_link,
+    connected_staff,
     connections_of,
     is_linked,
     link_of,
@@ -88,6 +89,10 @@ class StaffSignOns:
 
     async def connections(self, tenant_id: TenantId, account: Record) -> list[Connection]:
         return await connections_of(self.records, tenant_id, STAFF, account["id"])
+
+    async def connected(self, tenant_id: TenantId) -> set[str]:
+        """The ids of the accounts that a provider signs in."""
+        return await connected_staff(self.records, tenant_id)
 
     async def disconnect(self, caller: Caller, account: Record, link_id: str) -> str:
         """The name of the provider."""

@@ -14,6 +14,7 @@ from masthead.identity.tenants import Role, superusers
 from masthead.mail.wording import being_sent
 from masthead.records.collection import Record
 from masthead.records.read.page import ListRequest
+from masthead.single_sign_on.collection import STAFF
 from masthead.site.collection import site_settings
 
 ADDRESS = "/admin/staff"
@@ -44,7 +45,8 @@ class Person:
     name: str
     email: str
     role: str
-    has_password: bool
+    can_sign_in: bool
+    """With a password of their own, or with a provider."""
     is_self: bool
     since: str
     is_guarded: bool
@@ -148,7 +150,8 @@ async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = 
         superusers, {}, tenant_id=request.tenant_id, limit=MAX_STAFF
     )
     # Only the engine can read a hash or a factor.
-    without = {each["id"] for each in everyone if not each["password_hash"]}
+    with_password = {each["id"] for each in everyone if each["password_hash"]}
+    connected = await request.services.single_sign_on.staff.connected(request.tenant_id)
     guarded = {each["id"] for each in everyone if has_second_factor(each)}
     empty = {each.name: each.default_value() for each in superusers.fields}
     typed = request.form if problems else None
@@ -159,7 +162,7 @@ async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = 
                 each["name"],
                 each["email"],
                 ROLES[each["role"]],
-                each["id"] not in without,
+                each["id"] in with_password | connected,
                 each["id"] == request.caller.id,
                 request.when(each["created"]),
                 each["id"] in guarded,
@@ -193,6 +196,7 @@ async def _person_page(
         "account": account,
         "is_self": account["id"] == request.caller.id,
         "is_guarded": has_second_factor(await _with_factors(request, account["id"])),
+        "may_return": await _lets_in_anyone_new(request),
         "fields": widgets(
             request.caller, superusers, _ASKS[1:], account, typed=typed, problems=problems
         ),
@@ -202,6 +206,12 @@ async def _person_page(
     }
     title = account["name"] or account["email"]
     return Page("staff/person.html", title, values, status=422 if problems else 200)
+
+
+async def _lets_in_anyone_new(request: AdminRequest) -> bool:
+    """Whether a provider makes accounts for people who have none."""
+    providers = await request.services.single_sign_on.flow.providers(request.tenant_id, STAFF)
+    return any(each["creates_accounts"] for each in providers)
 
 
 def _said(problems: Mapping[str, Problem] | None) -> dict[str, tuple[str, str]]:

@@ -126,6 +126,7 @@ async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = 
         "fields": widgets(
             caller, superusers, _ASKS, request.account, typed=typed, problems=problems
         ),
+        "has_password": bool(request.account["password_hash"]),
         "places": await _places(request),
         "has_app": bool(request.account["totp_secret"]),
         "passkeys": [
