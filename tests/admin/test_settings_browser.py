@@ -106,6 +106,25 @@ async def test_a_domain_is_proven_while_the_page_is_open(site: Site) -> None:
     assert (await guest.get("/")).status_code == 404
 
 
+async def test_the_callback_addresses_of_a_new_provider_have_its_short_name(site: Site) -> None:
+    page = await site.opened("/admin/settings/sign-in/new")
+    addresses = page.locator("[data-copied]")
+    await expect(addresses.first).to_contain_text("/admin/sign-in/with/short-name/callback")
+    await page.get_by_label("Short name").fill("work")
+    await expect(addresses.first).to_contain_text("/admin/sign-in/with/work/callback")
+    await expect(addresses.last).to_contain_text("/member/sign-in/with/work/callback")
+    await page.locator("mh-copy button").first.click()
+    await expect(page.get_by_text("Copied", exact=True)).to_be_visible()
+    copied = await page.evaluate("navigator.clipboard.readText()")
+    assert copied.endswith("/admin/sign-in/with/work/callback")
+    # A form that is refused shows it again.
+    await page.get_by_role("button", name="Add it").click()
+    await expect(page.locator("#problems")).to_be_visible()
+    await expect(addresses.first).to_contain_text("/with/work/callback")
+    await page.get_by_label("Short name").fill("")
+    await expect(addresses.first).to_contain_text("/with/short-name/callback")
+
+
 async def test_the_records_of_a_sending_domain_are_looked_up_by_the_page(site: Site) -> None:
     await site.tenant.settings(custom_domain="news.example.com")
     page = await site.opened("/admin/settings/sending")

@@ -1,5 +1,5 @@
 // Small things of every page: the switch of light and dark, buttons that say that they work,
-// counters of characters, messages that go by themselves, and copying.
+// counters of characters, addresses with what is typed, messages that go by themselves, and copying.
 for (const each of document.querySelectorAll("[data-theme-switch]")) {
   each.addEventListener("click", () => {
     const isDark = getComputedStyle(document.documentElement).colorScheme === "dark"
@@ -53,6 +53,17 @@ for (const each of document.querySelectorAll("[data-color-of]")) {
     field.value = each.value;
     field.dispatchEvent(new Event("input", { bubbles: true }));
   });
+}
+
+// An address has what is typed as a part of it.
+for (const each of document.querySelectorAll("[data-typed-in]")) {
+  const field = document.getElementById(each.dataset.typedIn);
+  const untyped = each.textContent;
+  const show = () => {
+    each.textContent = field.value.trim() || untyped;
+  };
+  field?.addEventListener("input", show);
+  if (field) show();
 }
 
 customElements.define("mh-toast", class extends HTMLElement {

@@ -207,6 +207,7 @@ def _page(
         "action": f"{SIGN_IN}/{'new' if is_new else record['id']}",
         "is_new": is_new,
         "issuer": record["issuer"],
+        "slug": record["slug"] or "short-name",
         "callbacks": _callbacks(request, record),
         "trial": trial,
         "back": SIGN_IN,
@@ -216,12 +217,12 @@ def _page(
 
 
 def _callbacks(request: AdminRequest, record: Record) -> list[tuple[str, str]]:
-    slug, used_by = record["slug"] or "short-name", record["used_by"]
+    """Each with what comes before the short name."""
+    used_by = record["used_by"]
     is_open = "id" not in record or used_by == BOTH
     found = []
     if is_open or used_by == STAFF:
-        found.append(("Callback address for staff", f"{request.site_url}{WITH}/{slug}/callback"))
+        found.append(("Callback address for staff", f"{request.site_url}{WITH}/"))
     if is_open or used_by == MEMBERS:
-        address = f"{request.site_url}{MEMBERS_WITH}/{slug}/callback"
-        found.append(("Callback address for members", address))
+        found.append(("Callback address for members", f"{request.site_url}{MEMBERS_WITH}/"))
     return found
