@@ -8,6 +8,7 @@ import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.async_api import Page, Route, expect
@@ -152,6 +153,37 @@ async def test_an_item_opens_beside_the_list_by_keys(site: Site) -> None:
     await page.locator("#detail-name").focus()
     await page.keyboard.press("Escape")
     await expect(page.locator("a[data-item]", has_text="keys.png")).to_be_focused()
+
+
+async def test_the_switch_private_closes_a_file_and_opens_it_again(site: Site) -> None:
+    item = await site.uploaded("contract.png", alt="A contract")
+    guest = site.tenant.world.client(site.tenant.host)
+    path = urlsplit(item["url"]).path
+    assert (await guest.get(path)).status_code == 200
+    page = await site.opened("/admin/media?q=contract")
+    await page.locator("a[data-item]", has_text="contract.png").click()
+    detail = page.locator(".detail")
+    await expect(detail.get_by_text("Everyone", exact=True)).to_be_visible()
+    await detail.get_by_role("switch", name="Private").click()
+    await detail.get_by_role("button", name="Save").click()
+    await expect(page.get_by_text("Saved.", exact=True)).to_be_visible()
+    # Beside it and in both lists it says so; its own staff see it.
+    await expect(detail.get_by_role("switch", name="Private")).to_be_checked()
+    await expect(detail.locator("dd", has_text="Staff, and members who")).to_be_visible()
+    await expect(page.locator(".tile", has_text="contract.png")).to_contain_text(", private")
+    assert (await guest.get(path)).status_code == 404
+    assert (await guest.get(path, params={"thumb": "300x0"})).status_code == 404
+    await page.wait_for_function("document.querySelector('.detail img').naturalWidth > 0")
+    await page.goto(f"{site.origin}/admin/media?q=contract&view=list")
+    row = page.get_by_role("row").filter(has_text="contract.png")
+    await expect(row).to_contain_text("Unused, private")
+    await page.goto(f"{site.origin}/admin/media/{item['id']}")
+    await page.get_by_role("switch", name="Private").focus()
+    await page.keyboard.press("Space")
+    await page.get_by_role("button", name="Save").click()
+    await expect(page.get_by_role("switch", name="Private")).not_to_be_checked()
+    assert (await guest.get(path)).status_code == 200
+    assert not (await site.stored("media", item["id"]))["private"]
 
 
 async def test_a_replaced_picture_is_the_new_one_on_the_page(site: Site) -> None:

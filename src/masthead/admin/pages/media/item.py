@@ -37,6 +37,8 @@ LARGE = "1200x0"
 MAX_USES = 20
 """Of each kind, in the list of places where an item is used."""
 
+_READERS = "Staff, and members who can read a text that uses it"
+
 _ASKS = (
     Ask("alt", "Alt text", "Describe the picture for people who can't see it.", rows=3),
     Ask(
@@ -193,7 +195,7 @@ async def _facts(request: AdminRequest, item: MediaRecord) -> tuple[tuple[str, s
         ("Size", f"{sides}{size_text(item['size'])}"),
         ("Type", item["mime_type"]),
         ("Added", f"{moment.day} {moment:%b %Y}{f', {by}' if by else ''}"),
-        ("Opens for", "Everyone" if is_open(item) else "Who can read a text that uses it"),
+        ("Opens for", "Everyone" if is_open(item) else _READERS),
     ]
     widths = widths_of(item["picture_sizes"])
     return (*facts, ("Copies", ", ".join(map(str, widths)))) if widths else tuple(facts)

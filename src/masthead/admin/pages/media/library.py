@@ -101,6 +101,7 @@ class Tile:
     size: str
     dimensions: str
     use: str
+    is_private: bool
     lacks_alt: bool
     alt: str
     added: str
@@ -241,6 +242,7 @@ def tile_of(request: AdminRequest, item: MediaRecord) -> Tile:
         size=size_text(item["size"]),
         dimensions=f"{item['width']} × {item['height']}" if item["width"] else "",
         use=_use(item),
+        is_private=item["private"],
         lacks_alt=is_picture and not item["alt"],
         alt=item["alt"],
         added=request.when(item["created"]),
