@@ -105,6 +105,9 @@ async def test_recipients_are_shown_by_state_and_found_by_address(press: Press) 
     await press.send()
     page = (await owner.get(own)).text
     assert f"{own}/recipients?state=failed" in page
+    # Sent, refused, uncertain and unsubscribed are everyone; who bounced is among the refused.
+    assert re.findall(r"<dd>(\d+)</dd>", page) == ["1", "1", "0", "1", "1", "0"]
+    assert page.count("Also counted above.") == 2
     shown = (await owner.get(f"{own}/recipients?state=bounced")).text
     assert refused["email"] in shown
     assert "550" in shown

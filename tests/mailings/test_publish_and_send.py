@@ -59,7 +59,7 @@ async def test_it_is_published_and_mailed_to_those_who_were_said(
     post = await press.tenant.post(title="Low tide")
     path = f"/admin/posts/{post['id']}/publish"
     page, form = await said(owner, path, to="both", audience="paid", subject="From the coast")
-    assert "“From the coast” will be emailed at once to 2 paid members of" in page
+    assert "“From the coast” will be emailed now to 2 paid members of" in page
     assert "Publish and send 2 emails" in page
     assert "KB of the 102 KB that Gmail shows" in page
     assert await made(press) == []
@@ -166,7 +166,7 @@ async def test_a_published_post_is_mailed_at_a_time(press: Press, owner: Visitor
     assert "will be emailed on Wednesday, 1 February 2040 at 09:00 (UTC) to 2 members of" in page
     assert "Schedule 2 emails" in page
     shown = await owner.follow(await owner.post(path, form))
-    assert "Begins" in shown
+    assert "Begins 1 Feb 2040, 09:00" in shown
     [mailing] = await made(press)
     assert mailing["status"] == "scheduled"
     press.world.clock.moment += timedelta(days=1)

@@ -107,7 +107,7 @@ async def test_from_the_first_word_to_the_bounce(desk: Desk) -> None:
     await expect(page.get_by_text("Nobody gets an email.")).to_be_visible()
     await page.get_by_label("On the site and by email").check()
     await page.get_by_label("Subject").fill("The moon is near")
-    said = page.get_by_text("will be emailed at once to 4 members of Tideline, once.")
+    said = page.get_by_text("will be emailed now to 4 members of Tideline, once.")
     await expect(said).to_be_visible()
     await looks_well(page)
 

@@ -175,7 +175,7 @@ mailings = Collection(
         Number(name="bounced_before", read=Access.ENGINE, write=Access.ENGINE),
     ),
     audited="subject",
-    help="Posts that were sent, are being sent or will be sent as emails.",
+    help="Posts, digests and welcome emails that were sent, are being sent or will be sent.",
     editors=Rules(read=""),
     made_by="POST /api/v1/mailings",
     # The month's quota is counted from them.

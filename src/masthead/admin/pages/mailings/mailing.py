@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from masthead.admin.endpoint import Answer, Page, Redirect
+from masthead.admin.environment import clock_time
 from masthead.admin.lists import Listing, read_page, with_query
 from masthead.admin.pages.mailings.choosing import AUDIENCE_WORDS, newsletter_names
 from masthead.admin.pages.settings.subnav import WELCOME as WELCOME_EMAILS
@@ -51,10 +52,11 @@ _COUNTS: Final = (
         "Uncertain",
         "It may or may not have been sent. You decide whether to send it again.",
     ),
-    ("bounced", "Bounced", "The mailbox does not exist."),
-    ("complained", "Reported as spam", "They get no more newsletters."),
     ("unsubscribed", "Unsubscribed", "They left before their email was sent."),
+    ("bounced", "Bounced", "The mailbox does not exist. Also counted above."),
+    ("complained", "Reported as spam", "They get no more newsletters. Also counted above."),
 )
+"""The first four add up to the recipients."""
 _MEASURED: Final = (
     ("opens", "Opened", "Readers whose mail program loaded the pictures."),
     ("clicks", "Clicked", "Readers who followed a link."),
@@ -220,9 +222,12 @@ def _done(mailing: Record) -> int:
 
 
 def _when(request: AdminRequest, mailing: Record) -> str:
+    def time_of(text: str) -> str:
+        return clock_time(request.local(text))
+
     if mailing["status"] == SCHEDULED:
         at = mailing["scheduled_for"]
-        return f"Begins {request.when(at)}" if at else "Its list of recipients is being written"
+        return f"Begins {time_of(at)}" if at else "Its list of recipients is being written"
     if mailing["finished_at"]:
-        return f"Ended {request.when(mailing['finished_at'])}"
-    return f"Began {request.when(mailing['started_at'])}" if mailing["started_at"] else ""
+        return f"Ended {time_of(mailing['finished_at'])}"
+    return f"Began {time_of(mailing['started_at'])}" if mailing["started_at"] else ""

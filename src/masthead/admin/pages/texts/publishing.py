@@ -363,6 +363,6 @@ def _mailed(
     newsletter = names.get(choice.mail.newsletter, "")
     if not number:
         return nobody_in_words(choice.mail, newsletter)
-    when = "then" if choice.what == SCHEDULE else "at once"
+    when = "then" if choice.what == SCHEDULE else "now"
     whom = readers_in_words(choice.mail, number, newsletter)
     return f"“{choice.mail.subject}” will be emailed {when} to {whom}, once."
