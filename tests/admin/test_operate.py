@@ -123,6 +123,8 @@ async def test_the_list_of_sites_says_how_much_is_stored(app: World) -> None:
     assert re.search(r"<dt>Database</dt>\s*<dd class=\"num\">[\d,.]+ [KMG]B", listed)
     assert re.search(r"<dt>Free disk</dt>\s*<dd class=\"num\">[\d,.]+ [KMG]B<", listed)
     assert ">10.0 MB<" in listed
+    # A phone has no columns.
+    assert "Posts 0, members 0, media 10.0 MB" in " ".join(listed.split())
     all_media, all_trash = stored_in(listed, "Media"), stored_in(listed, "Media in the trash")
     page = (await browser.get(f"/admin/tenants/{tenant.id}")).text
     assert (stored_in(page, "Media"), stored_in(page, "Media in the trash")) == (10.0, 0.0)
