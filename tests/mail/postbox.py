@@ -40,6 +40,11 @@ class Postbox:
     no_mailbox: str = "550 5.1.1 no such user here"
     silent: set[str] = field(default_factory=set)
     """After taking an email to one of these addresses, the connection ends without an answer."""
+    is_answering: asyncio.Event = field(default_factory=asyncio.Event)
+    """While it is cleared, nobody gets an answer to an email."""
+
+    def __post_init__(self) -> None:
+        self.is_answering.set()
 
     async def __aenter__(self) -> Postbox:
         await self.open()
@@ -103,6 +108,7 @@ class Postbox:
         self.was_secure.append(server.transport.get_extra_info("ssl_object") is not None)
         if self.silent.intersection(envelope.rcpt_tos):
             server.transport.abort()
+        await self.is_answering.wait()
         return "250 OK"
 
 

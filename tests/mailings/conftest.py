@@ -102,6 +102,7 @@ async def press(press_world: tuple[World, Postbox]) -> Press:
     postbox.unknown.clear()
     postbox.no_mailbox = Postbox.no_mailbox
     postbox.silent.clear()
+    postbox.is_answering.set()
     tenant = await world.new_tenant("coast")
     api = await key_client(tenant, "mailings:read", "mailings:write")
     return Press(world, tenant, api, postbox)

@@ -10,9 +10,11 @@ import pytest
 from tests.mail.offices import text_of
 from tests.mailings.conftest import MAILINGS, Press
 
+from masthead.background import mailing_worker
 from masthead.caller import system
 from masthead.identity.tenants import TenantStatus, tenants
 from masthead.mailings.collection import mailings
+from masthead.mailings.queue import LEASE
 from masthead.mailings.queue_statements import SITE_SUSPENDED
 from masthead.members.collection import blog_members
 from masthead.site.suspension import lift
@@ -231,6 +233,30 @@ class TestRefusals:
         press.world.clock.advance(minutes=5)
         await press.send()
         assert (await press.state(mailing))["sent"] == 3
+
+
+class TestSlowServer:
+    async def test_who_waits_for_longer_than_a_lease_gets_one_email(self, press: Press) -> None:
+        """All connections wait for the server, and those behind them are claimed again."""
+        connections = press.world.parts.settings.mail_connections
+        await press.readers(connections + 4)
+        mailing = await press.mail(await press.tenant.published())
+        press.postbox.is_answering.clear()
+        worker = mailing_worker(press.world.parts)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(worker.run_forever())
+            while len(press.addresses) < connections:
+                await asyncio.sleep(0.01)
+            press.world.clock.advance(seconds=LEASE.total_seconds() + 1)
+            while (await press.state(mailing))["uncertain"] < connections:
+                await asyncio.sleep(0.05)
+            press.postbox.is_answering.set()
+            while (await press.state(mailing))["status"] == "sending":
+                await asyncio.sleep(0.05)
+            worker.stop()
+        assert len(press.addresses) == len(set(press.addresses)) == connections + 4
+        state = await press.state(mailing)
+        assert (state["sent"], state["uncertain"]) == (4, connections)
 
 
 class TestLeaving:

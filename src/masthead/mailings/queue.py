@@ -1,8 +1,9 @@
 """The recipients of mailings as a queue: claimed in slices under a lease, marked before an email is
 handed over and again after it.
 
-A lease is the time in `due_at`: until then only the worker in `claimed_by` may change the row. A
-recipient that was being handed over when its lease ended is `uncertain`, and is not mailed again.
+A lease is the time in `due_at`: until then no other worker than the one in `claimed_by` may take
+the recipient. After that it is still that worker's until another takes it. A recipient that was
+being handed over when its lease ended is `uncertain`, and is not mailed again.
 """
 
 from __future__ import annotations

@@ -61,8 +61,11 @@ class QueueStatements:
         self.release = database.compile(
             update.where(*mine).values(due_at=sa.bindparam("now"), claimed_by="")
         )
+        # By state, not by IS_OPEN: as long as PostgreSQL has no statistics of the table, it would
+        # read the index of all open recipients to find a few.
+        is_open = r.state.in_([State.PENDING.value, State.HANDING_OVER.value])
         self.end = database.compile(
-            update.where(*these, IS_OPEN)
+            update.where(*these, is_open)
             .values(state=sa.bindparam("end"), reply=sa.bindparam("words"), **_done())
             .returning(r.member_id)
         )
@@ -113,7 +116,7 @@ class QueueStatements:
         )
         update = sa.update(mailing_recipients)
         mark = (
-            update.where(*mine, r.due_at > sa.bindparam("now"), is_sending, is_wanted)
+            update.where(*mine, is_sending, is_wanted)
             .values(
                 state=State.HANDING_OVER.value,
                 due_at=sa.bindparam("until"),

@@ -58,7 +58,7 @@ class MailingWorker:
         self._domains = Domains(per_domain)
         self._ledger = Ledger(queue, progress.noticed, connections=connections)
         self._parcels: asyncio.Queue[tuple[Claimed, Forms]] = asyncio.Queue()
-        self._in_hand = 0
+        self._in_hand: set[tuple[MailingKey, str]] = set()
         """Claimed recipients that have no result yet."""
         self._room = asyncio.Event()
         self._stopping = asyncio.Event()
@@ -152,9 +152,12 @@ class MailingWorker:
             await self._progress.give_up(key)
             return 0
         claimed = await self._queue.claim(key, whom, SLICE)
-        self._in_hand += len(claimed)
         for each in claimed:
-            self._parcels.put_nowait((each, forms))
+            # With a slow mail server a recipient may wait here for longer than its lease, and is
+            # claimed again: the lease is new, and the email is the one that waits.
+            if _name(each) not in self._in_hand:
+                self._in_hand.add(_name(each))
+                self._parcels.put_nowait((each, forms))
         return len(claimed)
 
     async def _give_back(self) -> None:
@@ -163,17 +166,17 @@ class MailingWorker:
             waiting.append(self._parcels.get_nowait()[0])
         if waiting:
             await self._queue.release(waiting)
-        self._done(len(waiting))
+        self._done(*waiting)
 
     async def _wait_until(self, left: int) -> None:
-        while self._in_hand > left:
+        while len(self._in_hand) > left:
             self._room.clear()
             await self._room.wait()
             if left and self._stopping.is_set():
                 return
 
-    def _done(self, number: int = 1) -> None:
-        self._in_hand -= number
+    def _done(self, *claimed: Claimed) -> None:
+        self._in_hand.difference_update(map(_name, claimed))
         self._room.set()
 
     async def _carry(self) -> None:
@@ -190,7 +193,7 @@ class MailingWorker:
                 try:
                     await self._deliver(connection, *parcel)
                 finally:
-                    self._done()
+                    self._done(parcel[0])
         finally:
             await connection.close()
 
@@ -248,6 +251,10 @@ class MailingWorker:
 
     def _server_is_gone(self) -> bool:
         return asyncio.get_running_loop().time() < self._server_is_gone_until
+
+
+def _name(claimed: Claimed) -> tuple[MailingKey, str]:
+    return claimed.key, claimed.member_id
 
 
 def _without_address(reply: str, email: str) -> str:
