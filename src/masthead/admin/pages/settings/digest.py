@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from masthead.admin.endpoint import Answer, Redirect
+from masthead.admin.environment import clock_time
 from masthead.admin.pages.mailings.preview import framed_letter
 from masthead.admin.pages.settings.subnav import NEWSLETTERS, in_settings
 from masthead.admin.request import AdminRequest
@@ -21,7 +22,7 @@ _LABELS: Final = {"free": "As a free member", "paid": "As a paid member"}
 
 async def digest_page(request: AdminRequest, record_id: str) -> Answer:
     newsletter, reader = await _newsletter(request, record_id), _reader(request)
-    own = f"{NEWSLETTERS}/{record_id}"
+    own, due = f"{NEWSLETTERS}/{record_id}", newsletter["digest_at"]
     letters = request.services.mailings.digest_letters
     letter = await letters.draw(request.tenant_id, newsletter, _READERS[reader])
     values = {
@@ -34,7 +35,7 @@ async def digest_page(request: AdminRequest, record_id: str) -> Answer:
         "email": f"{own}/digest/email?as={reader}" if letter else "",
         "nothing": NOTHING,
         "subject": letter.subject if letter else "",
-        "due": request.when(newsletter["digest_at"]) if newsletter["digest_at"] else "",
+        "due": clock_time(request.local(due)) if due else "",
         "me": request.account["email"],
         "stored": where_stored(request.services.settings),
     }
