@@ -92,6 +92,11 @@ class TestAllOrNothing:
 
 
 class TestCallers:
+    @pytest.mark.parametrize("url", ["//[x", "http://[::1", "//a\u2100b", "?", "//", "\\"])
+    async def test_an_address_that_is_none(self, tenant: TenantWorld, url: str) -> None:
+        number, response = failure(await send(tenant.guest, {"method": "POST", "url": url}))
+        assert (number, response["status"]) == ("0", 400)
+
     async def test_a_guest_is_refused(self, tenant: TenantWorld) -> None:
         number, response = failure(await send(tenant.guest, create(title="One")))
         assert (number, response["status"]) == ("0", 401)

@@ -60,7 +60,10 @@ async def read_batch(call: Call) -> list[Item]:
 
 def target_of(item: Item) -> Target:
     """The record or the collection that a request changes."""
-    parts = urlsplit(item.url)
+    try:
+        parts = urlsplit(item.url)
+    except ValueError:
+        raise BadRequest(_ONLY_CHANGES) from None
     match = _ADDRESS.fullmatch(parts.path)
     is_one = bool(match and match[2])
     wanted = ("PATCH", "DELETE") if is_one else ("POST", "PUT")
