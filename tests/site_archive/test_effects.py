@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.admin.visitor import staff
 from tests.databases import fresh_url
 from tests.every_row import count_rows, rows_of_tenant
+from tests.factors.apps import add_app
 from tests.site_archive.full_site import Site, main_settings, new_full_site, read_all
 from tests.world import PASSWORD, MovableClock, World, open_world
 
@@ -130,6 +132,28 @@ async def test_the_new_site_serves_and_its_people_sign_in(world: World, tmp_path
     assert listed.json()["totalItems"] == 1
     found = await guest.get("/search", params={"q": "lighthouse"})
     assert "The lighthouse keeper" in found.text
+
+
+@pytest.mark.parametrize("codes_left", [10, 0])
+async def test_a_password_alone_opens_no_account_with_a_second_factor(
+    world: World, tmp_path: Path, codes_left: int
+) -> None:
+    tenant = await world.new_tenant("demo", slug="demo")
+    browser, account = await staff(tenant, "owner")
+    await add_app(browser, world)
+    async with world.parts.records.unit(system(tenant.id)) as unit:
+        [stored] = await unit.find(registry["_superusers"], {"id": account.id}, limit=1)
+        left = {"recovery_hashes": stored["recovery_hashes"][:codes_left]}
+        await unit.update(registry["_superusers"], account.id, {}, stamped=left)
+    file = await export(world, "demo", tmp_path / "site.tar", PASSPHRASE)
+    given = {"identity": account.email, "password": PASSWORD}
+    for slug, passphrase, expected in (("bare", "", 400), ("whole", PASSPHRASE, 401)):
+        await imported(world, file, slug=slug, passphrase=passphrase)
+        answer = await world.client(f"{slug}.localhost").post(
+            "/api/collections/_superusers/auth-with-password", json=given
+        )
+        assert answer.status_code == expected
+        assert ("mfaId" in answer.json()) is (expected == 401)
 
 
 async def test_links_to_unsubscribe_move_with_the_secrets(world: World, tmp_path: Path) -> None:

@@ -83,8 +83,10 @@ def _is_erasure(request: Record) -> bool:
 
 def _account(account: Record, _: Circumstances) -> Record:
     account = {**account, "token_key": new_token_key()}
-    if account.get("recovery_hashes") and not has_second_factor(account):
-        # Its second factor stayed behind. A password alone must not open the account.
+    # Somebody may have used all recovery codes; the step stays as long as there is an app.
+    had_factor = account.get("recovery_hashes") or account.get("totp_step")
+    if had_factor and not has_second_factor(account):
+        # It stayed behind. A password alone must not open the account.
         return {**account, **NO_FACTORS, "password_hash": ""}
     return account
 
