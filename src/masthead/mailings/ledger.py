@@ -84,9 +84,17 @@ class Ledger:
                 if not answer.done():
                     answer.set_result((claimed.key, claimed.member_id) in marked)
             for key, each in progress.items():
-                await self._on_progress(key, each)
+                await self._tell(key, each)
             if not self._wake.is_set():
                 self._idle.set()
+
+    async def _tell(self, key: MailingKey, progress: Progress) -> None:
+        try:
+            await self._on_progress(key, progress)
+        # Part of the job's edge, too: the connections would wait for ever. The next results of the
+        # mailing tell the same.
+        except Exception:
+            log.exception("mailings.not_noticed")
 
     async def _store(
         self, ended: list[Ended], asked: list[Claimed]

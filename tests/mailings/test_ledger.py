@@ -1,0 +1,34 @@
+"""What becomes of recipients is stored, whatever happens around it."""
+
+from __future__ import annotations
+
+import asyncio
+
+from tests.mailings.conftest import Press
+
+from masthead.errors import Unavailable
+from masthead.mailings.ledger import Ledger
+from masthead.mailings.queue import Ended, MailingKey, Progress, RecipientQueue, Whom
+from masthead.mailings.tables import State
+from masthead.schema import tables
+
+
+async def test_connections_go_on_if_progress_can_not_be_noted(press: Press) -> None:
+    await press.readers(2)
+    mailing = await press.mail(await press.tenant.published())
+    queue = RecipientQueue(press.world.parts.database, tables, press.world.clock)
+    key = MailingKey(press.tenant.id, mailing["id"])
+    first, second = await queue.claim(key, Whom("main"), 2)
+    told: list[int] = []
+
+    async def fail(_: MailingKey, progress: Progress) -> None:
+        told.append(progress.sent)
+        raise Unavailable
+
+    ledger = Ledger(queue, fail, connections=1)
+    async with asyncio.timeout(20), ledger.running():
+        for each in (first, second):
+            assert await ledger.may_hand_over(each)
+            ledger.record(Ended(each, State.SENT))
+    assert told == [1, 2]
+    assert (await press.state(mailing))["sent"] == 2
