@@ -221,6 +221,12 @@ async def test_user_info_does_not_verify_the_address_of_the_token(site: Site) ->
     assert await accounts(site) == []
 
 
+async def test_the_token_does_not_verify_the_address_of_the_user_info(site: Site) -> None:
+    site.provider.userinfo.update(sub="ada", email="victim@example.com", email_verified=False)
+    assert (await site.sign_in(email=None, email_verified=True)).status_code == 422
+    assert await accounts(site) == []
+
+
 async def with_app(site: Site) -> tuple[Account, Any]:
     account = await site.tenant.owner(email="ada@example.com", role="editor")
     browser = visitor(site.world, account, site.tenant.host)

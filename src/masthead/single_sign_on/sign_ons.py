@@ -222,9 +222,9 @@ class SignOns:
         if more.get("sub") != claims["sub"]:
             raise TokenRefused("The user info is about somebody else.")
         # What is signed counts; an address and whether it is verified belong together.
-        if "email" in claims:
-            more.pop("email_verified", None)
-            more.pop("xms_edov", None)
+        without_address = more if "email" in claims else claims
+        for name in ("email_verified", "xms_edov"):
+            without_address.pop(name, None)
         return {**more, **claims}
 
 
