@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -16,11 +17,14 @@ from tests.served import serving
 from tests.world import Account, TenantWorld, World, records_of
 
 from masthead.caller import guest, system
+from masthead.config.keyring import KeyRing
 from masthead.errors import RateLimited
 from masthead.identity.tenants import superusers
+from masthead.members.collection import blog_members
 from masthead.record_api.realtime.connection import Connection
 from masthead.record_api.realtime.hub import Hub
 from masthead.record_api.realtime.limits import RealtimeLimits
+from masthead.record_api.realtime.relay import Relay, Request
 from masthead.records.accounts import credentials
 from masthead.records.filter.ast import Comparison, Identifier, conjuncts
 from masthead.records.filter.parser import parse
@@ -367,6 +371,24 @@ async def test_connections_are_limited(url: str, app: World, tenant: TenantWorld
             realtime.open(tenant.id, "203.0.113.9")
         realtime.close(opened)
         realtime.close(realtime.open(tenant.id, "203.0.113.9"))
+
+
+async def test_a_request_that_a_newer_root_secret_sealed_holds_nothing_up(
+    url: str, app: World, tenant: TenantWorld
+) -> None:
+    member = await tenant.member()
+    newer = Relay(app.parts.database, KeyRing(["n" * 40]), "otherother", app.clock)
+    request = Request("x" * 40, [], tenant.id, "")
+    async with listening(url, tenant.host) as listener:
+        await listener.subscribe("posts/*", token=member.token)
+        asked = asyncio.create_task(newer.ask(app.parts.realtime.ids.process, request))
+        await asyncio.sleep(0.2)
+        records = app.parts.records
+        [account] = await records.find(blog_members, {"id": member.id}, tenant_id=tenant.id)
+        await app.parts.accounts.sign_ins.end_all(blog_members, account)
+        await listener.end()
+        assert not asked.done()
+        assert await asked == ""
 
 
 async def test_a_filter_tells_nothing_of_what_a_record_has_become(

@@ -15,7 +15,7 @@ import msgspec
 import sqlalchemy as sa
 
 from masthead import clock, ids
-from masthead.config.keyring import KeyRing
+from masthead.config.keyring import DecryptionError, KeyRing
 from masthead.ids import TenantId
 from masthead.record_api.realtime.tables import realtime_requests
 from masthead.storage.database import EVERY_TENANT, Database, Statement
@@ -89,13 +89,16 @@ class Relay:
         """What other processes ask of this one."""
         bound = self._pending.bind({"process": self._process})
         rows = await self._database.fetch(EVERY_TENANT, self._pending, bound)
-        return [
-            (request_id, msgspec.json.decode(self._open(sealed, request_id), type=Request))
-            for request_id, sealed in rows
-        ]
+        opened = ((request_id, self._open(sealed, request_id)) for request_id, sealed in rows)
+        return [(request_id, request) for request_id, request in opened if request is not None]
 
-    def _open(self, sealed: str, request_id: str) -> str:
-        return self._keyring.decrypt(_PURPOSE, sealed, request_id)
+    def _open(self, sealed: str, request_id: str) -> Request | None:
+        """None for one of a process with a newer root secret, which gets no answer."""
+        try:
+            text = self._keyring.decrypt(_PURPOSE, sealed, request_id)
+        except DecryptionError:
+            return None
+        return msgspec.json.decode(text, type=Request)
 
     async def answer(self, request_id: str, request: Request, outcome: str) -> None:
         key = {"tenant": request.tenant_id or "", "request": request_id}
