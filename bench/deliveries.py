@@ -19,12 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import asyncpg
 import sqlalchemy as sa
 import uvloop
 
 from bench import datasets
-from bench.databases import databases
+from bench.databases import POSTGRESQL, databases, settle
 from bench.report import OURS, Row, Target, table
 from bench.webhook_receiver import HANGING, HEALTHY, TIMED, Receiver, receiving
 from masthead.background import delivery_worker
@@ -289,7 +288,8 @@ def _claim_growth(backlog: int, tenants: int) -> Callable[[Bench], Awaitable[lis
             await bench.write(caller, 2 * _CLAIMED if tenants == 1 else 2)
         empty = await _claim_seconds(bench)
         await _fill(bench, keys, backlog)
-        await _analyze(bench)
+        if bench.parts.database.name == POSTGRESQL:
+            await settle(str(bench.parts.settings.database_url))
         full = await _claim_seconds(bench)
         return [after / statistics.median(empty) for after in full]
 
@@ -328,17 +328,6 @@ async def _fill(bench: Bench, keys: Sequence[QueueKey], count: int) -> None:
                 for copies in (of_event, of_delivery):
                     statement = database.compile(copies)
                     await tx.execute(statement, statement.bind({}), slow=True)
-
-
-async def _analyze(bench: Bench) -> None:
-    """PostgreSQL does so itself within a minute. Until then its plans are those of an empty table;
-    no real queue grows as fast."""
-    if bench.parts.database.name == "postgresql":
-        connection = await asyncpg.connect(str(bench.parts.settings.database_url))
-        await connection.execute("ANALYZE")
-        # Otherwise the next commits wait until all rows are written to disk.
-        await connection.execute("CHECKPOINT")
-        await connection.close()
 
 
 def _numbers(start: int, end: int) -> sa.CTE:

@@ -23,7 +23,7 @@ from typing import Any, Final
 import uvloop
 
 from bench import datasets, process
-from bench.databases import POSTGRESQL, SQLITE, databases
+from bench.databases import POSTGRESQL, SQLITE, databases, settle
 from bench.http import call
 from bench.mail_server import Arrivals, MailServer, mail_server
 from bench.mailings_data import BIG, Sites, seed
@@ -84,6 +84,8 @@ def measure(engine: str, options: argparse.Namespace) -> Iterator[Row]:
         }
         print(f"{engine}: making {options.members:,} members", file=sys.stderr)
         sites = uvloop.run(_seed(environment, options.members))
+        if engine == POSTGRESQL:
+            uvloop.run(settle(environment["MASTHEAD_DATABASE_URL"]))
         with _serving(folder, environment) as service:
             run = Run(folder, environment, server, sites, service, options)
             found = uvloop.run(run.one_worker())
