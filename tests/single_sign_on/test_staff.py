@@ -70,6 +70,15 @@ async def test_pages_know_that_someone_needs_no_password(site: Site) -> None:
     assert "You have none: you sign in with a provider." in page
     assert "Only your sign-in provider protects this account." in page
     assert "/admin/account/password" not in page
+    assert "Connect News ID" not in page
+    # Nor does a sensitive step ask for one.
+    asked = (await browser.get("/admin/account/confirm")).text
+    assert "sign out, and sign in again with your provider" in " ".join(asked.split())
+    assert "again_password" not in asked
+    form = {"form_token": hidden_in(asked)["form_token"]}
+    answer = await browser.api.post("/admin/sign-out", data=form, headers=OWN)
+    assert answer.status_code == 303
+    assert not await is_in(browser)
     [account] = await accounts(site, email="ada@example.com")
     owner = visitor(site.world, await site.tenant.owner(), site.tenant.host)
     people = (await owner.get("/admin/staff")).text

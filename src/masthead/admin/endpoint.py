@@ -246,6 +246,7 @@ def prove_page(
         "problem": problem,
         "email": account["email"],
         "is_guarded": has_second_factor(account),
+        "has_password": bool(account["password_hash"]),
         "has_app": bool(account["totp_secret"]),
         "passkey": staff.passkeys.ask(party_of(request.context), account),
     }

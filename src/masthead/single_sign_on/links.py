@@ -22,6 +22,7 @@ class Connection:
     """A way to sign in that an account has."""
 
     id: str
+    provider_id: str
     provider: str
     created: str
 
@@ -75,7 +76,7 @@ async def connections_of(
     names = {each["id"]: each["name"] for each in providers}
     # One may be removed between the two reads.
     return [
-        Connection(each["id"], names[each["provider_id"]], each["created"])
+        Connection(each["id"], each["provider_id"], names[each["provider_id"]], each["created"])
         for each in links
         if each["provider_id"] in names
     ]

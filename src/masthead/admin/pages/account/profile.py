@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -19,6 +19,7 @@ from masthead.identity.passkeys import passkeys_of
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.single_sign_on.collection import STAFF
+from masthead.single_sign_on.links import Connection
 from masthead.web.staff import session_cookie
 
 ADDRESS = "/admin/account"
@@ -120,7 +121,7 @@ def _at_home(request: AdminRequest) -> Caller:
 
 async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Page:
     typed = request.form if problems and not _is_of_password(problems) else None
-    caller = _at_home(request)
+    caller, connections = _at_home(request), await _connections(request)
     values = {
         "email": request.account["email"],
         "fields": widgets(
@@ -133,8 +134,10 @@ async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = 
             (short_id(each), each, request.local(each.created))
             for each in passkeys_of(request.account)
         ],
-        "connections": await _connections(request),
-        "providers": await _connectable(request),
+        "connections": [
+            (each.id, each.provider, request.local(each.created)) for each in connections
+        ],
+        "providers": await _connectable(request, {each.provider_id for each in connections}),
         "recovery_codes": len(request.account["recovery_hashes"]),
         "errors": {name: sentence_of(each) for name, each in (problems or {}).items()},
     }
@@ -157,23 +160,23 @@ async def _places(request: AdminRequest) -> list[Place]:
     ]
 
 
-async def _connections(request: AdminRequest) -> list[tuple[str, str, datetime]]:
+async def _connections(request: AdminRequest) -> list[Connection]:
     """The providers that sign the account in."""
     if request.is_operator:
         return []
-    found = await request.services.single_sign_on.staff.connections(
+    return await request.services.single_sign_on.staff.connections(
         request.tenant_id, request.account
     )
-    return [(each.id, each.provider, request.local(each.created)) for each in found]
 
 
-async def _connectable(request: AdminRequest) -> list[tuple[str, str]]:
-    """The name of each provider and where to connect it, at the site's own host."""
+async def _connectable(request: AdminRequest, connected: Container[str]) -> list[tuple[str, str]]:
+    """The name of each other provider and where to connect it, at the site's own host."""
     tenant_id = request.context.tenant_id
     if tenant_id is None or request.is_operator:
         return []
     found = await request.services.single_sign_on.flow.providers(tenant_id, STAFF)
-    return [(each["name"], f"{CONNECT}/{each['slug']}") for each in found]
+    others = [each for each in found if each["id"] not in connected]
+    return [(each["name"], f"{CONNECT}/{each['slug']}") for each in others]
 
 
 def _is_of_password(problems: Mapping[str, Problem]) -> bool:
