@@ -23,7 +23,7 @@ import sqlalchemy as sa
 import uvloop
 
 from bench import datasets
-from bench.databases import POSTGRESQL, databases, settle
+from bench.databases import databases, settle
 from bench.report import OURS, Row, Target, table
 from bench.webhook_receiver import HANGING, HEALTHY, TIMED, Receiver, receiving
 from masthead.background import delivery_worker
@@ -288,7 +288,7 @@ def _claim_growth(backlog: int, tenants: int) -> Callable[[Bench], Awaitable[lis
             await bench.write(caller, 2 * _CLAIMED if tenants == 1 else 2)
         empty = await _claim_seconds(bench)
         await _fill(bench, keys, backlog)
-        if bench.parts.database.name == POSTGRESQL:
+        if bench.parts.database.name == "postgresql":
             await settle(str(bench.parts.settings.database_url))
         full = await _claim_seconds(bench)
         return [after / statistics.median(empty) for after in full]
