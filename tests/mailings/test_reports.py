@@ -176,6 +176,15 @@ class TestProviders:
         assert await report(events, {"RecordType": "Delivery"}, "postmark") == 200
         assert await report(events, body, "postmark", secret="wrong") == 401
 
+    async def test_a_reason_that_can_not_be_stored_as_it_is(self, events: Press) -> None:
+        (member,) = await events.readers(1)
+        body = {"RecordType": "Bounce", "Type": "HardBounce", "Email": member["email"]}
+        body["Description"] = "550 no\0 such\r\nuser"
+        assert await report(events, body, "postmark") == 200
+        records, tenant = events.world.parts.records, events.tenant
+        [stopped] = await records.find(blog_members, {"id": member["id"]}, tenant_id=tenant.id)
+        assert stopped["mail_state_reason"] == "550 no\ufffd such user"
+
     async def test_mailgun(self, events: Press) -> None:
         mailing, member_id, message_id = await mailed(events)
         timestamp = str(int(events.world.clock.moment.timestamp()))

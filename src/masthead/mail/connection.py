@@ -12,6 +12,7 @@ from typing import Final, Protocol
 import aiosmtplib
 
 from masthead.mail.files import MailFolder
+from masthead.mail.foreign_words import readable
 from masthead.mail.message import ComposedMail
 from masthead.mail.signing import Signer
 from masthead.mail.smtp import UTF8_OPTIONS, SmtpTransport, reason_of
@@ -202,7 +203,7 @@ class SmtpConnection:
             self._drop()
             return Answer(Fate.NO_SERVER, "the mail server closed the connection")
         is_final = error.code in _PERMANENT
-        reply = f"{error.code} {_readable(error.message)}"[:MAX_REPLY]
+        reply = f"{error.code} {readable(error.message)}"[:MAX_REPLY]
         is_no_mailbox = is_final and _NO_MAILBOX.match(str(error.message)) is not None
         return Answer(Fate.REFUSED if is_final else Fate.LATER, reply, is_no_mailbox)
 
@@ -228,12 +229,6 @@ async def _command(
     reply = await client.execute_command(*words)
     if reply.code not in expected:
         raise aiosmtplib.SMTPResponseException(reply.code, reply.message)
-
-
-def _readable(message: str) -> str:
-    """In one line. A server may answer with any bytes, and not all of them could be stored."""
-    shown = (c if c.isprintable() or c.isspace() else "\ufffd" for c in message)
-    return " ".join("".join(shown).split())
 
 
 def _on_the_wire(content: bytes) -> bytes:

@@ -11,6 +11,7 @@ from masthead.caller import system
 from masthead.email_address import normal_email
 from masthead.ids import TenantId
 from masthead.jobs.runner import Handler, Job
+from masthead.mail.foreign_words import readable
 from masthead.mailings.queue import STOP_ADDRESS
 from masthead.mailings.tables import mailing_recipients
 from masthead.members.collection import BOUNCED, COMPLAINED, blog_members
@@ -42,7 +43,7 @@ class StoppedAddresses:
             # A complaint is worse than a bounce.
             if member["mail_state"] in (state, COMPLAINED):
                 continue
-            stamped = {"mail_state": state, "mail_state_reason": reason[:MAX_REASON]}
+            stamped = {"mail_state": state, "mail_state_reason": readable(reason)[:MAX_REASON]}
             async with self._records.unit(system(TenantId(member["tenant_id"]))) as unit:
                 # The address may be another member's by now, or nobody's.
                 for now in await unit.find(blog_members, {"id": member["id"]}, limit=1):
