@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from email.message import EmailMessage
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from tests.mail.offices import text_of
 from tests.mailings.conftest import MAILINGS, Press
+from tests.waiting import until
 
 from masthead.background import mailing_worker
 from masthead.caller import system
@@ -26,6 +28,10 @@ NO_MAILBOX = "550 5.1.1 no such user here"
 def link_in(letter: EmailMessage, header: str = "List-Unsubscribe") -> str:
     parts = urlsplit(str(letter[header]).strip("<>"))
     return f"{parts.path}?{parts.query}"
+
+
+async def shows(press: Press, mailing: dict[str, Any], name: str, value: object) -> bool:
+    return bool((await press.state(mailing))[name] == value)
 
 
 class TestWholeSend:
@@ -245,14 +251,11 @@ class TestSlowServer:
         worker = mailing_worker(press.world.parts)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(worker.run_forever())
-            while len(press.addresses) < connections:
-                await asyncio.sleep(0.01)
+            await until(lambda: len(press.addresses) == connections)
             press.world.clock.advance(seconds=LEASE.total_seconds() + 1)
-            while (await press.state(mailing))["uncertain"] < connections:
-                await asyncio.sleep(0.05)
+            await until(lambda: shows(press, mailing, "uncertain", connections))
             press.postbox.is_answering.set()
-            while (await press.state(mailing))["status"] == "sending":
-                await asyncio.sleep(0.05)
+            await until(lambda: shows(press, mailing, "status", "sent"))
             worker.stop()
         assert len(press.addresses) == len(set(press.addresses)) == connections + 4
         state = await press.state(mailing)

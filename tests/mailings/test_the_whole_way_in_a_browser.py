@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from tests.admin.served import world_at_its_address
 from tests.browser import Browser, needs_chromium
 from tests.looks import PHONE, WIDE, accessibility, sideways
 from tests.mail.postbox import Postbox
+from tests.waiting import until
 from tests.world import TenantWorld
 
 from masthead.background import job_runner, mailing_worker
@@ -81,15 +82,6 @@ async def desk(tmp_path: Path, browser: Browser) -> AsyncIterator[Desk]:
                 each.stop()
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.gather(*running)
-
-
-async def until(holds: Callable[[], bool | Awaitable[bool]]) -> None:
-    """Without a limit of its own: a busy machine may take its time."""
-    while True:
-        answer = holds()
-        if answer if isinstance(answer, bool) else await answer:
-            return
-        await asyncio.sleep(0.05)
 
 
 async def looks_well(page: Page) -> None:

@@ -14,6 +14,7 @@ import pytest
 from tests.media.test_uses import path_of, uploaded
 from tests.record_api.listener import Message, listening
 from tests.served import serving
+from tests.waiting import until
 from tests.world import Account, TenantWorld, World, records_of
 
 from masthead.caller import guest, system
@@ -377,12 +378,17 @@ async def test_a_request_that_a_newer_root_secret_sealed_holds_nothing_up(
     url: str, app: World, tenant: TenantWorld
 ) -> None:
     member = await tenant.member()
-    newer = Relay(app.parts.database, KeyRing(["n" * 40]), "otherother", app.clock)
+    process = app.parts.realtime.ids.process
+    newer = Relay(app.parts.database, KeyRing(["n" * 40]), process, app.clock)
     request = Request("x" * 40, [], tenant.id, "")
+
+    async def has_arrived() -> bool:
+        return bool(await newer.pending())
+
     async with listening(url, tenant.host) as listener:
         await listener.subscribe("posts/*", token=member.token)
-        asked = asyncio.create_task(newer.ask(app.parts.realtime.ids.process, request))
-        await asyncio.sleep(0.2)
+        asked = asyncio.create_task(newer.ask(process, request))
+        await until(has_arrived)
         records = app.parts.records
         [account] = await records.find(blog_members, {"id": member.id}, tenant_id=tenant.id)
         await app.parts.accounts.sign_ins.end_all(blog_members, account)
