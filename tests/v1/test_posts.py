@@ -314,7 +314,7 @@ class TestList:
             await created(api, title="Newcomer")
             answer = await api.get(following)
             seen += [item["id"] for item in answer.json()["items"]]
-            following = answer.links.get("next", {}).get("url")
+            following = answer.links.get("next-cursor", {}).get("url")
         assert sorted(seen) == sorted(wanted)
         assert len(seen) == len(set(seen))
 

@@ -31,9 +31,12 @@ HEADERS: dict[str, tuple[str, dict[str, Any], Any]] = {
     "ETag": ("The version of the returned data.", {"type": "string"}, '"7"'),
     "Link": (
         "Neighbouring pages: `first`, `prev`, `next`, `last`, and `next-cursor`, which "
-        "continues after this page's last item by cursor.",
+        "continues after this page's last item by cursor. To read a whole list, follow "
+        "`next-cursor` until an answer has none. After a cursor, `next` is the same link, and "
+        "there is no `prev`.",
         {"type": "string"},
-        '</api/v1/posts?per_page=20&page=2>; rel="next"',
+        '</api/v1/posts?per_page=20&page=2>; rel="next", '
+        f'</api/v1/posts?per_page=20&cursor={texts.CURSOR}>; rel="next-cursor"',
     ),
     "WWW-Authenticate": ("How to sign in.", {"type": "string"}, "Bearer"),
 }

@@ -212,24 +212,28 @@ def _page_body(call: Call, page: Page) -> dict[str, Any]:
 
 
 def _links(call: Call, page: Page) -> RawHeaders:
-    """`Link` with the neighbouring pages, and the cursor of the next items."""
+    """`Link` with the neighbouring pages, and the cursor of the next items, under the same names
+    whether this page was found by its number or by a cursor."""
     path, query = call.request.path, {k: v for k, v in call.query.items() if v is not None}
     query.pop("cursor", None)
 
     def link(rel: str, **changed: Any) -> str:
         return f'<{path}?{urlencode({**query, **changed})}>; rel="{rel}"'
 
+    has_cursor = call.query["cursor"] is not None
     links = []
-    if call.query["cursor"] is None and page.total_pages > 0:
+    if page.total_pages > 0:
         links.append(link("first", page=1))
-        if page.page > 1:
+        if not has_cursor and page.page > 1:
             links.append(link("prev", page=min(page.page - 1, page.total_pages)))
-        if page.page < page.total_pages:
+        if not has_cursor and page.page < page.total_pages:
             links.append(link("next", page=page.page + 1))
         links.append(link("last", page=page.total_pages))
     if len(page.items) == page.per_page:
         last = page.items[-1]
         query.pop("page", None)
-        rel = "next" if call.query["cursor"] is not None else "next-cursor"
-        links.append(link(rel, cursor=write_cursor(last["created"], last["id"])))
+        cursor = write_cursor(last["created"], last["id"])
+        # After a cursor there are no page numbers, so both names lead to the same items.
+        rels = ("next", "next-cursor") if has_cursor else ("next-cursor",)
+        links += [link(rel, cursor=cursor) for rel in rels]
     return [(b"link", ", ".join(links).encode())] if links else []

@@ -69,7 +69,8 @@ PER_PAGE = Parameter(
 )
 CURSOR = Parameter(
     "cursor",
-    'Continue after the last item of an earlier answer, as its `Link: rel="next"` header says. '
+    "Continue after the last item of an earlier answer: follow the link with "
+    '`rel="next-cursor"` in its `Link` header. '
     "Costs the same on every page, and never skips or repeats an item. `page` is then ignored.",
     "cursor",
 )
