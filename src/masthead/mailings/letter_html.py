@@ -202,9 +202,9 @@ def _sizes(given: Attributes, picture: MailedPicture | None) -> Attributes:
         height = round(width * ratio)
     if not width:
         return {"width": str(WIDTH), "class": "unsized"}
-    if width > WIDTH:
-        width, height = WIDTH, round(height * WIDTH / width)
-    return {"width": str(width), **({"height": str(max(1, height))} if height else {})}
+    shown = min(width, WIDTH)
+    tall = {"height": str(max(1, round(height * shown / width)))} if height else {}
+    return {"width": str(shown), **tall}
 
 
 def box(address: str, label: str, where: str) -> str:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
 from masthead import clock
-from masthead.caller import Audience, Caller
+from masthead.caller import Audience, Caller, system
 from masthead.caller import site as on_the_site
 from masthead.html.markup import tokens_of
 from masthead.identity.tenants import superusers, tenants
@@ -133,7 +133,7 @@ async def _values(
         each.attributes["src"] for each in tokens_of(html) if each.name == "img" and each.attributes
     ]
     wanted = list(dict.fromkeys((header, post["featured_image"], *found)))[:MAX_PICTURES]
-    pictures = await _pictures(records, caller, [each for each in wanted if each])
+    pictures = await _pictures(records, tenant_id, [each for each in wanted if each])
     page = "" if post.get("email_only") else f"{site.url}/posts/{quote(post['slug'])}"
     signed = await signatures(records, tenant_id, (header, post["featured_image"], html))
     addresses = Addresses(site.url, page, signed)
@@ -168,15 +168,22 @@ async def _values(
 _FIELDS: Final = site_settings.fields
 
 
+_OF_PICTURES: Final = frozenset(
+    {"id", "file", "earlier_files", "mime_type", "width", "height", "alt"}
+)
+
+
 async def _pictures(
-    records: Records, caller: Caller, addresses: list[str]
+    records: Records, tenant_id: TenantId, addresses: list[str]
 ) -> dict[str, MailedPicture]:
     """By their address in the text; only those of the site's media."""
     wanted = {address: file for address in addresses if (file := named_file(address))}
     ids = sorted({file.record_id for file in wanted.values()})
     if not ids:
         return {}
-    found = await records.find_related(caller, media, "id", ids, limit=len(ids))
+    found = await records.find_related(
+        system(tenant_id), media, "id", ids, limit=len(ids), names=_OF_PICTURES
+    )
     items = {(item["id"], name): item for item in found for name in file_names(item)}
     known = {address: items[file] for address, file in wanted.items() if file in items}
     return {address: _mailed(item) for address, item in known.items() if item["width"]}
