@@ -15,6 +15,7 @@ from tests.storage.notebook import ANN, BOB, Notebook, new_url, open_notebook
 from masthead.errors import StatementTimeout, Unavailable
 from masthead.storage.database import Deferral, Statement, UniqueViolation
 from masthead.storage.open import open_database
+from masthead.storage.sqlite.connection import connect
 from masthead.storage.sqlite.database import SqliteDatabase
 from masthead.storage.sqlite.readers import Readers
 from masthead.storage.sqlite.writer import MAX_BATCH, MIN_BATCH, State, Writer
@@ -364,3 +365,8 @@ async def test_a_file_that_cannot_be_opened_is_unavailable(tmp_path: Path) -> No
 async def test_only_the_two_databases_have_urls(url: str) -> None:
     with pytest.raises(ValueError, match="sqlite:///"):
         await open_database(url)
+
+
+async def test_no_connection_maps_the_file_into_the_memory_of_the_process(tmp_path: Path) -> None:
+    with closing(connect(tmp_path / "notes.db", busy_seconds=0, query_only=True)) as connection:
+        assert connection.execute("PRAGMA mmap_size").fetchone() == (0,)

@@ -18,8 +18,9 @@ _SETTINGS = (
     # Overwrites deleted content, so that an erasure leaves nothing in the file.
     "PRAGMA secure_delete = ON",
     "PRAGMA temp_store = MEMORY",
-    "PRAGMA cache_size = -32768",
-    "PRAGMA mmap_size = 268435456",
+    # Every connection would map the file for itself: with seven of them, the process would seem to
+    # use seven times the file's size. The system's cache holds the pages anyway.
+    "PRAGMA mmap_size = 0",
     # For connections without `checkpoints`, such as a migration's.
     "PRAGMA wal_autocheckpoint = 8000",
 )
@@ -36,8 +37,15 @@ _BROKEN = BUSY | {
 }
 _UNIQUE = re.compile(r"UNIQUE constraint failed: (?:index '(?P<index>.*)'|(?P<columns>.*))")
 
+CACHE_KB = 4_096
+MAIN_CACHE_KB = 16_384
+"""The page caches of the two connections that nearly every request uses: the writer's, and the
+reader's on the event loop."""
 
-def connect(path: Path, *, busy_seconds: float, query_only: bool) -> sqlite3.Connection:
+
+def connect(
+    path: Path, *, busy_seconds: float, query_only: bool, cache_kb: int = CACHE_KB
+) -> sqlite3.Connection:
     private_files.create(path)
     # Another process may be opening the same file.
     connection = sqlite3.connect(
@@ -51,6 +59,7 @@ def connect(path: Path, *, busy_seconds: float, query_only: bool) -> sqlite3.Con
     connection.execute("PRAGMA journal_mode = WAL")
     for setting in _SETTINGS:
         connection.execute(setting)
+    connection.execute(f"PRAGMA cache_size = -{cache_kb}")
     if query_only:
         connection.execute("PRAGMA query_only = ON")
     connection.execute(f"PRAGMA busy_timeout = {int(busy_seconds * 1000)}")

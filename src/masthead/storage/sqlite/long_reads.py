@@ -1,7 +1,7 @@
 """A separate reader for reading the whole database, for example in an export.
 
-SQLite's other readers map the file and cache its pages: a long read would fill their caches with
-all of it, and would block the event loop.
+A long read on one of SQLite's other readers would replace the pages in its cache, and would block
+the event loop.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from masthead.storage.database import Database, Listening, Row, Scope, Statement
 from masthead.storage.sqlite.connection import connect, translated
 from masthead.storage.urls import sqlite_path
 
-_SETTINGS = ("PRAGMA mmap_size = 0", "PRAGMA cache_size = -2048")
 _BUSY_SECONDS = 5.0
 
 
@@ -103,8 +102,6 @@ class _LongReads:
     def _connected(self) -> sqlite3.Connection:
         if self._connection is None:
             self._connection = connect(self._path, busy_seconds=_BUSY_SECONDS, query_only=True)
-            for setting in _SETTINGS:
-                self._connection.execute(setting)
         return self._connection
 
     def _disconnect(self) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from masthead.errors import StatementTimeout
 from masthead.storage.database import Row, RowsTooLarge, Scope, SizedRows, Statement
 from masthead.storage.fair_share import FairShare
-from masthead.storage.sqlite.connection import BUSY, code_of, connect, translated
+from masthead.storage.sqlite.connection import BUSY, MAIN_CACHE_KB, code_of, connect, translated
 
 THREADS = 4
 THREADS_PER_TENANT = 2
@@ -47,7 +47,7 @@ class Readers:
     ) -> None:
         self._path = path
         self._timeout_seconds = timeout_seconds
-        self._on_loop = connect(path, busy_seconds=0, query_only=True)
+        self._on_loop = connect(path, busy_seconds=0, query_only=True, cache_kb=MAIN_CACHE_KB)
         self._on_loop.set_progress_handler(self._tick, _STEPS_PER_TICK)
         self._ticks = 0
         self._started = 0.0

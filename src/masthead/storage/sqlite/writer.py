@@ -53,7 +53,7 @@ from masthead.storage.cancelling import complete
 from masthead.storage.database import Row, Statement
 from masthead.storage.disk import DiskState
 from masthead.storage.sqlite.checkpoints import Checkpoints
-from masthead.storage.sqlite.connection import BUSY, code_of, connect, translated
+from masthead.storage.sqlite.connection import BUSY, MAIN_CACHE_KB, code_of, connect, translated
 from masthead.storage.sqlite.deferred import Deferred
 from masthead.storage.sqlite.transaction import INLINE_ROWS, SqliteTransaction
 
@@ -85,7 +85,7 @@ class Writer:
     ) -> None:
         # busy_seconds=0: a lock of another process is polled for, which does not block the event
         # loop.
-        self.connection = connect(path, busy_seconds=0, query_only=False)
+        self.connection = connect(path, busy_seconds=0, query_only=False, cache_kb=MAIN_CACHE_KB)
         self.connection.execute("PRAGMA wal_autocheckpoint = 0")
         self.connection.set_progress_handler(self._is_late, _STEPS_PER_TICK)
         self.timeout_seconds = timeout_seconds
