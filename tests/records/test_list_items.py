@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 from tests.world import Account, TenantWorld, World, records_of
 
-from masthead.caller import system
+from masthead.caller import guest, system
 from masthead.records.access import access_of
 from masthead.records.derived.list_items import listed_values
 from masthead.records.filter.parser import parse_cached
@@ -235,3 +235,12 @@ async def _plan(app: World, statement: Any, values: dict[str, Any]) -> list[str]
     )
     rows = await database.fetch(scope_of(values["tenant"]), explain, explain.bind(values))
     return [row[3] for row in rows]
+
+
+@on_sqlite
+async def test_a_search_in_titles_is_counted_in_an_index(tenant: TenantWorld, app: World) -> None:
+    parsed, caller = parse_cached("title ~ 'x'"), guest(tenant.id)
+    shape = Shape("posts", access_of(caller), True, filter=parsed.shape)
+    total = await app.parts.records._queries.total(shape, parsed, Context(caller, app.clock()))
+    plan = await _plan(app, total.statement, dict.fromkeys(total.statement.names, "x"))
+    assert "USING COVERING INDEX ix_posts__public" in plan[0]
