@@ -12,7 +12,7 @@ RELEASE_TOOLS := $(VENV)/release-tools
 # npm in the folder of the editor, which also holds the tools that check styles and scripts.
 NODE_TOOL = $(BIN)/python tests/clients/node.py --prefix $(CURDIR)/$(EDITOR)
 
-.PHONY: run install install-test test test-quick test-all test-planted cluster cluster-test lint format docs views \
+.PHONY: run install install-test test test-sweeps test-planted cluster cluster-test lint format docs views \
   screenshots bench bench-commits bench-mailings bench-realtime lock editor dist clean
 
 # make run, or make run PORT=8100
@@ -27,19 +27,13 @@ install: $(VENV)/.installed
 install-test: $(VENV)/.installed-test $(NODE_MODULES)/.installed $(EDITOR)/node_modules/.installed \
   $(GENERATOR)/.installed $(RELEASE_TOOLS)/.installed $(LITESTREAM)/.installed
 
-# Each test of a face on one of the two databases, everything else on both; a process for each core.
+# Every behaviour once, in ten minutes. make test ARGS="tests/posts -k slug" runs a part.
 test: install-test
-	$(BIN)/pytest -n auto --dist loadgroup --durations 25 $(ARGS)
+	$(BIN)/pytest -n auto --dist loadgroup --tier test --durations 10 $(ARGS)
 
-# The rooms in which a change breaks something most often, on SQLite: under two minutes.
-QUICK := tests/records tests/storage tests/identity tests/posts tests/html tests/config tests/v1 \
-  tests/record_api tests/web
-test-quick: install-test
-	$(BIN)/pytest -n auto --dist loadgroup --quick --durations 5 $(QUICK) $(ARGS)
-
-# Every test on both databases, with the long rounds of kills and fuzzing.
-test-all: install-test
-	$(BIN)/pytest -n auto --dist loadgroup --both-databases --long-rounds $(ARGS)
+# What repeats a behaviour over many inputs or environments: see tests/tiers.py.
+test-sweeps: install-test
+	$(BIN)/pytest -n auto --dist loadgroup --tier sweeps --durations 10 $(ARGS)
 
 # Plants ten faults, one after another, in a copy of the tree: the tests of each room must find it.
 test-planted: install-test
@@ -52,7 +46,7 @@ cluster: $(VENV)/.installed-test
 
 # Ten minutes of faults under load; the table is in build/cluster.md.
 cluster-test: $(VENV)/.installed-test
-	$(BIN)/pytest -n 0 -s --long-rounds tests/cluster
+	$(BIN)/pytest -n 0 -s tests/cluster/ten_minutes.py
 
 lint: $(VENV)/.installed-test $(EDITOR)/node_modules/.installed
 	$(BIN)/ruff format --check src tests bench release

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import settings
 from playwright.async_api import Browser as PlaywrightBrowser
 from structlog.dev import ConsoleRenderer, plain_traceback
-from tests import corpus, database_choice, quick, rounds
+from tests import corpus, tiers
 from tests.browser import REFUSED, Browser, keep_files_together, launched
 from tests.cheap_passwords import cheap_passwords
 from tests.compiled_templates import share_compiled_templates
@@ -33,9 +33,7 @@ __all__ = ["database_url", "pytest_terminal_summary", "s3_environ", "s3_server"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    database_choice.add_option(parser)
-    quick.add_option(parser)
-    rounds.add_option(parser)
+    tiers.add_option(parser)
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -48,7 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # An example that takes 200 ms on a busy machine is no failure.
     settings.register_profile("masthead", deadline=None)
     settings.load_profile("masthead")
-    rounds.configure(config)
+    tiers.configure(config)
     corpus.hide(config)
     share_compiled_templates()
     # The default shows the values of every frame, which takes a second.
@@ -79,12 +77,9 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--quick"):
-        quick.leave_out_the_slow(config, items)
-    else:
-        database_choice.leave_out_the_other_database(config, items)
+    tiers.leave_out_the_other_tier(config, items)
     keep_files_together(items)
-    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+    items.sort(key=tiers.order)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from tests.growth import MOST, growth
-from tests.rounds import rounds
 
 from masthead.comments.text import clean_text, count_links
 from masthead.email_address import is_email, normal_email
@@ -149,18 +148,36 @@ def _bounded(read: Read) -> Read:
 
 @pytest.mark.parametrize("name", HTML_READERS)
 def test_readers_of_html(name: str) -> None:
-    _check(name, HTML_READERS[name], MARKUP)
+    _check(HTML_READERS[name], _some(name, MARKUP))
 
 
 @pytest.mark.parametrize("name", OTHER_READERS)
 def test_readers_of_other_texts(name: str) -> None:
-    _check(name, OTHER_READERS[name], PLAIN)
+    _check(OTHER_READERS[name], _some(name, PLAIN))
 
 
-def _check(name: str, read: Read, pieces: Sequence[str]) -> None:
-    """By default some of the pieces, always the same for a reader, and a random mixture."""
-    some = random.Random(name).sample(pieces, rounds(8, len(pieces)))
+@pytest.mark.sweep
+@pytest.mark.parametrize("name", HTML_READERS)
+def test_readers_of_html_of_every_kind(name: str) -> None:
+    _check(HTML_READERS[name], (*MARKUP, *_mixed(MARKUP, 60)))
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("name", OTHER_READERS)
+def test_readers_of_other_texts_of_every_kind(name: str) -> None:
+    _check(OTHER_READERS[name], (*PLAIN, *_mixed(PLAIN, 60)))
+
+
+def _some(name: str, pieces: Sequence[str]) -> Sequence[str]:
+    """Some of the pieces, always the same for a reader, and a random mixture."""
+    return [*random.Random(name).sample(pieces, 8), *_mixed(pieces, 1)]
+
+
+def _mixed(pieces: Sequence[str], number: int) -> Sequence[str]:
+    return ["".join(random.choices(pieces, k=3)) for _ in range(number)]
+
+
+def _check(read: Read, pieces: Sequence[str]) -> None:
     # A failure names the pieces.
-    mixed = ["".join(random.choices(pieces, k=3)) for _ in range(rounds(1, 200))]
-    found = {piece: growth(_bounded(read), _fill(piece)) for piece in (*some, *mixed)}
+    found = {piece: growth(_bounded(read), _fill(piece)) for piece in pieces}
     assert not {piece: round(times, 1) for piece, times in found.items() if times >= MOST}

@@ -26,7 +26,7 @@ from masthead.admin.endpoint import AdminPages
 from masthead.admin.routes import admin_routes
 from masthead.web.dispatch import Route
 
-pytestmark = [pytest.mark.long, pytest.mark.xdist_group("every_page")]
+pytestmark = pytest.mark.xdist_group("every_page")
 
 PAGES = [each for each in SAMPLES if each.is_page]
 
@@ -84,7 +84,14 @@ def test_samples_have_names_of_their_own() -> None:
 
 
 @needs_chromium
-@pytest.mark.parametrize("sample", PAGES, ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "sample",
+    [
+        pytest.param(each, marks=[pytest.mark.sweep] if each.name != "posts" else [])
+        for each in PAGES
+    ],
+    ids=lambda each: each.name,
+)
 async def test_a_page_is_for_everyone_at_every_size_and_by_keys_alone(
     windows: Windows, sample: Sample
 ) -> None:

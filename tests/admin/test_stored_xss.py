@@ -20,7 +20,6 @@ from tests.admin.every_page import SAMPLES, Sample
 from tests.admin.payloads import PAYLOADS
 from tests.browser import Browser, needs_chromium
 from tests.databases import fresh_url
-from tests.rounds import rounds
 from tests.served import serving
 from tests.world import Account, RunningClock, TenantWorld, World, open_world
 
@@ -28,11 +27,11 @@ from masthead.identity.sessions import MEMBER_COOKIE
 from masthead.records.fields.text import Text
 from masthead.schema import registry
 
-pytestmark = [pytest.mark.long, needs_chromium]
+pytestmark = [pytest.mark.sweep, needs_chromium]
 
 SHORT = {each for each in PAYLOADS if len(each) <= 16}
 # One payload of so many on each page that shows one record.
-STEP = rounds(8, 1)
+STEP = 8
 _NAME = re.compile(r"\{([^}]*)\}")
 
 # What would run sooner or later: at once, when it is clicked, or when htmx finds it.

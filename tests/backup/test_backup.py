@@ -27,7 +27,7 @@ from masthead.storage import archives
 from masthead.storage.migrate import HEAD, sqlite_schema
 from masthead.storage.snapshot import open_snapshot
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.sweep
 
 ENGINES = ("sqlite", "postgresql")
 PICTURE = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8_000

@@ -9,7 +9,7 @@ from tests.backup.sites import Installation
 from tests.object_stores import BUCKET, S3Server
 from tests.world import records_of
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.sweep
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "postgresql"])

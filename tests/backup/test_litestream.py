@@ -17,7 +17,7 @@ from tests.world import RunningClock, World, open_world
 
 from masthead.storage.migrate import migrate
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.sweep
 
 POSTS = 60
 TEXT = "<p>" + "Fog over the lighthouse. " * 4_000 + "</p>"

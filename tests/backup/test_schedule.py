@@ -22,7 +22,7 @@ from masthead.backup.verify import verify_backup
 from masthead.jobs.runner import Job
 from masthead.jobs.single import enqueue_once
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.sweep
 
 
 @asynccontextmanager

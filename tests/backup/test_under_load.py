@@ -19,7 +19,7 @@ from masthead.ids import TenantId
 from masthead.records.collection import Record
 from masthead.schema import registry
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.sweep
 
 WRITERS = 10
 PER_SECOND = 500

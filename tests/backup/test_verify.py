@@ -12,7 +12,7 @@ from tests.world import records_of
 from masthead.backup import archive
 from masthead.storage import archives
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.sweep
 
 SECRET = "sk-of-the-tenant"
 NOT_WHOLE = "masthead: The archive is damaged or not complete. Take another backup.\n"

@@ -18,7 +18,7 @@ from tests.forking import forked_program
 from tests.media.pictures import picture
 
 # One demo for the file.
-pytestmark = [pytest.mark.long, pytest.mark.xdist_group("demo")]
+pytestmark = [pytest.mark.sweep, pytest.mark.xdist_group("demo")]
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

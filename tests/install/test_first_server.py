@@ -12,7 +12,7 @@ from tests.install.bare import Bare
 from tests.install.proxies import free_ports, needs_caddy
 from tests.object_stores import S3Server
 
-pytestmark = [pytest.mark.long, pytest.mark.xdist_group("install")]
+pytestmark = [pytest.mark.sweep, pytest.mark.xdist_group("install")]
 
 SCRIPT = Path(__file__).with_name("first_server.sh")
 

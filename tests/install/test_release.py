@@ -18,7 +18,7 @@ from tests.install.bare import ROOT, Bare
 import masthead
 
 # One process builds and installs, for all tests here.
-pytestmark = [pytest.mark.long, pytest.mark.xdist_group("install")]
+pytestmark = [pytest.mark.sweep, pytest.mark.xdist_group("install")]
 
 PACKAGE = ROOT / "src" / "masthead"
 NOT_IN_THE_WHEEL = ("admin/editor/", "__pycache__/")

@@ -21,7 +21,7 @@ from masthead.mail.account_emails import confirm_email
 from masthead.mail.jobs import CONCURRENCY
 from masthead.mail.outbox import SEND
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.sweep
 
 MAILS = 60
 

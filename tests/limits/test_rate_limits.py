@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.rounds import rounds
+from tests.tiers import rounds
 
 from masthead.config.values import RateLimits
 from masthead.identity.directory import Tenant

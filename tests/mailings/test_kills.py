@@ -19,7 +19,6 @@ from tests.databases import fresh_url
 from tests.jobs.workers import Workers, workers_of
 from tests.mail.postbox import Postbox
 from tests.mailings.conftest import Press
-from tests.rounds import rounds
 from tests.v1.keys import key_client
 from tests.world import RunningClock, World, open_world
 
@@ -28,9 +27,9 @@ from masthead.mailings.queue import LEASE
 from masthead.schema import tables
 from masthead.storage.database import scope_of
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.sweep
 
-READERS = rounds(500, 5_000)
+READERS = 500
 KILLS = 10
 CONNECTIONS = 4
 ENDED = ("sent", "failed", "uncertain", "unsubscribed")

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 from tests.media.pictures import exif, picture, png, png_bomb, saved, with_frame_larger_than_screen
-from tests.rounds import rounds
+from tests.tiers import rounds
 from tests.work import at_most
 
 from masthead.errors import Unavailable

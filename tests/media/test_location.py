@@ -19,7 +19,7 @@ from tests.media.pictures import (
     picture,
     png,
 )
-from tests.rounds import rounds
+from tests.tiers import rounds
 from tests.work import at_most
 
 from masthead.media.location import strip_location

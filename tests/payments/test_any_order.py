@@ -21,7 +21,7 @@ from tests.payments.processor import (
     refunded,
     subscription,
 )
-from tests.rounds import rounds
+from tests.tiers import rounds
 from tests.world import World
 
 from masthead.payments.subscription_state import (

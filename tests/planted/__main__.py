@@ -1,6 +1,6 @@
 """`python -m tests.planted`: plants faults in a copy of the tree and runs the tests of their rooms.
 
-A suite is worth what it finds. Exits with 1 if a fault is not found, or if the same tests fail
+A suite is worth what it finds: `make test` alone must find each. Exits with 1 if a fault is not found, or if the same tests fail
 without it.
 """
 
@@ -135,7 +135,10 @@ def names_misspelt(output: str, path: object, line: int) -> bool:
 
 def _run(tree: Path, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", *arguments],
+        [
+            *(sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", "--tier", "test"),
+            *arguments,
+        ],
         cwd=tree,
         # Before the installed package, which is that of the sound tree.
         env={**os.environ, "PYTHONPATH": str(tree / "src")},

@@ -20,7 +20,6 @@ from tests.jobs.workers import Workers, forked_workers
 from tests.privacy.people import member_with_records
 from tests.privacy.requests import DELETE, EXPORT, deletion, request_of
 from tests.privacy.test_erasure import rows_of
-from tests.rounds import rounds
 from tests.world import Account, RunningClock, TenantWorld, World, open_world, records_of
 
 from masthead.caller import system
@@ -28,9 +27,9 @@ from masthead.jobs.runner import LEASE, MAX_ATTEMPTS
 from masthead.privacy.export import archive_key
 from masthead.records.collection import Record
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.sweep
 
-KILLS = rounds(3, 12)
+KILLS = 3
 """For each database and each of the two."""
 POSTS, MEMBERS, FILES = 150, 150, 6
 FILE = random.Random(7).randbytes(2**20)

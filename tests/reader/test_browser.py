@@ -60,7 +60,10 @@ async def opened(site: Site, width: int = 1280, scheme: Any = "light", **more: A
     return await context.new_page()
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(
+    "name",
+    ["post", *(pytest.param(each, marks=pytest.mark.sweep) for each in PAGES if each != "post")],
+)
 async def test_a_page_is_for_everyone_and_never_scrolls_sideways(site: Site, name: str) -> None:
     page = await opened(site)
     await site.open(name, page)

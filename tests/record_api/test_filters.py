@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.records.filter import expressions
-from tests.rounds import rounds
+from tests.tiers import rounds
 from tests.work import thread_seconds
 from tests.world import Account, TenantWorld, World, records_of
 

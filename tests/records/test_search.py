@@ -14,7 +14,7 @@ import pytest
 import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.rounds import rounds
+from tests.tiers import rounds
 from tests.world import TenantWorld, World
 
 from masthead.caller import guest, system

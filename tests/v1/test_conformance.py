@@ -25,7 +25,7 @@ from masthead.schema import registry
 from masthead.web.openapi.public_api import build_document
 from masthead.web.openapi.service import build_service_document
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.sweep
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.types import Message, Receive, Scope
-from tests.rounds import rounds
+from tests.tiers import rounds
 
 from masthead.errors import BadRequest, TooLarge
 from masthead.web.bodies import ClientDisconnected

@@ -15,17 +15,16 @@ import psutil  # type: ignore[import-untyped]
 import pytest
 from tests.databases import fresh_url
 from tests.jobs.workers import workers_of
-from tests.rounds import rounds
 from tests.tls import Authority
 from tests.webhooks.hooks import Hooks, new_hooks, open_hooks_world
 from tests.world import RunningClock
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.sweep
 
 WORKER = "tests.webhooks.forking_worker:main"
-KILLS = rounds(8, 40)
+KILLS = 8
 """For each database."""
-STOPS = rounds(3, 10)
+STOPS = 3
 EVENTS_A_ROUND = 25
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from prosemirror.model import Node, Schema
 from tests.importers.convert.plain_documents import said
-from tests.rounds import rounds
+from tests.tiers import rounds
 
 from masthead.html.markup import cleaned
 from masthead.importers.convert.editor_json import to_document

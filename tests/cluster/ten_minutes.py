@@ -1,6 +1,7 @@
 """The whole cluster under load while its parts fail.
 
-`make cluster-test` is ten minutes of all faults; it writes their table to `build/cluster.md`.
+`make cluster-test` is ten minutes of all faults; it writes their table to `build/cluster.md`. It is
+in neither tier, so its name is not that of a test file.
 """
 
 from __future__ import annotations
@@ -29,13 +30,10 @@ from tests.cluster.witnesses import (
     wrong_mails,
 )
 from tests.mail.postbox import Postbox
-from tests.rounds import rounds
 from tests.tls import Authority, Receiver
 
 pytestmark = [
-    pytest.mark.skipif(not rounds(0, 1), reason="ten minutes: `make cluster-test` runs it"),
     pytest.mark.skipif(bool(missing()), reason=what_to_install() if missing() else ""),
-    pytest.mark.long,
     pytest.mark.timeout(1800),
     pytest.mark.xdist_group("cluster"),
 ]
