@@ -235,9 +235,13 @@ async def in_requested_tenant(call: Call, collection: Collection, given: dict[st
         if caller.tenant_id is None and not collection.platform_records:
             raise Invalid({"tenant_id": REQUIRED}, NOT_CREATED)
         return caller
-    if caller.kind is Kind.OPERATOR and isinstance(named, str) and ids.is_id(named):
-        tenants = call.records.registry["tenants"]
-        if await call.records.find(tenants, {"id": named}):
-            return in_tenant(caller, TenantId(named))
+    if (
+        caller.kind is Kind.OPERATOR
+        and isinstance(named, str)
+        and ids.is_id(named)
+        # In memory: right after a commit, a read finds SQLite's page cache empty.
+        and await call.services.directory.by_id(named)
+    ):
+        return in_tenant(caller, TenantId(named))
     unknown = missing_relation("tenants").problem
     raise Invalid({"tenant_id": unknown}, NOT_CREATED)

@@ -34,10 +34,7 @@ from masthead.records.write.unit import Unit
 from masthead.records.write.unit_changes import LocalChange
 from masthead.records.write.unit_events import WrittenEvent
 from masthead.records.write.validation import NewRecord
-from masthead.storage.database import (
-    Database,
-    scope_of,
-)
+from masthead.storage.database import EVERY_TENANT, Database, scope_of
 
 
 class Subscriber(NamedTuple):
@@ -250,9 +247,12 @@ class Records(RecordReader):
             return caller
         if not caller.is_platform:
             raise no_tenant(caller)
-        found = await self.find(collection, {"id": record_id}, limit=2)
+        statement = self._statements.tenants_of(collection)
+        found = await self.database.fetch(
+            EVERY_TENANT, statement, statement.bind({"id": record_id})
+        )
         if not found:
             raise NotFound
         if len(found) > 1:
             raise BadRequest(SEVERAL_TENANTS)
-        return in_tenant(caller, TenantId(found[0]["tenant_id"]))
+        return in_tenant(caller, TenantId(found[0][0]))

@@ -69,7 +69,7 @@ class RecordRows:
 
     async def insert(self, collection: Collection, record: Record) -> None:
         statement = self._statements.insert(collection)
-        row = statement.bind(self.encoded(collection, record, tuple(record)))
+        row = statement.bind(self._encode(collection, record, dict(record)))
         if self._pending is not None:
             self._pending.setdefault(collection.name, (statement, []))[1].append(row)
             return
@@ -84,7 +84,7 @@ class RecordRows:
         if base in field.reserved:
             record[field.name] = await find_numbered_slug(base, is_taken, field.max)
         while not await self._write(
-            statement, statement.bind(self.encoded(collection, record, tuple(record)))
+            statement, statement.bind(self._encode(collection, record, dict(record)))
         ):
             record[field.name] = await find_numbered_slug(base, is_taken, field.max)
 
@@ -122,7 +122,12 @@ class RecordRows:
     def encoded(
         self, collection: Collection, record: Record, names: tuple[str, ...]
     ) -> dict[str, Any]:
-        values = {name: record[name] for name in names}
+        return self._encode(collection, record, {name: record[name] for name in names})
+
+    def _encode(
+        self, collection: Collection, record: Record, values: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Replaces values of the record by what the database stores of them."""
         for name, encode in collection.encoders.items():
             if name in values:
                 values[name] = encode(values[name])
@@ -221,6 +226,15 @@ class WriteStatements:
             return query.order_by(created, table.c.id).limit(sa.bindparam("limit"))
 
         return self._cached(("find", collection.name, names, has_tenant), build)
+
+    def tenants_of(self, collection: Collection) -> Statement:
+        """The tenants that have a record of this id. Two are enough to know that it is not one."""
+
+        def build() -> sa.Select[Any]:
+            c = self._tables[collection.name].c
+            return sa.select(c.tenant_id).where(c.id == sa.bindparam("id")).limit(2)
+
+        return self._cached(("tenants of", collection.name), build)
 
     def list_value(self, values: Sequence[object]) -> object:
         return self._database.list_value(values)
