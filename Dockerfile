@@ -5,9 +5,8 @@ WORKDIR /build
 RUN python -m venv /opt/masthead
 COPY requirements.lock ./
 RUN /opt/masthead/bin/pip install --no-cache-dir --disable-pip-version-check --require-hashes -r requirements.lock
-COPY pyproject.toml README.md LICENSE ./
-COPY operations ./operations
-COPY src ./src
+# Only what .dockerignore lists.
+COPY . .
 RUN /opt/masthead/bin/pip install --no-cache-dir --disable-pip-version-check --no-deps --no-build-isolation . \
     && /opt/masthead/bin/pip uninstall -y --disable-pip-version-check hatchling editables
 

@@ -15,10 +15,9 @@ import tempfile
 import venv
 from pathlib import Path
 
-import masthead
 from release.constraints import runtime_pins
+from release.package_version import ROOT, package_version
 
-ROOT = Path(__file__).parents[1]
 TOOLS = ROOT / ".venv" / "release-tools" / "bin"
 CONSTRAINTS, CHECKSUMS = "constraints.txt", "SHA256SUMS"
 _HEADER = """\
@@ -33,20 +32,20 @@ def main() -> None:
     folder: Path = parser.parse_args().folder.absolute()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    _build(folder)
-    _write_constraints(folder)
+    build_packages(folder)
+    write_constraints(folder)
     _write_sbom(folder)
     _write_checksums(folder)
     sys.stdout.write("".join(f"{path}\n" for path in sorted(folder.iterdir())))
 
 
-def _build(folder: Path) -> None:
+def build_packages(folder: Path) -> None:
     """Both from the checkout, in an environment that `make install` has pinned."""
     _run(sys.executable, "-m", "hatchling", "build", "-d", folder, cwd=ROOT)
 
 
-def _write_constraints(folder: Path) -> None:
-    version = masthead.__version__
+def write_constraints(folder: Path) -> None:
+    version = package_version().version
     pins = runtime_pins(ROOT / "requirements.lock", ROOT / "pyproject.toml")
     own = [f"    --hash=sha256:{_sha256(path)}" for path in _packages(folder)]
     text = _HEADER.format(version=version) + "".join(each.text for each in pins)
@@ -57,8 +56,12 @@ def _write_constraints(folder: Path) -> None:
 def _write_sbom(folder: Path) -> None:
     """Of an environment that has nothing but the release: licences and dependencies are in the
     packages, not in the lock."""
-    target = folder / f"masthead-{masthead.__version__}.cdx.json"
+    version = package_version().version
+    target = folder / f"masthead-{version}.cdx.json"
     with tempfile.TemporaryDirectory() as temporary:
+        project = Path(temporary) / "pyproject.toml"
+        text = (ROOT / "pyproject.toml").read_text()
+        project.write_text(text.replace('dynamic = ["version"]', f'version = "{version}"'))
         venv.create(temporary, with_pip=False)
         python = Path(temporary) / "bin" / "python"
         pip = (sys.executable, "-m", "pip", "-q", "--disable-pip-version-check")
@@ -68,7 +71,7 @@ def _write_sbom(folder: Path) -> None:
         _run(*pip, "--python", python, "uninstall", "-y", "masthead")
         _run(
             TOOLS / "cyclonedx-py",
-            *("environment", python, "--pyproject", ROOT / "pyproject.toml"),
+            *("environment", python, "--pyproject", project),
             *("--mc-type", "application", "--output-reproducible", "--no-validate"),
             *("--spec-version", "1.6", "--output-format", "JSON", "--output-file", target),
         )

@@ -4,7 +4,6 @@ connection or a file at import."""
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -79,7 +78,6 @@ from masthead.texts.presence import Presence
 from masthead.web.callers import Callers
 from masthead.web.error_log import ErrorLog
 from masthead.web.forms import FormTokens
-from masthead.web.health import build_revision
 from masthead.web.staff import StaffSignIn
 from masthead.web.v1.idempotency import Idempotency
 from masthead.webhooks.actions import check_url
@@ -149,8 +147,6 @@ class Services:
     posted_comments: PostedComments
     themes: Themes
     accents: AccentStyles
-    build: str
-    """The running revision."""
     changes: ChangeLog
     realtime: Hub = field(init=False)
 
@@ -283,7 +279,6 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Services:
         posted_comments=PostedComments(keyring, now),
         themes=Themes(settings.themes_dir),
         accents=AccentStyles(keyring),
-        build=build_revision(os.environ.get("SOURCE_REVISION", "")),
         changes=ChangeLog(database, now),
     )
     services.realtime = Hub(services, services.changes)

@@ -16,6 +16,7 @@ from tests.cli.running import Running, serving
 from tests.forking import forked_program
 
 from masthead.identity.api_keys import is_well_formed
+from masthead.version import running_version
 
 ADMIN_LINE = r"admin: (http://demo\.localhost:\d+/admin) login: (\S+) password: (\S+)"
 
@@ -116,6 +117,10 @@ def test_several_processes_share_the_port_and_end_together(tmp_path: Path) -> No
         for _ in range(20):
             assert server.get("/api/health").status_code == 200
         assert server.terminate() == 0
+    lines = map(json.loads, (tmp_path / "data.log").read_text().splitlines())
+    started = [each for each in lines if each["event"] == "server.started"]
+    version = running_version()
+    assert [(each["version"], each["commit"]) for each in started] == [version, version]
 
 
 def test_a_taken_port_is_an_error_of_one_sentence(tmp_path: Path) -> None:
@@ -146,7 +151,9 @@ def test_a_worker_stops_on_sigterm(tmp_path: Path) -> None:
         text=True,
     ) as worker:
         assert worker.stderr is not None
-        assert json.loads(worker.stderr.readline())["event"] == "worker.started"
+        started = json.loads(worker.stderr.readline())
+        version = running_version()
+        assert (started["event"], started["commit"]) == ("worker.started", version.commit)
         worker.terminate()
         assert worker.wait(timeout=120) == 0
 

@@ -25,7 +25,7 @@ Look here for the request and the answers of one of these endpoints. How to use 
 
 ```console
 $ curl http://127.0.0.1:8000/api/health
-{"status":"ok","ts":"2026-11-14T09:30:00.123Z","pb":"ok","build":"0.1.0"}
+{"status":"ok","ts":"2026-11-14T09:30:00.123Z","pb":"ok","build":"1a2b3c4d5e6f"}
 ```
 
 Programs read the same, with JSON Schemas, at `/api/openapi.json` or from `masthead openapi

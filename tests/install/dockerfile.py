@@ -138,7 +138,8 @@ def _copy(words: list[str], source: Path, made: Built) -> None:
 
 def copy_context(root: Path, folder: Path) -> None:
     """What Docker would be sent: .dockerignore leaves out everything but a few names."""
-    first, *lines = (root / ".dockerignore").read_text().split()
+    text = re.sub(r"^#.*\n", "", (root / ".dockerignore").read_text(), flags=re.MULTILINE)
+    first, *lines = text.split()
     assert first == "*"
     left_out = [line.removeprefix("**/") for line in lines if not line.startswith("!")]
     for name in (line[1:] for line in lines if line.startswith("!")):
@@ -148,7 +149,8 @@ def copy_context(root: Path, folder: Path) -> None:
                 folder / name,
                 ignore=lambda at, names: _ignored(root, at, names, left_out),
             )
-        else:
+        elif (root / name).exists():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(root / name, folder / name)
 
 

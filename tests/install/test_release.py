@@ -12,17 +12,16 @@ from pathlib import Path
 
 import httpx
 import pytest
+from release.package_version import package_version
 from tests.cli.running import serving
 from tests.install.bare import ROOT, Bare
-
-import masthead
 
 # One process builds and installs, for all tests here.
 pytestmark = [pytest.mark.sweep, pytest.mark.xdist_group("install")]
 
 PACKAGE = ROOT / "src" / "masthead"
 NOT_IN_THE_WHEEL = ("admin/editor/", "__pycache__/")
-VERSION = masthead.__version__
+VERSION = package_version().version
 
 
 def pins(dist: Path) -> dict[str, str]:
@@ -52,6 +51,7 @@ def test_the_wheel_has_every_file_of_the_package(dist: Path) -> None:
         path.relative_to(PACKAGE.parent).as_posix() for path in PACKAGE.rglob("*") if path.is_file()
     }
     expected = {path for path in there if not any(part in path for part in NOT_IN_THE_WHEEL)}
+    expected.add("masthead/version.txt")
     with zipfile.ZipFile(dist / f"masthead-{VERSION}-py3-none-any.whl") as wheel:
         packed = {name for name in wheel.namelist() if name.startswith("masthead/")}
     assert packed == expected
@@ -91,7 +91,9 @@ def test_what_is_installed_is_what_is_pinned(bare: Bare) -> None:
 
 def test_the_sbom_lists_what_is_installed_with_licences(bare: Bare) -> None:
     sbom = json.loads((bare.dist / f"masthead-{VERSION}.cdx.json").read_text())
-    assert (sbom["bomFormat"], sbom["metadata"]["component"]["name"]) == ("CycloneDX", "masthead")
+    about = sbom["metadata"]["component"]
+    assert (sbom["bomFormat"], about["name"]) == ("CycloneDX", "masthead")
+    assert about["version"] == VERSION
     listed = {normalized(each["name"]): each["version"] for each in sbom["components"]}
     asked = bare.run("venv/bin/python", "-m", "pip", "list", "--format", "json", check=True)
     installed = {normalized(each["name"]): each["version"] for each in json.loads(asked.stdout)}
@@ -115,7 +117,7 @@ def test_it_runs_in_a_bare_folder(bare: Bare) -> None:
     options = {"program": bare.masthead, "HOME": bare.environ["HOME"]}
     with serving(bare.folder / "data", "--demo", **options) as running:
         health = httpx.get(f"{running.address}/api/health").json()
-        assert (health["status"], health["build"]) == ("ok", VERSION)
+        assert (health["status"], health["build"]) == ("ok", package_version().commit)
         # A page with its style sheet, a page of the admin and the editor's bundle.
         for path in ("/", "/admin/sign-in", "/api/v1/docs"):
             page = running.get(path)

@@ -28,10 +28,10 @@ from tests.tls import (
     untrusted_certificate,
 )
 
-from masthead import __version__
 from masthead.outbound.client import OutboundClient
 from masthead.outbound.errors import Kind, OutboundError
 from masthead.outbound.tls import tls_context
+from masthead.version import NUMBER
 
 BODY = '{"title":"Größe"}'.encode()
 HEADERS = {"Content-Type": "application/json", "X-Service-Event": "test.ping"}
@@ -52,7 +52,7 @@ async def test_what_the_receiver_gets(client: OutboundClient, receiver: Receiver
     assert (request.method, request.path, request.body) == ("POST", "/a/b?c=d", BODY)
     assert request.headers == {
         "host": f"127.0.0.1:{receiver.port}",
-        "user-agent": f"Masthead/{__version__}",
+        "user-agent": f"Masthead/{NUMBER}",
         "accept": "*/*",
         "content-type": "application/json",
         "content-length": str(len(BODY)),

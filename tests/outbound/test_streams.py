@@ -26,12 +26,12 @@ from tests.tls import (
     untrusted_certificate,
 )
 
-from masthead import __version__
 from masthead.outbound.addresses import Address
 from masthead.outbound.errors import Kind, OutboundError
 from masthead.outbound.policies import OutboundPolicy
 from masthead.outbound.streamed_response import MAX_READ_BYTES
 from masthead.outbound.streams import OutboundStreams
+from masthead.version import NUMBER
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ async def test_what_the_receiver_gets(streams: OutboundStreams, secure: Receiver
     assert (request.method, request.path, request.body) == ("POST", "/v1/a?b=c%20d", b"{}")
     assert request.headers == {
         "host": f"127.0.0.1:{secure.port}",
-        "user-agent": f"Masthead/{__version__}",
+        "user-agent": f"Masthead/{NUMBER}",
         "accept": "*/*",
         "accept-encoding": "identity",
         "x-a": "ü".encode().decode("latin-1"),

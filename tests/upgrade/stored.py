@@ -17,8 +17,8 @@ from pathlib import Path
 from tests.cli.running import serving
 from tests.databases import empty_postgres_url, postgres_server, run_apart
 
-from masthead import __version__
 from masthead.storage.migrate import revision_of
+from masthead.version import NUMBER
 
 RELEASES = Path(__file__).parent / "releases"
 SQLITE, POSTGRESQL = "sqlite.db.xz", "postgresql.sql.xz"
@@ -68,7 +68,7 @@ def _postgres_program(name: str, *arguments: str, text: str = "") -> str:
 
 
 def store() -> None:
-    target = RELEASES / __version__
+    target = RELEASES / NUMBER
     target.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "masthead.db"

@@ -13,12 +13,13 @@ from tests.v1.keys import key_client
 from tests.webhooks.hooks import A, Hooks, payload_of
 from tests.world import RunningClock
 
-from masthead import __version__, clock
+from masthead import clock
 from masthead.background import delivery_worker
 from masthead.caller import system
 from masthead.posts.collection import posts
 from masthead.schema import tables
 from masthead.storage.database import scope_of
+from masthead.version import NUMBER
 from masthead.webhooks.hosts import INITIAL_CALLS
 from masthead.webhooks.sending import ATTEMPT_SECONDS
 from masthead.webhooks.signing import verify
@@ -34,7 +35,7 @@ async def test_a_delivery(hooks: Hooks) -> None:
     seconds = int(hooks.clock().timestamp())
     expected = {
         "content-type": "application/json",
-        "user-agent": f"Masthead/{__version__}",
+        "user-agent": f"Masthead/{NUMBER}",
         "x-service-event": "post.published",
         "x-service-delivery": delivery.id,
         "x-service-timestamp": str(seconds),

@@ -14,7 +14,6 @@ from typing import Final
 import msgspec
 import sqlalchemy as sa
 
-import masthead
 from masthead import clock
 from masthead.backup.archive import FORMAT, HEADER, SECRETS, Header
 from masthead.backup.stored_files import stored_keys
@@ -28,6 +27,7 @@ from masthead.storage.migrate import HEAD
 from masthead.storage.objects import ObjectStore, StoredObject
 from masthead.storage.snapshot import Snapshot, open_snapshot
 from masthead.storage.urls import engine_of
+from masthead.version import running_version
 from masthead.whole_file import whole_file
 
 Count = Callable[[str, int], None]
@@ -92,7 +92,7 @@ def _refuse_existing(path: Path) -> None:
 def _header(settings: Settings) -> Header:
     return Header(
         format=FORMAT,
-        version=masthead.__version__,
+        version=running_version().version,
         created=clock.to_text(clock.now()),
         engine=engine_of(settings.database_url),
         revision=HEAD,

@@ -15,7 +15,6 @@ from typing import Any
 import click
 from click.exceptions import NoArgsIsHelpError
 
-import masthead
 from masthead.cli.invocation import (
     Invocation,
     data_dir_option,
@@ -23,6 +22,7 @@ from masthead.cli.invocation import (
     json_option,
 )
 from masthead.errors import Invalid, MastheadError
+from masthead.version import running_version
 
 COMMANDS = {
     "init": "Writes the folders, settings, systemd unit and proxy file of a new server.",
@@ -85,7 +85,14 @@ def build() -> click.Group:
     @data_dir_option
     @database_url_option
     @json_option
-    @click.version_option(masthead.__version__, message="masthead %(version)s")
+    @click.option(
+        "--version",
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_print_version,
+        help="Show the version and exit.",
+    )
     @click.pass_context
     def root(
         context: click.Context, data_dir: Path | None, database_url: str | None, as_json: bool
@@ -96,6 +103,12 @@ def build() -> click.Group:
     for name, help_text in COMMANDS.items():
         root.add_command(click.Command(name, help=help_text))
     return root
+
+
+def _print_version(context: click.Context, _: click.Parameter, is_asked: bool) -> None:
+    if is_asked:
+        click.echo(f"masthead {running_version()}")
+        context.exit()
 
 
 def run(arguments: Sequence[str] | None = None) -> None:

@@ -12,13 +12,13 @@ from typing import Final, Protocol
 import structlog
 from starlette.types import Receive, Scope, Send
 
-import masthead
 from masthead.config.settings import Settings
 from masthead.config.values import Secret
 from masthead.errors import DiskFull, MastheadError, Unavailable
 from masthead.metrics.queues import Queues
 from masthead.metrics.snapshot import SharedFolder, Snapshot, summed, take
 from masthead.storage.database import Database
+from masthead.version import running_version
 from masthead.web.addressed_site import METRICS
 from masthead.web.answers import Answer, header
 from masthead.web.dispatch import Route, reading
@@ -38,8 +38,6 @@ class MetricsServices(Protocol):
     def settings(self) -> Settings: ...
     @property
     def database(self) -> Database: ...
-    @property
-    def build(self) -> str: ...
 
 
 class MetricsPage:
@@ -91,8 +89,8 @@ class MetricsPage:
             database_bytes=stored,
             is_disk_full=is_full,
             free_bytes=_free(services.settings.data_dir),
-            version=masthead.__version__,
-            build=services.build,
+            version=running_version().version,
+            build=running_version().build,
         )
         own = self._taken()
 

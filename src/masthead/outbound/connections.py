@@ -16,10 +16,10 @@ from weakref import WeakSet
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from masthead import __version__
 from masthead.outbound.checked_lookup import CheckedLookup
+from masthead.version import NUMBER
 
-USER_AGENT = f"Masthead/{__version__}"
+USER_AGENT = f"Masthead/{NUMBER}"
 KEEP_ALIVE_SECONDS = 15.0
 
 

@@ -21,6 +21,7 @@ from masthead.serve.memory import return_large_blocks
 from masthead.serve.metrics_place import MetricsPlace
 from masthead.serve.tls import certificate_of
 from masthead.services import Services
+from masthead.version import running_version
 from masthead.web.in_flight import DRAIN_SECONDS
 
 log = structlog.get_logger()
@@ -82,6 +83,7 @@ class ServerProcess:
     async def run(self, when_ready: Callable[[Services], Awaitable[None]]) -> None:
         """Serves until `stop`. Accepted requests and running jobs are finished."""
         services = await self._service.start()
+        log.info("server.started", **running_version()._asdict())
         _tune_garbage_collection()
         _shorten_thread_switches()
         return_large_blocks()

@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-import masthead
 from masthead import clock
 from masthead.config.keyring import DecryptionError, KeyRing
 from masthead.config.settings import Settings
@@ -34,6 +33,7 @@ from masthead.storage.database import Row
 from masthead.storage.migrate import HEAD
 from masthead.storage.objects import ObjectStore
 from masthead.storage.snapshot import Snapshot, open_snapshot
+from masthead.version import running_version
 from masthead.whole_file import whole_file
 
 Count = Callable[[str, int], Awaitable[None]]
@@ -167,7 +167,7 @@ class _Export:
         ]
         return Header(
             format=FORMAT,
-            version=masthead.__version__,
+            version=running_version().version,
             created=clock.to_text(clock.now()),
             revision=HEAD,
             tenant_id=self._tenant["id"],

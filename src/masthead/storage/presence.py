@@ -13,12 +13,13 @@ from typing import Any
 import sqlalchemy as sa
 import structlog
 
-from masthead import __version__, ids
+from masthead import ids
 from masthead.errors import StatementTimeout, Unavailable
 from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Database
 from masthead.storage.metadata import metadata
 from masthead.storage.migrate import HEAD
+from masthead.version import running_version
 
 BEAT_SECONDS = 5.0
 GONE_SECONDS = 30
@@ -83,7 +84,8 @@ class Presence:
             await asyncio.sleep(BEAT_SECONDS)
 
     async def _beat(self) -> None:
-        values: dict[str, Any] = {"own_id": self._id, "version": __version__, "revision": HEAD}
+        version = running_version().version
+        values: dict[str, Any] = {"own_id": self._id, "version": version, "revision": HEAD}
         async with self._database.transaction(EVERY_TENANT) as tx:
             if not await tx.execute(self._update, self._update.bind(values)):
                 await tx.execute(self._add, self._add.bind(values))

@@ -23,8 +23,8 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Span, SpanKind, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-import masthead
 from masthead.jobs.runner import Handler, Job
+from masthead.version import running_version
 from masthead.web.request import Request
 from masthead.web.request_counts import METHODS
 
@@ -42,7 +42,7 @@ class Traces:
         # Not the global provider: a library that we use must not send its own spans.
         self._provider = TracerProvider(resource=_resource(), shutdown_on_exit=False)
         self._provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-        self._tracer = self._provider.get_tracer(_SERVICE, masthead.__version__)
+        self._tracer = self._provider.get_tracer(_SERVICE, running_version().version)
 
     def note_answer(self, request: Request, status: int, seconds: float) -> None:
         method = request.method if request.method in METHODS else "_OTHER"
@@ -97,7 +97,9 @@ class Traces:
 
 
 def _resource() -> Resource:
-    found = Resource.create({"service.version": masthead.__version__, "process.pid": os.getpid()})
+    found = Resource.create(
+        {"service.version": running_version().version, "process.pid": os.getpid()}
+    )
     # What OpenTelemetry names a service without OTEL_SERVICE_NAME.
     if str(found.attributes["service.name"]).startswith("unknown_service"):
         return found.merge(Resource({"service.name": _SERVICE}))

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
-from pathlib import Path
 from typing import Any, Protocol
 
 import structlog
 
-import masthead
 from masthead import clock
 from masthead.config.settings import Settings
 from masthead.errors import BadRequest, DiskFull, NotFound, Unavailable
 from masthead.identity.directory import TenantDirectory
 from masthead.records.engine import Records
 from masthead.storage.database import Database
+from masthead.version import running_version
 from masthead.web.addressed_site import DOMAIN_CHECK, HEALTH, AddressedSite
 from masthead.web.answers import Answer, json_answer
 from masthead.web.errors import retry_after
@@ -33,8 +31,6 @@ NO_STORE = ((b"cache-control", b"no-store"),)
 class HealthServices(Protocol):
     @property
     def database(self) -> Database: ...
-    @property
-    def build(self) -> str: ...
     @property
     def records(self) -> Records: ...
     @property
@@ -65,7 +61,7 @@ async def _state(services: HealthServices) -> tuple[int, dict[str, Any]]:
         "status": "ok",
         "ts": clock.to_text(services.records.clock()),
         "pb": "ok",
-        "build": services.build,
+        "build": running_version().build,
     }
     try:
         await services.database.ping()
@@ -80,7 +76,7 @@ async def _state(services: HealthServices) -> tuple[int, dict[str, Any]]:
     return 200, body
 
 
-_HEALTHY = {"status": "ok", "ts": MOMENT, "pb": "ok", "build": "0.1.0"}
+_HEALTHY = {"status": "ok", "ts": MOMENT, "pb": "ok", "build": "1a2b3c4d5e6f"}
 _DEGRADED = {
     **_HEALTHY,
     "status": "degraded",
@@ -95,7 +91,7 @@ _SCHEMA = object_of(
         "description": "The record store: `degraded` if it can only be read.",
         "enum": ["ok", "degraded", "down"],
     },
-    build=text("The running revision."),
+    build=text("The running commit, or the version if the commit is not known."),
     error=text(),
 )
 _SERVED = {"domain": "blog.example.com", "served": True}
@@ -142,24 +138,3 @@ ROWS = (
         ),
     ),
 )
-
-
-def build_revision(baked: str = "") -> str:
-    """The revision baked in at packaging time, that of a checkout, or the package's version."""
-    if baked:
-        return baked[:12]
-    root = Path(masthead.__file__).parents[2]
-    if not (root / ".git").exists():
-        return masthead.__version__
-    try:
-        found = subprocess.run(
-            ["git", "rev-parse", "--short=12", "HEAD"],  # noqa: S607
-            cwd=root,
-            capture_output=True,
-            text=True,
-            timeout=2,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return masthead.__version__
-    return found.stdout.strip() or masthead.__version__

@@ -17,6 +17,7 @@ from masthead.serve.metrics_place import metrics_listener
 from masthead.services import Services, build
 from masthead.storage.presence import Presence
 from masthead.tracing.opening import open_traces
+from masthead.version import running_version
 from masthead.web.in_flight import InFlight
 
 log = structlog.get_logger()
@@ -35,7 +36,7 @@ async def worker(invocation: Invocation) -> None:
         loop = asyncio.get_running_loop()
         for each in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(each, runner.stop)
-        log.info("worker.started")
+        log.info("worker.started", **running_version()._asdict())
         async with _metrics_shown(parts):
             await runner.run_forever()
     finally:
