@@ -151,6 +151,34 @@ class TestIdempotencyKeys:
         assert (await api.get(POSTS)).json()["total"] == 1
         assert await tenant.event_names() == ["post.created"]
 
+    async def test_a_repeated_call_is_marked_and_has_the_version_of_its_body(
+        self, api: httpx.AsyncClient
+    ) -> None:
+        headers, body = {"idempotency-key": "k"}, {"title": "One", "authors": ["x"]}
+        first = await api.post(POSTS, json=body, headers=headers)
+        path = f"{POSTS}/{first.json()['data']['id']}"
+        assert first.headers["etag"] == (await api.get(path)).headers["etag"]
+        assert "idempotent-replayed" not in first.headers
+        changed = await api.patch(path, json={"title": "Two"})
+        again = await api.post(POSTS, json=body, headers=headers)
+        assert (again.status_code, again.content) == (201, first.content)
+        assert again.headers["idempotent-replayed"] == "true"
+        assert again.headers["etag"] == first.headers["etag"] != changed.headers["etag"]
+        assert again.headers["x-ignored"] == first.headers["x-ignored"] == "authors"
+        late = {"if-match": again.headers["etag"]}
+        assert (await api.patch(path, json={"title": "3"}, headers=late)).status_code == 412
+
+    async def test_a_repeated_answer_without_a_version_has_no_tag(
+        self, api: httpx.AsyncClient
+    ) -> None:
+        body = {"name": "x", "url": "https://hooks.invalid/", "events": ["post.created"]}
+        for replayed in (None, "true"):
+            headers = {"idempotency-key": "k"}
+            answer = await api.post("/api/v1/webhooks", json=body, headers=headers)
+            assert answer.headers.get("idempotent-replayed") == replayed
+            assert "etag" not in answer.headers
+            assert answer.headers["content-type"] == "application/json"
+
     async def test_the_same_key_with_another_body(self, api: httpx.AsyncClient) -> None:
         headers = {"idempotency-key": "k2"}
         await api.post(POSTS, json={"title": "One"}, headers=headers)

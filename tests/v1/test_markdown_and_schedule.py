@@ -10,6 +10,8 @@ import pytest
 from tests.v1.keys import key_client
 from tests.world import TenantWorld, records_of
 
+from masthead import clock
+
 POSTS = "/api/v1/posts"
 MARKDOWN = "Hello *world*[^1]\n\n- [x] done\n\n[^1]: A note."
 LATER = (datetime.now(UTC) + timedelta(days=900)).strftime("%Y-%m-%dT%H:%M:%S.000Z")
@@ -118,12 +120,48 @@ class TestSchedule:
         assert (await api.patch(f"{POSTS}/{post['id']}", json=body)).status_code == 422
         assert await tenant.event_names() == ["post.created"]
 
+    @pytest.mark.parametrize("status", ["draft", "published", None])
+    async def test_a_time_in_the_past_is_refused(
+        self, tenant: TenantWorld, api: httpx.AsyncClient, status: str | None
+    ) -> None:
+        past = {"scheduled_for": clock.to_text(tenant.world.clock() - timedelta(seconds=1))}
+        body = {"title": "x", **past} | ({"status": status} if status else {})
+        assert (await refused(await api.post(POSTS, json=body))).keys() == {"scheduled_for"}
+        post = await created(api)
+        path = f"{POSTS}/{post['id']}"
+        assert (await refused(await api.patch(path, json=body))).keys() == {"scheduled_for"}
+        stored = records_of("posts", post["id"])
+        by_owner = await (await tenant.owner()).api.patch(stored, json=past)
+        assert by_owner.status_code == 400
+        assert by_owner.json()["data"].keys() == {"scheduled_for"}
+        assert await tenant.event_names() == ["post.created"]
+
+    async def test_a_time_that_has_come_may_be_sent_back_with_the_record(
+        self, tenant: TenantWorld, api: httpx.AsyncClient
+    ) -> None:
+        at = clock.to_text(tenant.world.clock() + timedelta(hours=1))
+        post = await created(api, scheduled_for=at)
+        tenant.world.clock.advance(hours=2)
+        answer = await api.patch(f"{POSTS}/{post['id']}", json=post | {"title": "Late"})
+        assert answer.status_code == 200, answer.text
+        assert answer.json()["data"]["scheduled_for"] == at
+
+    async def test_scheduled_is_no_status_and_the_answer_names_the_field(
+        self, api: httpx.AsyncClient
+    ) -> None:
+        details = await refused(await api.post(POSTS, json={"status": "scheduled"}))
+        assert details.keys() == {"status", "title"}
+        assert "`scheduled_for`" in details["status"][0]
+
     @pytest.mark.parametrize("moment", ["2001-01-01T00:00:00Z", "soon", 5, None, ""])
     async def test_any_other_date_of_publication_is_ignored(
         self, api: httpx.AsyncClient, moment: Any
     ) -> None:
-        post = await created(api, status="published", published_at=moment)
+        body = {"title": "x", "status": "published", "published_at": moment}
+        answer = await api.post(POSTS, json=body)
+        post = answer.json()["data"]
         assert post["published_at"] == post["created"]
+        assert answer.headers["x-ignored"] == "published_at"
 
     async def test_a_published_post_is_not_scheduled_in_silence(
         self, api: httpx.AsyncClient

@@ -108,6 +108,13 @@ async def test_on_the_free_plan(app: World, route: Route) -> None:
     assert (answer.status_code, error_code(answer)) == (403, "PLAN_UPGRADE_REQUIRED")
 
 
+async def test_the_key_selects_the_site_on_every_host_that_is_served(tenant: TenantWorld) -> None:
+    for host in ("localhost", tenant.host):
+        assert (await (await key_client(tenant, host=host)).get(f"{PREFIX}/posts")).is_success
+    answer = await (await key_client(tenant, host="evil.example")).get(f"{PREFIX}/posts")
+    assert (answer.status_code, error_code(answer)) == (404, "NOT_FOUND")
+
+
 @every_route
 async def test_on_the_host_of_another_tenant(
     tenant: TenantWorld, other_tenant: TenantWorld, route: Route

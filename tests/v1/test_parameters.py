@@ -19,5 +19,6 @@ def test_a_number_is_written_in_plain_digits_within_its_limits(written: str) -> 
 
 
 def test_numbers_within_their_limits_are_accepted() -> None:
-    values = read_query(b"per_page=100&page=3", PAGING)
+    values, ignored = read_query(b"per_page=100&page=3", PAGING)
     assert (values["per_page"], values["page"], values["cursor"]) == (100, 3, None)
+    assert ignored == []

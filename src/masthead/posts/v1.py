@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from masthead import clock
-from masthead.errors import Invalid, Problem
+from masthead.errors import Problem
 from masthead.posts.collection import posts
 from masthead.records.collection import Record
 from masthead.records.fields.values import read_moment
@@ -77,16 +77,25 @@ FIELDS = (
 )
 
 
-def _refuse_dates_to_come(given: Mapping[str, Any], now: datetime) -> None:
+def _misunderstood(given: Mapping[str, Any], now: datetime) -> Mapping[str, Problem]:
     """A body that means a later publication must not publish the post at once."""
+    if given.get("status") == "scheduled":
+        return {"status": _NO_STATUS}
     if given.get("status") != PUBLISHED:
-        return
-    for name, problem in _LATER.items():
-        moment = read_moment(given[name]) if isinstance(given.get(name), str) else None
-        if moment and moment > clock.to_text(now):
-            raise Invalid({name: problem})
+        return {}
+    return {name: problem for name, problem in _LATER.items() if _is_to_come(given.get(name), now)}
 
 
+def _is_to_come(given: object, now: datetime) -> bool:
+    moment = read_moment(given) if isinstance(given, str) else None
+    return bool(moment and moment > clock.to_text(now))
+
+
+_NO_STATUS: Final = Problem(
+    "validation_invalid_value",
+    "Must be one of: draft, published. To publish the post later, send `scheduled_for` with the "
+    "status draft or none.",
+)
 _LATER: Final = {
     "published_at": Problem(
         "validation_not_settable",
@@ -108,7 +117,7 @@ CREATE = Body(
     nullable=NULLABLE | {"content_json"},
     inputs=(CONTENT_MARKDOWN,),
     translate=replace_markdown,
-    check=_refuse_dates_to_come,
+    check=_misunderstood,
 )
 UPDATE = Body(
     "PostUpdate",
@@ -118,7 +127,7 @@ UPDATE = Body(
     nullable=NULLABLE | {"content_json"},
     inputs=(CONTENT_MARKDOWN,),
     translate=replace_markdown,
-    check=_refuse_dates_to_come,
+    check=_misunderstood,
     partial=True,
 )
 

@@ -21,7 +21,7 @@ PUBLISHED_AT = Date(name="published_at")
 SCHEDULED_FOR = Date(
     name="scheduled_for",
     read=Access.AUTHOR,
-    help="When the worker publishes the draft. Empty once it is published.",
+    help="When the worker publishes the draft: a time to come. Empty once it is published.",
 )
 
 
@@ -44,14 +44,22 @@ def stamp_publication(save: Save) -> Mapping[str, Any]:
 
 
 def stamp_schedule(save: Save) -> Mapping[str, Any]:
-    """Only a draft waits for its time."""
+    """Only a draft waits for its time, which must be to come when it is set."""
+    at = save.new["scheduled_for"] if "scheduled_for" in save.given else ""
+    if "" < at <= save.now and (save.old is None or at != save.old["scheduled_for"]):
+        # The worker would publish it at once.
+        raise Invalid({"scheduled_for": _PAST})
     if save.new["status"] != PUBLISHED:
         return {}
-    if "status" not in save.given and "scheduled_for" in save.given and save.new["scheduled_for"]:
+    if at and "status" not in save.given:
         raise Invalid({"scheduled_for": _NOT_A_DRAFT})
     return {"scheduled_for": ""}
 
 
+_PAST = Problem(
+    "validation_past_date",
+    "Must be in the future. To publish the post now, leave it out and send the status published.",
+)
 _NOT_A_DRAFT = Problem(
     "validation_scheduled_draft",
     "The post is published. Send the status draft as well to take it back until this date.",

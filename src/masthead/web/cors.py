@@ -25,8 +25,10 @@ REQUEST_HEADERS = (
 )
 EXPOSED_HEADERS = (
     "ETag",
+    "Idempotent-Replayed",
     "Link",
     "Retry-After",
+    "X-Ignored",
     "X-RateLimit-Limit",
     "X-RateLimit-Remaining",
     "X-RateLimit-Reset",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table
+from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table, text
 
 from masthead.storage import dialects
 from masthead.storage.metadata import metadata
@@ -33,6 +33,8 @@ remembered_answers = Table(
     Column("fingerprint", dialects.Text(), nullable=False),
     Column("status", dialects.Integer(), nullable=False),
     Column("body", dialects.Text(), nullable=False),
+    # Empty if the answer has none.
+    Column("etag", dialects.Text(), nullable=False, server_default=text("''")),
     Column("created", dialects.Text(), nullable=False),
     PrimaryKeyConstraint("tenant_id", "subject"),
     Index("ix_remembered_answers__created", "created"),

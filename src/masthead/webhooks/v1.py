@@ -67,6 +67,7 @@ SINCE = Parameter(
     "includes the events of that second: skip the ids that you already have, or continue with "
     "`after`.",
     "moment",
+    ignored_with="after",
 )
 AFTER = Parameter(
     "after",

@@ -11,6 +11,7 @@ from masthead.web.openapi.builders import JSON, schema_ref
 from masthead.web.openapi.schemas import view_example
 from masthead.web.openapi.unwrapped_answers import unwrapped_answer
 from masthead.web.v1.errors import RENAMED_IN_B, TABLE
+from masthead.web.v1.ignored_names import MAX_NAMES
 from masthead.web.v1.routes import Route, Shape
 from masthead.web.v1.schema import View
 
@@ -37,6 +38,18 @@ HEADERS: dict[str, tuple[str, dict[str, Any], Any]] = {
         {"type": "string"},
         '</api/v1/posts?per_page=20&page=2>; rel="next", '
         f'</api/v1/posts?per_page=20&cursor={texts.CURSOR}>; rel="next-cursor"',
+    ),
+    "X-Ignored": (
+        "The body fields and query parameters that have no effect here, at most "
+        f"{MAX_NAMES}. Missing if there are none.",
+        {"type": "string"},
+        "published_at, sort",
+    ),
+    "Idempotent-Replayed": (
+        "The answer of an earlier call with the same `Idempotency-Key`, given again. Its `ETag` is "
+        "that of the record as it was then. Missing from the first answer.",
+        {"type": "string", "enum": ["true"]},
+        "true",
     ),
     "WWW-Authenticate": ("How to sign in.", {"type": "string"}, "Bearer"),
 }
@@ -141,7 +154,9 @@ def answer_schemas(route: Route) -> dict[str, Any]:
 
 
 def _success(route: Route) -> dict[str, Any]:
-    headers = [*_ADMITTED]
+    headers = [*_ADMITTED, "X-Ignored"]
+    if route.policy.is_repeatable:
+        headers.append("Idempotent-Replayed")
     if route.is_cacheable or route.shape is Shape.DATA:
         headers.append("ETag")
     if route.shape is Shape.PAGE:

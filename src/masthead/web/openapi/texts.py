@@ -14,17 +14,19 @@ automation platforms and plugins.
 scopes; an owner creates it in the admin, under Settings, Keys, which shows it once.
 The API is part of the Pro plan and above. Each site has its own host, and the service's own
 address serves all sites: the key decides the site. A host or an `x-tenant-id` header that names
-another site is refused with 401.
+another site is refused with 401, a host that the service does not serve with 404.
 
-**Bodies** are JSON in UTF-8; uploads are multipart forms. Unknown fields are ignored. Text can't
-contain NUL characters, integers have at most 64 bits, nesting has at most 128 levels. Times are
-UTC, such as `2026-11-14T09:30:00.123Z`.
+**Bodies** are JSON in UTF-8; uploads are multipart forms. Unknown fields and query parameters are
+ignored, and named in the answer's `X-Ignored` header. Text can't contain NUL characters, integers
+have at most 64 bits, nesting has at most 128 levels. Times are UTC, such as
+`2026-11-14T09:30:00.123Z`.
 
-**Lists** are newest first. Use `page` and `per_page`, or follow the cursor in the `Link` header,
-which costs the same on every page and never skips or repeats an item.
+**Lists** are newest first. Use `page` and `per_page`, or follow `rel="next-cursor"` in the `Link`
+header, which costs the same on every page and never skips or repeats an item.
 
 **Changes.** Send a record's `ETag` as `If-Match` to change only the version that you have seen (412
-otherwise), and an `Idempotency-Key` with a POST to repeat it safely for 24 hours.
+otherwise), and an `Idempotency-Key` with a POST to repeat it safely for 24 hours: a repeated call
+gets the first answer, with `Idempotent-Replayed: true`.
 
 **Limits** count per key. The answer to every counted call has them in `X-RateLimit-*`. A refused
 call gets a 429 with `Retry-After`, the seconds to wait. Without a limit there are no such headers.
@@ -68,7 +70,8 @@ fields: dict[str, dict[str, str]] = {
         "it as it is.",
         "excerpt": "A teaser for lists.",
         "status": "Publishing sets `published_at`; going back to draft clears it. `published` "
-        "with a `published_at` or a `scheduled_for` in the future is refused.",
+        "with a `published_at` or a `scheduled_for` in the future is refused. There is no status "
+        "for scheduled posts: they are drafts with `scheduled_for`.",
         "visibility": "Who may read it once it is published: everyone, members, or paid members.",
         "email_only": "Once it is published, it can be sent by email, but has no page on the site "
         "and is in none of its lists, feeds and searches. Answers have it only where it is true.",

@@ -51,7 +51,7 @@ class Call:
     caller: Caller
     tenant: Tenant
     query: Mapping[str, Any]
-    body: Mapping[str, Any]
+    body: Mapping[str, Any] = field(default_factory=dict)
     """The checked values of the route's body, which the engine takes as they are; empty without
     one. A file is represented by its digest."""
     files: Mapping[str, Upload] = field(default_factory=dict)

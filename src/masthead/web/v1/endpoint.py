@@ -3,7 +3,7 @@ of what it returns."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Any
@@ -19,7 +19,7 @@ from masthead.records.fields.values import Flag
 from masthead.records.read.page import Page
 from masthead.records.write.unit import Unit
 from masthead.web.answers import JSON, Answer, RawHeaders, encode, header_list
-from masthead.web.cache import AnswerCache
+from masthead.web.cache import AnswerCache, CachedAnswer
 from masthead.web.dispatch import Action
 from masthead.web.etags import etag, expected_version, is_unchanged
 from masthead.web.multipart import MAX_FIELD_BYTES, Upload, read_form
@@ -32,6 +32,7 @@ from masthead.web.v1.idempotency import (
     fingerprint_of,
     subject_of,
 )
+from masthead.web.v1.ignored_names import name_ignored
 from masthead.web.v1.parameters import read_query, write_cursor
 from masthead.web.v1.routes import Route, Shape
 
@@ -57,11 +58,16 @@ class V1Answers:
         cached = await self._cache.get(cache_key)
         if cached is None:
             version = await self._cache.version(key.tenant.id)
-            call = self._call(route, request, {})
+            call, ignored = self._call(route, request)
+            name_ignored(request, ignored)
             body, tag, links = await self._answer(call, version)
             if not tag:
                 return Answer(200, body, [JSON, _PRIVATE, *links])
-            cached = self._cache.put(cache_key, version, body, tag, headers=links)
+            if ignored:
+                # Any number of queries have the same answer, and only one of them is worth a place.
+                cached = CachedAnswer(version, body, tag, links)
+            else:
+                cached = self._cache.put(cache_key, version, body, tag, headers=links)
         headers = [JSON, (b"etag", cached.tag), _PRIVATE, *cached.headers]
         if is_unchanged(header_list(scope, b"if-none-match"), cached.tag):
             return Answer(304, headers=headers[1:])
@@ -80,13 +86,11 @@ class V1Answers:
         )
 
     async def _change(self, route: Route, request: Request) -> Answer:
-        files: Mapping[str, Upload] = {}
+        call, ignored = self._call(route, request)
         if route.is_upload:
-            body, files = await self._form(route, request)
+            call.body, call.files = await self._form(route, request, ignored)
         else:
-            body = await self._body(route, request)
-        call = self._call(route, request, body)
-        call.files = files
+            call.body = await self._body(route, request, ignored)
         call.expected_version = expected_version(
             header_list(request.scope, b"if-match"), call.tenant.id
         )
@@ -125,18 +129,20 @@ class V1Answers:
                 await self._idempotency.store(
                     call.unit, subject, fingerprint, answer, is_secret=call.route.is_secret
                 )
-        # The same for the first call and its repetitions, and of a record that may have changed.
-        answer.headers = [JSON] if answer.body else []
         return answer
 
-    async def _body(self, route: Route, request: Request) -> Mapping[str, Any]:
+    async def _body(
+        self, route: Route, request: Request, ignored: Sequence[str]
+    ) -> Mapping[str, Any]:
         if route.body is None:
+            name_ignored(request, ignored)
             return {}
         given = await request.json(JSON_BYTES)
+        name_ignored(request, route.body.ignored(given), ignored)
         return await route.body.take(given, self._services.records.clock())
 
     async def _form(
-        self, route: Route, request: Request
+        self, route: Route, request: Request, ignored: Sequence[str]
     ) -> tuple[Mapping[str, Any], Mapping[str, Upload]]:
         """The form's validated values, and its files.
 
@@ -159,12 +165,14 @@ class V1Answers:
         if len(files) < len(form.files):
             raise BadRequest("The form has several files under one name. Send one per call.")
         given |= {name: upload.sha256 for name, upload in files.items()}
+        name_ignored(request, route.body.ignored(given), ignored)
         return route.body.read(given), files
 
-    def _call(self, route: Route, request: Request, body: Mapping[str, Any]) -> Call:
-        query = read_query(request.query_string, route.parameters) if route.parameters else {}
+    def _call(self, route: Route, request: Request) -> tuple[Call, list[str]]:
+        """The call, still without its body, and its query parameters that have no effect."""
+        query, ignored = read_query(request.query_string, route.parameters)
         key = key_of(request)
-        return Call(self._services, route, request, key.caller, key.tenant, query, body)
+        return Call(self._services, route, request, key.caller, key.tenant, query), ignored
 
 
 _FLAGS = {"true": True, "false": False}

@@ -18,12 +18,13 @@ from masthead.errors import Invalid, Problem
 from masthead.records.write.unit import Unit
 from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Database
-from masthead.web.answers import Answer
+from masthead.web.answers import JSON, Answer
 from masthead.web.tables import remembered_answers
 
 ENCRYPTION_PURPOSE = "remembered-answer"
 RETENTION = timedelta(hours=24)
 MAX_LENGTH = 255
+REPLAYED = (b"idempotent-replayed", b"true")
 
 
 class Idempotency:
@@ -33,7 +34,7 @@ class Idempotency:
         self._clock = now
         t = remembered_answers.c
         self._find = database.compile(
-            sa.select(t.fingerprint, t.status, t.body, t.created).where(
+            sa.select(t.fingerprint, t.status, t.body, t.etag, t.created).where(
                 t.tenant_id == sa.bindparam("tenant_id"), t.subject == sa.bindparam("subject")
             )
         )
@@ -41,7 +42,7 @@ class Idempotency:
             dialects.upsert_set(
                 remembered_answers,
                 ("tenant_id", "subject"),
-                ("fingerprint", "status", "body", "created"),
+                ("fingerprint", "status", "body", "etag", "created"),
             )
         )
         self._sweep = database.compile(
@@ -49,11 +50,11 @@ class Idempotency:
         )
 
     async def find(self, unit: Unit, subject: str, fingerprint: str) -> Answer | None:
-        """The answer of an earlier call with the same key, up to a day old."""
+        """The answer of an earlier call with the same key, up to a day old, marked as such."""
         rows = await unit.fetch(self._find, {"tenant_id": unit.tenant_id, "subject": subject})
         if not rows:
             return None
-        known, status, body, created = rows[0]
+        known, status, body, tag, created = rows[0]
         if clock.from_text(created) < self._clock() - RETENTION:
             return None
         if known != fingerprint:
@@ -69,7 +70,11 @@ class Idempotency:
             body = self._keyring.decrypt(
                 ENCRYPTION_PURPOSE, body, _encryption_context(unit, subject)
             )
-        return Answer(status, body.encode())
+        headers = [JSON, REPLAYED]
+        # A record may have changed since: this is the version that the body shows.
+        return Answer(
+            status, body.encode(), [*headers, (b"etag", tag.encode())] if tag else headers
+        )
 
     async def store(
         self, unit: Unit, subject: str, fingerprint: str, answer: Answer, *, is_secret: bool
@@ -86,6 +91,7 @@ class Idempotency:
             "fingerprint": fingerprint,
             "status": answer.status,
             "body": body,
+            "etag": dict(answer.headers).get(b"etag", b"").decode(),
             "created": clock.to_text(self._clock()),
         }
         await unit.execute(self._store, values)

@@ -30,6 +30,8 @@ class Parameter:
     maximum: int = 0
     default: Any = None
     example: Any = None
+    ignored_with: str | None = None
+    """The parameter beside which this one has no effect."""
 
     def read(self, text: str) -> Any:
         """The typed value; raises ValueError with a message for the caller."""
@@ -63,7 +65,15 @@ class Parameter:
         return number
 
 
-PAGE = Parameter("page", "Which page, from 1.", "integer", minimum=1, maximum=MAX_PAGE, default=1)
+PAGE = Parameter(
+    "page",
+    "Which page, from 1.",
+    "integer",
+    minimum=1,
+    maximum=MAX_PAGE,
+    default=1,
+    ignored_with="cursor",
+)
 PER_PAGE = Parameter(
     "per_page", "How many items a page holds.", "integer", minimum=1, maximum=100, default=20
 )
@@ -77,9 +87,14 @@ CURSOR = Parameter(
 PAGING = (PAGE, PER_PAGE, CURSOR)
 
 
-def read_query(query_string: bytes, declared: Sequence[Parameter]) -> dict[str, Any]:
-    """All declared parameters, defaults filled in; others are ignored."""
+def read_query(
+    query_string: bytes, declared: Sequence[Parameter]
+) -> tuple[dict[str, Any], list[str]]:
+    """All declared parameters, defaults filled in, and the names of those that have no effect."""
     given = parse_query_string(query_string, "latin-1") if query_string else {}
+    effective = {each.name for each in declared if each.ignored_with not in given}
+    # Of repeated names the first counts, so the last of them are read first.
+    ignored = [name for name in reversed(given) if name not in effective]
     values: dict[str, Any] = {}
     problems: dict[str, Problem] = {}
     for parameter in declared:
@@ -92,7 +107,7 @@ def read_query(query_string: bytes, declared: Sequence[Parameter]) -> dict[str, 
             problems[parameter.name] = Problem("validation_invalid_value", str(error))
     if problems:
         raise Invalid(problems, "A query parameter is not valid.")
-    return values
+    return values, ignored
 
 
 def write_cursor(created: str, record_id: str) -> str:

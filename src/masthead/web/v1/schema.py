@@ -6,7 +6,7 @@ declared by the fields, so that the API, its description and the engine can't di
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -58,7 +58,8 @@ Translation = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
 
 @dataclass(frozen=True)
 class Body:
-    """The fields a request may set. Unknown ones are ignored, for newer clients."""
+    """The fields a request may set. Unknown ones are ignored, for newer clients, and named in the
+    answer."""
 
     name: str
     collection: Collection
@@ -73,22 +74,29 @@ class Body:
     """Values that are not fields of the collection; `translate` makes fields of them, before
     anything is checked. Without it they are checked as they are."""
     translate: Translation | None = None
-    check: Callable[[Mapping[str, Any], datetime], None] | None = None
-    """Raises Invalid for what must not be misunderstood, given the whole body and the time."""
+    check: Callable[[Mapping[str, Any], datetime], Mapping[str, Problem]] | None = None
+    """Problems of what must not be misunderstood, given the whole body and the time."""
     rejects_unknown: bool = False
     """Unknown fields are refused, if ignoring them would mislead."""
     help: str = ""
 
     async def take(self, given: Mapping[str, Any], now: datetime) -> CheckedValues:
         """The whole body of a request, checked here and nowhere else."""
+        refused = self.check(given, now) if self.check else {}
         translated = await self.translate(given) if self.translate else given
-        values = self.read(translated)
-        if self.check:
-            self.check(given, now)
-        return values
+        return self.read(translated, refused)
 
-    def read(self, given: Mapping[str, Any]) -> CheckedValues:
-        """The checked values of the given fields; raises Invalid with every problem."""
+    def ignored(self, given: Mapping[str, Any]) -> Iterator[str]:
+        """The names that have no effect. They are as many as the caller likes."""
+        if self.rejects_unknown:
+            return iter(())
+        return (name for name in given if name not in self._names)
+
+    def read(
+        self, given: Mapping[str, Any], refused: Mapping[str, Problem] | None = None
+    ) -> CheckedValues:
+        """The checked values of the given fields; raises Invalid with every problem, those that
+        are already known included."""
         values = CheckedValues(self.collection)
         problems: dict[str, Problem] = {}
         for name, check in self._checks:
@@ -116,9 +124,15 @@ class Body:
                     problems[name] = _NOT_A_FLAG
         if self.rejects_unknown:
             problems |= {name: self._unknown_field for name in given if name not in self.fields}
+        if refused:
+            problems |= refused
         if problems:
             raise Invalid(problems)
         return values
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset((*self.fields, *self.flags, *(each.name for each in self.inputs)))
 
     @cached_property
     def _unknown_field(self) -> Problem:
