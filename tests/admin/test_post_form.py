@@ -119,6 +119,16 @@ async def test_two_people_in_conflict_see_both_texts(tenant: TenantWorld, browse
     assert ">Take theirs<" in answer.text
 
 
+async def test_a_conflict_names_the_other_person(tenant: TenantWorld, browser: Visitor) -> None:
+    post = await tenant.post(title="Tides")
+    form = filled((await browser.get(f"/admin/posts/{post['id']}")).text)
+    bo, _ = await staff(tenant, "editor", name="Bo")
+    theirs = form | {"title": "Tides of Bo", "form_token": await bo.token()}
+    await bo.post(f"/admin/posts/{post['id']}", theirs)
+    answer = await browser.post(f"/admin/posts/{post['id']}", form | {"title": "Tides of Ana"})
+    assert "Bo has saved this post since you opened it" in answer.text
+
+
 @pytest.mark.parametrize("status", ["draft", "published"])
 async def test_a_second_tab_of_ones_own_is_not_called_another_person(
     tenant: TenantWorld, browser: Visitor, status: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx
 import pytest
-from tests.admin.visitor import OWN, Visitor, staff
+from tests.admin.visitor import OWN, Visitor, staff, visitor
 from tests.world import Account, TenantWorld, World
 
 from masthead.texts.presence import GONE_AFTER, SAID_EVERY_SECONDS
@@ -36,6 +36,24 @@ async def test_editors_see_each_other_until_one_is_gone(app: World, tenant: Tena
     assert await words(tenant, ana, post) == "Also here: Bo"
     app.clock.advance(seconds=GONE_AFTER.total_seconds())
     assert await words(tenant, ana, post) == ""
+
+
+async def test_one_without_a_name_is_shown_by_address_and_role(
+    app: World, tenant: TenantWorld
+) -> None:
+    post = (await tenant.post())["id"]
+    nameless, editor = await staff(tenant, "owner"), await staff(tenant, "editor", name="Bo")
+    author = await staff(tenant, "author", name="Cy")
+    await tenant.update("posts", post, {"authors": [author[1].id]})
+    await words(tenant, nameless, post)
+    address = nameless[1].email
+    assert await words(tenant, editor, post) == f"Also here: {address} (owner)"
+    # Authors learn no addresses.
+    assert await words(tenant, author, post) == "Also here: Bo, an owner"
+    operator = await app.operator()
+    await words(tenant, (visitor(app, operator, tenant.host), operator), post)
+    said = await words(tenant, editor, post)
+    assert said == f"Also here: Cy, an operator, {address} (owner)"
 
 
 async def test_many_are_counted(tenant: TenantWorld) -> None:

@@ -63,6 +63,18 @@ def owner_in(page: str) -> str:
     return page.partition('data-owner="')[2].partition('"')[0]
 
 
+@pytest.mark.both_databases
+async def test_a_conflict_names_the_person_who_has_no_name(tenant: TenantWorld) -> None:
+    owner = await script_of(tenant, "owner", email="ana@example.com")
+    editor = await script_of(tenant, "editor")
+    post_id = ids.new_id()
+    saved = await owner.save(post_id, "new", "One")
+    version = saved.json()["version"]
+    assert (await owner.save(post_id, version, "Two")).status_code == 200
+    told = (await editor.save(post_id, version, "Three")).json()
+    assert told["by"] == "ana@example.com (owner)"
+
+
 @pytest.fixture
 async def script(tenant: TenantWorld) -> Script:
     return await script_of(tenant, "owner", name="Nell Ashby")

@@ -10,7 +10,7 @@ import msgspec
 
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.lists import Filters, Listing, options, read_page
-from masthead.admin.pages.people import staff_names
+from masthead.admin.people import staff_names
 from masthead.admin.request import AdminRequest
 from masthead.audit.collection import (
     ADDED_FACTOR,

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from masthead.admin.attention import Attention, attention
 from masthead.admin.endpoint import Answer, Page
 from masthead.admin.month import Month
-from masthead.admin.pages.people import staff_names
 from masthead.admin.pages.texts.posts import SCHEDULED, PostFilters
+from masthead.admin.people import staff_names
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import POSTS, READERS
 from masthead.caller import Caller, Kind

@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.lists import Filters, Listing, options, read_page
 from masthead.admin.pages.account.sign_in import only_ours
-from masthead.admin.pages.people import staff_names
+from masthead.admin.people import staff_names
 from masthead.admin.request import AdminRequest
 from masthead.errors import Forbidden, WrongState
 from masthead.records.access import Action, allow

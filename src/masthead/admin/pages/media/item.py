@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import Ask, Widget, given_values, sentence_of, widgets
-from masthead.admin.pages.people import staff_names
 from masthead.admin.pages.settings.subnav import WELCOME
 from masthead.admin.pages.trash import restore_address
+from masthead.admin.people import staff_names
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import PAGES, POSTS
 from masthead.caller import Kind

@@ -25,7 +25,7 @@ from masthead.admin.pages.members.listing import (
 )
 from masthead.admin.pages.members.privacy import requests_of
 from masthead.admin.pages.members.stopped import STOPPED
-from masthead.admin.pages.people import staff_names
+from masthead.admin.people import staff_names
 from masthead.admin.request import AdminRequest
 from masthead.comments.collection import comments
 from masthead.commerce.collection import orders

@@ -9,7 +9,6 @@ from typing import Any
 from masthead import clock, ids
 from masthead.admin.calls import JsonAnswer
 from masthead.admin.forms import given_values
-from masthead.admin.pages.people import staff_names
 from masthead.admin.pages.texts.form import (
     NEW,
     asks_of,
@@ -19,6 +18,7 @@ from masthead.admin.pages.texts.form import (
     was_just_published,
 )
 from masthead.admin.pages.texts.lists import status_of
+from masthead.admin.people import names_of
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import Section
 from masthead.errors import BadRequest, Conflict, Invalid
@@ -132,7 +132,7 @@ async def _differs(
     theirs = opened.text if opened.is_outdated or opened.copy is None else opened.values
     changed = last_changed(opened)
     opening = opened_document(theirs["content_json"]) if theirs["content_source"] == JSON else None
-    by = (await staff_names(request)).get(changed["edited_by"], "")
+    [by] = await names_of(request, [changed["edited_by"]])
     return JsonAnswer(
         {
             "version": opened.version,

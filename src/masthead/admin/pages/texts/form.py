@@ -14,10 +14,10 @@ from masthead import ids
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import Ask, given_values, sent_values, sentence_of, widgets
 from masthead.admin.pages.mailings.sending import mail_address
-from masthead.admin.pages.people import staff_names
 from masthead.admin.pages.texts.lists import status_of
 from masthead.admin.pages.texts.posts import with_known_tags
 from masthead.admin.pages.trash import restore_address
+from masthead.admin.people import names_of, staff_names
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import Section
 from masthead.caller import Kind
@@ -378,7 +378,9 @@ async def _conflict(
     """Both texts. The stored one is read again: it is newer than the form."""
     opened = await open_text(request.records, request.caller, section.kind, text_id)
     newest = opened.text if opened.is_outdated else opened.values
-    is_own = last_changed(opened)["edited_by"] == request.caller.id
+    edited_by = last_changed(opened)["edited_by"]
+    is_own = edited_by == request.caller.id
+    [by] = await names_of(request, [edited_by])
     labels = {ask.name: ask.label for ask in section.asks}
     mine, theirs = _meant(newest, given), _with_shown_slug(newest)
     pairs = [
@@ -392,7 +394,7 @@ async def _conflict(
     values = {
         "section": section,
         "text": newest,
-        "cause": _cause(section, request, opened, is_own=is_own),
+        "cause": _cause(section, request, opened, by=by, is_own=is_own),
         "is_own": is_own,
         "pairs": pairs,
         "hidden": {**hidden, "replaces_newer": "1"},
@@ -415,14 +417,17 @@ def was_just_published(opened: Opened) -> bool:
     return bool(text["status"] == PUBLISHED and text["updated"] == text["published_at"])
 
 
-def _cause(section: Section, request: AdminRequest, opened: Opened, *, is_own: bool) -> str:
+def _cause(
+    section: Section, request: AdminRequest, opened: Opened, *, by: str, is_own: bool
+) -> str:
     changed = request.when(last_changed(opened)["updated"])
     when = changed.lower() if changed[0].isalpha() else changed
     if was_just_published(opened):
         return f"This {section.noun} was published since you opened it: {when}."
     if is_own:
         return f"You saved this {section.noun} in another tab or browser since: {when}."
-    return f"Someone else or a program has saved this {section.noun} since you opened it: {when}."
+    who = by[:1].upper() + by[1:] if by else "Someone else or a program"
+    return f"{who} has saved this {section.noun} since you opened it: {when}."
 
 
 def _text(value: Any) -> str:

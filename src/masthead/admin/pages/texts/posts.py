@@ -9,7 +9,6 @@ from typing import ClassVar
 from masthead.admin.endpoint import Answer, Page
 from masthead.admin.forms import Ask
 from masthead.admin.lists import Listing, options
-from masthead.admin.pages.people import staff_names
 from masthead.admin.pages.texts.lists import (
     SORTS,
     STATUSES,
@@ -18,6 +17,7 @@ from masthead.admin.pages.texts.lists import (
     TextFilters,
     show_list,
 )
+from masthead.admin.people import staff_names
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import POSTS, READERS, Section
 from masthead.caller import Caller, Kind

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from masthead.admin.calls import JsonAnswer
-from masthead.admin.pages.people import staff_names
+from masthead.admin.people import names_of
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import Section
 from masthead.errors import NotFound
 
 NAMED = 3
-OPERATOR = "an operator"
 
 
 async def here_call(
@@ -31,8 +30,6 @@ async def here_call(
 async def _words(request: AdminRequest, others: list[str]) -> str:
     if not others:
         return ""
-    names = await staff_names(request)
-    # One without a name has not told it yet; one who is no staff here works for the service.
-    shown = sorted((names[each] or "someone") if each in names else OPERATOR for each in others)
+    shown = sorted(each or "someone" for each in await names_of(request, others))
     more = f" and {len(shown) - NAMED} more" if len(shown) > NAMED else ""
     return f"Also here: {', '.join(shown[:NAMED])}{more}"

@@ -8,7 +8,7 @@ from typing import Any
 
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.environment import clock_time
-from masthead.admin.pages.people import staff_names
+from masthead.admin.people import staff_names
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import Section
 from masthead.errors import Conflict, NotFound
