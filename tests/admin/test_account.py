@@ -99,7 +99,7 @@ class TestOperators:
         page = (await browser.get("/admin/posts")).text
         assert "There" not in page
         for path in ("/admin/tenants", "/admin/components"):
-            assert (await browser.get(path)).status_code == 404
+            assert (await browser.get(path)).status_code == 403
 
     async def test_an_unknown_site(self, app: World) -> None:
         browser = visitor(app, await app.operator(), BARE)

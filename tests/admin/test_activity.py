@@ -237,7 +237,7 @@ async def test_an_operator_who_signs_in_at_a_sites_own_address_is_in_both_logs(
 @pytest.mark.parametrize("role", ["editor", "author"])
 async def test_the_log_is_for_owners(tenant: TenantWorld, role: str) -> None:
     person, account = await staff(tenant, role)
-    assert (await person.get("/admin/activity")).status_code == 404
+    assert (await person.get("/admin/activity")).status_code == 403
     assert "/admin/activity" not in (await person.get("/admin/more")).text
     headers = {"authorization": account.token}
     answer = await tenant.guest.get(records_of("audit_log"), headers=headers)
@@ -267,7 +267,7 @@ async def test_another_site_and_its_owner_see_nothing_of_it(tenant: TenantWorld)
     other = await tenant.world.new_tenant("other")
     stranger, account = await staff(other, "owner")
     assert "Ours alone" not in (await stranger.get("/admin/activity")).text
-    assert (await stranger.get("/admin/operator/activity")).status_code == 404
+    assert (await stranger.get("/admin/operator/activity")).status_code == 403
     found = await other.guest.get(records_of("audit_log"), headers={"authorization": account.token})
     assert {each["email"] for each in found.json()["items"]} == {account.email}
 

@@ -190,10 +190,10 @@ async def test_the_domain_is_for_owners_alone(place: Place, role: str) -> None:
     name, value = await place.ask()
     place.names.tell_text(name, value)
     browser, _ = await staff(place.tenant, role)
-    assert (await browser.get(DOMAIN)).status_code == 404
+    assert (await browser.get(DOMAIN)).status_code == 403
     for path in ("", "/check", "/remove"):
         form = {"wanted_domain": "evil.example"}
-        assert (await browser.post(DOMAIN + path, form)).status_code == 404
+        assert (await browser.post(DOMAIN + path, form)).status_code == 403
     record = await place.stored()
     assert (record["custom_domain"], record["wanted_domain"]) == ("", WANTED)
 

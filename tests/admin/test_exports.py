@@ -314,10 +314,10 @@ class TestRights:
         export = await made(tenant, browser)
         other, account = await staff(tenant, role)
         before = await exports(tenant)
-        assert (await other.get(ADDRESS)).status_code == 404
-        assert (await other.get(download_of(export))).status_code == 404
+        assert (await other.get(ADDRESS)).status_code == 403
+        assert (await other.get(download_of(export))).status_code == 403
         for path in (ADDRESS, f"{ADDRESS}/{export['id']}/remove"):
-            assert (await other.post(path, {"format": "wxr"})).status_code == 404
+            assert (await other.post(path, {"format": "wxr"})).status_code == 403
         assert f'href="{ADDRESS}"' not in (await other.get("/admin/more")).text
         listed = await account.api.get(records_of("site_exports"))
         assert listed.status_code == 403

@@ -128,10 +128,12 @@ class TestErrors:
         browser, _ = await staff(tenant, "owner")
         assert (await browser.get("/admin/")).headers["location"] == "/admin"
 
-    async def test_pages_for_operators_are_not_there_for_others(self, tenant: TenantWorld) -> None:
+    async def test_pages_for_operators_say_so_to_others(self, tenant: TenantWorld) -> None:
         browser, _ = await staff(tenant, "owner")
         for path in ("/admin/components", "/admin/tenants"):
-            assert (await browser.get(path)).status_code == 404
+            answer = await browser.get(path)
+            assert answer.status_code == 403
+            assert "Ask an operator of the service." in answer.text
             assert path not in (await browser.get("/admin/more")).text
 
 

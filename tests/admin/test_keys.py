@@ -176,8 +176,8 @@ async def test_keys_are_for_owners_alone(tenant: TenantWorld, role: str) -> None
     browser, _ = await staff(tenant, role)
     assert KEYS not in (await browser.get("/admin/more")).text
     for path in (KEYS, f"{KEYS}/{record['id']}/revoke"):
-        assert (await browser.get(path)).status_code == 404
-        assert (await browser.post(path, FORM)).status_code == 404
+        assert (await browser.get(path)).status_code == 403
+        assert (await browser.post(path, FORM)).status_code == 403
     assert await stored(tenant) == [record]
 
 

@@ -476,14 +476,15 @@ class TestRights:
     async def refused(
         self, tenant: TenantWorld, address: str, visitor: Visitor, *, is_owner: bool = False
     ) -> None:
+        status = 404 if is_owner else 403
         if not is_owner:
-            assert (await visitor.get(ADDRESS)).status_code == 404
-            assert (await sent(visitor, LIST)).status_code == 404
+            assert (await visitor.get(ADDRESS)).status_code == status
+            assert (await sent(visitor, LIST)).status_code == status
         for path in (address, f"{address}/errors.csv"):
-            assert (await visitor.get(path)).status_code == 404
+            assert (await visitor.get(path)).status_code == status
         form = {"column.0": "email", "do": "run"}
-        assert (await visitor.post(address, form)).status_code == 404
-        assert (await visitor.post(f"{address}/discard")).status_code == 404
+        assert (await visitor.post(address, form)).status_code == status
+        assert (await visitor.post(f"{address}/discard")).status_code == status
         await worked(tenant)
         [run] = await imports(tenant)
         assert run["status"] == "uploaded"

@@ -286,13 +286,13 @@ async def record_errors(app: World, prefix: str, count: int) -> None:
 @pytest.mark.parametrize("path", ["/admin/tenants/new", QUEUE, ERRORS, f"{ERRORS}/x"])
 async def test_these_pages_are_for_operators(tenant: TenantWorld, path: str) -> None:
     owner, _ = await staff(tenant, "owner")
-    assert (await owner.get(path)).status_code == 404
+    assert (await owner.get(path)).status_code == 403
     if path in ("/admin/tenants/new", QUEUE):
         forged: dict[str, Any] = {**NEW, "action": "retry", "tenant": tenant.id, "job": "x"}
-        assert (await owner.post(path, forged)).status_code == 404
+        assert (await owner.post(path, forged)).status_code == 403
     changed = await owner.post(f"/admin/tenants/{tenant.id}/plan", {"plan": "enterprise"})
-    assert changed.status_code == 404
-    assert (await owner.get(f"/admin/tenants/{tenant.id}")).status_code == 404
+    assert changed.status_code == 403
+    assert (await owner.get(f"/admin/tenants/{tenant.id}")).status_code == 403
 
 
 async def test_the_front_door_stores_what_it_answers_with_500(app: World) -> None:

@@ -221,7 +221,7 @@ class TestPictures:
     @pytest.mark.parametrize("role", ["editor", "author"])
     async def test_pictures_are_for_owners_alone(self, tenant: TenantWorld, role: str) -> None:
         browser, _ = await staff(tenant, role)
-        assert (await sent(browser, "logo", "mark.png", picture())).status_code == 404
+        assert (await sent(browser, "logo", "mark.png", picture())).status_code == 403
         assert (await stored(tenant))["site_logo"] == ""
 
 
@@ -490,7 +490,7 @@ class TestPrivacy:
         assert (await office.mail_to(account.email))["subject"]
         for role in ("editor", "author"):
             browser, _ = await staff(tenant, role)
-            assert (await browser.get(link)).status_code == 404
+            assert (await browser.get(link)).status_code == 403
         stranger, _ = await staff(await office.world.new_tenant("two"), "owner")
         assert (await stranger.get(link)).status_code == 404
         office.world.clock.advance(days=8)
@@ -651,10 +651,10 @@ async def test_settings_are_for_owners_alone(tenant: TenantWorld, role: str) -> 
     assert SETTINGS not in (await browser.get("/admin/more")).text
     delete = {"tenant_slug": tenant.slug, "confirmation_phrase": "DELETE MY DATA"}
     for path in PAGES:
-        assert (await browser.get(SETTINGS + path)).status_code == 404
+        assert (await browser.get(SETTINGS + path)).status_code == 403
     for path in ACTIONS:
         answer = await browser.post(SETTINGS + path, FORM | delete | {"ai_api_key": "sk-mine"})
-        assert answer.status_code in (404, 405), path
+        assert answer.status_code in (403, 405), path
     assert await stored(tenant) == before
 
 

@@ -96,12 +96,12 @@ async def test_only_owners_invite_change_and_remove(tenant: TenantWorld, role: s
     browser, account = await staff(tenant, role)
     other = await tenant.owner(role="author")
     assert "/admin/staff" not in (await browser.get("/admin/more")).text
-    assert (await browser.get("/admin/staff")).status_code == 404
+    assert (await browser.get("/admin/staff")).status_code == 403
     form = {"email": "ana@example.com", "role": "owner"}
-    assert (await browser.post("/admin/staff", form)).status_code == 404
-    assert (await browser.get(f"/admin/staff/{other.id}")).status_code == 404
-    assert (await browser.post(f"/admin/staff/{other.id}/remove")).status_code == 404
-    assert (await browser.post(f"/admin/staff/{other.id}/invite")).status_code == 404
+    assert (await browser.post("/admin/staff", form)).status_code == 403
+    assert (await browser.get(f"/admin/staff/{other.id}")).status_code == 403
+    assert (await browser.post(f"/admin/staff/{other.id}/remove")).status_code == 403
+    assert (await browser.post(f"/admin/staff/{other.id}/invite")).status_code == 403
     for person in (account, other):
         await browser.post(f"/admin/staff/{person.id}", {"role": "owner"})
         assert (await account_of(tenant, person.email))["role"] != "owner"

@@ -1,13 +1,15 @@
-"""Owners mail a post after it was published, and see what became of it."""
+"""Owners and editors mail a post after it was published, and see what became of it."""
 
 from __future__ import annotations
 
 import re
+from html import unescape
 
 from tests.admin.filled_form import filled
 from tests.admin.visitor import Visitor, staff
 from tests.mailings.conftest import Press
 
+from masthead.audit.collection import audit_log
 from masthead.caller import system
 from masthead.mailings.collection import mailings
 from masthead.members.collection import blog_members
@@ -87,11 +89,61 @@ async def test_a_test_goes_to_oneself(press: Press) -> None:
     assert letter["subject"] == "[Test] Low tide"
 
 
-async def test_only_owners_mail(press: Press) -> None:
+async def test_editors_mail_and_see_mailings(press: Press) -> None:
+    await press.readers(2)
     _, path = await opened(press)
+    editor, account = await staff(press.tenant, "editor")
+    tried = await editor.post(f"{path}/test", filled((await editor.get(path)).text))
+    assert tried.status_code == 303
+    begun = await editor.post(path, filled((await editor.get(path)).text))
+    own = begun.headers["location"]
+    assert own in (await editor.get("/admin/mailings")).text
+    assert "reader0@example.com" in (await editor.get(f"{own}/recipients?state=waiting")).text
+    token = {"form_token": await editor.token()}
+    for name, status in (("pause", "paused"), ("resume", "sending"), ("cancel", "cancelled")):
+        await editor.follow(await editor.post(own, token | {"do": name}))
+        assert (await stored(press))["status"] == status
+    log = await press.world.parts.records.find(audit_log, {}, tenant_id=press.tenant.id, limit=50)
+    about = [each["account_id"] for each in log if each["subject"] == "mailings"]
+    assert set(about) == {account.id}
+
+
+async def test_an_owner_can_keep_editors_from_mailing(press: Press) -> None:
+    await press.readers(2)
+    owner, path = await opened(press)
+    form = filled((await owner.get("/admin/settings")).text)
+    assert (await owner.post("/admin/settings", form)).status_code == 303
     editor, _ = await staff(press.tenant, "editor")
+    post = (await editor.get(path.removesuffix("/mail"))).text
+    assert f'href="{path}"' not in post
+    form = filled((await owner.get(path)).text) | {"form_token": await editor.token()}
+    for answer in (
+        await editor.get(path),
+        await editor.post(path, form),
+        await editor.post(f"{path}/test", form),
+    ):
+        assert answer.status_code == 403
+        assert "Ask an owner." in unescape(answer.text)
+    begun = await owner.post(path, filled((await owner.get(path)).text))
+    own = begun.headers["location"]
+    page = (await editor.get(own)).text
+    assert "To pause or cancel it, ask an owner." in page
+    assert 'name="do"' not in page
+    for name in ("pause", "cancel", "again"):
+        assert (await editor.post(own, {"do": name})).status_code == 403
+    assert (await editor.get(f"{own}/cancel")).status_code == 403
+    assert (await stored(press))["status"] == "sending"
+    await press.send()
+    assert len(press.postbox.letters) == 2
+
+
+async def test_authors_mail_nothing_and_learn_who_does(press: Press) -> None:
+    _, path = await opened(press)
+    author, _ = await staff(press.tenant, "author")
     for each in (path, "/admin/mailings"):
-        assert (await editor.get(each)).status_code in (403, 404)
+        answer = await author.get(each)
+        assert answer.status_code == 403
+        assert "Authors can&#39;t open this page. Ask an editor or an owner" in answer.text
 
 
 async def test_recipients_are_shown_by_state_and_found_by_address(press: Press) -> None:

@@ -236,13 +236,25 @@ async def test_the_mail_shows_what_is_on_the_site_and_not_what_waits(
     assert "Waits" in (await owner.get(f"/admin/posts/{post['id']}/email/page")).text
 
 
-async def test_others_than_owners_publish_without_email(press: Press) -> None:
+async def test_authors_publish_without_email_and_learn_whom_to_ask(press: Press) -> None:
+    await press.readers(1)
+    author, account = await staff(press.tenant, "author")
+    post = await press.tenant.post(title="Low tide", authors=[account.id])
+    path = f"/admin/posts/{post['id']}/publish"
+    page = (await author.get(path)).text
+    assert 'name="to"' not in page
+    assert "Nobody gets an email. To email it to members, ask an editor or an owner." in page
+    assert (await author.post(path, filled(page) | {"to": "both"})).status_code == 303
+    assert await made(press) == []
+
+
+async def test_editors_publish_and_email(press: Press) -> None:
     await press.readers(1)
     editor, _ = await staff(press.tenant, "editor")
     post = await press.tenant.post(title="Low tide")
     path = f"/admin/posts/{post['id']}/publish"
-    page = (await editor.get(path)).text
-    assert 'name="to"' not in page
-    assert "Nobody gets an email." in page
-    assert (await editor.post(path, filled(page) | {"to": "both"})).status_code == 303
-    assert await made(press) == []
+    form = filled((await editor.get(path)).text) | {"to": "both"}
+    form = filled((await editor.post(path, form)).text)
+    assert (await editor.post(path, form)).status_code == 303
+    [mailing] = await made(press)
+    assert mailing["status"] == "sending"

@@ -15,7 +15,7 @@ from masthead.web.policy import BodyKind, Limit, Origin, Policy, Who
 
 FORM = "application/x-www-form-urlencoded"
 UNKNOWN = "abcdefghij12345"
-RANK = {Who.STAFF: 1, Who.OWNER: 2, Who.OPERATOR: 3}
+RANK = {Who.STAFF: 1, Who.EDITOR: 2, Who.OWNER: 3, Who.OPERATOR: 4}
 """From which on a role may open a page of the admin."""
 
 
@@ -48,9 +48,9 @@ async def roles(app: World, tenant: TenantWorld, other_tenant: TenantWorld) -> d
         "member": (0, visitor(app, member, tenant.host)),
         "owner of another site": (0, visitor(app, stranger, tenant.host)),
         "author": (1, (await staff(tenant, "author"))[0]),
-        "editor": (1, (await staff(tenant, "editor"))[0]),
-        "owner": (2, (await staff(tenant, "owner"))[0]),
-        "operator": (3, visitor(app, await app.operator(), tenant.host)),
+        "editor": (2, (await staff(tenant, "editor"))[0]),
+        "owner": (3, (await staff(tenant, "owner"))[0]),
+        "operator": (4, visitor(app, await app.operator(), tenant.host)),
     }
 
 
@@ -71,7 +71,8 @@ async def test_pages_of_the_admin_are_for_their_roles(app: World, roles: dict[st
             answer = await browser.get(path_of(route))
             assert is_signed_out(answer) is (rank == 0), (role, route.path, answer.status_code)
             if 0 < rank < RANK[policy.who]:
-                assert answer.status_code == 404, (role, route.path)
+                assert answer.status_code == 403, (role, route.path)
+                assert "Ask an " in answer.text, (role, route.path)
             assert answer.status_code < 500, (role, route.path)
 
 
@@ -93,7 +94,7 @@ async def test_nothing_is_changed_for_another_role_or_without_the_token_of_the_s
             elif rank == 0:
                 assert is_signed_out(answer), case
             elif rank < RANK[policy.who]:
-                assert answer.status_code == 404, case
+                assert answer.status_code == 403, case
             elif policy.body and policy.body.kind is BodyKind.FILES:
                 assert answer.status_code == 400, case
             else:

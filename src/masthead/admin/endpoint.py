@@ -15,6 +15,7 @@ from masthead.admin.flash import COOKIE as FLASH_COOKIE
 from masthead.admin.flash import NOTHING, Flash, admin_cookie, flash_cookie, read_flash
 from masthead.admin.frame import frame_of
 from masthead.admin.navigation import DATA_PROTECTION, count_waiting
+from masthead.admin.people import owners_of
 from masthead.admin.request import (
     AdminRequest,
     AdminServices,
@@ -30,7 +31,7 @@ from masthead.web.answers import Answer as Response
 from masthead.web.answers import RawHeaders, Stream
 from masthead.web.asking_again import ProofNeeded
 from masthead.web.assets import content_policy
-from masthead.web.checks import FactorNeeded, SignInNeeded, SiteNotChosen
+from masthead.web.checks import FactorNeeded, RoleTooLow, SignInNeeded, SiteNotChosen
 from masthead.web.cookies import own_cookie
 from masthead.web.dispatch import Action, Actions, reading
 from masthead.web.errors import MethodNotAllowed, retry_after
@@ -180,7 +181,7 @@ class AdminPages:
         if pages.wants_json(request) or isinstance(error, Unavailable):
             raise error
         opened = await open_request(self.services, self.tools, request)
-        return await _response(opened, _refusal(opened, error))
+        return await _response(opened, await _refusal(opened, error))
 
     async def error_answer(self, request: Request, error: MastheadError) -> Response:
         """For what no page has caught: reads nothing, as the database may be the reason."""
@@ -195,7 +196,7 @@ class AdminPages:
 _ORIGINS = {Who.LINK: Origin.LINK, Who.ANYONE: Origin.OWN}
 
 
-def _refusal(request: AdminRequest, error: MastheadError) -> Answer:
+async def _refusal(request: AdminRequest, error: MastheadError) -> Answer:
     """The answer to a caller who may not open the page."""
     if isinstance(error, CodeAsked):
         return _sign_in_again_page(request, error.problem, guarded=error.account)
@@ -215,7 +216,20 @@ def _refusal(request: AdminRequest, error: MastheadError) -> Answer:
         return Redirect(CHOOSE_A_SITE)
     if isinstance(error, SiteSuspended) and request.site is not None:
         return _suspended_page(request)
+    if isinstance(error, RoleTooLow):
+        return await _role_page(request, error)
     return _error_page(error)
+
+
+async def _role_page(request: AdminRequest, error: RoleTooLow) -> Page:
+    """Says who may open the page, and which people those are."""
+    page = _error_page(error)
+    if error.who is Who.OPERATOR:
+        return page
+    title = "For editors and owners" if error.who is Who.EDITOR else "For owners"
+    return replace(
+        page, title=title, values={**page.values, "title": title, "ask": await owners_of(request)}
+    )
 
 
 def _sign_in_again_page(

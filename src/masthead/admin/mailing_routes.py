@@ -18,7 +18,7 @@ def mailing_routes(pages: AdminPages) -> list[Route]:
 
 
 def _mailings(pages: AdminPages) -> list[Route]:
-    at, post = partial(pages.at, who=Who.OWNER), "/admin/posts/{id}/mail"
+    at, post = partial(pages.at, who=Who.EDITOR), "/admin/posts/{id}/mail"
     one = f"{mailing.ADDRESS}/{{id}}"
     return [
         Route(post, at("id", get=sending.mail_form, post=sending.mail_post)),

@@ -63,7 +63,7 @@ _CONTENT = (
 _READERS = (
     COMMENTS,
     MEMBERS,
-    _Entry("Mailings", "/admin/mailings", "send", Access.ADMIN),
+    _Entry("Mailings", "/admin/mailings", "send", Access.EDITOR),
 )
 _SHOP = (
     _Entry("Orders", "/admin/shop/orders", "shopping-bag", Access.ADMIN),

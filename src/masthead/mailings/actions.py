@@ -23,6 +23,7 @@ from masthead.mailings.collection import (
     SENDING,
     WELCOME,
     mailings,
+    refuse_sending,
 )
 from masthead.mailings.letter import draw_letter
 from masthead.mailings.senders import Senders
@@ -178,5 +179,6 @@ class TestLetters:
         return await self.senders.copy(tenant_id, newsletter, letter, to)
 
     async def queue(self, unit: Unit, rendered: RenderedMail) -> None:
+        refuse_sending(unit.caller, unit.tenant.site.settings)
         unit.refuse_if_read_only()
         await self.outbox.queue_rendered(unit, rendered, "newsletter_test")

@@ -4,10 +4,12 @@ welcome email, to which every new member is added."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from masthead.records.changes import Change, Event
+from masthead.caller import Caller, Kind
+from masthead.errors import Forbidden
+from masthead.records.changes import Change, Event, Save
 from masthead.records.collection import Collection, Counter, Index, Record, Rules
 from masthead.records.fields.base import Access
 from masthead.records.fields.documents import TextList
@@ -36,6 +38,26 @@ _HELP: Final = {
     "unsubscribed": "Recipients who unsubscribed, cancelled or were deleted before their email "
     "was sent. They did not get it.",
 }
+
+
+def may_send(caller: Caller, settings: Mapping[str, Any]) -> bool:
+    """Whether this person of the staff may send mailings of the site with these settings."""
+    is_allowed = caller.kind is Kind.EDITOR and settings["editors_send_mailings"]
+    return caller.is_admin or bool(is_allowed)
+
+
+def refuse_sending(caller: Caller, settings: Mapping[str, Any]) -> None:
+    if not may_send(caller, settings):
+        raise Forbidden(f"You can't send emails to members here. Ask {who_sends(settings)}.")
+
+
+def who_sends(settings: Mapping[str, Any]) -> str:
+    return "an editor or an owner" if settings["editors_send_mailings"] else "an owner"
+
+
+def before_save(save: Save) -> Mapping[str, Any]:
+    refuse_sending(save.caller, save.site.settings)
+    return {}
 
 
 def mailing_events(change: Change) -> Iterator[Event]:
@@ -176,7 +198,8 @@ mailings = Collection(
     ),
     audited="subject",
     help="Posts, digests and welcome emails that were sent, are being sent or will be sent.",
-    editors=Rules(read=""),
+    editors=Rules(read="", create="", update=""),
+    before_save=before_save,
     made_by="POST /api/v1/mailings",
     # The month's quota is counted from them.
     owner_may_delete=False,

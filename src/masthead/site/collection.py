@@ -90,6 +90,12 @@ site_settings = Collection(
             write=Access.ADMIN,
             help="Staff without a second factor can only add one.",
         ),
+        Flag(
+            name="editors_send_mailings",
+            default=True,
+            help="Editors may email posts, and pause, resume and cancel mailings. If not, only "
+            "owners may; editors still see the mailings.",
+        ),
         TextList(
             name="cors_origins",
             max_items=50,
@@ -189,6 +195,7 @@ site_settings = Collection(
         "members_enabled",
         "comments_by",
         "comments_moderation",
+        "editors_send_mailings",
         "time_zone",
     ),
     owner_may_delete=False,

@@ -44,7 +44,11 @@ if TYPE_CHECKING:
         "updated",
     ]
     _Flag = Literal[
-        "members_enabled", "comments_enabled", "require_second_factor", "read_only_mode"
+        "members_enabled",
+        "comments_enabled",
+        "require_second_factor",
+        "editors_send_mailings",
+        "read_only_mode",
     ]
     _List = Literal["cors_origins"]
     _Number = Literal["version"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from masthead import errors
-from masthead.caller import Kind
+from masthead.caller import Caller, Kind
 from masthead.config.settings import Settings
 from masthead.errors import Forbidden, NotFound, SiteSuspended, Unauthenticated
 from masthead.identity.directory import Tenant, TenantDirectory
@@ -42,6 +42,22 @@ class SignInNeeded(Unauthenticated):
 
 class FactorNeeded(Forbidden):
     message = "This site requires a second factor of its staff. Add one under Your account first."
+
+
+class RoleTooLow(Forbidden):
+    """Staff at a page for others: `who` may open it."""
+
+    def __init__(self, caller: Caller, who: Who) -> None:
+        self.who = who
+        super().__init__(f"{_ROLES[caller.kind]} can't open this page. Ask {_WHO_MAY[who]}.")
+
+
+_ROLES = {Kind.AUTHOR: "Authors", Kind.EDITOR: "Editors", Kind.OWNER: "Owners"}
+_WHO_MAY = {
+    Who.EDITOR: "an editor or an owner of the site",
+    Who.OWNER: "an owner of the site",
+    Who.OPERATOR: "an operator of the service",
+}
 
 
 class SiteNotChosen(NotFound):
@@ -118,11 +134,12 @@ class Checks:
         if policy.origin in (Origin.PAGE, Origin.SCRIPT):
             check_page_owner(request, policy)
         if policy.who is Who.OPERATOR and caller.kind is not Kind.OPERATOR:
-            raise NotFound
+            raise RoleTooLow(caller, policy.who)
         if caller.kind is not Kind.OPERATOR and policy.while_suspended is not WhileSuspended.OPEN:
             _check_open(request.site)
-        if policy.who is Who.OWNER and not caller.is_admin:
-            raise NotFound
+        is_below_owner = policy.who is Who.OWNER and not caller.is_admin
+        if is_below_owner or (policy.who is Who.EDITOR and caller.kind is Kind.AUTHOR):
+            raise RoleTooLow(caller, policy.who)
         if request.site is None and policy.needs_site:
             raise SiteNotChosen
         if policy.asks_again:

@@ -27,6 +27,8 @@ class Who(Enum):
     KEY = auto()
     """An API key with the route's scope."""
     STAFF = auto()
+    EDITOR = auto()
+    """An editor, or those of `OWNER`."""
     OWNER = auto()
     """An owner of the site, or an operator who works in it."""
     OPERATOR = auto()
@@ -170,7 +172,7 @@ class Policy:
             raise ValueError(f"The answer to a {method} is not cached.")
 
 
-STAFF = frozenset({Who.STAFF, Who.OWNER, Who.OPERATOR})
+STAFF = frozenset({Who.STAFF, Who.EDITOR, Who.OWNER, Who.OPERATOR})
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _BY_COOKIE = STAFF | {Who.VISITOR}
 _FORMS = frozenset({Origin.LINK, Origin.OWN, Origin.FORM})

@@ -26,7 +26,7 @@ ROLES: dict[str, str] = {
 }
 WHAT: dict[str, str] = {
     Role.OWNER: "everything, including settings and people",
-    Role.EDITOR: "all posts, pages, media and comments, and the list of members",
+    Role.EDITOR: "all posts, pages, media, comments and mailings, and the list of members",
     Role.AUTHOR: "own posts",
 }
 _ASKS = (

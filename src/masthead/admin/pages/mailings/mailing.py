@@ -27,6 +27,9 @@ from masthead.mailings.collection import (
     SENDING,
     WELCOME,
     mailings,
+    may_send,
+    refuse_sending,
+    who_sends,
 )
 from masthead.records.collection import Record
 from masthead.records.read.page import ListRequest
@@ -98,6 +101,8 @@ async def mailing_page(request: AdminRequest, mailing_id: str) -> Answer:
         "post": POSTS.url(mailing["post_id"]) if mailing["post_id"] else "",
         "done": min(_done(mailing), mailing["recipients"]),
         "welcome": _text_of(request, mailing),
+        "may_send": may_send(request.caller, request.site_record),
+        "who_sends": who_sends(request.site_record),
         "is_open": status not in ENDED,
         "can_cancel": status not in ENDED and mailing["kind"] != WELCOME,
         "is_working": status == SENDING,
@@ -135,6 +140,7 @@ async def _audience(request: AdminRequest, mailing: Record) -> str:
 
 async def ask(name: str, request: AdminRequest, mailing_id: str) -> Answer:
     """Before what can't be taken back."""
+    refuse_sending(request.caller, request.site_record)
     mailing = await request.records.get(request.caller, mailings, mailing_id)
     own = f"{ADDRESS}/{mailing_id}"
     if name == "again" and not mailing["uncertain"]:
@@ -161,6 +167,7 @@ async def ask(name: str, request: AdminRequest, mailing_id: str) -> Answer:
 
 
 async def act(request: AdminRequest, mailing_id: str) -> Answer:
+    refuse_sending(request.caller, request.site_record)
     name = request.form.get("do", "")
     if name not in ACTIONS:
         raise BadRequest("Choose what to do with the mailing.")

@@ -30,7 +30,7 @@ from masthead.admin.sections import POSTS, READERS, Section
 from masthead.errors import BadRequest, Conflict, Invalid, PlanTooSmall, Problem, WrongState
 from masthead.mail.wording import being_sent
 from masthead.mailings.actions import Trial
-from masthead.mailings.collection import ENDED, SCHEDULED
+from masthead.mailings.collection import ENDED, SCHEDULED, may_send, refuse_sending
 from masthead.posts.collection import posts
 from masthead.records.collection import Record
 from masthead.texts.publication import PUBLISHED
@@ -69,16 +69,17 @@ class Choice:
 
 
 def mail_address(section: Section, request: AdminRequest, text: Record) -> str:
-    """Where a published post is mailed; empty for other texts, and for all but owners."""
+    """Where a published post is mailed; empty for other texts, and for those who may not."""
     can_mail = text["status"] == PUBLISHED and may_mail(section, request)
     return f"{section.url(text['id'])}/mail" if can_mail else ""
 
 
 def may_mail(section: Section, request: AdminRequest) -> bool:
-    return section is POSTS and request.caller.is_admin
+    return section is POSTS and may_send(request.caller, request.site_record)
 
 
 async def mail_form(request: AdminRequest, post_id: str) -> Answer:
+    refuse_sending(request.caller, request.site_record)
     post = await _post(request, post_id)
     return await _page(request, post, _chosen(post, request.query))
 

@@ -51,6 +51,11 @@ _READERS = (
         "Readers see them after an owner or an editor has approved them.",
         choices={"none": "Nobody's", "guests": "Guests'", "all": "Everyone's"},
     ),
+    Ask(
+        "editors_send_mailings",
+        "Editors can email posts to members",
+        "If this is off, only owners can.",
+    ),
 )
 _PICTURES = (
     (

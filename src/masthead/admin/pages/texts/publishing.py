@@ -36,6 +36,7 @@ from masthead.admin.pages.mailings.sending import (
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import READERS, Section
 from masthead.errors import Conflict, Invalid, PlanTooSmall, Problem, WrongState
+from masthead.mailings.collection import who_sends
 from masthead.records.collection import Record
 from masthead.texts.editing import Opened, open_text, put_live, schedule, take_down
 from masthead.texts.publication import PUBLISHED
@@ -359,10 +360,17 @@ def _mailed(
             mailed_in_words(request, each, names.get(each["newsletter"], ""))
             for each in dialog.mailings
         ]
-        return " ".join(said) or "Nobody gets an email."
+        return " ".join(said) or _nobody(request, dialog)
     newsletter = names.get(choice.mail.newsletter, "")
     if not number:
         return nobody_in_words(choice.mail, newsletter)
     when = "then" if choice.what == SCHEDULE else "now"
     whom = readers_in_words(choice.mail, number, newsletter)
     return f"“{choice.mail.subject}” will be emailed {when} to {whom}, once."
+
+
+def _nobody(request: AdminRequest, dialog: Dialog) -> str:
+    said = "Nobody gets an email."
+    if may_mail(dialog.section, request):
+        return said
+    return f"{said} To email it to members, ask {who_sends(request.site_record)}."
