@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from tests.cli.commands import Masthead
+from tests.cli.commands import Masthead, plain_environment
 from tests.cli.test_import import ghost_export
 from tests.cli.test_secret_values import at_a_terminal
+from tests.forking import forked_program
 
 from masthead import clock
 from masthead.audit.collection import audit_log
@@ -20,6 +22,7 @@ from masthead.errors import BadRequest
 from masthead.identity.one_time_codes import new_totp_secret
 from masthead.identity.tenants import superusers, tenants
 from masthead.ids import TenantId
+from masthead.importers.collection import import_runs
 from masthead.mail.tables import mails
 from masthead.members.collection import blog_members
 from masthead.posts.collection import posts
@@ -295,8 +298,8 @@ def test_an_import_is_undone_by_the_worker(masthead: Masthead, tmp_path: Path) -
     (run,) = masthead.json("import", "list", "--tenant", "acme")
     assert (run["file_name"], run["task"], run["state"]) == ("ghost.json", "import", "done")
     undo = ("import", "undo", "--tenant", "acme", run["id"])
-    shown = masthead.json(*undo, "--yes")
-    assert (shown["task"], shown["state"]) == ("undo", "queued")
+    shown = masthead.json(*undo, "--yes", "--wait", "0")
+    assert (shown["task"], shown["state"], shown["removed"]) == ("undo", "queued", {})
     twice = masthead(*undo, "--yes")
     assert (twice.code, twice.err) == (1, "masthead: This import is already running.\n")
 
@@ -307,9 +310,52 @@ def test_an_import_is_undone_by_the_worker(masthead: Masthead, tmp_path: Path) -
     assert masthead.inside(work) == 0
     (run,) = masthead.json("import", "list", "--tenant", "acme")
     assert (run["task"], run["state"]) == ("undo", "done")
+    assert run["removed"] == {"posts": 3, "redirects": 4}
+    assert "done: 7 removed, 0 left" in masthead("import", "list", "--tenant", "acme").out
     assert ("changed", "import_runs", "undo") in audited(masthead)
     unknown = masthead("import", "undo", "--tenant", "acme", "nothing", "--yes")
     assert "acme has no import 'nothing'" in unknown.err
+
+
+def test_an_undo_says_what_it_has_removed_and_what_is_left(
+    masthead: Masthead, tmp_path: Path
+) -> None:
+    masthead.tenant()
+    export = tmp_path / "ghost.json"
+    export.write_text(ghost_export(3))
+    arguments = ("--file", str(export), "--tenant", "acme", "--output-redirects")
+    assert masthead("import", "ghost", *arguments, str(tmp_path / "r.csv")).code == 0
+    (run,) = masthead.json("import", "list", "--tenant", "acme")
+
+    async def edit(parts: Services) -> None:
+        (post,) = await parts.records.find(posts, {"slug": "post-1"})
+        async with parts.records.unit(system(post["tenant_id"])) as unit:
+            await unit.update(posts, post["id"], {"title": "Edited here"})
+
+    masthead.inside(edit)
+    command = [forked_program(), "import", "undo", "--tenant", "acme", run["id"], "--yes"]
+    waiting = subprocess.Popen(
+        [*command, *masthead.options], env=plain_environment(), stdout=subprocess.PIPE, text=True
+    )
+
+    async def work(parts: Services) -> None:
+        while (await parts.records.find(import_runs, {}))[0]["state"] != "queued":
+            assert waiting.poll() is None
+        await run_jobs(parts)
+
+    masthead.inside(work)
+    out, _ = waiting.communicate(timeout=120)
+    assert (waiting.returncode, out.splitlines()) == (
+        0,
+        [
+            "The import of ghost.json is undone.",
+            "Removed: 2 posts, 3 redirects.",
+            "Left, edited here since the import: 1",
+            "  post Edited here",
+            "Left, used by something that stays: 1",
+            "  redirect /post-1/",
+        ],
+    )
 
 
 def test_what_can_not_be_taken_back_needs_a_yes(masthead: Masthead, tmp_path: Path) -> None:

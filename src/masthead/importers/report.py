@@ -5,8 +5,8 @@ The command prints it, and it is stored with the run, so that an interrupted run
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -17,6 +17,18 @@ GONE = "deleted here before"
 EDITED = "edited here since the import"
 IN_USE = "used by something that stays"
 """Why an undo removes nothing."""
+IMPORTED: Final[Mapping[str, tuple[str, str]]] = {
+    "comments": ("comment", "comments"),
+    "posts": ("post", "posts"),
+    "pages": ("page", "pages"),
+    "products": ("product", "products"),
+    "blog_members": ("member", "members"),
+    "_superusers": ("author", "authors"),
+    "media": ("file", "files"),
+    "redirects": ("redirect", "redirects"),
+}
+"""The collections that an import writes, in the order of an undo: what others point at comes after
+them, and redirects stay where they still lead to something."""
 IMAGE = "image"
 """The kind of a note about a picture."""
 
@@ -101,6 +113,24 @@ class Undone(msgspec.Struct):
     """By collection."""
     stayed: dict[str, int] = msgspec.field(default_factory=dict)
     """By reason."""
+    left: list[Note] = msgspec.field(default_factory=list)
+    """The first that stayed. Their kind is the collection, their source id the record's id."""
+
+    def add(self, collection: str, record_id: str, title: str, reason: str) -> None:
+        """Without a reason it was removed."""
+        counts, name = (self.stayed, reason) if reason else (self.removed, collection)
+        counts[name] = counts.get(name, 0) + 1
+        if reason and reason != GONE and len(self.left) < MAX_STORED_NOTES:
+            self.left.append(Note(collection, record_id, title, reason=reason))
+
+    def removed_words(self) -> str:
+        """Such as `12 posts, 1 page`."""
+        # In our order: a database may return the names in another.
+        found = [(words, self.removed.get(name, 0)) for name, words in IMPORTED.items()]
+        counted = [
+            f"{count:,} {one if count == 1 else many}" for (one, many), count in found if count
+        ]
+        return ", ".join(counted) or "nothing"
 
     @property
     def done(self) -> int:
@@ -110,6 +140,8 @@ class Undone(msgspec.Struct):
 class Report(msgspec.Struct):
     platform: str
     dry_run: bool = False
+    namespace: str = ""
+    """`opening.id_namespace` of the export; '' in the reports of versions before."""
     posts: Tally = msgspec.field(default_factory=Tally)
     members: Tally = msgspec.field(default_factory=Tally)
     comments: Tally = msgspec.field(default_factory=Tally)

@@ -73,7 +73,7 @@ async def _copy(
         found = await unit.find(media, {"id": item["id"]}, limit=1)
         # Its file may have been replaced meanwhile: the new one has a job of its own.
         if found and found[0]["file"] == item["file"]:
-            await unit.update(media, item["id"], {}, stamped={"picture_sizes": sizes})
+            await unit.stamp(media, found[0], {"picture_sizes": sizes})
 
 
 async def _make_sizes(

@@ -137,9 +137,9 @@ async def imported_with_redirects(
         await parts.outbound.close()
 
 
-async def new_run(tenant: TenantWorld) -> RunLog:
+async def new_run(tenant: TenantWorld, platform: str = "ghost") -> RunLog:
     return await open_shell_run(
-        tenant.world.parts.records, tenant.id, NewRun("ghost", "export.json")
+        tenant.world.parts.records, tenant.id, NewRun(platform, "export.json")
     )
 
 

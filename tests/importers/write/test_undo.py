@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from tests.importers.write.exports import (
+    CutOff,
     WrittenExport,
     everything,
     imported,
@@ -14,13 +16,16 @@ from tests.importers.write.exports import (
     without_network,
 )
 from tests.media.pictures import picture
+from tests.privacy.requests import run_jobs
 from tests.texts.test_editing import desk_of
 from tests.world import TenantWorld
 
 from masthead.caller import system
-from masthead.importers.report import EDITED, GONE, IN_USE, Report
+from masthead.importers.collection import UNDO
+from masthead.importers.report import EDITED, GONE, IN_USE, Note, Report
 from masthead.importers.source import SourceAuthor, SourceComment, SourceMember
-from masthead.importers.write.run_record import RunLog
+from masthead.importers.tasks.actions import find_run, possible_tasks
+from masthead.importers.write.run_record import CONTINUED, RunLog
 from masthead.importers.write.undo import Undo
 
 PICTURE = "https://old.example/a.png"
@@ -142,6 +147,100 @@ async def test_a_member_who_was_deleted_here_does_not_come_back(tenant: TenantWo
     await undone(tenant, log)
     await imported(tenant, export(), log=await new_run(tenant))
     assert [row["email"] for row in await rows(tenant, "blog_members")] == ["ana@example.com"]
+
+
+async def test_pictures_that_the_library_describes_by_itself_are_gone(tenant: TenantWorld) -> None:
+    """The worker makes copies of a picture, and takes its alternative text from the posts."""
+    html = "".join(f'<p><img src="https://old.example/{n}.png" alt="Boat {n}"></p>' for n in (1, 2))
+    files = {f"https://old.example/{n}.png": picture("PNG", (1300 + n, 4)) for n in (1, 2)}
+    source = export(
+        entries=[post(1, html=html), post(2, html=html.replace("Boat", "Ship"), kind="page")],
+        files=files,
+        words=[],
+    )
+    before = await without_traces(tenant)
+    log = await new_run(tenant)
+    await imported(tenant, source, log=log)
+    await run_jobs(tenant.world)
+    assert all(row["alt"] and row["picture_sizes"] for row in await rows(tenant, "media"))
+
+    report = await undone(tenant, log)
+
+    assert await without_traces(tenant) == before
+    assert (report.undone.removed["media"], report.undone.stayed) == (2, {})
+
+
+async def test_a_picture_that_someone_has_described_here_stays(tenant: TenantWorld) -> None:
+    html = f'<p><img src="{PICTURE}" alt="A boat"></p>'
+    log = await new_run(tenant)
+    await imported(tenant, export(entries=[post(1, html=html)], words=[]), log=log)
+    await run_jobs(tenant.world)
+    (item,) = await rows(tenant, "media")
+    await tenant.update("media", item["id"], {"alt": "The ferry at dusk"})
+
+    report = await undone(tenant, log)
+
+    (item,) = await rows(tenant, "media")
+    assert item["alt"] == "The ferry at dusk"
+    assert report.undone.stayed == {EDITED: 1, IN_USE: 1}
+    assert report.undone.left == [
+        Note("media", item["id"], item["filename"], reason=EDITED),
+        Note("redirects", report.undone.left[1].source_id, "/a.png", reason=IN_USE),
+    ]
+
+
+async def test_one_undo_removes_what_came_before_and_after_an_interruption(
+    tenant: TenantWorld,
+) -> None:
+    before = await without_traces(tenant)
+    entries = [*export().entries, *(post(number) for number in range(4, 9))]
+    first = await new_run(tenant)
+    with pytest.raises(CutOff):
+        await imported(tenant, export(entries=entries, breaks_after=6), log=first, batch_size=1)
+    assert 0 < len(await rows(tenant, "posts")) < len(entries)
+    second = await new_run(tenant)
+    await imported(tenant, export(entries=entries), log=second)
+    third = await new_run(tenant)
+    await imported(tenant, export(entries=entries), log=third)
+    runs = {row["id"]: row for row in await rows(tenant, "import_runs")}
+    assert runs[first.run_id]["error"] == CONTINUED.format(second.run_id)
+
+    report = await undone(tenant, second)
+
+    assert await without_traces(tenant) == before
+    assert report.undone.stayed == {}
+
+
+async def test_an_import_that_ends_before_its_first_batch_can_be_undone(
+    tenant: TenantWorld,
+) -> None:
+    log = await new_run(tenant)
+    with pytest.raises(CutOff):
+        await imported(tenant, export(breaks_after=0), log=log)
+    await log.fail("It was interrupted.")
+    run = await find_run(tenant.world.parts.records, tenant.id, log.run_id)
+    assert possible_tasks(run) == {UNDO}
+
+
+async def test_an_interrupted_import_of_another_site_is_not_continued(
+    tenant: TenantWorld,
+) -> None:
+    sites = [
+        {"platform": "wordpress", "site_url": f"https://{name}.example"} for name in ("a", "b")
+    ]
+    first = await new_run(tenant, "wordpress")
+    entries = [post(number) for number in range(6)]
+    source = export(**sites[0], entries=entries, breaks_after=5)
+    with pytest.raises(CutOff):
+        await imported(tenant, source, log=first, batch_size=1)
+    written = await rows(tenant, "posts")
+    assert written
+    second = await new_run(tenant, "wordpress")
+    await imported(tenant, export(**sites[1], entries=[post(9)], words=[]), log=second)
+
+    await undone(tenant, second)
+
+    assert await rows(tenant, "posts") == written
 
 
 async def test_what_another_import_has_brought_stays(tenant: TenantWorld) -> None:

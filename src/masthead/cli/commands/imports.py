@@ -147,25 +147,37 @@ async def list_imports(invocation: Invocation, tenant: str) -> Output:
     from masthead.cli.importing import runs
 
     columns = ("id", "platform", "file_name", "task", "state", "created")
-    return Output(await runs.list_runs(invocation, tenant), f"{tenant} has no imports.", columns)
+    found = await runs.list_runs(invocation, tenant)
+    if not invocation.as_json:
+        found = [runs.list_row(each) for each in found]
+    return Output(found, f"{tenant} has no imports.", columns)
 
 
 @command("undo", app)
 @tenant_option
 @click.argument("run", metavar="RUN")
+@click.option(
+    "--wait",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0),
+    default=60,
+    show_default=True,
+    help="How long to wait for the worker to end.",
+)
 @yes_option
-async def undo(invocation: Invocation, tenant: str, run: str, yes: bool) -> Output:
+async def undo(invocation: Invocation, tenant: str, run: str, *, wait: float, yes: bool) -> Output:
     """Deletes what an import has created, except what was changed since or is in use.
 
-    The background worker does it; `import list` shows when it is done.
+    The background worker does it. The command waits for it, and shows what was removed and what
+    is left and why; `import list` shows the same later.
     """
     from masthead.cli.importing import runs
 
     def ask(file_name: str) -> None:
         confirm(f"Delete what the import of {file_name} has created?", yes=yes)
 
-    shown = await runs.undo(invocation, tenant, run, ask)
-    return Output(shown, f"The import of {shown['file_name']} is being undone by the worker.")
+    shown = await runs.undo(invocation, tenant, run, wait_seconds=wait, ask=ask)
+    return Output(shown, runs.undo_text(shown), exit_code=int(shown["state"] == "failed"))
 
 
 async def _import(invocation: Invocation, platform: str, flags: dict[str, Any]) -> Output:

@@ -125,7 +125,6 @@ class Import:
         self._on_progress = on_progress
         self._is_stopping = is_stopping
         self._preparing = Preparing(source.overview.posts)
-        self._report = Report(source.overview.platform, dry_run=request.dry_run)
         self._done_before = Position()
         self._previous = PreviousImports(services.records.database, request.tenant_id, log.run_id)
         self._retry_delays = retry_delays
@@ -144,6 +143,9 @@ class Import:
         self._authors = AuthorBatches(destination)
         self._addresses = AddressBatches(destination, source.overview.site_url)
         self._namespace = destination.namespace
+        self._report = Report(
+            source.overview.platform, dry_run=request.dry_run, namespace=self._namespace
+        )
         self._copy_counter = CopyCounter(
             services.records, self._previous, request.tenant_id, self._archive
         )
@@ -173,6 +175,8 @@ class Import:
         earlier = await self._log.start()
         if earlier is not None:
             self._report, self._done_before = earlier, earlier.done
+        elif not self._request.dry_run:
+            await self._log.continue_unfinished(self._report, self._previous)
         for name, count in source.overview.left_out.items():
             setattr(self._report, name, Tally(skipped={NOT_ASKED_FOR[name]: count}))
         overview = source.overview

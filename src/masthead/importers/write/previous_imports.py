@@ -127,6 +127,17 @@ class PreviousImports:
         )
         self._forget = database.compile(sa.delete(import_items).where(*some))
         self._release = database.compile(sa.update(import_items).where(*some).values(run_id=""))
+        self._note_version = database.compile(
+            sa.update(import_items).where(*some).values(record_version=sa.bindparam("version"))
+        )
+        self._adopt = database.compile(
+            sa.update(import_items)
+            .where(
+                import_items.c.tenant_id == sa.bindparam("tenant"),
+                dialects.any_of(import_items.c.run_id, sa.bindparam("keys")),
+            )
+            .values(run_id=sa.bindparam("run"))
+        )
         self._redirects = database.compile(
             _select("redirects", ("source", "destination", "id", "version"), "source")
         )
@@ -232,11 +243,26 @@ class PreviousImports:
         """The records stay, and are no longer the run's."""
         await self._change_some(unit, self._release, collection, record_ids)
 
+    async def note_version(self, unit: Unit, collection: str, record_id: str, version: int) -> None:
+        """The record has this version without an edit by a person."""
+        await self._change_some(unit, self._note_version, collection, [record_id], version=version)
+
+    async def adopt(self, unit: Unit, run_ids: Iterable[str]) -> None:
+        """What these runs have created is this run's from now on."""
+        keys = self._database.list_value(list(run_ids))
+        values = {"tenant": self._tenant_id, "run": self.run_id, "keys": keys}
+        await unit.execute(self._adopt, values)
+
     async def _change_some(
-        self, unit: Unit, statement: Statement, collection: str, record_ids: Iterable[str]
+        self,
+        unit: Unit,
+        statement: Statement,
+        collection: str,
+        record_ids: Iterable[str],
+        **more: int,
     ) -> None:
         if keys := list(record_ids):
-            values = {"tenant": self._tenant_id, "run": self.run_id, "name": collection}
+            values = {"tenant": self._tenant_id, "run": self.run_id, "name": collection, **more}
             await unit.execute(statement, {**values, "keys": self._database.list_value(keys)})
 
     async def _fetch(

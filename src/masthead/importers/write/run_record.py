@@ -21,11 +21,13 @@ from masthead.importers.collection import (
     import_runs,
 )
 from masthead.importers.report import Report, read_report
+from masthead.importers.write.previous_imports import PreviousImports
 from masthead.records.collection import Record
 from masthead.records.engine import Records
 from masthead.records.write.unit import Unit
 
 INTERRUPTED: Final = "The run was interrupted. Start it again: it continues where it stopped."
+CONTINUED: Final = "A later import of the same site continued it. To undo both, undo import {}."
 SAVE_SECONDS: Final = 1.0
 MAX_OPEN_RUNS: Final = 100
 
@@ -62,6 +64,24 @@ class RunLog:
             stamped = {"state": RUNNING, "started_at": started, "error": ""}
             await unit.update(import_runs, self.run_id, {}, stamped=stamped)
         return read_report(run["report"]) if run["report"] else None
+
+    async def continue_unfinished(self, report: Report, previous: PreviousImports) -> None:
+        """What earlier runs from the same source have created before they failed becomes this
+        run's, so that one undo removes all of it. The report is stored, so that the run can be
+        undone if it ends before its first batch."""
+        if not self.run_id:
+            return
+        async with self._unit() as unit:
+            failed = {"task": IMPORT, "state": FAILED, "platform": report.platform}
+            for run in await unit.find(import_runs, failed, limit=MAX_OPEN_RUNS):
+                if (run["report"] or {}).get("namespace") == report.namespace:
+                    await previous.adopt(unit, [run["id"]])
+                    stamped = {
+                        "error": CONTINUED.format(self.run_id),
+                        "report": {**run["report"], "namespace": ""},
+                    }
+                    await unit.update(import_runs, run["id"], {}, stamped=stamped)
+            await self.save(unit, report)
 
     async def save(self, unit: Unit, report: Report) -> None:
         """Commits together with the batch, which the report counts already."""

@@ -12,7 +12,8 @@ from typing import Final
 from masthead.caller import system
 from masthead.comments.collection import comments
 from masthead.ids import TenantId
-from masthead.importers.report import EDITED, GONE, IN_USE, Report
+from masthead.importers.report import EDITED, GONE, IMPORTED, IN_USE, Report
+from masthead.importers.write.batches import SHOWN_CHARACTERS
 from masthead.importers.write.destinations import is_there
 from masthead.importers.write.images.copying import ImportServices
 from masthead.importers.write.pipeline import Stopped, require_writable_site
@@ -24,20 +25,10 @@ from masthead.posts.collection import post_working_copies, posts
 from masthead.records.collection import Collection, Record
 from masthead.records.write.unit import Unit
 from masthead.site.redirects import redirects
+from masthead.texts.alt_texts import alts_in
 
 BATCH: Final = 50
 
-ORDER: Final = (
-    comments.name,
-    posts.name,
-    "pages",
-    "products",
-    "blog_members",
-    "_superusers",
-    media.name,
-    redirects.name,
-)
-"""What others point at comes after them; redirects stay where they still lead to something."""
 _USED_BY: Final[Mapping[str, Container[str]]] = {
     posts.name: (comments.name,),
     "products": ("payment_products",),
@@ -50,6 +41,13 @@ _WORKING_COPIES: Final[Mapping[str, Container[str]]] = {
     "pages": (page_working_copies.name,),
 }
 """Edits that are not published yet, which change no version."""
+_TITLES: Final[Mapping[str, str]] = {
+    posts.name: "title",
+    "pages": "title",
+    "products": "name",
+    media.name: "filename",
+    redirects.name: "source",
+}
 
 
 class Undo:
@@ -77,7 +75,7 @@ class Undo:
         assert report is not None, "only an import that has begun is undone"
         undone = report.undone
         undone.total = undone.done + await self._previous.count_of_run()
-        for name in ORDER:
+        for name in IMPORTED:
             collection = self._services.records.registry[name]
             while await self._undo_some(collection, report):
                 if self._is_stopping():
@@ -92,11 +90,10 @@ class Undo:
         async with records.unit(system(self._tenant_id), emit_events=self._emit_events) as unit:
             items = await self._previous.of_run(unit, name, BATCH)
             for item in items:
-                reason = await self._remove(unit, collection, item)
-                if reason:
-                    undone.stayed[reason] = undone.stayed.get(reason, 0) + 1
-                else:
-                    undone.removed[name] = undone.removed.get(name, 0) + 1
+                found = await unit.find(collection, {"id": item.record_id}, limit=1)
+                reason = await self._remove(unit, collection, item, found[0]) if found else GONE
+                title = _title_of(collection, found[0]) if found else ""
+                undone.add(name, item.record_id, title, reason)
                 # Deleted records are remembered, so that a later import does not bring them back.
                 (stayed if reason else removed).append(item.record_id)
             await self._previous.forget(unit, name, removed)
@@ -104,20 +101,27 @@ class Undo:
             await self._log.save(unit, report)
         return bool(items)
 
-    async def _remove(self, unit: Unit, collection: Collection, item: Item) -> str:
+    async def _remove(self, unit: Unit, collection: Collection, item: Item, record: Record) -> str:
         """'' where it is deleted now, else the reason why not."""
-        found = await unit.find(collection, {"id": item.record_id}, limit=1)
-        if not found:
-            return GONE
         copies = _WORKING_COPIES.get(collection.name)
-        if _is_edited(collection, item, found[0]) or (
+        if _is_edited(collection, item, record) or (
             copies and await unit.has_dependents(collection, item.record_id, copies)
         ):
             return EDITED
-        if await self._is_used(unit, collection, found[0]):
+        if await self._is_used(unit, collection, record):
             return IN_USE
+        if copies:
+            await self._note_learned_alts(unit, record)
         await unit.delete(collection, item.record_id, taken_back=True)
         return ""
+
+    async def _note_learned_alts(self, unit: Unit, text: Record) -> None:
+        """The library has taken alternative texts from the imported text: nobody has edited those
+        pictures."""
+        alts = alts_in(text)
+        for item in await unit.find_some(media, list(alts)) if alts else ():
+            if item["alt"] == alts[item["id"]]:
+                await self._previous.note_version(unit, media.name, item["id"], item["version"])
 
     async def _is_used(self, unit: Unit, collection: Collection, record: Record) -> bool:
         if collection is redirects:
@@ -134,7 +138,14 @@ def _is_edited(collection: Collection, item: Item, record: Record) -> bool:
         # edited here.
         return False
     if collection.name == media.name:
-        # Its version changes when the worker has made its copies.
-        given = ("alt", "caption", "earlier_files", "focus_x", "focus_y")
-        return any(record[name] for name in given)
+        # Earlier releases changed its version when the worker had made its copies.
+        given = ("caption", "earlier_files", "focus_x", "focus_y")
+        has_own_alt = record["alt"] and record["version"] != item.record_version
+        return has_own_alt or any(record[name] for name in given)
     return bool(record["version"] != item.record_version)
+
+
+def _title_of(collection: Collection, record: Record) -> str:
+    """Not of people: the report is stored, and an erasure does not search it."""
+    name = _TITLES.get(collection.name)
+    return str(record[name])[:SHOWN_CHARACTERS] if name else ""

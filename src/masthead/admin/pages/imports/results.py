@@ -9,7 +9,6 @@ from masthead.admin.pages.imports.runs import without_flags
 from masthead.importers.collection import PREVIEW
 from masthead.importers.report import EDITED, GONE, IN_USE, Report, Tally
 from masthead.importers.report import Note as StoredNote
-from masthead.importers.write.undo import ORDER
 from masthead.records.collection import Record
 
 _KINDS = {"post": "Posts", "page": "Pages", "product": "Products"}
@@ -22,16 +21,6 @@ _REASONS = {
     "on the staff already": "already on the staff",
 }
 """Of the engine, as the page says them."""
-_REMOVED = {
-    "comments": ("comment", "comments"),
-    "posts": ("post", "posts"),
-    "pages": ("page", "pages"),
-    "products": ("product", "products"),
-    "redirects": ("redirect", "redirects"),
-    "blog_members": ("member", "members"),
-    "_superusers": ("author", "authors"),
-    "media": ("file", "files"),
-}
 _STAYED = {
     EDITED: "edited here since the import",
     IN_USE: "still in use: by a reader’s comment, a payment, or a text",
@@ -128,15 +117,7 @@ def notes_of(stored: Iterable[StoredNote]) -> list[Note]:
 
 def undone_of(report: Report) -> UndoneWords:
     undone = report.undone
-    # In our order: a database may return the names in another.
-    found = [(name, undone.removed.get(name, 0)) for name in ORDER]
-    removed = [_counted(name, count) for name, count in found if count]
     stayed = tuple(
         f"{count:,} {_STAYED.get(reason, reason)}" for reason, count in undone.stayed.items()
     )
-    return UndoneWords(", ".join(removed) or "nothing", stayed)
-
-
-def _counted(name: str, count: int) -> str:
-    one, many = _REMOVED[name]
-    return f"{count:,} {one if count == 1 else many}"
+    return UndoneWords(undone.removed_words(), stayed)
