@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from masthead.whole_file import PUBLIC, CannotWrite, replacing_file, whole_file
+from masthead.whole_file import PUBLIC, CannotWrite, FileExists, replacing_file, whole_file
 
 
 def test_a_failure_leaves_what_was_there_before(tmp_path: Path) -> None:
@@ -29,6 +29,17 @@ def test_until_it_is_whole_the_name_is_not_taken(tmp_path: Path) -> None:
         assert not path.exists()
     assert path.read_bytes() == b"all of it"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_appears_meanwhile_is_replaced_only_if_that_is_wanted(tmp_path: Path) -> None:
+    path = tmp_path / "site.zip"
+    with pytest.raises(FileExists), whole_file(path, replaces=False):
+        path.write_bytes(b"another's")
+    assert path.read_bytes() == b"another's"
+    assert list(tmp_path.iterdir()) == [path]
+    with whole_file(path) as file:
+        file.write(b"ours")
+    assert path.read_bytes() == b"ours"
 
 
 def test_only_its_owner_may_read_it(tmp_path: Path) -> None:

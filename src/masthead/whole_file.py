@@ -22,17 +22,32 @@ class CannotWrite(MastheadError):
     message = "The file can't be written."
 
 
+class FileExists(MastheadError):
+    """The message names the file."""
+
+
 @contextmanager
-def whole_file(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
+def whole_file(path: Path, mode: int = PRIVATE, *, replaces: bool = True) -> Iterator[BinaryIO]:
     """For the file that a person names. By default only its owner can read it: exports and
-    backups have the addresses of members. Raises `CannotWrite`, and leaves no file then."""
+    backups have the addresses of members. Raises `CannotWrite` or `FileExists`, and leaves no file
+    then."""
     if path.is_dir():
         raise CannotWrite(f"{path} is a folder; name a file to write.")
+    if not replaces:
+        _refuse_existing(path)
     try:
         with replacing_file(path, mode) as file:
             yield file
+            if not replaces:
+                # Again, because another process may have written it meanwhile.
+                _refuse_existing(path)
     except OSError as error:
         raise CannotWrite(f"{path} can't be written ({error.strerror}).") from error
+
+
+def _refuse_existing(path: Path) -> None:
+    if path.exists():
+        raise FileExists(f"{path} exists already. Name a new file.")
 
 
 @contextmanager

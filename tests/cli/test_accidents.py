@@ -111,7 +111,7 @@ class TestSites:
             return (await parts.records.find(tenants, {"slug": "acme"}))[0]
 
         assert masthead.inside(stored)["suspension_reason"] == "An unpaid bill."
-        assert masthead.json("tenant", "resume", "acme")["state"] == "active"
+        assert masthead.json("tenant", "resume", "acme", "--yes")["state"] == "active"
         assert states(masthead) == {"acme": "active", "other": "active"}
         assert audited(masthead) == [
             ("changed", "tenants", "suspended"),

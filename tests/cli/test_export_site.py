@@ -70,6 +70,23 @@ def test_takes_a_slug_and_prints_a_sentence(
 
 
 @pytest.mark.parametrize(
+    "command", ["export-site --format wxr --tenant acme --output", "site export --tenant acme"]
+)
+def test_an_existing_file_is_replaced_only_if_that_is_wanted(
+    masthead: Masthead, tenant_id: str, folder: Path, command: str
+) -> None:
+    path = folder / "site"
+    path.write_text("mine")
+    refused = masthead(*command.split(), str(path))
+    assert (refused.code, refused.out) == (1, "")
+    expected = f"masthead: {path} exists already. Name a new file, or add --replace.\n"
+    assert refused.err == expected
+    assert path.read_text() == "mine"
+    assert masthead(*command.split(), str(path), "--replace").code == 0
+    assert path.stat().st_size > 1_000
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--format", "wxr", "--tenant-id", "nobody", "--output", "{}/x"], "no tenant 'nobody'"),

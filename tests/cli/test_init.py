@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import pwd
@@ -10,6 +11,7 @@ import shutil
 import stat
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -101,18 +103,70 @@ def test_it_says_what_it_did_and_what_is_next(
     for name in ("srv", "srv/data", "srv/masthead.env", "masthead.service", "Caddyfile"):
         assert f"created {tmp_path / name}\n" in printed
     assert "systemctl daemon-reload && systemctl enable --now masthead\n" in printed
-    assert f"caddy run --config {tmp_path / 'Caddyfile'}" in printed
+    # Caddy's own user can't read the folder of the service.
+    assert f"cp {tmp_path / 'Caddyfile'} /etc/caddy/Caddyfile && systemctl reload caddy" in printed
 
 
-def test_nothing_is_overwritten(init: Any, all_files: list[str], tmp_path: Path) -> None:
-    (tmp_path / "Caddyfile").write_text("mine")
-    first = init(*all_files, "--json").json
-    assert first["kept"] == [str(tmp_path / "Caddyfile")]
+def test_the_first_account_comes_before_the_service(init: Any, tmp_path: Path) -> None:
+    steps = init("--json").json["next"]
+    env = {**plain_environment(), "MASTHEAD_LOG": "json"}
+    given = f"{steps[0].removesuffix(')')} --password password1)"
+    created = subprocess.run(["sh", "-c", given], env=env, capture_output=True, text=True)
+    assert created.stdout.startswith("Operator you@example.com is ready"), created.stderr
+    assert (tmp_path / "srv" / "data" / "masthead.db").exists()
+    assert " serve " in steps[1]
+
+
+def test_a_second_call_changes_nothing_and_says_so(
+    init: Any, all_files: list[str], tmp_path: Path
+) -> None:
+    init(*all_files)
+    edited = tmp_path / "srv" / "masthead.env"
+    edited.write_text(edited.read_text() + "MASTHEAD_LOG=json\n")
+    unit = tmp_path / "masthead.service"
+    unit.write_text(unit.read_text().replace("--port 8000", "--port 8000 --workers 2"))
     before = contents(tmp_path)
-    again = init(*all_files, "--json", domain="other.example").json
-    assert again["created"] == []
-    assert len(again["kept"]) == 5
+    again = init(*all_files)
+    assert again.code == 0
+    assert "Nothing was changed: all of it was there already.\n" in again.out
+    printed = init(*all_files, "--json").json
+    assert (printed["created"], len(printed["kept"])) == ([], 5)
     assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("given", "file", "line"),
+    [
+        (
+            {"domain": "other.example"},
+            "srv/masthead.env",
+            "MASTHEAD_BASE_URL=https://other.example",
+        ),
+        ({"port": "800"}, "masthead.service", "serve --port 800"),
+        ({"user": "daemon"}, "masthead.service", "User=daemon"),
+    ],
+)
+def test_a_second_call_with_other_values_is_refused(
+    init: Any, all_files: list[str], tmp_path: Path, given: dict[str, str], file: str, line: str
+) -> None:
+    init(*all_files)
+    before = contents(tmp_path)
+    more = ["--proxy", "nginx", str(tmp_path / "nginx.conf")]
+    refused = init(*all_files, *more, **given)
+    assert (refused.code, refused.out) == (1, "")
+    assert f"{tmp_path / file} is there already and stays as it is" in refused.err
+    assert f"{line}` is not in it. Change or remove it. Nothing was written." in refused.err
+    assert contents(tmp_path) == before
+
+
+def test_a_file_of_somebody_else_is_not_overwritten(
+    init: Any, all_files: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "Caddyfile").write_text("mine")
+    refused = init(*all_files)
+    assert (refused.code, refused.out) == (1, "")
+    assert str(tmp_path / "Caddyfile") in refused.err
+    assert contents(tmp_path) == {str(tmp_path / "Caddyfile"): b"mine"}
 
 
 def test_a_second_call_adds_what_was_missing(init: Any, tmp_path: Path) -> None:
@@ -202,13 +256,13 @@ def test_root_is_never_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
     assert owner.default_user() == "masthead"
 
 
-def test_on_a_terminal_it_asks(tmp_path: Path) -> None:
-    """For what is not given; what is given, it does not ask for."""
-    answers = [DOMAIN, str(tmp_path / "srv"), "none", "nginx", str(tmp_path / "nginx.conf")]
+def answered(folder: Path, answers: list[str], *flags: str) -> tuple[bytes, str]:
+    """What is printed, and what is asked, on a terminal."""
     outer, inner = pty.openpty()
     process = subprocess.Popen(
-        [COMMAND, "init", "--json", "--user", ME],
+        [COMMAND, "init", "--json", "--user", ME, *flags],
         env=plain_environment(),
+        cwd=folder,
         stdin=inner,
         stdout=subprocess.PIPE,
         stderr=inner,
@@ -216,9 +270,37 @@ def test_on_a_terminal_it_asks(tmp_path: Path) -> None:
     os.close(inner)
     os.write(outer, "".join(f"{each}\n" for each in answers).encode())
     printed, _ = process.communicate(timeout=120)
-    asked = os.read(outer, 10_000).decode()
+    asked = ""
+    with suppress(OSError):  # nothing was written to the terminal
+        asked = os.read(outer, 10_000).decode()
     os.close(outer)
     assert process.returncode == 0, asked
+    return printed, asked
+
+
+@pytest.mark.parametrize("word", ["n", "no", "none"])
+def test_no_is_an_answer_and_no_file(tmp_path: Path, word: str) -> None:
+    printed, _ = answered(tmp_path, [DOMAIN, word, word], "--dir", str(tmp_path / "srv"))
+    found = json.loads(printed)
+    assert (found["unit"], found["proxy"]) == (None, None)
+    assert [each.name for each in tmp_path.iterdir()] == ["srv"]
+
+
+def test_yes_is_the_file_that_is_proposed(tmp_path: Path) -> None:
+    folder = tmp_path / "srv"
+    printed, _ = answered(tmp_path, [DOMAIN, str(folder), "no", "yes", "y"])
+    assert json.loads(printed)["proxy"] == str(folder / "Caddyfile")
+
+
+def test_with_yes_nothing_is_asked(tmp_path: Path) -> None:
+    printed, asked = answered(tmp_path, [], "--dir", str(tmp_path / "srv"), "--yes")
+    assert (json.loads(printed)["domain"], asked) == (None, "")
+
+
+def test_on_a_terminal_it_asks(tmp_path: Path) -> None:
+    """For what is not given; what is given, it does not ask for."""
+    answers = [DOMAIN, str(tmp_path / "srv"), "none", "nginx", str(tmp_path / "nginx.conf")]
+    printed, asked = answered(tmp_path, answers)
     for question in ("Domain", "Folder", "systemd unit", "Proxy", "File for nginx"):
         assert question in asked
     assert "User" not in asked

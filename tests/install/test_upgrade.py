@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.install.bare import ROOT, Bare
 
-pytestmark = [pytest.mark.long, pytest.mark.xdist_group("install")]
+pytestmark = [pytest.mark.sweep, pytest.mark.xdist_group("install")]
 
 PAGE = (ROOT / "docs" / "install.md").read_text()
 HELP = "Masthead: a self-hosted blog"

@@ -13,11 +13,11 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Final
 
-from masthead.backup.take import FileExists
 from masthead.errors import BadRequest, MastheadError, NotFound, Unavailable
 from masthead.storage.archives import CHUNK_BYTES
 from masthead.storage.objects import ObjectStore
 from masthead.storage.open_objects import open_object_store
+from masthead.whole_file import FileExists
 
 _BUCKET: Final = "s3://"
 _NAME: Final = "archive.tar"

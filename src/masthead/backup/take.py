@@ -42,10 +42,6 @@ class UnreachableStorage(MastheadError):
     message = "The media storage does not answer. Check MASTHEAD_STORAGE_URL."
 
 
-class FileExists(MastheadError):
-    """The message names the file."""
-
-
 @dataclass
 class Taken:
     records: int = 0
@@ -65,10 +61,9 @@ async def take_backup(
     settings: Settings, objects: ObjectStore, path: Path, count: Count = lambda _kind, _count: None
 ) -> Taken:
     """The database must have the current schema."""
-    _refuse_existing(path)
     secrets = ",".join(str(each) for each in settings.load_root_secrets())
     taken = Taken()
-    with whole_file(path) as file:
+    with whole_file(path, replaces=False) as file:
         archive = ArchiveWriter(file, clock.now().timestamp())
         try:
             async with open_snapshot(settings.database_url) as snapshot:
@@ -79,14 +74,7 @@ async def take_backup(
             taken.bytes = archive.finish()
         finally:
             archive.close()
-        # Again, because another backup may have created the file meanwhile.
-        _refuse_existing(path)
     return taken
-
-
-def _refuse_existing(path: Path) -> None:
-    if path.exists():
-        raise FileExists(f"{path} exists already. Name a new file.")
 
 
 def _header(settings: Settings) -> Header:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -35,6 +35,8 @@ class WantedFile:
     text: str
     mode: int
     is_owned_by_user: bool = False
+    values: tuple[str, ...] = ()
+    """The lines that follow from the answers. All others can be edited."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,13 +58,31 @@ class Plan:
         return self.folder / "masthead.env"
 
     def files(self) -> list[WantedFile]:
-        found = [WantedFile(self.env, self._rendered("masthead.env"), PRIVATE, True)]
+        found = [self._file(self.env, "masthead.env", PRIVATE, is_owned_by_user=True)]
         if self.unit:
-            found.append(WantedFile(self.unit, self._rendered("masthead.service"), READABLE))
+            found.append(self._file(self.unit, "masthead.service", READABLE))
         if self.proxy:
             kind, path = self.proxy
-            found.append(WantedFile(path, self._rendered(_PROXY_TEMPLATES[kind]), READABLE))
+            found.append(self._file(path, _PROXY_TEMPLATES[kind], READABLE))
         return found
+
+    def _file(
+        self, path: Path, template: str, mode: int, *, is_owned_by_user: bool = False
+    ) -> WantedFile:
+        text = self._rendered(template)
+        other = replace(
+            self,
+            owner=Owner("_", None),
+            folder=Path("/_"),
+            program=Path("/_"),
+            port=0,
+            domain=self.domain and "_",
+        )
+        fixed = set(other._rendered(template).splitlines())
+        values = tuple(
+            line for line in text.splitlines() if line not in fixed and not line.startswith("#")
+        )
+        return WantedFile(path, text, mode, is_owned_by_user, values)
 
     def _rendered(self, name: str) -> str:
         templates = jinja2.Environment(  # noqa: S701 - these files are no HTML

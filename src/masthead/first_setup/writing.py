@@ -33,6 +33,8 @@ def write(plan: Plan) -> Written:
     files = plan.files()
     for file in files:
         _check_place(file.path, plan)
+        with _named(file.path):
+            _check_values(file)
     written = Written()
     owner = plan.owner if plan.owner.can_be_given_files else None
     with _named(plan.folder):
@@ -55,6 +57,19 @@ def _check_place(path: Path, plan: Plan) -> None:
         raise CannotWrite(f"{path} is a folder; name a file to write.")
     if path.parent != plan.folder and not path.parent.is_dir():
         raise CannotWrite(f"{path} can't be written: there is no folder {path.parent}.")
+
+
+def _check_values(file: WantedFile) -> None:
+    """A file that is there already stays as it is, so it must have the values that are wanted."""
+    if not file.path.exists():
+        return
+    there = file.path.read_text(errors="replace").splitlines()
+    for wanted in file.values:
+        if not any(f"{line} ".startswith(f"{wanted} ") for line in there):
+            raise CannotWrite(
+                f"{file.path} is there already and stays as it is, but has other values: "
+                f"`{wanted.strip()}` is not in it. Change or remove it. Nothing was written."
+            )
 
 
 def _make_folder(path: Path, mode: int, owner: Owner | None = None) -> bool:

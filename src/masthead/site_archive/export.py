@@ -98,10 +98,11 @@ async def export_site(
     path: Path,
     *,
     passphrase: str = "",
+    replaces: bool = False,
     count: Count = _count_nothing,
 ) -> Written:
     """The file appears when it is complete. Only its owner can read it."""
-    with whole_file(path) as file:
+    with whole_file(path, replaces=replaces) as file:
         sealing = Sealing(passphrase, services.keyring) if passphrase else None
         return await write_site(services, tenant, file, sealing=sealing, count=count)
 

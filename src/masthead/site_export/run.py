@@ -52,10 +52,11 @@ async def export_site(
     export_format: Format,
     output: Path,
     *,
+    replaces: bool = False,
     count: Count = _count_nothing,
 ) -> Written:
-    """Writes the file `output`. Raises `CannotWrite` and leaves no file then."""
-    with whole_file(output) as file:
+    """Writes the file `output`. Raises as `whole_file` does and leaves no file then."""
+    with whole_file(output, replaces=replaces) as file:
         return await write_site(services, tenant, export_format, file, count=count)
 
 

@@ -12,6 +12,7 @@ import click
 
 from masthead.cli.invocation import Invocation, Output, command
 from masthead.cli.opened_installation import opened
+from masthead.cli.output_file import refuse_existing, replace_option
 from masthead.cli.tenant_option import tenant_option
 from masthead.identity.tenant_lookup import find_tenant_named
 from masthead.ids import TenantId
@@ -33,17 +34,23 @@ FORMAT = click.Choice([each.value for each in OTHER_PLATFORMS])
     required=True,
     help="The file to write.",
 )
-async def export_site(invocation: Invocation, wanted: str, tenant: str, output: Path) -> Output:
+@replace_option
+async def export_site(
+    invocation: Invocation, wanted: str, tenant: str, output: Path, *, replace: bool
+) -> Output:
     """Writes a tenant's posts, pages, members and media in a format that other platforms import.
 
     Drafts and posts for members are included. The file appears when it is complete.
     """
+    refuse_existing(output, replace=replace)
     export_format = Format(wanted)
     async with opened(invocation) as installation:
         found = await find_tenant_named(installation.records, tenant)
         expected = await totals(installation, TenantId(found["id"]))
         with _progress(expected, export_format) as count:
-            written = await run.export_site(installation, found, export_format, output, count=count)
+            written = await run.export_site(
+                installation, found, export_format, output, replaces=replace, count=count
+            )
     return Output(_shown(written, export_format, output), _summary(written, export_format, output))
 
 

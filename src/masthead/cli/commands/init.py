@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from masthead.first_setup.writing import Written
 
 PROXIES = ("caddy", "nginx")
-_NONE = "none"
+_YES, _NO = ("y", "yes"), ("n", "no", "none")
 _SYSTEM_UNIT = Path("/etc/systemd/system/masthead.service")
+_CADDYFILE = Path("/etc/caddy/Caddyfile")
 _PROXY_FILES = {"caddy": "Caddyfile", "nginx": "nginx.conf"}
 
 
@@ -37,6 +38,7 @@ _PROXY_FILES = {"caddy": "Caddyfile", "nginx": "nginx.conf"}
     default=None,
     help="Write the configuration of a proxy.",
 )
+@click.option("--yes", is_flag=True, help="Do not ask; take the defaults.")
 def init(
     _: Invocation,
     *,
@@ -46,23 +48,25 @@ def init(
     port: int,
     unit: Path | None,
     proxy: tuple[str, Path] | None,
+    yes: bool,
 ) -> Output:
     """Writes folders, settings, a systemd unit and a proxy file, and overwrites nothing.
 
-    On a terminal it asks for what is not given.
+    On a terminal it asks for what is not given. If a file is there with other values than these,
+    nothing is written.
     """
     from masthead.first_setup.plan import Plan, Proxy
     from masthead.first_setup.writing import write
 
-    asks = sys.stdin.isatty()
+    asks = sys.stdin.isatty() and not yes
     user = user or (_ask("User that runs the service", default_user()) if asks else default_user())
     owner = _owner(user)
     if domain is None:
-        domain = _ask("Domain of the service (empty: only this machine)", "") if asks else ""
+        domain = _asked_domain() if asks else ""
     domain = _domain(domain)
     folder = folder or _default_folder(asks=asks)
     if unit is None and asks:
-        unit = _asked_unit()
+        unit = _asked_unit(folder)
     if proxy is None and asks and domain:
         proxy = _asked_proxy(folder)
     plan = Plan(
@@ -97,20 +101,37 @@ def _domain(text: str) -> str:
 
 def _default_folder(*, asks: bool) -> Path:
     default = Path("/var/lib/masthead") if os.geteuid() == 0 else Path.home() / "masthead"
-    return Path(_ask("Folder of the service", str(default))) if asks else default
+    return (asks and _ask_path("Folder of the service", default)) or default
 
 
-def _asked_unit() -> Path | None:
-    default = str(_SYSTEM_UNIT) if os.geteuid() == 0 else _NONE
-    given = _ask("File of the systemd unit, or none", default)
-    return None if given == _NONE else Path(given)
+def _asked_domain() -> str:
+    answer = _ask("Domain of the service (empty: only this machine)", "")
+    return "" if answer.lower() in _NO else answer
+
+
+def _asked_unit(folder: Path) -> Path | None:
+    is_root = os.geteuid() == 0
+    default = _SYSTEM_UNIT if is_root else folder / _SYSTEM_UNIT.name
+    return _ask_path("systemd unit (a file, yes or no)", default, shown="yes" if is_root else "no")
 
 
 def _asked_proxy(folder: Path) -> tuple[str, Path] | None:
-    kind = click.prompt("Proxy", default="caddy", type=click.Choice([*PROXIES, _NONE]), err=True)
-    if kind == _NONE:
+    answer = "?"
+    while answer not in (*PROXIES, *_YES, *_NO):
+        answer = _ask("Proxy (caddy, nginx or no)", "caddy").lower()
+    if answer in _NO:
         return None
-    return kind, Path(_ask(f"File for {kind}", str(folder / _PROXY_FILES[kind])))
+    kind = answer if answer in PROXIES else "caddy"
+    path = _ask_path(f"File for {kind}", folder / _PROXY_FILES[kind])
+    return (kind, path) if path else None
+
+
+def _ask_path(question: str, default: Path, *, shown: str = "") -> Path | None:
+    """A word such as `n` is an answer, not the name of a file."""
+    answer = _ask(question, shown or str(default))
+    if answer.lower() in _NO:
+        return None
+    return default if answer.lower() in _YES else Path(answer)
 
 
 def _ask(question: str, default: str) -> str:
@@ -139,6 +160,7 @@ def _program() -> Path:
 
 
 def _next_steps(plan: Plan) -> list[str]:
+    """The first account comes before the service, which nobody could use without one."""
     steps = []
     if plan.owner.ids is None:
         steps.append(
@@ -146,6 +168,8 @@ def _next_steps(plan: Plan) -> list[str]:
         )
     if not plan.owner.can_be_given_files:
         steps.append(f"chown -R {plan.owner.name}: {plan.folder}")
+    account = f"set -a; . {plan.env}; {plan.program} operator create --email you@example.com"
+    steps.append(f"({account})" if plan.owner.is_caller else _as_user(plan, account))
     if plan.unit:
         steps.append(f"systemctl daemon-reload && systemctl enable --now {plan.unit.stem}")
     else:
@@ -155,9 +179,15 @@ def _next_steps(plan: Plan) -> list[str]:
     return steps
 
 
+def _as_user(plan: Plan, command: str) -> str:
+    return f"sudo -u {plan.owner.name} sh -c '{command}'"
+
+
 def _proxy_step(kind: Proxy, path: Path) -> str:
     if kind == "caddy":
-        return f"caddy run --config {path}  # or import it at the top of /etc/caddy/Caddyfile"
+        # Its user can't read the folder of the service.
+        copied = "" if path == _CADDYFILE else f"cp {path} {_CADDYFILE} && "
+        return f"{copied}systemctl reload caddy"
     return f"nginx -t && nginx -s reload  # once nginx includes {path} and has the certificate"
 
 
@@ -179,4 +209,6 @@ def _data(plan: Plan, written: Written, steps: list[str]) -> dict[str, object]:
 def _text(written: Written, steps: list[str]) -> str:
     lines = [f"created {path}" for path in written.created]
     lines += [f"kept    {path} (it was there already)" for path in written.kept]
+    if not written.created:
+        lines.append("Nothing was changed: all of it was there already.")
     return "\n".join([*lines, "", "Next:", *(f"  {step}" for step in steps)])

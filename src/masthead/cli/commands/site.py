@@ -10,6 +10,7 @@ import click
 from masthead.cli.counters import counters
 from masthead.cli.invocation import Invocation, Output, command, new_group
 from masthead.cli.opened_installation import opened
+from masthead.cli.output_file import refuse_existing, replace_option
 from masthead.cli.secret_values import read_secret
 from masthead.cli.tenant_option import tenant_option
 from masthead.identity.tenant_lookup import find_tenant_named
@@ -28,13 +29,17 @@ FILE = click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
     metavar="P",
     help="Includes the site's secrets, encrypted with it. `-` reads it from standard input.",
 )
+@replace_option
 @FILE
-async def export(invocation: Invocation, tenant: str, passphrase: str | None, file: Path) -> Output:
+async def export(
+    invocation: Invocation, tenant: str, passphrase: str | None, *, replace: bool, file: Path
+) -> Output:
     """Writes everything of one site into FILE, while the service runs.
 
     The file appears when it is complete. It has the members' addresses: store it safely. API keys
     are not in it.
     """
+    refuse_existing(file, replace=replace)
     secret = "" if passphrase is None else read_secret(passphrase, "--passphrase")
     async with opened(invocation) as installation:
         found = await find_tenant_named(installation.records, tenant)
@@ -43,7 +48,9 @@ async def export(invocation: Invocation, tenant: str, passphrase: str | None, fi
             async def count(kind: str, number: int) -> None:
                 advance(kind, number)
 
-            written = await export_site(installation, found, file, passphrase=secret, count=count)
+            written = await export_site(
+                installation, found, file, passphrase=secret, replaces=replace, count=count
+            )
     for line in _export_warnings(written):
         sys.stderr.write(f"masthead: {line}\n")
     text = (

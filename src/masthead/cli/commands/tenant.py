@@ -163,6 +163,7 @@ async def suspend(invocation: Invocation, slug: str, reason: str, yes: bool) -> 
 
 @command("resume", app)
 @click.argument("slug", metavar="SLUG")
+@click.option("--yes", is_flag=True, expose_value=False, help="Has no effect: it never asks.")
 async def resume(invocation: Invocation, slug: str) -> Output:
     """Opens a suspended site again, and cancels its deletion."""
     from masthead.cli import site_states
