@@ -36,6 +36,7 @@ class Listener:
         self.api = api
         self.response = response
         self._messages: asyncio.Queue[Message | None] = asyncio.Queue()
+        self.comments: asyncio.Queue[str] = asyncio.Queue()
         self.task = asyncio.create_task(self._read())
         self.hello = Message("", "", {})
 
@@ -47,6 +48,9 @@ class Listener:
         try:
             lines: list[str] = []
             async for line in self.response.aiter_lines():
+                if line.startswith(":"):
+                    self.comments.put_nowait(line)
+                    continue
                 if line:
                     lines.append(line)
                     continue

@@ -332,6 +332,31 @@ async def test_a_silent_connection_ends(url: str, app: World, tenant: TenantWorl
         await listener.end()
 
 
+async def test_a_silent_connection_gets_comments(url: str, app: World, tenant: TenantWorld) -> None:
+    async with (
+        limited(app, RealtimeLimits(comment_seconds=0.05, idle_seconds=30)),
+        listening(url, tenant.host) as listener,
+    ):
+        await listener.subscribe("posts")
+        assert await listener.comments.get() == ":"
+        post = await tenant.published()
+        assert (await listener.next()).record["id"] == post["id"]
+        while not listener.comments.empty():
+            listener.comments.get_nowait()
+        assert await listener.comments.get() == ":"
+
+
+async def test_comments_do_not_hold_a_silent_connection_open(
+    url: str, app: World, tenant: TenantWorld
+) -> None:
+    async with (
+        limited(app, RealtimeLimits(comment_seconds=0.05, idle_seconds=0.3)),
+        listening(url, tenant.host) as listener,
+    ):
+        await listener.end()
+        assert not listener.comments.empty()
+
+
 async def test_no_connection_lasts_for_ever(url: str, app: World, tenant: TenantWorld) -> None:
     async with (
         limited(app, RealtimeLimits(whole_seconds=2)),

@@ -40,6 +40,7 @@ from masthead.web.request import Request as WebRequest
 log = structlog.get_logger()
 
 WRITE_SECONDS = 15.0
+COMMENT = b":\n"
 """For a client to take what was sent. Afterwards it is cut off."""
 MAX_BODY = 3 * 1024 * 1024
 """Room for the most and the longest topics."""
@@ -134,14 +135,17 @@ async def _serve(
 
 
 async def _send_messages(connection: Connection, limits: RealtimeLimits, send: Send) -> None:
-    ends = time.monotonic() + limits.whole_seconds
+    began = time.monotonic()
+    ends, idle_ends = began + limits.whole_seconds, began + limits.idle_seconds
     while not connection.is_closed:
-        idle_ends = time.monotonic() + limits.idle_seconds
-        await connection.wait(min(ends, idle_ends) - time.monotonic())
+        left = min(ends, idle_ends) - time.monotonic()
+        await connection.wait(min(left, limits.comment_seconds))
         messages = connection.take()
-        if not messages:
+        if messages:
+            idle_ends = time.monotonic() + limits.idle_seconds
+        elif connection.is_closed or left <= limits.comment_seconds:
             return
-        await _write(send, messages)
+        await _write(send, messages or COMMENT)
         if time.monotonic() >= ends:
             return
 

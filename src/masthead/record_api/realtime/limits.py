@@ -16,4 +16,6 @@ class RealtimeLimits:
     """Different filters, expansions and fields of readers."""
     idle_seconds: float = 5 * 60.0
     """Without a message: then the connection is ended, as PocketBase does."""
+    comment_seconds: float = 30.0
+    """Without a message, a comment goes out so often: a proxy ends a connection that is silent."""
     whole_seconds: float = 30 * 60.0
