@@ -23,6 +23,14 @@ pytestmark = pytest.mark.long
 TOKEN = "a-token-for-prometheus"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
 COUNTED = "masthead_requests_total"
+STANDARD = (
+    "process_cpu_seconds_total",
+    "process_resident_memory_bytes",
+    "process_start_time_seconds",
+    "process_max_fds",
+    "python_info",
+    "python_gc_collections_total",
+)
 
 
 def free_port() -> int:
@@ -125,6 +133,10 @@ def test_the_processes_of_a_service_are_summed_and_one_that_dies_leaves_its_coun
         health = {"route": "/api/health", "status": "200"}
         found = eventually(look, lambda each: each.total(COUNTED, **health) == requests)
         assert found.total("masthead_processes") == 2
+        children = {str(each.pid) for each in psutil.Process(running.process.pid).children()}
+        assert all(found.labels(name, "pid") == children for name in STANDARD)
+        memory = found.total("process_resident_memory_bytes")
+        assert memory == pytest.approx(found.total("masthead_process_memory_bytes"), rel=0.1)
         child = psutil.Process(running.process.pid).children()[0]
         wait_until_shared(tmp_path, child.pid, since=time.time())
         child.kill()
@@ -176,6 +188,7 @@ def test_a_worker_of_its_own_has_its_own_metrics(tmp_path: Path) -> None:
                 assert time.monotonic() < deadline
                 time.sleep(0.1)
         assert found.total("masthead_processes") == 1
+        assert set(STANDARD) <= found.names
     finally:
         process.terminate()
         assert process.wait(timeout=120) == 0

@@ -84,7 +84,18 @@ def _families(totals: Totals, present: Present) -> Iterator[Metric]:
             yield GaugeMetricFamily(name, help_text, totals.gauges[name])
     running = "Server processes of this service."
     yield GaugeMetricFamily("masthead_processes", running, totals.processes)
+    yield from _standard(totals)
     yield from _shared(present)
+
+
+def _standard(totals: Totals) -> Iterator[Metric]:
+    """Of each process, which the label `pid` names."""
+    families: dict[str, Metric] = {}
+    for pid, each in totals.standard:
+        family = families.setdefault(each.name, Metric(each.name, each.help, each.kind))
+        for name, labels, value in each.samples:
+            family.add_sample(name, {**labels, "pid": pid}, value)
+    yield from families.values()
 
 
 def _requests(totals: Totals) -> Iterator[Metric]:

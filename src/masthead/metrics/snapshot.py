@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from prometheus_client import GC_COLLECTOR, PLATFORM_COLLECTOR, PROCESS_COLLECTOR
 
 from masthead.counters import CACHES, COUNTERS
 from masthead.web.request_counts import OTHER, RequestCounts
@@ -24,6 +25,15 @@ FRESH_SECONDS: Final = 10.0
 """What a process says of its present state is worth nothing when it has died."""
 
 Labels = tuple[str, ...]
+
+
+class StandardFamily(msgspec.Struct):
+    """One of those that Prometheus' clients show of every process."""
+
+    name: str
+    help: str
+    kind: str
+    samples: list[tuple[str, dict[str, str], float]]
 
 
 class Snapshot(msgspec.Struct):
@@ -36,6 +46,9 @@ class Snapshot(msgspec.Struct):
     """By name: labels and number."""
     gauges: dict[str, float] = {}
     """Of the present state; shown as the sum over the processes."""
+    pid: str = ""
+    standard: list[StandardFamily] = []
+    """Shown for each process."""
 
 
 class Totals:
@@ -47,6 +60,8 @@ class Totals:
         self.counters: dict[str, dict[Labels, float]] = {}
         self.gauges: dict[str, float] = {}
         self.processes = 0
+        self.standard: list[tuple[str, StandardFamily]] = []
+        """Each with the process that it is of."""
 
     def add(self, snapshot: Snapshot, now: float) -> None:
         for route, method, status, count in snapshot.requests:
@@ -65,11 +80,17 @@ class Totals:
         self.processes += 1
         for name, value in snapshot.gauges.items():
             self.gauges[name] = self.gauges.get(name, 0) + value
+        self.standard += [(snapshot.pid, family) for family in snapshot.standard]
 
 
 def take(requests: RequestCounts, gauges: dict[str, float]) -> Snapshot:
     # Copied at once: nothing else runs on the event loop meanwhile.
-    snapshot = Snapshot(time.time(), gauges={**gauges, **_process_gauges()})
+    snapshot = Snapshot(
+        time.time(),
+        gauges={**gauges, **_process_gauges()},
+        pid=str(os.getpid()),
+        standard=_standard_families(),
+    )
     for route, counts in requests.routes.items():
         shown = route or OTHER
         snapshot.times[shown] = (counts.seconds, list(counts.buckets))
@@ -96,6 +117,20 @@ def _process_gauges() -> dict[str, float]:
         # Not on Linux: the most that it ever was, in kilobytes, and no count of files.
         memory, files = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, 0
     return {"masthead_process_memory_bytes": memory, "masthead_process_open_files": files}
+
+
+def _standard_families() -> list[StandardFamily]:
+    found = (each.collect() for each in (PROCESS_COLLECTOR, PLATFORM_COLLECTOR, GC_COLLECTOR))
+    return [
+        StandardFamily(
+            family.name,
+            family.documentation,
+            family.type,
+            [(each.name, each.labels, each.value) for each in family.samples],
+        )
+        for families in found
+        for family in families
+    ]
 
 
 class SharedFolder:
