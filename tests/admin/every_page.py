@@ -320,6 +320,8 @@ SAMPLES = (
     ),
     Sample("more", "/admin/more"),
     Sample("not-found", "/admin/no-such-page", status=404),
+    Sample("not-for-editors", "/admin/settings", who="editor", status=403),
+    Sample("not-for-owners", "/admin/tenants", status=403),
     Sample("errors", "/admin/operator/errors", who="operator"),
     Sample("errors-nothing-found", "/admin/operator/errors?id=nosuchrequest00", who="operator"),
     Sample("error", "/admin/operator/errors/{error}", who="operator"),

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.admin.visitor import OWN, Visitor, staff, token_in
+from tests.admin.visitor import OWN, Visitor, staff, token_in, visitor
 from tests.clients.node import HERE as CLIENTS
 from tests.privacy.requests import DELETE, deletion
-from tests.world import Account, TenantWorld
+from tests.world import Account, TenantWorld, World
 
 from masthead.admin.environment import STATIC, TEMPLATES, AdminTemplates
 from masthead.admin.flash import read_flash
@@ -135,6 +135,41 @@ class TestErrors:
             assert answer.status_code == 403
             assert "Ask an operator of the service." in answer.text
             assert path not in (await browser.get("/admin/more")).text
+
+
+class TestNavigation:
+    async def test_it_has_at_most_13_links_and_one_to_the_account(
+        self, app: World, tenant: TenantWorld
+    ) -> None:
+        await tenant.create("products", {"name": "Tide clock", "price": 100, "currency": "eur"})
+        owner, _ = await staff(tenant, "owner")
+        operator = visitor(app, await app.operator(), tenant.host)
+        for browser, paths in (
+            (owner, ("/admin", "/admin/settings", "/admin/shop/orders")),
+            (operator, ("/admin", "/admin/tenants", "/admin/operator/queue")),
+        ):
+            for path in paths:
+                page = (await browser.get(path)).text
+                side = page.partition('<header class="side">')[2].partition("</header>")[0]
+                links = re.findall(r'<li>\s*<a href="([^"]*)"', side)
+                assert 3 < len(links) <= 13, (path, links)
+                assert side.count('href="/admin/account"') == 1
+                assert side.count("aria-current") == 1, path
+
+    async def test_what_it_leaves_out_is_where_one_looks_for_it(self, tenant: TenantWorld) -> None:
+        owner, _ = await staff(tenant, "owner")
+        settings = (await owner.get("/admin/settings")).text
+        more = (await owner.get("/admin/more")).text
+        for path in ("/admin/tools/import", "/admin/tools/export", "/admin/activity"):
+            for page in (settings, more):
+                assert f'href="{path}"' in page.partition("<main")[2]
+            own = (await owner.get(path)).text
+            assert re.search(r'href="/admin/settings" aria-current="page"', own)
+            assert '<a class="back" href="/admin/settings">' in own
+        assert 'href="/admin/account"' in more.partition("<main")[2]
+        shop = (await owner.get("/admin/shop/orders")).text.partition("<main")[2]
+        for path in ("orders", "tiers", "products", "gift-cards"):
+            assert f'href="/admin/shop/{path}"' in shop
 
 
 class TestAppearance:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from html import unescape
+from urllib.parse import quote
 
 import pytest
 from tests.admin.visitor import Visitor, hidden_in, staff
@@ -11,6 +12,7 @@ from tests.world import TenantWorld
 
 from masthead.admin.lists import PER_PAGE
 from masthead.caller import system
+from masthead.mailings.collection import mailings
 
 HTMX = {"hx-request": "true"}
 
@@ -340,7 +342,39 @@ async def test_the_palette_finds_pages_and_posts(tenant: TenantWorld, browser: V
     assert "The &lt;lighthouse&gt;" in found
     assert 'aria-selected="true"' in found
     assert "Your account" in (await browser.get("/admin/palette?q=acc", **HTMX)).text
-    assert "Nothing has" in (await browser.get("/admin/palette?q=zzz", **HTMX)).text
+    assert "Nothing found for “zzz”." in (await browser.get("/admin/palette?q=zzz", **HTMX)).text
+
+
+@pytest.mark.both_databases
+async def test_the_palette_finds_members_mailings_and_settings(
+    tenant: TenantWorld, other_tenant: TenantWorld
+) -> None:
+    ana = await tenant.create("blog_members", {"email": "reader@tides.example", "name": "Ana"})
+    await other_tenant.create("blog_members", {"email": "reader@elsewhere.example"})
+    values = {"subject": "100% low tide", "status": "sent", "newsletter": "main"}
+    mailing = await tenant.world.parts.records.create(
+        system(tenant.id), mailings, {}, stamped=values
+    )
+
+    async def found(who: str, words: str) -> str:
+        browser, _ = await staff(tenant, who)
+        return (await browser.get(f"/admin/palette?q={quote(words)}", **HTMX)).text
+
+    member = f'href="/admin/members/{ana["id"]}"'
+    for who in ("owner", "editor"):
+        for words in ("reader@", "reader@tides.example", "ana"):
+            assert member in (text := await found(who, words)), (who, words)
+            assert "elsewhere" not in text
+        assert f'href="/admin/mailings/{mailing["id"]}"' in await found(who, "100% low")
+    assert "Nothing found" in await found("author", "reader@")
+    for words, page in (
+        ("logo", ""),
+        ("DKIM", "/sending"),
+        ("api", "/keys"),
+        ("domain", "/domain"),
+    ):
+        assert f'href="/admin/settings{page}"' in await found("owner", words)
+        assert f'href="/admin/settings{page}"' not in await found("editor", words)
 
 
 async def test_a_thousand_posts_are_changed_in_one_go(

@@ -106,22 +106,25 @@ async def test_nothing_moves_while_a_page_loads(site: Site) -> None:
         assert (name, moved) == (name, 0)
 
 
-async def test_the_head_of_a_page_is_one_line_on_a_phone(site: Site) -> None:
+async def test_the_head_of_a_page_wraps_on_a_phone_and_cuts_no_link(site: Site) -> None:
     page = await opened(site)
     await site.open("post", page)
     # A table of few columns is as wide as the text.
     table, text = page.locator(".text table").first, page.locator(".text").first
     widths = {(await each.bounding_box() or {})["width"] for each in (table, text)}
     assert len(widths) == 1, widths
-    top = page.locator(".top .wrap")
+    top, nav = page.locator(".top .wrap"), page.locator(".top .navigation")
+    await page.set_viewport_size({"width": 375, "height": 800})
+    assert (await top.bounding_box() or {})["height"] < 88
+    # Also of more links than fit.
+    await nav.evaluate("(each) => each.append(...[...each.children].map((a) => a.cloneNode(true)))")
     for width in (320, 375):
         await page.set_viewport_size({"width": width, "height": 800})
-        assert (await top.bounding_box() or {})["height"] < 48, width
-    # More links than fit are scrolled to.
-    nav = page.locator(".top .navigation")
-    await nav.evaluate("(each) => each.append(...[...each.children].map((a) => a.cloneNode(true)))")
-    assert (await top.bounding_box() or {})["height"] < 48
-    assert await nav.evaluate("(each) => each.scrollWidth > each.clientWidth")
+        for link in await nav.locator("a").all():
+            box = await link.bounding_box() or {}
+            assert 0 <= box["x"] <= width - box["width"], (width, box)
+            assert box["height"] < 40, "a link breaks inside"
+        assert await nav.evaluate("(each) => each.scrollWidth <= each.clientWidth")
     # A square logo takes as much room as it needs.
     await page.locator(".top .logo").evaluate(
         '(each) => each.innerHTML = \'<img src="/none" alt="" width="400" height="400">\''

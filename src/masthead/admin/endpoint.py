@@ -226,7 +226,7 @@ async def _role_page(request: AdminRequest, error: RoleTooLow) -> Page:
     page = _error_page(error)
     if error.who is Who.OPERATOR:
         return page
-    title = "For editors and owners" if error.who is Who.EDITOR else "For owners"
+    title = "Only for editors and owners" if error.who is Who.EDITOR else "Only for owners"
     return replace(
         page, title=title, values={**page.values, "title": title, "ask": await owners_of(request)}
     )

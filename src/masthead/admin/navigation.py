@@ -38,6 +38,8 @@ class _Entry(NamedTuple):
     icon: str
     access: Access = Access.AUTHOR
     """The lowest level that can use the page."""
+    others: tuple[str, ...] = ()
+    """The beginnings of further addresses whose pages are found through this one."""
 
 
 HOME = _Entry("Home", "/admin", "house")
@@ -51,7 +53,7 @@ EXPORT = _Entry("Export", "/admin/tools/export", "download", Access.ADMIN)
 MOST_DEAD = 100
 """More are not counted."""
 
-# A line for each page, in the order of the frame.
+# A line for each page, in the order of the frame: at most 13, which fit beside a page.
 _CONTENT = (
     HOME,
     POSTS,
@@ -65,24 +67,34 @@ _READERS = (
     MEMBERS,
     _Entry("Mailings", "/admin/mailings", "send", Access.EDITOR),
 )
-_SHOP = (
-    _Entry("Orders", "/admin/shop/orders", "shopping-bag", Access.ADMIN),
-    _Entry("Tiers", "/admin/shop/tiers", "credit-card", Access.ADMIN),
-    _Entry("Products", "/admin/shop/products", "package", Access.ADMIN),
-    _Entry("Gift cards", "/admin/shop/gift-cards", "gift", Access.ADMIN),
+_SHOP_PATH = "/admin/shop"
+_SHOP = _Entry("Shop", f"{_SHOP_PATH}/orders", "shopping-bag", Access.ADMIN, others=(_SHOP_PATH,))
+IN_SHOP = (
+    _Entry("Orders", f"{_SHOP_PATH}/orders", "shopping-bag", Access.ADMIN),
+    _Entry("Tiers", f"{_SHOP_PATH}/tiers", "credit-card", Access.ADMIN),
+    _Entry("Products", f"{_SHOP_PATH}/products", "package", Access.ADMIN),
+    _Entry("Gift cards", f"{_SHOP_PATH}/gift-cards", "gift", Access.ADMIN),
 )
-_SHOP_PATH = "/admin/shop/"
-_TOOLS = (
+"""Tabs of its pages."""
+IN_SETTINGS = (
     _Entry("Import", "/admin/tools/import", "import", Access.ADMIN),
     EXPORT,
-)
-_SETTINGS = (
-    WEBHOOKS,
-    _Entry("Settings", "/admin/settings", "settings", Access.ADMIN),
-    _Entry("People", "/admin/staff", "users", Access.ADMIN),
     _Entry("Activity", "/admin/activity", "history", Access.ADMIN),
 )
+"""Beside the settings."""
+_SITE = (
+    _Entry("People", "/admin/staff", "users", Access.ADMIN),
+    WEBHOOKS,
+    _Entry(
+        "Settings",
+        "/admin/settings",
+        "settings",
+        Access.ADMIN,
+        others=tuple(each.url for each in IN_SETTINGS),
+    ),
+)
 _ACCOUNT = _Entry("Your account", "/admin/account", "user")
+"""At the foot of the frame; on a phone with the others."""
 DATA_PROTECTION = _Entry("Data protection", "/admin/settings/privacy", "lock", Access.ADMIN)
 """Of the settings; a link of its own where it is all that is open."""
 _OPERATE = (
@@ -96,24 +108,40 @@ _OPERATE = (
 
 
 def groups_of(request: AdminRequest) -> tuple[Group, ...]:
+    """The links beside every page. An operator sees those of the service at its own pages, and
+    those of the site at the others."""
     if request.is_shut_out:
-        open_pages = _usable(request, (EXPORT, DATA_PROTECTION, _ACCOUNT))
+        open_pages = _usable(request, (EXPORT, DATA_PROTECTION))
         return (Group("", _links(request, HOME, *open_pages)),)
-    groups: list[Group] = []
-    settings: list[_Entry] = []
-    if request.site is not None:
-        groups.append(Group("", _links(request, *_usable(request, _CONTENT))))
-        if readers := _usable(request, _READERS):
-            groups.append(Group("Readers", _links(request, *readers)))
-        if request.sells and (shop := _usable(request, _SHOP)):
+    if request.site is None or (request.is_operator and _is_in(request.path, _OPERATE)):
+        home = () if request.site is None else (Group("", _links(request, HOME)),)
+        operate = _OPERATE if request.is_operator else ()
+        return (*home, Group("Operate", _links(request, *operate)))
+    readers = _usable(request, (*_READERS, *((_SHOP,) if request.sells else ())))
+    groups = (
+        Group("", _links(request, *_usable(request, _CONTENT))),
+        Group("Readers", _links(request, *readers)),
+        Group("Site", _links(request, *_usable(request, _SITE))),
+    )
+    return tuple(each for each in groups if each.links)
+
+
+def every_group_of(request: AdminRequest) -> tuple[Group, ...]:
+    """All pages, for a phone's page "More" and for the search: with those that others lead to."""
+    groups = list(groups_of(request))
+    if request.site is not None and not request.is_shut_out:
+        if request.sells and (shop := _usable(request, IN_SHOP)):
             groups.append(Group("Shop", _links(request, *shop)))
-        if tools := _usable(request, _TOOLS):
-            groups.append(Group("Tools", _links(request, *tools)))
-        settings += _usable(request, _SETTINGS)
-    groups.append(Group("Settings", _links(request, *settings, _ACCOUNT)))
-    if request.is_operator:
-        groups.append(Group("Operate", _links(request, *_OPERATE)))
-    return tuple(groups)
+        if settings := _usable(request, IN_SETTINGS):
+            groups.append(Group("Settings", _links(request, *settings)))
+        if request.is_operator and not _is_in(request.path, _OPERATE):
+            groups.append(Group("Operate", _links(request, *_OPERATE)))
+    return (*groups, Group("", _links(request, _ACCOUNT)))
+
+
+def shop_tabs(request: AdminRequest) -> list[tuple[str, str, bool, None]]:
+    """For the macro `tabs`."""
+    return [(each.label, each.url, each.is_current, None) for each in _links(request, *IN_SHOP)]
 
 
 def bottom_of(request: AdminRequest) -> tuple[Link, ...]:
@@ -135,7 +163,7 @@ async def count_waiting(request: AdminRequest) -> None:
             request.caller, comments, equals("status", PENDING)
         )
         request.waiting[COMMENTS.url] = Count(waiting, "waiting")
-    if _usable(request, _SHOP) and not request.path.startswith(_SHOP_PATH):
+    if _usable(request, (_SHOP,)) and not request.path.startswith(_SHOP_PATH):
         request.sells = await _sells(request)
     if _usable(request, (WEBHOOKS,)):
         # As on the home page: earlier deaths are no longer shown.
@@ -166,11 +194,16 @@ def _links(request: AdminRequest, *entries: _Entry) -> tuple[Link, ...]:
             each.label,
             each.url,
             each.icon,
-            _is_at(request.path, each.url),
+            _is_in(request.path, (each,)),
             request.waiting.get(each.url),
         )
         for each in entries
     )
+
+
+def _is_in(path: str, entries: Iterable[_Entry]) -> bool:
+    """Whether the path is that of one of the pages, or below it."""
+    return any(_is_at(path, url) for each in entries for url in (each.url, *each.others))
 
 
 def _is_at(path: str, url: str) -> bool:

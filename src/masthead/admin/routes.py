@@ -11,6 +11,7 @@ from masthead.admin.import_routes import import_routes
 from masthead.admin.live import ADDRESS as LIVE
 from masthead.admin.live import live
 from masthead.admin.mailing_routes import mailing_routes
+from masthead.admin.navigation import every_group_of
 from masthead.admin.pages import activity, shop, staff, trash, undo
 from masthead.admin.pages.account import appearance
 from masthead.admin.pages.comments import changes as comment_changes
@@ -390,8 +391,9 @@ def _offer_routes(pages: AdminPages, offer: shop.Offer) -> list[Route]:
     ]
 
 
-async def _more(_: AdminRequest) -> Answer:
-    return Page("more.html", "More")
+async def _more(request: AdminRequest) -> Answer:
+    # Called by the template, when it is known whether the site sells.
+    return Page("more.html", "More", {"groups": partial(every_group_of, request)})
 
 
 async def _nothing(request: AdminRequest) -> Answer:

@@ -56,7 +56,7 @@ site_exports = Collection(
     audited="format",
     jobs=remove_file,
     help="Exports for other platforms, requested in the admin.",
-    made_by="Tools, Export in the admin",
+    made_by="Settings, Export in the admin",
     # For the sweep, which goes through all tenants.
     indexes=(Index(("state", "expires_at"), across_tenants=True),),
 )

@@ -1,18 +1,53 @@
-"""What the command palette finds: pages of the admin and posts."""
+"""What the command palette finds: pages and settings of the admin, posts, members and mailings."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from masthead.admin.endpoint import Answer, Page
-from masthead.admin.navigation import groups_of
+from masthead.admin.navigation import every_group_of
+from masthead.admin.pages.mailings.mailing import ADDRESS as MAILINGS
+from masthead.admin.pages.members.listing import ADDRESS as MEMBERS
+from masthead.admin.pages.members.listing import searched
+from masthead.admin.pages.settings.subnav import (
+    AI,
+    DOMAIN,
+    KEYS,
+    MAIL,
+    NEWSLETTERS,
+    PAYMENTS,
+    PRIVACY,
+    SECTIONS,
+    SENDING,
+    SETTINGS,
+    SIGN_IN,
+)
 from masthead.admin.pages.texts.lists import status_of
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import POSTS
+from masthead.mailings.collection import mailings
+from masthead.members.collection import blog_members
 from masthead.posts.collection import posts
+from masthead.records.access import access_of
+from masthead.records.fields.base import Access
+from masthead.records.filter.ast import Comparison, Identifier, Literal
 from masthead.records.read.page import ListRequest
 
 MOST = 8
+_ABOUT = {
+    SETTINGS: "name description logo icon favicon colour appearance language time zone links "
+    "navigation members comments moderation editors",
+    DOMAIN: "address host DNS",
+    KEYS: "API key token plan limits",
+    SIGN_IN: "single sign-on provider Google Microsoft Keycloak",
+    PAYMENTS: "checkout processor paid tiers",
+    AI: "model provider writing",
+    NEWSLETTERS: "digest subscribers sender",
+    MAIL: "SMTP mail server test",
+    SENDING: "DKIM SPF DMARC DNS",
+    PRIVACY: "GDPR export delete site",
+}
+"""Words that people look for, and the page of the settings that is about them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +60,12 @@ class Found:
 
 async def palette(request: AdminRequest) -> Answer:
     words = request.query.get("q", "").strip()[:200]
-    found = [*_pages(request, words), *await _posts(request, words)]
+    found = _pages(request, words)
+    if words and _can_write(request):
+        found += await _posts(request, words)
+        if access_of(request.caller) >= Access.EDITOR:
+            found += await _members(request, words)
+            found += await _mailings(request, words)
     return Page("palette.html", "Search", {"found": found, "q": words}, fragment="palette.html")
 
 
@@ -33,22 +73,61 @@ def _pages(request: AdminRequest, words: str) -> list[Found]:
     links = (
         [Found("New post", f"{POSTS.address}/new", "plus", "Action")] if _can_write(request) else []
     )
-    for group in groups_of(request):
+    for group in every_group_of(request):
         links += [Found(each.label, each.url, each.icon, "Page") for each in group.links]
-    return [each for each in links if words.casefold() in each.label.casefold()]
+    found = [each for each in links if words.casefold() in each.label.casefold()]
+    if words and request.caller.is_admin and _can_write(request):
+        found += _settings(words.casefold())
+    # The shop and its orders are one page.
+    return list({each.url: each for each in reversed(found)}.values())[::-1]
+
+
+def _settings(words: str) -> list[Found]:
+    return [
+        Found(label, url, "settings", "Settings")
+        for label, url in SECTIONS
+        if words in f"{label} {_ABOUT.get(url, '')}".casefold()
+    ]
 
 
 def _can_write(request: AdminRequest) -> bool:
     return request.site is not None and not request.is_shut_out
 
 
-async def _posts(request: AdminRequest, words: str) -> list[Found]:
-    """By any words of their text; the last one may be unfinished."""
-    if not _can_write(request) or not words:
-        return []
+async def _members(request: AdminRequest, words: str) -> list[Found]:
+    """By name or address."""
     wanted = ListRequest(
         per_page=MOST,
-        search=f"{words}*" if words[-1].isalnum() else words,
+        search=searched(words),
+        names=frozenset({"name", "email"}),
+        skip_total=True,
+    )
+    page = await request.records.page(request.caller, blog_members, wanted)
+    return [
+        Found(each["name"] or each["email"], f"{MEMBERS}/{each['id']}", "user", each["email"])
+        for each in page.items
+    ]
+
+
+async def _mailings(request: AdminRequest, words: str) -> list[Found]:
+    """By subject: a site has few enough to read them all."""
+    wanted = ListRequest(
+        per_page=MOST,
+        filter=Comparison(Identifier(("subject",)), "~", Literal(f"%{words}%")),
+        names=frozenset({"subject"}),
+        skip_total=True,
+    )
+    page = await request.records.page(request.caller, mailings, wanted)
+    return [
+        Found(each["subject"], f"{MAILINGS}/{each['id']}", "send", "Mailing") for each in page.items
+    ]
+
+
+async def _posts(request: AdminRequest, words: str) -> list[Found]:
+    """By any words of their text."""
+    wanted = ListRequest(
+        per_page=MOST,
+        search=searched(words),
         names=frozenset({"title", "status", "published_at", "scheduled_for"}),
         skip_total=True,
     )

@@ -12,6 +12,7 @@ import msgspec
 from masthead.admin.endpoint import Answer, Handler, Page, Redirect
 from masthead.admin.forms import Ask, given_values, sentence_of, widgets
 from masthead.admin.lists import Filters, Listing, options, read_page, with_query
+from masthead.admin.navigation import shop_tabs
 from masthead.admin.request import AdminRequest
 from masthead.commerce.collection import gift_cards, orders, products
 from masthead.errors import Invalid, NotFound, Problem
@@ -147,7 +148,13 @@ async def orders_list(request: AdminRequest) -> Answer:
         }
         for each in items
     ]
-    values = {"filters": filters, "rows": rows, "pager": pager, "statuses": options(STATUSES)}
+    values = {
+        "shop": shop_tabs(request),
+        "filters": filters,
+        "rows": rows,
+        "pager": pager,
+        "statuses": options(STATUSES),
+    }
     return Page("shop/orders.html", "Orders", values, fragment="shop/_orders.html")
 
 
@@ -185,7 +192,7 @@ async def gift_cards_list(request: AdminRequest) -> Answer:
         }
         for each in items
     ]
-    values = {"filters": filters, "rows": rows, "pager": pager}
+    values = {"shop": shop_tabs(request), "filters": filters, "rows": rows, "pager": pager}
     return Page("shop/gift-cards.html", "Gift cards", values, fragment="shop/_gift-cards.html")
 
 
@@ -222,7 +229,7 @@ def offers_list(offer: Offer) -> Handler:
             }
             for each in items
         ]
-        values = {"offer": offer, "rows": rows, "pager": pager}
+        values = {"shop": shop_tabs(request), "offer": offer, "rows": rows, "pager": pager}
         return Page("shop/offers.html", offer.title, values, fragment="shop/_offers.html")
 
     return page

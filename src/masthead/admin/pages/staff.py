@@ -71,7 +71,7 @@ async def invite_again(request: AdminRequest, account_id: str) -> Answer:
     email = await request.tools.invitations.repeat(
         request.caller, request.tenant_id, account_id, by=_name(request)
     )
-    return Redirect(ADDRESS, _sending(request, "Another invitation", email))
+    return Redirect(ADDRESS, _sending(request, "An invitation", email))
 
 
 async def person_page(request: AdminRequest, account_id: str) -> Answer:

@@ -172,7 +172,7 @@ async def save_plan(request: AdminRequest, tenant_id: str) -> Answer:
 async def invite_owner(request: AdminRequest, tenant_id: str) -> Answer:
     tenant = await find_tenant(request, tenant_id)
     email = await _invite(request, TenantId(tenant_id), tenant["owner_id"])
-    sent = being_sent(request.services.settings, "Another invitation", email)
+    sent = being_sent(request.services.settings, "An invitation", email)
     return Redirect(f"{ADDRESS}/{tenant_id}", sent)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from masthead.admin.endpoint import Page
 from masthead.admin.forms import Ask, sentence_of
+from masthead.admin.navigation import IN_SETTINGS
 from masthead.admin.request import AdminRequest
 from masthead.errors import Problem
 
@@ -43,6 +44,7 @@ def in_settings(
     request: AdminRequest, template: str, title: str, values: dict[str, Any], *, status: int = 200
 ) -> Page:
     links = [(label, url, _is_at(request.path, url)) for label, url in SECTIONS]
+    links += [(each.label, each.url, False) for each in IN_SETTINGS]
     return Page(f"settings/{template}", title, {"sections": links, **values}, status)
 
 

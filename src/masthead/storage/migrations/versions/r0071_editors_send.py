@@ -1,5 +1,5 @@
-"""Owners choose whether editors send mailings. They do, unless an owner turns it off: a site that an
-older process creates during the upgrade begins with it off."""
+"""Owners choose whether editors send mailings. They do, unless an owner turns it off: a site that
+an older process creates during the upgrade begins with it off."""
 
 from __future__ import annotations
 
