@@ -19,6 +19,7 @@ from masthead.jobs.runner import Chore, Handler, JobRunner
 from masthead.mail import jobs as mail_jobs
 from masthead.mail.dns_records import DnsChecks
 from masthead.mail.transport import transport_of
+from masthead.mailings import jobs as mailing_jobs
 from masthead.mailings.digests import Digests
 from masthead.mailings.forms import FormCache
 from masthead.mailings.progress import MailingProgress
@@ -77,6 +78,7 @@ def job_handlers(parts: Services) -> Mapping[str, Handler]:
             parts.signing_keys,
         ),
         **StoppedAddresses(parts.records).handlers(),
+        **mailing_jobs.handlers(parts.records, parts.mail, parts.sites),
         **parts.mailings.welcome.handlers(),
         **parts.resets.handlers(),
         **parts.factors.handlers(),

@@ -15,7 +15,7 @@ from masthead.caller import system
 from masthead.identity.one_time_codes import new_totp_secret
 from masthead.identity.sign_ins import Client
 from masthead.identity.tenants import superusers
-from masthead.mail.account_emails import domain_unproven, mailing_paused
+from masthead.mail.account_emails import domain_unproven, mailing_failed, mailing_paused
 from masthead.mail.message import Mail
 from masthead.mail.rendering import FOLDER
 from masthead.members.unsubscribe import Unsubscribe
@@ -49,7 +49,8 @@ SUBJECTS = {
     "staff_code": "Your code for ",
     "verify_email": "Confirm that ",
     "test_mail": "A test email from ",
-    "mailing_paused": "A newsletter of ",
+    "mailing_failed": "A newsletter of tenant failed",
+    "mailing_paused": "A newsletter of tenant was paused",
     "domain_unproven": "The domain of ",
     "webhook_disabled": "A webhook of ",
     "welcome_paid": "You are a paid member of ",
@@ -155,6 +156,17 @@ async def bounce_too_often(tenant: TenantWorld) -> None:
             recipients=500,
         )
         await parts.mail.queue(unit, mail)
+        mail = mailing_failed(
+            site_name="tenant",
+            site_url=f"http://{tenant.host}",
+            to="gus@example.com",
+            mailing_subject="Tides",
+            mailing_url=f"http://{tenant.host}/admin/mailings/aaaaaaaaaaaaaaa",
+            reason="The mail server accepted none of the emails.",
+            sent=0,
+            recipients=500,
+        )
+        await parts.mail.queue(unit, mail)
 
 
 async def suspend_for_a_moment(tenant: TenantWorld) -> None:
@@ -249,6 +261,7 @@ async def test_opening_a_link_of_an_email_changes_nothing(office: Office) -> Non
         "",
         "/admin",
         "/admin/account",
+        "/admin/mailings/ID",
         "/admin/reset-password",
         "/admin/tools/export",
         "/admin/webhooks/ID",

@@ -309,6 +309,18 @@ MAILS: list[Mail] = [
         tried=60,
         recipients=5_000,
     ),
+    *(
+        account_emails.mailing_failed(
+            **SITE,
+            to="owner@example.com",
+            mailing_subject="<b>Eve</b>",
+            mailing_url="https://x.example/admin/mailings/1",
+            reason="The mail server said <b>Eve</b>.",
+            sent=sent,
+            recipients=5_000,
+        )
+        for sent in (0, 20)
+    ),
     account_emails.email_changed(
         **SITE, to="old@example.com", to_name="<b>Eve</b>", new_email="new@example.com"
     ),

@@ -123,7 +123,7 @@ class TestCreate:
         again = await post_to(press, post_id=post["id"])
         assert code_of(again) == (409, "CONFLICT")
         assert first["id"] in again.json()["error"]["message"]
-        await act(press, first, "cancel")
+        await press.send()
         assert code_of(await post_to(press, post_id=post["id"])) == (409, "CONFLICT")
         other = await post_to(press, post_id=post["id"], newsletter="second")
         assert other.status_code == 202

@@ -129,6 +129,8 @@ ADDITIVE = re.compile(
     r"""
     BEGIN | COMMIT
     | CREATE\ TABLE\ .* | CREATE\ INDEX\ .* | CREATE\ POLICY\ .*
+    # Another index changes no answer.
+    | DROP\ INDEX\ .*
     | ALTER\ TABLE\ \w+\ ADD\ COLUMN\ .*
     | ALTER\ TABLE\ \w+\ (ENABLE|FORCE)\ ROW\ LEVEL\ SECURITY
     | UPDATE\ alembic_version\ .*

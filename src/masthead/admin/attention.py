@@ -12,6 +12,8 @@ from masthead.admin.request import AdminRequest
 from masthead.comments.collection import PENDING as WAITING
 from masthead.comments.collection import comments
 from masthead.importers.collection import FAILED, PREVIEW, import_runs
+from masthead.mailings.collection import FAILED as MAILING_FAILED
+from masthead.mailings.collection import mailings
 from masthead.payments.reconcile import Report
 from masthead.records.access import access_of
 from masthead.records.collection import Collection, Record
@@ -42,11 +44,12 @@ PLACES: Mapping[str, Place] = {
     "domain": Place("/admin/settings/domain"),
     "deliveries": Place("/admin/webhooks?state=dead"),
     "imports": Place("/admin/tools/import"),
+    "mailings": Place("/admin/mailings"),
     "payments": Place("/admin/settings/payments"),
     "webhooks": Place("/admin/webhooks"),
 }
-"""By kind of attention: `comments`, `deliveries`, `domain`, `webhooks`, `imports`, `payments`. Only
-pages that exist."""
+"""By kind of attention: `comments`, `deliveries`, `domain`, `webhooks`, `imports`, `mailings`,
+`payments`. Only pages that exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,7 @@ async def attention(request: AdminRequest) -> list[Attention]:
     found = [
         await _dead_deliveries(request, webhooks),
         _turned_off(request, webhooks),
+        await _failed_mailings(request),
         await _failed_imports(request),
         await _payments(request),
         _domain(request),
@@ -121,6 +125,19 @@ def _turned_off(request: AdminRequest, webhooks: Sequence[Record]) -> Attention 
         why = f"{failures} in a row; it gets no more events"
     at = max(each["disabled_at"] for each in off)
     return Attention("webhooks", "power", "bad", what, why, at, request.when(at))
+
+
+async def _failed_mailings(request: AdminRequest) -> Attention | None:
+    lately = newer("created", clock.to_text(request.now - LATELY))
+    fields = frozenset({"subject", "reason", "updated"})
+    failed = await _some(request, mailings, fields, equals("status", MAILING_FAILED), lately)
+    if not failed:
+        return None
+    what = f"{_number_read(failed, 'mailing', 'mailings')} failed."
+    if len(failed) == 1:
+        what = f"The mailing “{_short(failed[0]['subject'])}” failed."
+    why, at = failed[0]["reason"] or failed[0]["subject"], failed[0]["updated"]
+    return Attention("mailings", "send", "bad", what, _short(why), at, request.when(at))
 
 
 async def _failed_imports(request: AdminRequest) -> Attention | None:

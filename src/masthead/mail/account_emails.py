@@ -228,6 +228,30 @@ def mailing_paused(
     return Mail("mailing_paused", to, f"A newsletter of {site_name} was paused", values)
 
 
+def mailing_failed(
+    *,
+    site_name: str,
+    site_url: str,
+    to: str,
+    mailing_subject: str,
+    mailing_url: str,
+    reason: str,
+    sent: int,
+    recipients: int,
+) -> Mail:
+    """To the owner of the site."""
+    values = {
+        "site_name": site_name,
+        "site_url": site_url,
+        "mailing_subject": mailing_subject,
+        "mailing_url": mailing_url,
+        "reason": reason,
+        "sent": sent,
+        "recipients": recipients,
+    }
+    return Mail("mailing_failed", to, f"A newsletter of {site_name} failed", values)
+
+
 def test_mail(*, site_name: str, site_url: str, to: str) -> Mail:
     """To an owner who wants to know whether mails arrive."""
     return Mail(

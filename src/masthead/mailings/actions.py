@@ -18,17 +18,19 @@ from masthead.mail.outbox import Outbox
 from masthead.mailings.collection import (
     CANCELLED,
     ENDED,
+    FAILED,
     PAUSED,
     SCHEDULED,
     SENDING,
     WELCOME,
+    has_reached_nobody,
     mailings,
     refuse_sending,
 )
 from masthead.mailings.letter import draw_letter
 from masthead.mailings.senders import Senders
-from masthead.mailings.starting import NO_NEWSLETTER, NO_POST
-from masthead.mailings.tables import State, mailing_recipients
+from masthead.mailings.starting import NO_NEWSLETTER, NO_POST, Starting
+from masthead.mailings.tables import IS_OPEN, State, mailing_recipients
 from masthead.members.newsletters import newsletters
 from masthead.posts.collection import posts
 from masthead.records.collection import Record
@@ -47,8 +49,18 @@ MAX_SUBJECT = 255
 class MailingActions:
     """Each runs in the caller's unit and returns the mailing as it is afterwards."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, starting: Starting) -> None:
+        self._starting = starting
         r = mailing_recipients.c
+        self._open = database.compile(
+            sa.select(r.member_id)
+            .where(
+                r.tenant_id == sa.bindparam("tenant"),
+                r.mailing_id == sa.bindparam("mailing"),
+                IS_OPEN,
+            )
+            .limit(sa.literal_column("1"))
+        )
         self._reopen = database.compile(
             sa.update(mailing_recipients)
             .where(
@@ -71,8 +83,11 @@ class MailingActions:
         return await _set(unit, mailing, status=PAUSED)
 
     async def resume(self, unit: Unit, mailing_id: str) -> Record:
-        mailing = await _open_mailing(unit, mailing_id)
-        if mailing["status"] != PAUSED:
+        """Also one that has failed before every recipient was tried."""
+        mailing = await _mailing(unit, mailing_id)
+        if mailing["status"] == FAILED:
+            await self._check_may_go_on(unit, mailing)
+        elif (await _open_mailing(unit, mailing_id))["status"] != PAUSED:
             return mailing
         status = SENDING if mailing["started_at"] else SCHEDULED
         # The breaker begins anew: staff knows of the bounces so far.
@@ -82,6 +97,7 @@ class MailingActions:
             mailing,
             status=status,
             reason="",
+            finished_at="",
             tried_before=tried,
             bounced_before=mailing["bounced"],
         )
@@ -104,7 +120,20 @@ class MailingActions:
             raise WrongState(NONE_UNCERTAIN)
         status = SENDING if mailing["status"] in ENDED else mailing["status"]
         left = max(mailing["uncertain"] - number, 0)
-        return await _set(unit, mailing, status=status, uncertain=left, finished_at="")
+        return await _set(unit, mailing, status=status, uncertain=left, reason="", finished_at="")
+
+    async def _check_may_go_on(self, unit: Unit, mailing: Record) -> None:
+        """Raises WrongState or PlanTooSmall."""
+        unit.refuse_if_read_only()
+        values = {"tenant": unit.tenant_id, "mailing": mailing["id"]}
+        if mailing["started_at"] and not await unit.fetch(self._open, values):
+            raise WrongState(HAS_ENDED.format(status=mailing["status"]))
+        if has_reached_nobody(mailing):
+            # Then it does not count yet, and another one may have been sent since.
+            if mailing["post_id"]:
+                await self._starting.refuse_second(unit, mailing["post_id"], mailing["newsletter"])
+            if mailing["started_at"] and mailing["kind"] != WELCOME:
+                (await self._starting.quota(unit)).check(mailing["recipients"])
 
 
 async def _set(unit: Unit, mailing: Record, **values: Any) -> Record:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from masthead.caller import Caller, Kind
 from masthead.errors import Forbidden
-from masthead.records.changes import Change, Event, Save
+from masthead.records.changes import Change, Event, Later, Save
 from masthead.records.collection import Collection, Counter, Index, Record, Rules
 from masthead.records.fields.base import Access
 from masthead.records.fields.documents import TextList
@@ -22,6 +22,7 @@ SENT, CANCELLED, FAILED = "sent", "cancelled", "failed"
 ENDED: Final = frozenset({SENT, CANCELLED, FAILED})
 POST, DIGEST, WELCOME = "post", "digest", "welcome"
 EVERYONE, FREE, PAID = "all", "free", "paid"
+TELL_FAILED: Final = "mailings.tell_failed"
 COUNTS: Final = ("sent", "failed", "uncertain", "bounced", "complained", "unsubscribed")
 
 # No control characters, which would end a header's line, and something to read.
@@ -68,6 +69,22 @@ def mailing_events(change: Change) -> Iterator[Event]:
         # It goes on with the next new member.
         return
     yield Event("mailing.sent", _payload(new))
+
+
+def mailing_jobs(change: Change) -> Iterator[Later]:
+    """The owner learns of a mailing that has failed; of a welcome email, which is tried again with
+    each new member, only once for the same reason."""
+    old, new = change.old, change.new
+    if old is None or new is None or new["status"] != FAILED or old["status"] == FAILED:
+        return
+    if new["reason"] != old["reason"]:
+        yield Later(TELL_FAILED, {"mailing_id": new["id"]})
+
+
+def has_reached_nobody(mailing: Record) -> bool:
+    """Whether it has ended before anyone got it, or may have got it."""
+    is_stopped = mailing["status"] in (CANCELLED, FAILED)
+    return is_stopped and not mailing["sent"] and not mailing["uncertain"]
 
 
 def _payload(mailing: Record) -> dict[str, Any]:
@@ -147,7 +164,7 @@ mailings = Collection(
             read=Access.EDITOR,
             write=Access.ENGINE,
             help="`sent`: every recipient is accounted for. `failed`: the mail server accepted "
-            "none.",
+            "none, or the emails could not be made.",
         ),
         Text(
             name="reason",
@@ -204,9 +221,10 @@ mailings = Collection(
     # The month's quota is counted from them.
     owner_may_delete=False,
     events=mailing_events,
+    jobs=mailing_jobs,
     counters=(Counter(by=("status",)),),
     indexes=(
-        Index(("post_id", "newsletter"), unique=True, skip_empty="post_id"),
+        Index(("post_id", "newsletter"), skip_empty="post_id"),
         Index(("digest_until", "newsletter"), unique=True, skip_empty="digest_until"),
         Index(("welcome",), unique=True, skip_empty="welcome"),
         Index(("status", "scheduled_for"), across_tenants=True),

@@ -19,6 +19,8 @@ from masthead.errors import Unavailable
 from masthead.mailings.queue import Claimed, Ended, MailingKey, Progress, RecipientQueue
 
 RETRY_SECONDS: Final = 0.5
+MAX_FAILURES: Final = 3
+"""To store one recipient, other than by an unreachable database."""
 GATHER_SECONDS: Final = 0.01
 """The most that a commit waits for further connections."""
 
@@ -101,7 +103,8 @@ class Ledger:
     ) -> tuple[set[tuple[MailingKey, str]], dict[MailingKey, Progress]]:
         """Until the database takes it: what has left must not be forgotten. A repetition after an
         unknown commit finds its rows changed, marks nothing and counts nothing."""
-        while True:
+        failures = 0
+        while failures < MAX_FAILURES:
             try:
                 return await self._queue.turn(ended, asked)
             except Unavailable:
@@ -109,4 +112,21 @@ class Ledger:
             # Part of the job's edge: the worker must not die with results in its memory.
             except Exception:
                 log.exception("mailings.not_recorded")
+                if len(ended) + len(asked) > 1:
+                    return await self._store_each(ended, asked)
+                failures += 1
             await asyncio.sleep(RETRY_SECONDS)
+        # When its lease has ended, the recipient is uncertain, or is claimed again.
+        return set(), {}
+
+    async def _store_each(
+        self, ended: list[Ended], asked: list[Claimed]
+    ) -> tuple[set[tuple[MailingKey, str]], dict[MailingKey, Progress]]:
+        """One that the database refuses holds up no other."""
+        marked: set[tuple[MailingKey, str]] = set()
+        progress: dict[MailingKey, Progress] = {}
+        for batch in (*(([each], []) for each in ended), *(([], [each]) for each in asked)):
+            one, noticed = await self._store(*batch)
+            marked |= one
+            progress |= noticed
+        return marked, progress

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from typing import Final
 
 import sqlalchemy as sa
@@ -12,9 +11,18 @@ import structlog
 from masthead.caller import system
 from masthead.config.settings import Settings
 from masthead.identity.owners import owner_in
+from masthead.jobs.isolation import isolated
 from masthead.mail.account_emails import mailing_paused
 from masthead.mail.outbox import Outbox
-from masthead.mailings.collection import CANCELLED, FAILED, PAUSED, SENDING, SENT, mailings
+from masthead.mailings.collection import (
+    CANCELLED,
+    FAILED,
+    PAUSED,
+    SCHEDULED,
+    SENDING,
+    SENT,
+    mailings,
+)
 from masthead.mailings.forms import FormCache
 from masthead.mailings.queue import MailingKey, Progress
 from masthead.mailings.queue_statements import SITE_SUSPENDED
@@ -34,6 +42,10 @@ MAX_BOUNCED: Final = 0.05
 TOO_MANY_BOUNCES: Final = (
     "Too many addresses have no mailbox. Check where these members came from, then resume the "
     "mailing or cancel it."
+)
+
+NONE_ACCEPTED: Final = (
+    "The mail server accepted none of the emails. The list of recipients has its replies."
 )
 
 log = structlog.get_logger()
@@ -67,34 +79,30 @@ class MailingProgress:
             .limit(sa.literal_column("1"))
         )
 
-    async def start(self, keys: Sequence[MailingKey]) -> None:
-        for key in keys:
-            await stage_many(self._records, self._starting.recipients, *key)
-            async with self._records.unit(system(key.tenant_id)) as unit:
-                await self._starting.start_due(unit, key.mailing_id)
+    async def start(self, key: MailingKey) -> None:
+        await stage_many(self._records, self._starting.recipients, *key)
+        async with self._records.unit(system(key.tenant_id)) as unit:
+            await self._starting.start_due(unit, key.mailing_id)
 
-    async def hold(self, keys: Sequence[MailingKey]) -> None:
-        """Their sites are suspended."""
-        for key in keys:
-            async with self._records.unit(system(key.tenant_id)) as unit:
-                if await _is_sending(unit, key):
-                    held = {"status": PAUSED, "reason": SITE_SUSPENDED}
-                    await unit.update(mailings, key.mailing_id, {}, stamped=held)
+    async def hold(self, key: MailingKey) -> None:
+        """Its site is suspended."""
+        async with self._records.unit(system(key.tenant_id)) as unit:
+            if await _is_sending(unit, key):
+                held = {"status": PAUSED, "reason": SITE_SUSPENDED}
+                await unit.update(mailings, key.mailing_id, {}, stamped=held)
 
-    async def go_on(self, keys: Sequence[MailingKey]) -> None:
-        """Their sites are open again."""
-        for key in keys:
-            async with self._records.unit(system(key.tenant_id)) as unit:
-                found = {"id": key.mailing_id, "status": PAUSED, "reason": SITE_SUSPENDED}
-                if await unit.find(mailings, found, limit=1):
-                    going_on = {"status": SENDING, "reason": ""}
-                    await unit.update(mailings, key.mailing_id, {}, stamped=going_on)
+    async def go_on(self, key: MailingKey) -> None:
+        """Its site is open again."""
+        async with self._records.unit(system(key.tenant_id)) as unit:
+            found = {"id": key.mailing_id, "status": PAUSED, "reason": SITE_SUSPENDED}
+            if await unit.find(mailings, found, limit=1):
+                going_on = {"status": SENDING, "reason": ""}
+                await unit.update(mailings, key.mailing_id, {}, stamped=going_on)
 
-    async def end(self, keys: Sequence[MailingKey]) -> None:
-        for key in keys:
-            async with self._records.unit(system(key.tenant_id)) as unit:
-                await self._end(unit, key)
-            self._forms.forget(key)
+    async def end(self, key: MailingKey) -> None:
+        async with self._records.unit(system(key.tenant_id)) as unit:
+            await self._end(unit, key)
+        self._forms.forget(key)
 
     async def give_up(self, key: MailingKey) -> None:
         """There is nothing left to send."""
@@ -103,6 +111,15 @@ class MailingProgress:
             if await _is_sending(unit, key):
                 values["finished_at"] = unit.now
                 await unit.update(mailings, key.mailing_id, {}, stamped=values)
+
+    async def fail(self, key: MailingKey, reason: str) -> None:
+        """It can't go on. Its open recipients stay open, so that staff can resume it."""
+        async with self._records.unit(system(key.tenant_id)) as unit:
+            found = await unit.find(mailings, {"id": key.mailing_id}, limit=1)
+            if found and found[0]["status"] in (SCHEDULED, SENDING):
+                failed = {"status": FAILED, "reason": reason, "finished_at": unit.now}
+                await unit.update(mailings, key.mailing_id, {}, stamped=failed)
+        self._forms.forget(key)
 
     async def noticed(self, key: MailingKey, progress: Progress) -> None:
         """Called after each commit of results."""
@@ -119,9 +136,10 @@ class MailingProgress:
         self._shown_at = time.monotonic()
         changed, self._changed = self._changed, {}
         for key in changed.values():
-            # Taking the site's next version is enough.
-            async with self._records.unit(system(key.tenant_id)):
-                pass
+            with isolated("mailings.show", tenant_id=key.tenant_id):
+                # Taking the site's next version is enough.
+                async with self._records.unit(system(key.tenant_id)):
+                    pass
 
     async def _pause(self, key: MailingKey) -> None:
         async with self._records.unit(system(key.tenant_id)) as unit:
@@ -156,8 +174,12 @@ class MailingProgress:
         if await unit.fetch(self._is_open, values):
             return
         refused = found[0]["failed"] + found[0]["uncertain"]
-        status = FAILED if refused and not found[0]["sent"] else SENT
-        ended = {"status": status, "finished_at": unit.now}
+        has_failed = bool(refused and not found[0]["sent"])
+        ended = {
+            "status": FAILED if has_failed else SENT,
+            "reason": NONE_ACCEPTED if has_failed else "",
+            "finished_at": unit.now,
+        }
         await unit.update(mailings, key.mailing_id, {}, stamped=ended)
 
 

@@ -48,7 +48,7 @@ def mailing_services(
     starting = Starting(records.database, tables)
     return MailingServices(
         starting,
-        MailingActions(records.database),
+        MailingActions(records.database, starting),
         TestLetters(records, outbox, senders),
         MailReports(records, tables),
         senders,

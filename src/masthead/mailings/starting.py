@@ -14,6 +14,7 @@ from masthead.errors import Invalid, PlanTooSmall, Problem, WrongState
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
 from masthead.mailings.collection import (
+    CANCELLED,
     ENDED,
     EVERYONE,
     FAILED,
@@ -24,6 +25,7 @@ from masthead.mailings.collection import (
     mailings,
 )
 from masthead.mailings.staging import Recipients
+from masthead.mailings.tables import IS_OPEN, State, mailing_recipients
 from masthead.members.newsletters import newsletters
 from masthead.plans import Plan
 from masthead.posts.collection import posts
@@ -87,6 +89,8 @@ class Starting:
         self._database = database
         self.recipients = recipients or Recipients(database, tables)
         m = tables[mailings.name].c
+        r = mailing_recipients.c
+        may_have_reached = sa.or_(m.status.not_in((CANCELLED, FAILED)), m.sent > 0, m.uncertain > 0)
         self._used = database.compile(
             sa.select(sa.func.coalesce(sa.func.sum(m.recipients), 0)).where(
                 m.tenant_id == sa.bindparam("tenant"),
@@ -94,7 +98,25 @@ class Starting:
                 m.started_at >= sa.bindparam("since"),
                 # Who joins decides how many those are, not the site.
                 m.kind != WELCOME,
+                may_have_reached,
             )
+        )
+        # An email that was being handed over when the mailing was cancelled may have left.
+        is_leaving = sa.exists().where(
+            r.tenant_id == m.tenant_id,
+            r.mailing_id == m.id,
+            r.state == State.HANDING_OVER.value,
+            IS_OPEN,
+        )
+        self._standing = database.compile(
+            sa.select(m.id, m.status)
+            .where(
+                m.tenant_id == sa.bindparam("tenant"),
+                m.post_id == sa.bindparam("post", required=True),
+                m.newsletter == sa.bindparam("slug", required=True),
+                sa.or_(may_have_reached, is_leaving),
+            )
+            .limit(sa.literal_column("1"))
         )
 
     async def create(self, unit: Unit, given: Mapping[str, Any]) -> Record:
@@ -161,7 +183,8 @@ class Starting:
             return
         values = {"recipients": mailing["recipients"] + 1, "subject": text["subject"]}
         if mailing["status"] in ENDED:
-            values |= {"status": SENDING, "finished_at": "", "reason": ""}
+            # The reason of a failure stays, so that the owner is not told of it again.
+            values |= {"status": SENDING, "finished_at": ""}
         await unit.update(mailings, mailing["id"], {}, stamped=values)
 
     async def _begin_welcome(self, unit: Unit, text: Record) -> Record:
@@ -208,13 +231,18 @@ class Starting:
             problems["newsletter"] = NO_NEWSLETTER
         if problems:
             raise Invalid(problems)
-        key = {"post_id": given["post_id"], "newsletter": newsletter}
-        for first in await unit.find(mailings, key, limit=1):
+        await self.refuse_second(unit, given["post_id"], newsletter)
+        return found[0], listed[0]
+
+    async def refuse_second(self, unit: Unit, post_id: str, newsletter: str) -> None:
+        """A post is mailed to a newsletter once. A mailing that ended before anyone got it does not
+        count. Raises WrongState."""
+        values = {"tenant": unit.tenant_id, "post": post_id, "slug": newsletter}
+        for mailing_id, status in await unit.fetch(self._standing, values):
             raise WrongState(
                 f"This post was already sent to the newsletter {newsletter}: the mailing "
-                f"{first['id']} is {first['status']}."
+                f"{mailing_id} is {status}."
             )
-        return found[0], listed[0]
 
     async def _start(self, unit: Unit, mailing: Record, number: int) -> Record:
         started = {"status": SENDING, "recipients": number, "started_at": unit.now}

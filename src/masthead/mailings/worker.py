@@ -6,14 +6,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Final
 
 import structlog
 
 from masthead import clock, counters
 from masthead.errors import Unavailable
+from masthead.jobs.isolation import isolated
 from masthead.mail.connection import Answer, Connection, Fate, connection_to
 from masthead.mail.transport import SigningTransport
 from masthead.mailings.forms import FormCache, Forms
@@ -31,6 +34,14 @@ NO_SERVER_SECONDS: Final = 10.0
 """How long no connection is tried after one has failed."""
 RETRY_AFTER: Final = tuple(timedelta(minutes=each) for each in (2, 10, 30, 60, 120, 240, 480, 600))
 """After refusals for now. Together they are longer than a day; then the recipient has failed."""
+
+MAX_ATTEMPTS: Final = 3
+"""To start a mailing, or to make its emails."""
+NOT_MADE: Final = (
+    "The emails could not be made because of an error in the service ({error}). The log of the "
+    "service has the cause. Once it is fixed, try again."
+)
+BROKEN: Final = "an error in the service; its log has the cause"
 
 log = structlog.get_logger()
 
@@ -63,6 +74,8 @@ class MailingWorker:
         self._room = asyncio.Event()
         self._stopping = asyncio.Event()
         self._server_is_gone_until = 0.0
+        self._failures: Counter[MailingKey] = Counter()
+        """Of attempts in a row."""
 
     def stop(self) -> None:
         """What is being handed over is finished and recorded; nothing new is begun."""
@@ -86,12 +99,12 @@ class MailingWorker:
         total = 0
         async with self._running():
             await self._start_due()
-            while claimed := await self._round():
+            while (claimed := await self._round()) or self._failures:
                 total += claimed
                 await self._wait_until(0)
                 await self._start_due()
             # What was recorded last may have ended a mailing.
-        await self._progress.end(await self._queue.ended())
+        await self._each(self._progress.end, await self._queue.ended())
         return total
 
     @contextlib.asynccontextmanager
@@ -113,10 +126,37 @@ class MailingWorker:
             await self._pause()
 
     async def _start_due(self) -> int:
-        await self._progress.hold(await self._queue.suspended())
-        await self._progress.go_on(await self._queue.reopened())
-        await self._progress.start(await self._queue.startable())
+        await self._each(self._progress.hold, await self._queue.suspended())
+        await self._each(self._progress.go_on, await self._queue.reopened())
+        for key in await self._queue.startable():
+            await self._attempt(key, self._progress.start(key))
         return 0
+
+    async def _each(
+        self, work: Callable[[MailingKey], Awaitable[None]], keys: Sequence[MailingKey]
+    ) -> None:
+        for key in keys:
+            with isolated("mailings", **key._asdict()):
+                await work(key)
+
+    async def _attempt(self, key: MailingKey, work: Awaitable[int | None]) -> int:
+        """0 if it raises: other mailings go on. After `MAX_ATTEMPTS` in a row the mailing has
+        failed."""
+        try:
+            result = await work
+        except Unavailable:
+            raise
+        # Part of the job's edge, for one mailing.
+        except Exception as error:
+            log.exception("mailings.attempt_failed", **key._asdict())
+            self._failures[key] += 1
+            if self._failures[key] >= MAX_ATTEMPTS:
+                del self._failures[key]
+                reason = NOT_MADE.format(error=type(error).__name__)
+                await self._each(partial(self._progress.fail, reason=reason), [key])
+            return 0
+        self._failures.pop(key, None)
+        return result or 0
 
     async def _pause(self) -> None:
         with contextlib.suppress(TimeoutError):
@@ -135,14 +175,14 @@ class MailingWorker:
 
     async def _round(self) -> int:
         """Claims a slice of each mailing; returns how many recipients."""
-        await self._progress.end(await self._queue.ended())
+        await self._each(self._progress.end, await self._queue.ended())
         claimed = 0
         for key, whom in await self._queue.due():
             # Half a slice is left for the connections while the next one is claimed.
             await self._wait_until(SLICE // 2)
             if self._stopping.is_set() or self._server_is_gone():
                 break
-            claimed += await self._claim(key, whom)
+            claimed += await self._attempt(key, self._claim(key, whom))
         await self._progress.show()
         return claimed
 
@@ -192,6 +232,10 @@ class MailingWorker:
                     continue
                 try:
                     await self._deliver(connection, *parcel)
+                # Part of the job's edge, for one email: the connection goes on with the next.
+                except Exception:
+                    log.exception("mailings.hand_over_failed", **parcel[0].key._asdict())
+                    self._ledger.record(Ended(parcel[0], State.UNCERTAIN, BROKEN))
                 finally:
                     self._done(parcel[0])
         finally:
@@ -204,8 +248,12 @@ class MailingWorker:
             return
         try:
             mail_id, mail = forms.compose(claimed)
-        except ValueError as error:
-            self._ledger.record(Ended(claimed, State.FAILED, str(error)))
+        # Nothing has left yet.
+        except Exception as error:
+            is_known = isinstance(error, ValueError)
+            if not is_known:
+                log.exception("mailings.not_composed", **claimed.key._asdict())
+            self._ledger.record(Ended(claimed, State.FAILED, str(error) if is_known else BROKEN))
             return
         answer = await connection.hand_over(mail_id, mail)
         result = counters.SENT if answer.fate is Fate.TAKEN else counters.FAILED

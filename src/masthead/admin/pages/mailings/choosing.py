@@ -13,7 +13,7 @@ from masthead.admin.sections import POSTS
 from masthead.caller import Audience
 from masthead.errors import Invalid, PlanTooSmall, Problem
 from masthead.mail.wording import where_stored
-from masthead.mailings.collection import EVERYONE, FREE, PAID, mailings
+from masthead.mailings.collection import EVERYONE, FREE, PAID, has_reached_nobody, mailings
 from masthead.mailings.letter import GMAIL_BYTES, draw_letter
 from masthead.mailings.starting import NO_NEWSLETTER, NO_READERS
 from masthead.members.newsletters import newsletters
@@ -76,9 +76,11 @@ async def newsletter_names(request: AdminRequest) -> dict[str, str]:
 
 
 async def mailings_of(request: AdminRequest, post_id: str) -> list[Record]:
-    return await request.records.find(
+    """Without those that ended before anyone got them: they can be sent anew."""
+    found = await request.records.find(
         mailings, {"post_id": post_id}, tenant_id=request.tenant_id, limit=MOST
     )
+    return [each for each in found if not has_reached_nobody(each)]
 
 
 async def count_readers(request: AdminRequest, choice: MailChoice) -> int:

@@ -16,16 +16,19 @@ from masthead.admin.pages.settings.subnav import WELCOME as WELCOME_EMAILS
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import POSTS
 from masthead.caller import Kind
-from masthead.errors import BadRequest, WrongState
+from masthead.errors import BadRequest, PlanTooSmall, WrongState
 from masthead.mail.wording import where_stored
 from masthead.mailings.actions import NEVER_ENDS
 from masthead.mailings.collection import (
     DIGEST,
     ENDED,
+    FAILED,
     PAUSED,
+    POST,
     SCHEDULED,
     SENDING,
     WELCOME,
+    has_reached_nobody,
     mailings,
     may_send,
     refuse_sending,
@@ -93,6 +96,7 @@ ASKED: Final = {
 async def mailing_page(request: AdminRequest, mailing_id: str) -> Answer:
     mailing = await request.records.get(request.caller, mailings, mailing_id)
     status = mailing["status"]
+    is_again = has_reached_nobody(mailing) and mailing["post_id"]
     values = {
         "mailing": mailing,
         "badge_kind": _BADGES[status],
@@ -108,6 +112,8 @@ async def mailing_page(request: AdminRequest, mailing_id: str) -> Answer:
         "is_working": status == SENDING,
         "asks_every": _ASKS_EVERY.get(status, 0),
         "is_paused": status == PAUSED,
+        "can_retry": _can_retry(mailing),
+        "again": f"{POSTS.url(mailing['post_id'])}/mail" if is_again else "",
         "when": _when(request, mailing),
         "audience": await _audience(request, mailing),
         "counts": [
@@ -160,10 +166,18 @@ async def ask(name: str, request: AdminRequest, mailing_id: str) -> Answer:
         sent=mailing["sent"],
         what=what,
     )
-    if not mailing["started_at"]:
-        said = f"Nobody gets it, and {what} can’t be emailed to this newsletter again."
+    if name == "cancel" and not mailing["sent"]:
+        said = _said_before_anyone_got_it(mailing, left)
     values = {"own": own, "do": name, "said": said, "label": label, "busy": busy}
     return Page("mailings/ask.html", title, {**values, "subject": mailing["subject"]})
+
+
+def _said_before_anyone_got_it(mailing: Record, left: int) -> str:
+    others = "1 recipient" if left == 1 else f"{left:,} recipients"
+    said = f"{others} will not get it." if left else "Nobody gets it."
+    if mailing["kind"] == POST:
+        return f"{said} If no email has left by then, you can email the post again."
+    return said
 
 
 async def act(request: AdminRequest, mailing_id: str) -> Answer:
@@ -182,7 +196,7 @@ async def act(request: AdminRequest, mailing_id: str) -> Answer:
     try:
         async with request.records.unit(request.caller) as unit:
             await changes[name](unit, mailing_id)
-    except WrongState as error:
+    except (WrongState, PlanTooSmall) as error:
         said = str(error)
     return Redirect(f"{ADDRESS}/{mailing_id}", said)
 
@@ -222,6 +236,13 @@ def _to(mailing: Record, names: Mapping[str, str]) -> str:
     if mailing["kind"] == WELCOME:
         return f"New {mailing['welcome']} members"
     return names.get(mailing["newsletter"], mailing["newsletter"])
+
+
+def _can_retry(mailing: Record) -> bool:
+    """Whether it has failed before all of its recipients were tried."""
+    if mailing["status"] != FAILED or (mailing["kind"] == POST and not mailing["post_id"]):
+        return False
+    return not mailing["started_at"] or _done(mailing) < mailing["recipients"]
 
 
 def _done(mailing: Record) -> int:

@@ -107,6 +107,7 @@ MAIL_WORDS = {
     "factors_changed": "that second factors have changed",
     "new_browser": "that a new browser has signed in",
     "invitation": "an invitation to the staff",
+    "mailing_failed": "that a mailing failed",
     "mailing_paused": "that a mailing was paused",
     "newsletter_test": "a test of a newsletter",
     "privacy_deletion": "that an erasure is planned",

@@ -1,0 +1,40 @@
+"""Mails the owner of a site when a mailing has failed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from masthead.caller import system
+from masthead.identity.owners import owner_of
+from masthead.jobs.runner import Handler, Job
+from masthead.mail.account_emails import mailing_failed
+from masthead.mail.outbox import Outbox
+from masthead.mailings.collection import FAILED, TELL_FAILED, mailings
+from masthead.records.engine import Records
+from masthead.site.address import Sites
+
+
+def handlers(records: Records, outbox: Outbox, sites: Sites) -> Mapping[str, Handler]:
+    async def tell_failed(job: Job) -> None:
+        """After a crash the email may be queued twice, which is better than not at all."""
+        wanted = {"id": job.payload["mailing_id"], "status": FAILED}
+        owner = await owner_of(records, job.tenant_id)
+        # None if it was tried again, or deleted, in the meantime.
+        for mailing in await records.find(mailings, wanted, tenant_id=job.tenant_id):
+            if owner is None:
+                return
+            site = await sites.of(job.tenant_id)
+            mail = mailing_failed(
+                site_name=site.name,
+                site_url=site.url,
+                to=owner["email"],
+                mailing_subject=mailing["subject"],
+                mailing_url=f"{site.url}/admin/mailings/{mailing['id']}",
+                reason=mailing["reason"],
+                sent=mailing["sent"],
+                recipients=mailing["recipients"],
+            )
+            async with records.unit(system(job.tenant_id)) as unit:
+                await outbox.queue(unit, mail)
+
+    return {TELL_FAILED: tell_failed}
