@@ -287,7 +287,7 @@ class _Queue:
         ((tenant_id, job_id, payload, attempts),) = rows
         values = {"key_tenant": tenant_id, "key_id": job_id, "until": lease}
         await tx.execute(self._claim, self._claim.bind(values))
-        return Job(TenantId(tenant_id), job_id, kind, msgspec.json.decode(payload), attempts + 1)
+        return Job(TenantId(tenant_id), job_id, kind, _payload(payload), attempts + 1)
 
     async def renew(self, job: Job, lease: _Lease) -> bool:
         """False when the lease has expired, so that another worker may have the job."""
@@ -323,3 +323,11 @@ class _Queue:
         key = {"key_tenant": job.tenant_id, "key_id": job.id}
         async with self._database.transaction(EVERY_TENANT) as tx:
             return await tx.execute(statement, statement.bind(key | values))
+
+
+def _payload(stored: str) -> Mapping[str, Any]:
+    """Empty if it can't be read: then its handler fails, and not the claim of all due jobs."""
+    try:
+        return msgspec.json.decode(stored, type=dict[str, Any])
+    except msgspec.DecodeError:
+        return {}

@@ -14,6 +14,7 @@ from masthead.mailings.starting import Starting
 from masthead.members.digest_times import next_digest
 from masthead.members.newsletters import newsletters
 from masthead.records.collection import Record
+from masthead.records.due_records import work_off_due
 from masthead.records.engine import Records
 from masthead.site.collection import site_settings
 
@@ -28,10 +29,13 @@ class Digests:
     async def start_due(self) -> None:
         """Several processes may do it at once: the newsletter says what is still due."""
         now = self.records.clock()
-        due = await self.records.due(newsletters, "digest_at", now, MAX_DUE)
-        for tenant_id, ids in due.items():
-            for newsletter_id in ids:
-                await self._start(tenant_id, newsletter_id)
+        await work_off_due(
+            self.records, newsletters, "digest_at", now, work=self._start_some, at_once=MAX_DUE
+        )
+
+    async def _start_some(self, tenant_id: TenantId, ids: list[str]) -> None:
+        for newsletter_id in ids:
+            await self._start(tenant_id, newsletter_id)
 
     async def _start(self, tenant_id: TenantId, newsletter_id: str) -> None:
         find = self.records.find

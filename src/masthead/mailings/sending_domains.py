@@ -15,6 +15,7 @@ from masthead.mail.collection import sending_domains
 from masthead.mail.dns_records import DnsChecks, Finding, State, are_right
 from masthead.mail.signing_keys import PLATFORM, SigningKeys
 from masthead.records.collection import Record
+from masthead.records.due_records import work_off_due
 from masthead.records.engine import Records
 from masthead.site.limits import SiteLimit
 
@@ -41,15 +42,21 @@ class SendingDomains:
 
     async def run(self) -> None:
         """The worker's chore: what was right may be gone, and what was missing may be there."""
-        due = await self._records.due(sending_domains, "check_at", self._records.clock(), _AT_ONCE)
-        for tenant_id, found in due.items():
-            for each in found:
-                await self._check_again(tenant_id, each)
+        now = self._records.clock()
+        await work_off_due(
+            self._records,
+            sending_domains,
+            "check_at",
+            now,
+            work=self._check_again,
+            at_once=_AT_ONCE,
+        )
 
-    async def _check_again(self, tenant_id: TenantId, record_id: str) -> None:
-        known = await self._records.find(sending_domains, {"id": record_id}, tenant_id=tenant_id)
-        for record in known:
-            await self._checked(system(tenant_id or None), record)
+    async def _check_again(self, tenant_id: TenantId, ids: list[str]) -> None:
+        for each in ids:
+            key = {"id": each}
+            for record in await self._records.find(sending_domains, key, tenant_id=tenant_id):
+                await self._checked(system(tenant_id or None), record)
 
     async def _checked(self, caller: Caller, record: Record) -> list[Finding]:
         findings = await self.checks.look(record, is_installation=not record["tenant_id"])

@@ -17,6 +17,7 @@ from masthead import clock
 from masthead.caller import system
 from masthead.commerce.collection import orders
 from masthead.ids import TenantId
+from masthead.jobs.isolation import isolated
 from masthead.members.collection import blog_members
 from masthead.payments.collection import payment_subscriptions
 from masthead.payments.memberships import MAX_SUBSCRIPTIONS, state_row
@@ -143,9 +144,10 @@ class Reconciliation:
             EVERY_TENANT, self._tenants, self._tenants.bind({}), slow=True
         )
         for (tenant_id,) in found:
-            now = self._records.clock()
-            report = await self.report_on(TenantId(tenant_id), now)
-            await self._reports.store(TenantId(tenant_id), report, clock.to_text(now))
+            with isolated("payments.reconcile", tenant_id=tenant_id):
+                now = self._records.clock()
+                report = await self.report_on(TenantId(tenant_id), now)
+                await self._reports.store(TenantId(tenant_id), report, clock.to_text(now))
 
     async def report_on(self, tenant_id: TenantId, now: datetime) -> Report:
         late = clock.to_text(now - PAYMENT_DEADLINE)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from masthead import clock
 from masthead.caller import system
-from masthead.errors import MastheadError
+from masthead.jobs.isolation import isolated
 from masthead.jobs.runner import MAX_ATTEMPTS, Handler, Job
 from masthead.privacy.collection import gdpr_requests
 from masthead.privacy.erasure import SLICE_SECONDS, Erasure
@@ -57,7 +57,7 @@ class PrivacyWork:
             return
         try:
             await self._exports.build(request, job.payload["blog_name"])
-        except MastheadError:
+        except Exception:
             if job.attempts >= MAX_ATTEMPTS:
                 await self._requests.close(request, "failed")
             raise
@@ -108,10 +108,12 @@ class PrivacyWork:
     async def sweep(self) -> None:
         """Deletes expired archives and cancels deletions that were not confirmed in time."""
         for request in await self._find_expired("status = 'ready' && expires_at <= @now"):
-            await self._exports.expire(request)
+            with isolated("privacy.expire", request_id=request["id"]):
+                await self._exports.expire(request)
         unconfirmed = "type = 'delete' && status = 'queued' && confirmed_at = ''"
         for request in await self._find_expired(f"{unconfirmed} && grace_until <= @now"):
-            await self._requests.close(request, "cancelled")
+            with isolated("privacy.cancel", request_id=request["id"]):
+                await self._requests.close(request, "cancelled")
         # An archive that a crash interrupted is in no list of keys.
         await self._objects.sweep()
 

@@ -16,6 +16,7 @@ from masthead.ids import TenantId
 from masthead.mail.account_emails import domain_unproven
 from masthead.mail.outbox import Outbox
 from masthead.records.collection import Record
+from masthead.records.due_records import work_off_due
 from masthead.records.engine import Records
 from masthead.records.write.unit import Unit
 from masthead.site.address import site_in
@@ -41,11 +42,15 @@ class DomainChecks:
     async def run(self) -> None:
         """The worker's chore."""
         now = self._records.clock()
-        due = await self._records.due(site_settings, "domain_check_at", now, _AT_ONCE)
-        for tenant_id in due:
+
+        async def check(tenant_id: TenantId, _: list[str]) -> None:
             for found in await self._records.find(site_settings, {}, tenant_id=tenant_id):
                 outcome = await self._proofs.look(tenant_id, found["custom_domain"])
                 await self._note(tenant_id, found["custom_domain"], outcome, now)
+
+        await work_off_due(
+            self._records, site_settings, "domain_check_at", now, work=check, at_once=_AT_ONCE
+        )
 
     async def _note(
         self, tenant_id: TenantId, domain: str, outcome: Outcome, now: datetime

@@ -11,6 +11,7 @@ from masthead import clock
 from masthead.caller import system
 from masthead.identity.tenants import TenantStatus, tenants
 from masthead.ids import TenantId
+from masthead.jobs.isolation import isolated
 from masthead.privacy.requests import ERASE_JOB
 from masthead.privacy.rows import TenantRows
 from masthead.records.engine import Records
@@ -45,7 +46,8 @@ class Leftovers:
         )
         for each in (await self._records.page(system(), tenants, wanted)).items:
             log.warning("site.import_abandoned", tenant_id=each["id"])
-            await self.remove(TenantId(each["id"]))
+            with isolated("site_import.remove", tenant_id=each["id"]):
+                await self.remove(TenantId(each["id"]))
 
     async def remove(self, tenant_id: TenantId) -> None:
         await self._objects.delete_prefix(tenant_id)

@@ -24,6 +24,7 @@ from masthead.email_address import is_email, normal_email
 from masthead.errors import Conflict, MastheadError, NotFound, Unavailable
 from masthead.identity.tenants import superusers, tenants
 from masthead.ids import TenantId
+from masthead.jobs.isolation import isolated
 from masthead.jobs.runner import Handler, Job
 from masthead.mail.outbox import Outbox
 from masthead.privacy.links import EXPORT_LIFETIME
@@ -137,12 +138,14 @@ class SiteExports:
         """Deletes expired files, and ends exports that no worker is making any longer."""
         now = self._records.clock()
         for each in await self._find_exports("state = 'ready' && expires_at <= @now"):
-            async with self._records.unit(system(TenantId(each["tenant_id"]))) as unit:
-                await unit.update(site_exports, each["id"], {}, stamped={"state": EXPIRED})
+            with isolated("site_export.expire", export_id=each["id"]):
+                async with self._records.unit(system(TenantId(each["tenant_id"]))) as unit:
+                    await unit.update(site_exports, each["id"], {}, stamped={"state": EXPIRED})
         oldest = clock.to_text(now - ABANDONED_AFTER)
         is_open = "(state = 'queued' || state = 'running')"
         for each in await self._find_exports(f"{is_open} && updated < '{oldest}'"):
-            await self._fail(each, BROKEN)
+            with isolated("site_export.abandon", export_id=each["id"]):
+                await self._fail(each, BROKEN)
 
     async def _handle(self, job: Job) -> None:
         export = await self._find(job.tenant_id, job.payload["id"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from masthead import clock
@@ -13,6 +14,7 @@ from masthead.caller import Caller, system
 from masthead.errors import NotFound
 from masthead.ids import TenantId
 from masthead.jobs.runner import Handler, Job
+from masthead.records.due_records import work_off_due
 from masthead.records.engine import Records
 from masthead.records.filter.ast import Comparison, Identifier, Literal
 from masthead.records.read.page import ListRequest
@@ -31,9 +33,9 @@ def handlers(records: Records) -> Mapping[str, Handler]:
 
 
 async def delete_expired(records: Records) -> None:
-    while due := await records.due(trash, "expires_at", records.clock(), _AT_ONCE):
-        for tenant_id, entry_ids in due.items():
-            await _delete(records, tenant_id, entry_ids)
+    work = partial(_delete, records)
+    now = records.clock()
+    await work_off_due(records, trash, "expires_at", now, work=work, at_once=_AT_ONCE)
 
 
 async def begin_emptying(records: Records, caller: Caller) -> None:

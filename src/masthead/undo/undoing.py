@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Any, Final
 
 from masthead import clock, ids
-from masthead.caller import Caller, system
+from masthead.caller import Caller
 from masthead.errors import Conflict, NotFound, WrongState
 from masthead.records.collection import Collection, Record
+from masthead.records.due_records import delete_quietly, work_off_due
 from masthead.records.engine import Records
 from masthead.records.write.unit import Unit
 from masthead.undo.collection import undo_steps
@@ -133,9 +135,5 @@ async def _set_back(unit: Unit, collection: Collection, step: Record, undone: Un
 
 
 async def delete_expired(records: Records) -> None:
-    while due := await records.due(undo_steps, "expires_at", records.clock(), _AT_ONCE):
-        for tenant_id, row_ids in due.items():
-            async with records.unit(system(tenant_id), emit_events=False) as unit:
-                for row_id in row_ids:
-                    if await unit.find(undo_steps, {"id": row_id}, limit=1):
-                        await unit.delete(undo_steps, row_id)
+    work, now = partial(delete_quietly, records, undo_steps), records.clock()
+    await work_off_due(records, undo_steps, "expires_at", now, work=work, at_once=_AT_ONCE)

@@ -16,6 +16,7 @@ from masthead.config.keyring import DecryptionError, KeyRing
 from masthead.config.values import RetryPolicy
 from masthead.errors import Unavailable
 from masthead.ids import TenantId
+from masthead.jobs.isolation import isolated
 from masthead.outbound.client import OutboundClient
 from masthead.records.write.record_rows import ENCRYPTION_PURPOSE, secret_context
 from masthead.webhooks.attempts import SendResult
@@ -25,6 +26,7 @@ from masthead.webhooks.queue import DeliveryQueue
 from masthead.webhooks.results import Delivery, QueueKey, Result, Subscription
 from masthead.webhooks.schedule import next_attempt
 from masthead.webhooks.sending import ATTEMPT_SECONDS, send
+from masthead.webhooks.signing import Signed
 
 MAX_CALLS = 512
 MAX_CALLS_TO_UNRESPONSIVE = MAX_CALLS // 2
@@ -45,6 +47,9 @@ HELD_RETRY = timedelta(minutes=1)
 RECORD_BATCH = 256
 RECORD_RETRY_SECONDS = 0.5
 LEASE_MARGIN = timedelta(seconds=1)
+
+UNSIGNED = Signed(0, "", "")
+BROKEN = "An error in the service; its log has the cause."
 
 log = structlog.get_logger()
 
@@ -163,8 +168,10 @@ class DeliveryWorker:
             return 0
         found = await self._queue.subscriptions(keys)
         for key in keys:
-            if key not in found and await self._queue.drop(key, self._clock()):
-                self._polls_soon = True
+            if key not in found:
+                with isolated("webhooks.drop", webhook_id=key.webhook_id):
+                    if await self._queue.drop(key, self._clock()):
+                        self._polls_soon = True
         targets = await self._targets(found)
         started = 0
         for wanted in _batches(self._shares(targets)):
@@ -184,6 +191,10 @@ class DeliveryWorker:
             except DecryptionError:
                 # The subscription waits until the operator has set the right root secret.
                 log.error("webhooks.secret_unreadable", webhook_id=key.webhook_id)
+            # Part of the job's edge, for one subscription: the others go on.
+            except Exception:
+                log.exception("webhooks.subscription_unreadable", webhook_id=key.webhook_id)
+            if key not in targets:
                 await self._queue.postpone(key, self._clock() + UNREADABLE_RETRY)
         return targets
 
@@ -208,7 +219,7 @@ class DeliveryWorker:
         return shares
 
     async def _claim(self, wanted: dict[QueueKey, int], targets: dict[QueueKey, Target]) -> int:
-        claimed = await self._queue.claim(wanted, self._clock())
+        claimed = await self._claim_from(wanted)
         if len(claimed) < len(wanted):
             self._polls_soon = True
         for key, deliveries in claimed.items():
@@ -219,6 +230,22 @@ class DeliveryWorker:
             self._claimed += len(deliveries)
             self._start_calls(host)
         return sum(map(len, claimed.values()))
+
+    async def _claim_from(self, wanted: dict[QueueKey, int]) -> dict[QueueKey, list[Delivery]]:
+        """A queue that can't be claimed from waits; the others of the batch go on."""
+        try:
+            return await self._queue.claim(wanted, self._clock())
+        except Unavailable:
+            raise
+        # Part of the job's edge.
+        except Exception:
+            if len(wanted) > 1:
+                each = [await self._claim_from({key: wanted[key]}) for key in wanted]
+                return {key: claimed for one in each for key, claimed in one.items()}
+            [key] = wanted
+            log.exception("webhooks.not_claimed", webhook_id=key.webhook_id)
+            await self._queue.postpone(key, self._clock() + UNREADABLE_RETRY)
+            return {}
 
     def _start_calls(self, host: Host) -> None:
         while host.waiting and host.active_calls < host.call_limit and not self._stopping:
@@ -270,14 +297,19 @@ class DeliveryWorker:
 
     async def _call(self, claimed: ClaimedDelivery) -> None:
         delivery, target = claimed.delivery, claimed.target
-        sent = await send(
-            self._client,
-            delivery,
-            target.url,
-            target.secret,
-            now=self._clock(),
-            timeout_seconds=self._attempt_seconds,
-        )
+        try:
+            sent = await send(
+                self._client,
+                delivery,
+                target.url,
+                target.secret,
+                now=self._clock(),
+                timeout_seconds=self._attempt_seconds,
+            )
+        # Part of the job's edge: it is a failed attempt, the last of which ends the delivery.
+        except Exception:
+            log.exception("webhooks.attempt_failed", delivery_id=delivery.id)
+            sent = SendResult(target.url, UNSIGNED, 0, 0, BROKEN, "")
         result = self._result_of(delivery, sent)
         if sent.status:
             claimed.host.mark_answered(sent.duration_ms / 1000)
@@ -323,18 +355,26 @@ class DeliveryWorker:
             batch = [await self._results.get()]
             while len(batch) < RECORD_BATCH and not self._results.empty():
                 batch.append(self._results.get_nowait())
-            try:
-                disabled = await self._record([result for _, result in batch])
-            # The job's edge again: these deliveries are sent again when their leases end.
-            except Exception:
-                log.exception("webhooks.not_recorded", deliveries=len(batch))
-                disabled = set()
+            disabled = await self._record_all([result for _, result in batch])
             for claimed, result in batch:
                 counters.DELIVERIES.add(_COUNTED[result.state])
                 self._finish(claimed)
             if disabled:
                 for claimed in self._hosts.take_waiting_of(disabled):
                     self._finish(claimed)
+
+    async def _record_all(self, results: Sequence[Result]) -> set[QueueKey]:
+        """One that the database refuses holds up no other. What is not recorded is sent again when
+        its lease ends."""
+        try:
+            return await self._record(results)
+        # The job's edge again.
+        except Exception as error:
+            if len(results) > 1 and not isinstance(error, Unavailable):
+                each = [await self._record_all([result]) for result in results]
+                return set().union(*each)
+            log.exception("webhooks.not_recorded", deliveries=len(results))
+            return set()
 
     async def _record(self, results: Sequence[Result]) -> set[QueueKey]:
         """Retries until the leases end: an attempt that is not recorded is repeated."""

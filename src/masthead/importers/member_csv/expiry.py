@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
-from masthead.caller import system
 from masthead.importers.member_csv.collection import member_imports
+from masthead.records.due_records import delete_quietly, work_off_due
 from masthead.records.engine import Records
 
 _AT_ONCE: Final = 1_000
@@ -13,9 +14,5 @@ _AT_ONCE: Final = 1_000
 
 async def delete_expired(records: Records) -> None:
     """Uploads that were never started, and old reports."""
-    due = await records.due(member_imports, "expires_at", records.clock(), _AT_ONCE)
-    for tenant_id, ids in due.items():
-        for import_id in ids:
-            async with records.unit(system(tenant_id), emit_events=False) as unit:
-                if await unit.find(member_imports, {"id": import_id}, limit=1):
-                    await unit.delete(member_imports, import_id)
+    work, now = partial(delete_quietly, records, member_imports), records.clock()
+    await work_off_due(records, member_imports, "expires_at", now, work=work, at_once=_AT_ONCE)

@@ -318,13 +318,12 @@ async def _read(collection: Collection, row: Row) -> tuple[QueueEntry, Document]
 async def _make_document(
     waiting: QueueEntry, created: str, collection: Collection, row: Row
 ) -> Document:
-    record = _searched_rows(collection).record(row)
-    if sum(len(value) for value in record.values()) <= MAX_INLINE_CHARACTERS:
-        words = search_terms.document(collection, record)
-    else:
-        words = await asyncio.to_thread(search_terms.document, collection, record)
-    if len(words) > MAX_DOCUMENT_CHARACTERS:
-        words = words[:MAX_DOCUMENT_CHARACTERS].rpartition(" ")[0]
+    try:
+        words = await _words_of(collection, row)
+    # One text that can't be read must not block all others: it is indexed without words.
+    except Exception:
+        log.exception("search.unreadable", record=waiting)
+        words = ""
     return Document(
         search_terms.position_of(created, waiting.record_id),
         waiting.tenant_id,
@@ -333,6 +332,17 @@ async def _make_document(
         search_terms.prefix_of(waiting.tenant_id, waiting.collection),
         words,
     )
+
+
+async def _words_of(collection: Collection, row: Row) -> str:
+    record = _searched_rows(collection).record(row)
+    if sum(len(value) for value in record.values()) <= MAX_INLINE_CHARACTERS:
+        words = search_terms.document(collection, record)
+    else:
+        words = await asyncio.to_thread(search_terms.document, collection, record)
+    if len(words) > MAX_DOCUMENT_CHARACTERS:
+        words = words[:MAX_DOCUMENT_CHARACTERS].rpartition(" ")[0]
+    return words
 
 
 def _first_that_fit(
