@@ -74,7 +74,13 @@ BACKUPS = Counter(
     ("result",),
     ((DONE,), (FAILED,)),
 )
-COUNTERS = (DELIVERIES, MAILS, IMPORTS, JOBS, BACKUPS)
+BODIES_REFUSED = Counter(
+    "masthead_bodies_refused",
+    "Request bodies that came too slowly, or that were too many or too large together.",
+    ("reason",),
+    (("slow",), ("network",), ("process",)),
+)
+COUNTERS = (DELIVERIES, MAILS, IMPORTS, JOBS, BACKUPS, BODIES_REFUSED)
 
 CACHES: dict[str, CacheCounts] = {"site": CacheCounts(), "v1": CacheCounts()}
 """Of finished answers, by face."""

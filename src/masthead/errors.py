@@ -52,9 +52,9 @@ class HeadTooLarge(TooLarge):
 
 
 class BodyStalled(MastheadError):
-    """The client announced a body and stopped sending it."""
+    """The client announced a body, and sends it too slowly or not at all."""
 
-    message = "The request's body stopped arriving. Send the request again."
+    message = "The request's body came too slowly, or stopped. Send the request again."
 
 
 class AnswerTooLarge(BadRequest):

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import hmac
 import json
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
@@ -260,3 +261,28 @@ class TestNotifications:
     def test_another_email_is_refused(self, raw: bytes) -> None:
         with pytest.raises(ValueError, match="RFC 3464"):
             read_notification(raw)
+
+
+async def test_nothing_is_read_before_the_secret(events: Press) -> None:
+    taken = 0
+
+    async def endless() -> AsyncIterator[bytes]:
+        nonlocal taken
+        while True:
+            taken += 16_384
+            yield b"x" * 16_384
+
+    for source, status, most in (
+        ("generic", 401, 0),
+        ("generic?secret=wrong", 401, 0),
+        ("postmark?secret=", 401, 0),
+        ("sendgrid", 401, 0),
+        ("mailgun", 413, 64 * 1024),
+        ("ses", 404, 0),
+        ("unknown", 404, 0),
+    ):
+        taken = 0
+        api = events.world.client("localhost")
+        answer = await api.post(f"{EVENTS}/{source}", content=endless())
+        assert answer.status_code == status, source
+        assert taken <= (most + 32_768 if most else 0), source

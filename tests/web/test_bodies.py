@@ -15,13 +15,8 @@ from starlette.types import Message, Scope
 from tests.loop_time import LoopTime
 
 from masthead.errors import BadRequest, BodyStalled, TooLarge
-from masthead.web.bodies import (
-    MAX_DEPTH,
-    STALLED_SECONDS,
-    ClientDisconnected,
-    decode_json_object,
-    read_body,
-)
+from masthead.web.arriving import LEAST_RATE, STALLED_SECONDS, ClientDisconnected
+from masthead.web.bodies import MAX_DEPTH, decode_json_object, read_body
 
 
 class Client:
@@ -216,4 +211,45 @@ async def test_a_body_that_stops_arriving_is_refused_and_not_waited_for(
     reading = asyncio.create_task(read_body(scope(), Stalled([b"half"]), limit=100))
     await loop_time.advance(STALLED_SECONDS + 1)
     with pytest.raises(BodyStalled):
+        await reading
+
+
+class Slow(Client):
+    """Sends a chunk, then waits."""
+
+    def __init__(self, chunks: Iterable[bytes], loop_time: LoopTime, seconds: float) -> None:
+        super().__init__(chunks)
+        self.loop_time = loop_time
+        self.seconds = seconds
+
+    async def __call__(self) -> Message:
+        if self.taken:
+            await self.loop_time.advance(self.seconds)
+        return await super().__call__()
+
+
+async def test_a_body_that_comes_byte_by_byte_is_refused_in_the_time_of_a_stalled_one(
+    loop_time: LoopTime,
+) -> None:
+    client = Slow([b"x"] * 100, loop_time, 20)
+    with pytest.raises(BodyStalled):
+        await read_body(scope(), client, limit=100)
+    assert client.taken <= STALLED_SECONDS / 20 + 1
+
+
+async def test_a_body_that_comes_at_the_least_rate_may_take_its_time(loop_time: LoopTime) -> None:
+    chunk = b"x" * (LEAST_RATE * 50)
+    slow = Slow([chunk] * 10, loop_time, 50)
+    assert await read_body(scope(), slow, limit=LEAST_RATE * 500) == chunk * 10
+
+
+async def test_a_request_that_is_cancelled_while_its_body_arrives_stays_cancelled() -> None:
+    class Stalled(Client):
+        async def __call__(self) -> Message:
+            return await asyncio.Future()
+
+    reading = asyncio.create_task(read_body(scope(), Stalled([]), limit=100))
+    await asyncio.sleep(0)
+    reading.cancel()
+    with pytest.raises(asyncio.CancelledError):
         await reading

@@ -19,7 +19,7 @@ from starlette.types import Message, Receive, Scope
 from tests.tiers import rounds
 
 from masthead.errors import BadRequest, TooLarge
-from masthead.web.bodies import ClientDisconnected
+from masthead.web.arriving import ClientDisconnected
 from masthead.web.multipart import (
     IN_MEMORY_BYTES,
     MAX_FIELD_BYTES,

@@ -99,7 +99,7 @@ async def _answer(pages: AdminPages, request: Request, handler: Handler, *values
 
 async def _json(request: Request, limit: int) -> dict[str, Any]:
     try:
-        raw = await request.body(limit)
+        raw = await request.body()
     except TooLarge as error:
         raise TooLarge(
             f"This is larger than the {limit // (1024 * 1024):,} MB that can be saved at "

@@ -39,6 +39,7 @@ from masthead.web.files import serve_object
 from masthead.web.forms import own_origin
 from masthead.web.policy import (
     FORM_BYTES,
+    MAX_SIGNED_OUT,
     STAFF,
     Body,
     BodyKind,
@@ -158,7 +159,7 @@ class AdminPages:
                 policy,
                 asks_again=asks_again,
                 origin=_ORIGINS.get(who, Origin.FORM),
-                body=Body(kind, limit, files=files, largest=largest),
+                body=Body(kind, limit, MAX_SIGNED_OUT, files=files, largest=largest),
             )
             actions["POST"] = Action(partial(self._answer, post, parameters), policy)
         return actions

@@ -9,7 +9,7 @@ from typing import Any
 from starlette.types import Send
 
 from masthead.web.answers import RawHeaders, encode
-from masthead.web.bodies import ClientDisconnected
+from masthead.web.arriving import ClientDisconnected
 
 HEADERS: RawHeaders = [
     (b"content-type", b"text/event-stream"),

@@ -51,15 +51,15 @@ POLICY = Policy(
     who=Who.VISITOR,
     origin=Origin.COOKIES,
     limit=Limit.GENERATIONS,
-    body=Body(BodyKind.JSON, MAX_BODY_BYTES),
+    body=Body(BodyKind.JSON, MAX_BODY_BYTES, readers=MAX_BODY_BYTES),
 )
 
 
 async def generate(services: AiServices, request: Request) -> Stream:
-    prompt = prompt_for(parse_prompt_request(await _body(request)))
     site = await site_ai(services.records, request.tenant_id)
     if used_by(site.used_by, site.has_key, services.settings) is AiFor.STAFF:
         _refuse_others(await services.callers.of(request))
+    prompt = prompt_for(parse_prompt_request(await _body(request)))
     await services.ai_limits.admit(request.address, request.tenant_id, site)
     try:
         destination = destination_of(site, services.settings)
@@ -106,7 +106,7 @@ _FOR_STAFF = "Only the staff of this site can use its AI."
 async def _body(request: Request) -> dict[str, Any]:
     request.check_is_json()
     try:
-        raw = await request.body(MAX_BODY_BYTES)
+        raw = await request.body()
     except TooLarge as error:
         raise BadRequest(str(error)) from error
     return decode_json_object(raw, max_values=SMALL_FORM_VALUES)

@@ -21,5 +21,15 @@ def network_of(address: str) -> str:
         return str(parsed)
     if parsed.ipv4_mapped is not None:
         return str(parsed.ipv4_mapped)
+    if parsed.is_loopback:
+        return str(parsed)
     # From the number, to drop a zone (`%eth0`).
     return str(ipaddress.IPv6Network((int(parsed), IPV6_PREFIX), strict=False))
+
+
+def is_loopback(address: str) -> bool:
+    """Whether it is that of this machine, or of a proxy on it that is not trusted."""
+    try:
+        return ipaddress.ip_address(network_of(address)).is_loopback
+    except ValueError:
+        return False

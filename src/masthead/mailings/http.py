@@ -6,7 +6,7 @@ from typing import Protocol
 
 from masthead.config.settings import Settings
 from masthead.errors import BadRequest
-from masthead.mailings.report_sources import SOURCES, authentic_reports
+from masthead.mailings.report_sources import SES, SOURCES, authentic_reports, check_head
 from masthead.mailings.reports import MAX_REPORTS
 from masthead.mailings.services import MailingServices
 from masthead.records.engine import Records
@@ -18,14 +18,15 @@ from masthead.web.request import Request
 from masthead.web.rows import Row
 
 TAG = "Email"
-SES = "ses"
 MAX_BODY_BYTES = 1024 * 1024
+UNPROVEN_BYTES = {"mailgun": 64 * 1024, SES: 256 * 1024}
+"""Where the body itself holds the proof: one event, or the longest message of SNS."""
 
 POLICY = Policy(
     who=Who.SIGNATURE,
     # It concerns the addresses of all sites.
     while_suspended=WhileSuspended.OPEN,
-    body=Body(BodyKind.RAW, MAX_BODY_BYTES),
+    body=Body(BodyKind.RAW, MAX_BODY_BYTES, readers=MAX_BODY_BYTES),
 )
 
 
@@ -39,9 +40,10 @@ class ReportServices(Protocol):
 
 
 async def receive_reports(services: ReportServices, request: Request) -> Answer:
-    body = await request.body(MAX_BODY_BYTES)
-    now = services.records.clock().timestamp()
     source = request.path_parameters["source"]
+    check_head(source, services.settings, request)
+    body = await request.body(UNPROVEN_BYTES.get(source))
+    now = services.records.clock().timestamp()
     if source == SES:
         reports = await services.mailings.sns.reports(services.settings, body)
     else:

@@ -22,11 +22,30 @@ from masthead.web.request import Request
 NO_SOURCE: Final = "No reports are received at this address."
 NOT_GENUINE: Final = "The secret or the signature is missing or wrong."
 UNREADABLE: Final = "The body is not a report that this source sends."
+SES: Final = "ses"
+SENDGRID_SIGNATURE: Final = b"x-twilio-email-event-webhook-signature"
 MAX_AGE: Final = timedelta(days=1)
 """Of a signature: providers repeat a call for hours."""
 
 Check = Callable[[Settings, Request, bytes, float], None]
 Read = Callable[[Any], Iterator[Report]]
+
+
+def check_head(source: str, settings: Settings, request: Request) -> None:
+    """Refuses what can be refused before the body is read. Raises NotFound or Unauthenticated."""
+    configured = {
+        "generic": settings.mail_events_secret,
+        "postmark": settings.mail_events_secret,
+        "mailgun": settings.mail_events_mailgun_key,
+        "sendgrid": settings.mail_events_sendgrid_key,
+        SES: settings.mail_events_ses_topics,
+    }
+    if not configured.get(source):
+        raise NotFound(NO_SOURCE)
+    if SOURCES.get(source, (None,))[0] is _check_secret:
+        _check_secret(settings, request, b"", 0)
+    if source == "sendgrid" and not request.header(SENDGRID_SIGNATURE):
+        raise Unauthenticated(NOT_GENUINE)
 
 
 def authentic_reports(
@@ -87,7 +106,7 @@ def _check_sendgrid(settings: Settings, request: Request, body: bytes, now: floa
     from cryptography.hazmat.primitives.hashes import SHA256
     from cryptography.hazmat.primitives.serialization import load_der_public_key
 
-    signature = request.header(b"x-twilio-email-event-webhook-signature") or ""
+    signature = request.header(SENDGRID_SIGNATURE) or ""
     timestamp = request.header(b"x-twilio-email-event-webhook-timestamp") or ""
     try:
         key = load_der_public_key(base64.b64decode(str(settings.mail_events_sendgrid_key)))

@@ -76,7 +76,7 @@ def mailed_link(
         if is_post:
             # One-click mail programs send `List-Unsubscribe=One-Click`, the page's form nothing;
             # the token is in the URL either way (RFC 8058).
-            await request.body(SMALL_FORM_BYTES)
+            await request.body()
         return await make(tenant_id, await sites.of(tenant_id), _query(request), is_post)
 
     policy = Policy(

@@ -56,7 +56,7 @@ async def _page(resets: PasswordResets, collection: Collection, request: Request
     site = await resets.site_of(TenantId(account["tenant_id"]))
     if request.method != "POST":
         return _form(site, account)
-    given = _texts(await request.body(SMALL_FORM_BYTES))
+    given = _texts(await request.body())
     # A browser always sends the second field, so a missing one is invalid.
     given.setdefault("passwordConfirm", "")
     try:

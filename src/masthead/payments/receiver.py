@@ -51,7 +51,7 @@ POLICY = Policy(
     who=Who.SIGNATURE,
     # A payment that is not taken is lost.
     while_suspended=WhileSuspended.OPEN,
-    body=Body(BodyKind.RAW, MAX_BODY_BYTES),
+    body=Body(BodyKind.RAW, MAX_BODY_BYTES, readers=MAX_BODY_BYTES),
 )
 
 
@@ -83,7 +83,7 @@ class _Receiver:
         headers = {name: value for name, value in sent.items() if value is not None}
         if not headers:
             raise BadRequest("The request has no signature. Send one with the payload.")
-        raw_body = await request.body(MAX_BODY_BYTES)
+        raw_body = await request.body()
         if not is_authentic(headers, secret, raw_body, int(now.timestamp())):
             raise _WrongSignature
         return parse_event(raw_body, now)

@@ -203,7 +203,7 @@ class _LinkEndpoints:
 
     async def _act(self, request: Request, act: Step) -> Answer:
         if request.method == "POST":
-            await request.body(SMALL_FORM_BYTES)
+            await request.body()
 
         async def answer() -> Answer:
             deletion = await act(*_link(request))
@@ -275,7 +275,7 @@ def _page_texts(
 
 
 async def _body(request: Request) -> dict[str, object]:
-    raw = await request.body(SMALL_FORM_BYTES)
+    raw = await request.body()
     return decode_json_object(raw, max_values=SMALL_FORM_VALUES)
 
 

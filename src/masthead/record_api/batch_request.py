@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from masthead.errors import BadRequest, Problem
-from masthead.record_api.call import MAX_OWN_BYTES, Call
+from masthead.record_api.call import Call
 from masthead.record_api.errors import BatchRefused, problem_data
 from masthead.records.fields.base import REQUIRED
 from masthead.web.bodies import json_object
@@ -75,7 +75,7 @@ def target_of(item: Item) -> Target:
 async def _read_body(call: Call) -> tuple[dict[str, Any], dict[int, list[Upload]]]:
     is_reader = call.caller.is_reader
     if not call.is_multipart:
-        raw = await call.request.body(MAX_OWN_BYTES if is_reader else MAX_JSON_BYTES)
+        raw = await call.request.body()
         given = await _decode(raw)
         # PocketBase's Python client sends the form's field as JSON if there are no files.
         payload = given.get(JSON_PAYLOAD)
@@ -83,7 +83,7 @@ async def _read_body(call: Call) -> tuple[dict[str, Any], dict[int, list[Upload]
     reading = read_form(
         call.request.scope,
         call.request.receive,
-        limit=MAX_OWN_BYTES if is_reader else MAX_BYTES,
+        limit=call.request.max_body if is_reader else MAX_BYTES,
         no_files=_NO_FILES if is_reader else "",
         max_field_bytes=MAX_JSON_BYTES,
     )

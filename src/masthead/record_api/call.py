@@ -30,7 +30,6 @@ from masthead.web.bodies import (
 )
 from masthead.web.callers import Callers
 from masthead.web.multipart import form_to_object, read_form
-from masthead.web.policy import JSON_BYTES
 from masthead.web.request import Request
 from masthead.web.staff import StaffSignIn
 
@@ -38,8 +37,6 @@ if TYPE_CHECKING:
     from masthead.record_api.realtime.hub import Hub
 
 NO_FILES = "This takes no files. Send only values."
-MAX_OWN_BYTES = 64 * 1024
-"""Of a guest or a member, who can only change their own account."""
 
 
 class RecordStoreServices(Protocol):
@@ -108,12 +105,8 @@ class Call:
     def is_multipart(self) -> bool:
         return (self.request.header(b"content-type") or "").lower().startswith("multipart/")
 
-    @property
-    def max_body(self) -> int:
-        return MAX_OWN_BYTES if self.caller.is_reader else JSON_BYTES
-
     async def json(self) -> dict[str, Any]:
-        raw = await self.request.body(self.max_body)
+        raw = await self.request.body()
         return await json_object(raw) if raw.strip() else {}
 
     async def small_json(self) -> dict[str, Any]:

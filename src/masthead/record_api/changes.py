@@ -191,7 +191,7 @@ async def _read_body(
 ) -> tuple[dict[str, Any], list[Upload]]:
     if not call.is_multipart:
         return with_modifiers(collection, await call.json()), []
-    limit = call.max_body
+    limit = call.request.max_body
     if takes_files:
         limit = call.services.settings.max_upload + FORM_OVERHEAD
     no_files = "" if takes_files else why_no_files(collection)

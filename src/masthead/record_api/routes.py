@@ -18,13 +18,24 @@ from masthead.record_api import (
     sign_in,
 )
 from masthead.record_api import account_description as accounts
+from masthead.record_api.batch_request import MAX_JSON_BYTES
 from masthead.record_api.call import Call, RecordStoreServices
 from masthead.record_api.realtime import description as realtime_description
 from masthead.record_api.realtime import http as realtime
 from masthead.web.answers import Answer, Stream
+from masthead.web.bodies import SMALL_FORM_BYTES
 from masthead.web.dispatch import Action, Route
 from masthead.web.openapi.description import Description
-from masthead.web.policy import Body, BodyKind, Limit, Origin, Policy, WhileSuspended, Who
+from masthead.web.policy import (
+    JSON_BYTES,
+    Body,
+    BodyKind,
+    Limit,
+    Origin,
+    Policy,
+    WhileSuspended,
+    Who,
+)
 from masthead.web.request import Request
 from masthead.web.rows import READ, Row, mount
 
@@ -54,6 +65,7 @@ def _row(
     *,
     while_suspended: WhileSuspended = WhileSuspended.OPERATORS,
     limit: Limit = Limit.COSTLY_READS,
+    max_body: int = JSON_BYTES,
 ) -> Row:
     async def answer(services: RecordStoreServices, request: Request) -> Answer | Stream:
         return await handler(Call(services, request, await services.callers.of(request)))
@@ -62,7 +74,7 @@ def _row(
         _FOR_VISITORS,
         while_suspended=while_suspended,
         limit=limit,
-        body=Body(BodyKind.JSON) if described.body else None,
+        body=Body(BodyKind.JSON, max_body) if described.body else None,
     )
     return Row(method, path, answer, policy, described)
 
@@ -76,7 +88,12 @@ _FOR_VISITORS = Policy(
 
 
 # Signing in: also at a suspended site, whose people may ask for their data.
-_account = partial(_row, while_suspended=WhileSuspended.OPEN, limit=Limit.SIGN_INS)
+_account = partial(
+    _row,
+    while_suspended=WhileSuspended.OPEN,
+    limit=Limit.SIGN_INS,
+    max_body=SMALL_FORM_BYTES,
+)
 
 _ACCOUNT_CALLS: tuple[tuple[str, Handler, Description], ...] = (
     ("auth-with-password", sign_in.auth_with_password, accounts.SIGN_IN),
@@ -124,7 +141,7 @@ ROWS = (
     _row("GET", RECORD, records.view_record, description.VIEW),
     _row("PATCH", RECORD, changes.update_record, description.UPDATE),
     _row("DELETE", RECORD, changes.delete_record, description.DELETE),
-    _row("POST", "/api/batch", batch.change_records, description.BATCH),
+    _row("POST", "/api/batch", batch.change_records, description.BATCH, max_body=MAX_JSON_BYTES),
     _row("GET", REALTIME, realtime.connect, realtime_description.CONNECT, limit=Limit.CONNECTIONS),
     _row(
         "POST",
@@ -132,12 +149,19 @@ ROWS = (
         realtime.subscribe,
         realtime_description.SUBSCRIBE,
         limit=Limit.CONNECTIONS,
+        max_body=realtime.MAX_BODY,
     ),
     *(
         _account("POST", f"{COLLECTION}/{path}", handler, described)
         for path, handler, described in _ACCOUNT_CALLS
     ),
-    _row("POST", f"{COLLECTION}/impersonate/{{id}}", sign_in.impersonate, accounts.IMPERSONATE),
+    _row(
+        "POST",
+        f"{COLLECTION}/impersonate/{{id}}",
+        sign_in.impersonate,
+        accounts.IMPERSONATE,
+        max_body=SMALL_FORM_BYTES,
+    ),
     _account("GET", f"{COLLECTION}/auth-methods", sign_in.auth_methods, accounts.METHODS),
     _account(
         "POST",

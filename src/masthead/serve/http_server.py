@@ -26,6 +26,8 @@ HEAD_SECONDS = 60
 or reuse theirs within 60 seconds."""
 MAX_HEAD = 64 * 1024
 """Bytes of a request line with its headers."""
+MAX_UNREAD = 256 * 1024
+"""Bytes of bodies that an HTTP/2 connection may send before they are read."""
 
 
 class HttpServer(Server):
@@ -53,7 +55,11 @@ class HttpServer(Server):
                 header_read_timeout=round(head_seconds * 1_000), max_buffer_size=MAX_HEAD
             ),
             http2_settings=HTTP2Settings(
-                keep_alive_interval=30_000, keep_alive_timeout=20, max_headers_size=MAX_HEAD
+                initial_connection_window_size=MAX_UNREAD,
+                initial_stream_window_size=MAX_UNREAD,
+                keep_alive_interval=30_000,
+                keep_alive_timeout=20,
+                max_headers_size=MAX_HEAD,
             ),
             ssl_cert=certificate.chain if certificate else None,
             ssl_key=certificate.key if certificate else None,

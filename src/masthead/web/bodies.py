@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 import msgspec
 from starlette.types import Receive, Scope
 
-from masthead.errors import BadRequest, BodyStalled, TooLarge
-from masthead.web.answers import header_lines
+from masthead.errors import BadRequest
+from masthead.web.arriving import ArrivingBody
 
 SMALL_FORM_BYTES = 16 * 1024
 """For logins and other forms with a few short values."""
@@ -27,10 +27,6 @@ MAX_VALUES = 250_000
 MAX_DEPTH = 128
 """Deeper than real documents, and shallow enough for recursive code."""
 
-STALLED_SECONDS = 60.0
-"""Time without a byte of a body. Without it an incomplete body would hold its connection and
-memory forever."""
-
 _INT64 = range(-(2**63), 2**63)
 
 T = TypeVar("T")
@@ -38,65 +34,28 @@ T = TypeVar("T")
 _decode = msgspec.json.Decoder().decode
 
 
-class ClientDisconnected(Exception):
-    """The client closed the connection during its request."""
-
-
 async def read_body(scope: Scope, receive: Receive, *, limit: int) -> bytes:
     """The whole body, or TooLarge as soon as it is known to be longer than `limit` bytes."""
-    chunks = [chunk async for chunk in body_chunks(scope, receive, limit=limit)]
-    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+    reading = ArrivingBody(scope, receive, limit, limit)
+    chunk = await reading.next()
+    if reading.is_whole:
+        # As nearly every body.
+        return chunk
+    chunks = [chunk]
+    while not reading.is_whole:
+        chunks.append(await reading.next())
+    return b"".join(chunks)
 
 
-async def body_chunks(scope: Scope, receive: Receive, *, limit: int) -> AsyncIterator[bytes]:
-    """The body in chunks as received. Raises TooLarge or ClientDisconnected, and BadRequest if the
-    server lets a body end before its declared length: half a body must not be taken for a whole."""
-    declared = _declared_length(scope, limit)
-    received, is_whole = 0, False
-    while not is_whole:
-        chunk, is_whole = await _next_chunk(receive, limit, received)
-        received += len(chunk)
-        if is_whole and declared is not None and received != declared:
-            raise BadRequest(
-                f"The request body ended after {received:,} of {declared:,} bytes. Send it again."
-            )
-        if chunk:
+async def body_chunks(
+    scope: Scope, receive: Receive, *, limit: int, in_memory: int
+) -> AsyncIterator[bytes]:
+    """The body in chunks as received, of which its reader keeps at most `in_memory` bytes in
+    memory. Raises as `ArrivingBody.next`."""
+    reading = ArrivingBody(scope, receive, limit, in_memory)
+    while not reading.is_whole:
+        if chunk := await reading.next():
             yield chunk
-
-
-async def _next_chunk(receive: Receive, limit: int, received: int = 0) -> tuple[bytes, bool]:
-    """A chunk of the body, and whether it was the last."""
-    try:
-        async with asyncio.timeout(STALLED_SECONDS):
-            message = await receive()
-    except TimeoutError:
-        raise BodyStalled from None
-    if message["type"] == "http.disconnect":
-        raise ClientDisconnected
-    chunk: bytes = message.get("body", b"")
-    if received + len(chunk) > limit:
-        raise TooLarge(_too_large(limit))
-    return chunk, not message.get("more_body", False)
-
-
-def _declared_length(scope: Scope, limit: int) -> int | None:
-    """None where the header is missing, as with chunks, or is no number."""
-    declared = None
-    for value in header_lines(scope).get(b"content-length", ()):
-        # Twenty digits are more than any limit, and int() is slow or refuses on thousands.
-        if value.isdigit():
-            declared = int(value[:20])
-            if declared > limit:
-                raise TooLarge(_too_large(limit))
-    return declared
-
-
-def _too_large(limit: int) -> str:
-    return f"The request body is larger than the {limit:,} bytes accepted here."
-
-
-async def read_small_form(scope: Scope, receive: Receive) -> bytes:
-    return await read_body(scope, receive, limit=SMALL_FORM_BYTES)
 
 
 def _not_json(raw: bytes, reason: str) -> str:

@@ -31,10 +31,6 @@ from masthead.web.request import Request
 from masthead.web.staff import StaffSignIn, check_page_owner, form_binding
 from masthead.web.v1.errors import HttpsRequired, PlanRequired, QuotaExceeded, lacks_scope
 
-MAX_SIGNED_OUT = 256 * 1024
-"""Bytes of a form whose sender was signed out meanwhile. It is shown again, so that nothing typed
-is lost; larger forms from strangers are not."""
-
 
 class SignInNeeded(Unauthenticated):
     message = "You are signed out. Sign in, and it is saved."
@@ -123,7 +119,7 @@ class Checks:
         if _is_guest(request) and policy.origin is Origin.FORM:
             check_same_origin(request.scope)
             if not _has_files(policy):
-                await self._read_form(request, policy, most=MAX_SIGNED_OUT)
+                await self._read_form(request, policy)
                 await self.staff.sign_in_again(request)
         caller = request.caller
         assert caller is not None
@@ -178,14 +174,13 @@ class Checks:
         if policy.origin is Origin.FORM:
             await self._check_form_token(request, policy)
 
-    async def _read_form(self, request: Request, policy: Policy, most: int | None = None) -> None:
+    async def _read_form(self, request: Request, policy: Policy) -> None:
         body = policy.body
         assert body is not None
         if body.kind is BodyKind.FILES:
             await read_files(request, body, self.settings)
             return
-        limit = body.limit if most is None else min(body.limit, most)
-        request.form = await read_form(request.scope, request.receive, limit=limit)
+        request.form = await read_form(request.scope, request.receive, limit=request.max_body)
 
     async def _check_form_token(self, request: Request, policy: Policy) -> None:
         if policy.is_for_staff:

@@ -20,7 +20,7 @@ from masthead.errors import BadRequest, DiskFull, MastheadError
 from masthead.storage.disk import DiskState, is_disk_full
 from masthead.web.addressed_site import HEALTH, AddressedSite
 from masthead.web.answers import Answer, Stream, header_lines
-from masthead.web.bodies import ClientDisconnected
+from masthead.web.arriving import ClientDisconnected
 from masthead.web.checks import Checks
 from masthead.web.cors import allow_origin
 from masthead.web.dispatch import ANY_METHOD, Dispatch, LazyRoute
@@ -131,6 +131,7 @@ async def respond(routes: Dispatch, checks: Checks, request: Request) -> Answer 
         if action is None:
             await checks.admit(request, route.any_method)
             raise MethodNotAllowed(tuple(route.actions))
+        request.policy = action.policy
         await checks.admit(request, action.policy)
         return await action.handler(request)
     except MastheadError as error:

@@ -141,8 +141,9 @@ async def read_form(
     Raises BadRequest for an invalid form, TooLarge as soon as a limit is exceeded.
     """
     reader = _Reader(_boundary(scope), no_files, max_field_bytes)
+    in_memory = max_field_bytes + IN_MEMORY_BYTES + _WRITE_BYTES
     try:
-        async for chunk in body_chunks(scope, receive, limit=limit):
+        async for chunk in body_chunks(scope, receive, limit=limit, in_memory=in_memory):
             reader.feed(chunk)
             await reader.flush()
         yield reader.finish()

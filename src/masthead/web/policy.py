@@ -11,6 +11,10 @@ from masthead.config.settings import Settings
 
 FORM_BYTES = 64 * 1024
 JSON_BYTES = 8 * 1024 * 1024
+LARGEST_UNPROVEN = 1024 * 1024
+MAX_SIGNED_OUT = 256 * 1024
+"""Of a form whose sender was signed out meanwhile. It is shown again, so that nothing typed is
+lost; a larger form of a stranger is not read."""
 
 
 class Who(Enum):
@@ -103,6 +107,9 @@ class Body:
     kind: BodyKind
     limit: int = JSON_BYTES
     """In bytes; of `FILES`, without the files."""
+    readers: int = FORM_BYTES
+    """The limit for a caller without a key, a role or a secret: a guest or a member. If the proof
+    is in the body, it is the limit for everyone."""
     files: int = 0
     largest: Bytes = largest_upload
     """Bytes of one file."""
@@ -163,6 +170,8 @@ class Policy:
             raise ValueError("Only a page or a form of staff can ask who they are.")
         if self.asks_again and self.body is not None and self.body.kind is not BodyKind.FORM:
             raise ValueError("A form that is shown again can't hold files.")
+        if self.body is not None and self.body.readers > LARGEST_UNPROVEN:
+            raise ValueError("Nobody who has proved nothing sends so large a body.")
         if self.origin in _FORMS and (self.body is None or self.body.kind not in _FORM_KINDS):
             raise ValueError("A check of a form needs a form.")
         changes = method not in SAFE_METHODS

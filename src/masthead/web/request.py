@@ -19,6 +19,7 @@ from masthead.web.bodies import json_object, read_body
 if TYPE_CHECKING:
     from masthead.identity.key_authentication import ApiKey
     from masthead.web.multipart import Upload
+    from masthead.web.policy import Policy
 
 
 class Request:
@@ -38,6 +39,7 @@ class Request:
         "is_staff_known",
         "key",
         "path_parameters",
+        "policy",
         "receive",
         "route",
         "scope",
@@ -69,6 +71,8 @@ class Request:
         self.route = ""
         """The template of its path; '' before one was found."""
         self.path_parameters: dict[str, str] = {}
+        self.policy: Policy | None = None
+        """Of its route."""
         self.error: MastheadError | None = None
         """Why it was refused, or failed: for the log."""
         self.caller: Caller | None = None
@@ -114,14 +118,24 @@ class Request:
         """One that was sent exactly once; None if it is missing or repeated."""
         return header(self.scope, name)
 
-    async def body(self, limit: int) -> bytes:
+    @property
+    def max_body(self) -> int:
+        """The bytes that its route takes from this caller."""
+        body = self.policy.body if self.policy is not None else None
+        assert body is not None, self.route
+        is_known = self.key is not None or (self.caller is not None and not self.caller.is_reader)
+        return body.limit if is_known else min(body.limit, body.readers)
+
+    async def body(self, most: int | None = None) -> bytes:
+        """Of at most `most` bytes, where that is less than the route takes from this caller."""
+        limit = self.max_body if most is None else min(most, self.max_body)
         return await read_body(self.scope, self.receive, limit=limit)
 
-    async def json(self, limit: int) -> dict[str, Any]:
+    async def json(self) -> dict[str, Any]:
         """A body that says that it is JSON: a page of another site could post a form or plain text
         without a preflight."""
         self.check_is_json()
-        return await json_object(await self.body(limit))
+        return await json_object(await self.body())
 
     def check_is_json(self) -> None:
         content_type = (self.header(b"content-type") or "").partition(";")[0].strip().lower()

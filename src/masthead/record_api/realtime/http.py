@@ -43,12 +43,11 @@ WRITE_SECONDS = 15.0
 COMMENT = b":\n"
 """For a client to take what was sent. Afterwards it is cut off."""
 MAX_BODY = 3 * 1024 * 1024
-"""Room for the most and the longest topics."""
+"""Room for the most and the longest topics. Readers, who keep theirs here for as long as the
+connection, send no more than 64 KiB."""
 MAX_TOPICS = 1_000
 MAX_TOPIC = 2_500
 MAX_CLIENT_ID = 255
-MAX_READERS_TEXT = 128 * 1024
-"""Characters of all topics of a reader, who keeps them here for as long as the connection."""
 MAX_READERS_OPTIONS = 20
 """Different filters, expansions and fields of a reader: each is a query for every change."""
 
@@ -166,7 +165,7 @@ async def _given(call: Call) -> dict[str, Any]:
     content_type = (call.request.header(b"content-type") or "").lower()
     if call.is_multipart or content_type.startswith("application/x-www-form-urlencoded"):
         return await _form(call)
-    raw = await call.request.body(MAX_BODY)
+    raw = await call.request.body()
     try:
         return await json_object(raw) if raw.strip() else {}
     except BadRequest:
@@ -177,12 +176,12 @@ async def _form(call: Call) -> dict[str, Any]:
     request = call.request
     if call.is_multipart:
         async with read_form(
-            request.scope, request.receive, limit=MAX_BODY, no_files=FAILED
+            request.scope, request.receive, limit=request.max_body, no_files=FAILED
         ) as form:
             pairs = list(form.fields)
     else:
         try:
-            text = (await request.body(MAX_BODY)).decode()
+            text = (await request.body()).decode()
             pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_TOPICS + 2)
         except ValueError:
             raise BadRequest(FAILED) from None
@@ -210,9 +209,6 @@ def _check(given: dict[str, Any]) -> tuple[str, list[str]]:
 
 
 def _check_cost(call: Call, topics: list[str]) -> None:
-    if sum(map(len, topics)) > MAX_READERS_TEXT:
-        message = f"All together must have no more than {MAX_READERS_TEXT:,} characters."
-        raise _refused_topics(message, MAX_READERS_TEXT)
     wanted = read_subscriptions(topics, call.records.registry)
     if len(different_options(wanted)) > MAX_READERS_OPTIONS:
         message = f"Must have no more than {MAX_READERS_OPTIONS} different options."

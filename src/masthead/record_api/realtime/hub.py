@@ -11,7 +11,6 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from ipaddress import ip_address
 
 import structlog
 
@@ -19,6 +18,7 @@ from masthead.caller import Caller, Kind, guest, in_tenant
 from masthead.errors import Forbidden, MastheadError, NotFound, RateLimited, Unavailable
 from masthead.identity.sessions import peek
 from masthead.ids import TenantId
+from masthead.limits.networks import is_loopback, network_of
 from masthead.record_api.call import RecordStoreServices
 from masthead.record_api.realtime.client_ids import ClientIds
 from masthead.record_api.realtime.connection import Connection
@@ -85,7 +85,8 @@ class Hub:
         if self._is_closing:
             raise Unavailable
         site = tenant_id or ""
-        is_counted = not _is_loopback(address)
+        address = network_of(address)
+        is_counted = not is_loopback(address)
         if self._per_site[site] >= self.limits.per_site or (
             is_counted and self._per_address[address] >= self.limits.per_address
         ):
@@ -147,7 +148,7 @@ class Hub:
 
     def _check_options(self, connection: Connection, wanted: frozenset[Options]) -> None:
         """Raises `RateLimited` if all of an address together have too many different ones."""
-        if not wanted or _is_loopback(connection.address):
+        if not wanted or is_loopback(connection.address):
             return
         for each in self._connections.values():
             if each is not connection and each.address == connection.address:
@@ -344,10 +345,3 @@ def _may_become(connection: Connection, caller: Caller) -> bool:
     if before.kind is Kind.GUEST:
         return True
     return (before.collection, before.id) == (caller.collection, caller.id)
-
-
-def _is_loopback(address: str) -> bool:
-    try:
-        return ip_address(address).is_loopback
-    except ValueError:
-        return False

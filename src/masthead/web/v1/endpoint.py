@@ -23,7 +23,6 @@ from masthead.web.cache import AnswerCache, CachedAnswer
 from masthead.web.dispatch import Action
 from masthead.web.etags import etag, expected_version, is_unchanged
 from masthead.web.multipart import MAX_FIELD_BYTES, Upload, read_form
-from masthead.web.policy import JSON_BYTES
 from masthead.web.request import Request
 from masthead.web.v1.call import Call, V1Services, apply_view
 from masthead.web.v1.idempotency import (
@@ -137,7 +136,7 @@ class V1Answers:
         if route.body is None:
             name_ignored(request, ignored)
             return {}
-        given = await request.json(JSON_BYTES)
+        given = await request.json()
         name_ignored(request, route.body.ignored(given), ignored)
         return await route.body.take(given, self._services.records.clock())
 
