@@ -5,6 +5,7 @@ and no thread can be stopped. The kernel ends the process where it uses too much
 from __future__ import annotations
 
 import multiprocessing
+import resource
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -18,6 +19,9 @@ _WAIT_SECONDS: Final = 2.0
 """For the work of others."""
 _ANSWER_SECONDS: Final = 5.0
 """The process ends itself after its seconds of the processor, which a busy machine gives late."""
+
+MAX_MEMORY: Final = 1024 * 1024 * 1024
+"""Bytes of the process."""
 
 
 class Unavailable(Exception):
@@ -37,6 +41,8 @@ def serve(connection: Connection, answer: Answer) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Ends the process also in the middle of an expression.
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (MAX_MEMORY, most))
     connection.send("ready")
     while True:
         try:

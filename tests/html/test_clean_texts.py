@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -136,3 +138,21 @@ class TestTokens:
             for token in tokens_of('<div><p>a<br><b>b<img src="x">')
         ]
         assert "".join(pieces) == '<div><p>a<br><b>b<img src="x"></b></p></div>'
+
+
+async def test_a_short_text_that_needs_the_process_does_not_hold_the_event_loop() -> None:
+    """The process has to start, or works for another text."""
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            await asyncio.sleep(0.001)
+            ticks += 1
+
+    ticking = asyncio.create_task(tick())
+    for clean in (clean_texts.clean, clean_texts.clean_or_plain):
+        ticks = 0
+        assert "x" in await clean("<b>x</b>" * 100 + "<svg></svg>")
+        assert ticks > 0
+    ticking.cancel()

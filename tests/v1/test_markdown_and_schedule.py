@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
 import pytest
 from tests.v1.keys import key_client
+from tests.waiting import until
 from tests.world import TenantWorld, records_of
 
 from masthead import clock
+from masthead.texts import content
+from masthead.turns import WAITING_OF_SITE, working_for
 
 POSTS = "/api/v1/posts"
 MARKDOWN = "Hello *world*[^1]\n\n- [x] done\n\n[^1]: A note."
@@ -173,3 +177,32 @@ class TestSchedule:
         }
         both = await api.patch(path, json={"scheduled_for": LATER, "status": "draft"})
         assert both.json()["data"]["scheduled_for"] == LATER
+
+
+async def test_long_texts_of_a_site_wait_in_turns_and_delay_no_other_site(
+    tenant: TenantWorld, other_tenant: TenantWorld, api: httpx.AsyncClient
+) -> None:
+    long_text = "Some words. " * 200
+    held = asyncio.Event()
+
+    async def hold() -> None:
+        """The turn of the site, as a text that takes long does."""
+        working_for.set(tenant.id)
+        async with content._turns.turn():
+            await held.wait()
+
+    holding = asyncio.create_task(hold())
+    await asyncio.sleep(0)
+    body = {"title": "Long", "content_markdown": long_text}
+    waiting = [asyncio.create_task(api.post(POSTS, json=body)) for _ in range(WAITING_OF_SITE)]
+    await until(lambda: len(content._turns._waiting.get(tenant.id, ())) == WAITING_OF_SITE)
+    refused = await api.post(POSTS, json=body)
+    assert refused.status_code == 429
+    assert refused.json()["error"]["code"] == "RATE_LIMITED"
+    assert refused.headers["retry-after"] == "10"
+    other = await key_client(other_tenant)
+    assert (await other.post(POSTS, json=body)).status_code == 201
+    assert not any(each.done() for each in waiting)
+    held.set()
+    await holding
+    assert {each.status_code for each in await asyncio.gather(*waiting)} == {201}

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final, TypeVar
 
+from masthead.html.effort import FEW_TAGS
 from masthead.html.foreign_html import presanitized
 from masthead.html.markup import (
     PAYWALL_COMMENT,
@@ -19,6 +20,8 @@ from masthead.html.markup import (
     restricted,
 )
 from masthead.html.sanitizer import TooCostly, sanitized
+from masthead.storage.cancelling import complete
+from masthead.turns import Turns
 
 RULES: Final = 1
 """Of what is let through. Whoever changes the rules takes the next number and adds a migration that
@@ -28,7 +31,7 @@ it."""
 MAX_DEPTH: Final = 250
 """More than the deepest document of the editor has."""
 SMALL: Final = 4_000
-"""Characters that take the event loop at most some milliseconds, whatever they are."""
+"""Characters that take the event loop at most some milliseconds, if they have few tags."""
 
 # What editors write by hand, and what Ghost and WordPress leave.
 _MARKER: Final = re.compile(r"<!--\s{0,20}(?:more|members-only)[^<>]{0,200}-->", re.IGNORECASE)
@@ -41,13 +44,17 @@ _PLAIN: Final = re.compile(
 )
 # Two, so that one costly text does not hold up all others.
 _threads: Final = ThreadPoolExecutor(2, thread_name_prefix="html")
+_turns: Final = Turns(2)
 
 T = TypeVar("T")
 
 
 async def clean(html: str) -> str:
-    """Raises TooCostly, with a sentence for the author."""
-    return await _off_the_loop(partial(cleaned_text, html), len(html))
+    """Raises TooCostly, with a sentence for the author, and RateLimited if too many texts wait."""
+    if _is_quick(html):
+        return cleaned_text(html)
+    async with _turns.turn():
+        return await _in_thread(partial(cleaned_text, html))
 
 
 async def clean_or_plain(html: str) -> str:
@@ -59,13 +66,20 @@ async def clean_all_or_plain(texts: Sequence[str]) -> list[str]:
     def work() -> list[str]:
         return [cleaned_or_plain_text(html) for html in texts]
 
-    return await _off_the_loop(work, sum(map(len, texts)))
+    return work() if _is_quick("".join(texts)) else await _in_thread(work)
 
 
-async def _off_the_loop(work: Callable[[], T], characters: int) -> T:
-    if characters <= SMALL:
-        return work()
-    return await asyncio.get_running_loop().run_in_executor(_threads, work)
+def _is_quick(html: str) -> bool:
+    """Whether it is sure to need no process: one that has to start, or is busy with another text,
+    must not be waited for in the event loop."""
+    return len(html) <= SMALL and (
+        html.count("<") <= FEW_TAGS or _PLAIN.fullmatch(html) is not None
+    )
+
+
+async def _in_thread(work: Callable[[], T]) -> T:
+    # To its end: only then the turn of another text comes.
+    return await complete(asyncio.get_running_loop().run_in_executor(_threads, work))
 
 
 def cleaned_text(html: str) -> str:

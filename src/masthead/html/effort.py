@@ -21,7 +21,7 @@ _LIGHT_STEPS: Final = 3_000_000
 """Tags times open elements: some hundredths of a second."""
 _LIGHT_REPEATS: Final = 4_000_000
 """Characters of formatting that may be written again in each block."""
-_FEW: Final = 60
+FEW_TAGS: Final = 60
 """Tags that are no work, whatever they are."""
 _MANY_CHARACTERS: Final = 400
 """Of a tag, from which its attributes are counted."""
@@ -35,7 +35,7 @@ class Effort(NamedTuple):
 
 def effort_of(html: str) -> Effort:
     tags = html.count("<")
-    if tags <= _FEW and len(html) <= 4_000:
+    if tags <= FEW_TAGS and len(html) <= 4_000:
         return Effort(is_light=True)
     if tags > MAX_TAGS:
         return Effort(

@@ -5,7 +5,6 @@ which the kernel ends if it takes too long."""
 
 from __future__ import annotations
 
-import resource
 from typing import Final
 
 import nh3
@@ -18,8 +17,6 @@ from masthead.records.safe_addresses import LINK_SCHEMES
 
 MAX_SECONDS: Final = 2.0
 """Of the processor."""
-MAX_MEMORY: Final = 1024 * 1024 * 1024
-"""Bytes of the process."""
 MAX_GROWTH: Final = 6
 """Times the length that was sent, as an escaped character has; and some more."""
 MAX_CHARACTERS: Final = 8_000_000
@@ -123,15 +120,9 @@ def _apart(html: str) -> str:
 
 def sanitized_in_process(html: str, most: int) -> str | None:
     """None for what becomes too long."""
-    _limit_memory()
     with limited(MAX_SECONDS):
         safe = _cleaner.clean(html)
     return safe if len(safe) <= most else None
-
-
-def _limit_memory() -> None:
-    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    resource.setrlimit(resource.RLIMIT_DATA, (MAX_MEMORY, hard))
 
 
 _process = LimitedProcess(sanitized_in_process, wait_seconds=20.0, answer_seconds=15.0)

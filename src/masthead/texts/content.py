@@ -5,18 +5,23 @@ becomes both."""
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from masthead.errors import Invalid, Problem
+from masthead.errors import Invalid, Problem, Unavailable
 from masthead.html.clean_texts import RULES, clean, clean_all_or_plain
 from masthead.html.sanitizer import TooCostly
+from masthead.limited_process import LimitedProcess, TookTooLong
+from masthead.limited_process import Unavailable as NoProcess
 from masthead.records.changes import PreparedTexts, Rendering, Save
 from masthead.records.fields.base import Access, FieldError
 from masthead.records.fields.text import Text
 from masthead.records.fields.values import Number, Select
+from masthead.storage.cancelling import complete
+from masthead.turns import Turns
 
 if TYPE_CHECKING:
     from masthead.texts.markdown import Converted
@@ -48,13 +53,19 @@ CONTENT_MARKDOWN: Final = Text(
     "tables, strikethrough, task lists and footnotes. Both are made from it; it is not stored. "
     "HTML in it is kept; if the editor can't show that HTML, `content_json` becomes null.",
 )
-_CONVERTED_AT_ONCE: Final = 1_000
-"""Characters, for which a thread would cost more than the conversion."""
+_SHORT_MARKDOWN: Final = 1_000
+_FEW_MARKS: Final = 40
+"""Characters with a meaning in Markdown, and ends of lines. With more of them the time of the
+parser can grow with the square of the length."""
+_MARK: Final = re.compile(r"[^\w ,;:'\"?]|_|(?<=\d)[.)]")
+_ANSWER_SECONDS: Final = 20.0
+"""For two seconds of the processor, which a busy machine gives late."""
 _BOTH: Final = Problem(
     "validation_one_text", "Send either content_markdown or content_html and content_json."
 )
-_converting = asyncio.Semaphore(1)
-"""One large text at a time: several would compete with the event loop for the interpreter."""
+_turns: Final = Turns(2)
+_processes: Final[list[LimitedProcess]] = []
+"""Those that convert no Markdown now."""
 
 CONTENT_SOURCE = Select(
     name="content_source",
@@ -83,14 +94,36 @@ async def replace_markdown(given: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 async def convert_markdown(text: str, *, keeps_lines: bool = False) -> Converted:
-    """As `texts/markdown.py` has it. Raises Invalid."""
+    """As `texts/markdown.py` has it: at once where that is sure to be quick, otherwise in a process
+    that the kernel ends if it takes too long. Raises Invalid, RateLimited and Unavailable."""
     # Imported with the first text: the parser would slow down every start.
     from masthead.texts.markdown import convert
 
-    if len(text) <= _CONVERTED_AT_ONCE:
+    if len(text) <= _SHORT_MARKDOWN and len(_MARK.findall(text)) <= _FEW_MARKS:
         return convert(text, keeps_lines=keeps_lines)
-    async with _converting:
-        return await asyncio.to_thread(convert, text, keeps_lines=keeps_lines)
+    async with _turns.turn():
+        return await complete(asyncio.to_thread(_convert_apart, text, keeps_lines))
+
+
+def _convert_apart(text: str, keeps_lines: bool) -> Converted:
+    from masthead.texts.markdown import TOO_SLOW, convert_in_process, refused
+
+    try:
+        # The last one that was used, so that few texts start one process only.
+        process = _processes.pop()
+    except IndexError:
+        process = LimitedProcess(convert_in_process, answer_seconds=_ANSWER_SECONDS)
+    try:
+        found: Converted | str = process.ask(text, keeps_lines)
+    except TookTooLong:
+        raise refused(TOO_SLOW) from None
+    except NoProcess:
+        raise Unavailable from None
+    finally:
+        _processes.append(process)
+    if isinstance(found, str):
+        raise refused(found)
+    return found
 
 
 def update_content_source(save: Save) -> Mapping[str, Any]:
@@ -130,13 +163,18 @@ async def prepare(values: Mapping[str, Any]) -> PreparedTexts:
     html, document = values.get("content_html"), values.get("content_json")
     if document is not None and not html:
         is_small = isinstance(document, dict) and _size(document) <= _SMALL_DOCUMENT
-        rendered = html_of(document) if is_small else await asyncio.to_thread(html_of, document)
+        rendered = html_of(document) if is_small else await _render_apart(document)
         prepared.documents.append((document, rendered))
         html = rendered
     # Any other value is refused by the field.
     if html and isinstance(html, str) and len(html) <= MAX_HTML:
         prepared.texts[html] = await _clean(html)
     return prepared
+
+
+async def _render_apart(document: Any) -> str | None:
+    async with _turns.turn():
+        return await complete(asyncio.to_thread(html_of, document))
 
 
 def _size(document: dict[str, Any]) -> int:

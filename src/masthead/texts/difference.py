@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from masthead.limited_process import LimitedProcess, TookTooLong, Unavailable, limited
+from masthead.storage.cancelling import complete
 from masthead.texts.blocks import Block, blocks_of
+from masthead.turns import Turns
 
 SAME, ADDED, REMOVED, CHANGED, SKIPPED = "same", "added", "removed", "changed", "skipped"
 
@@ -70,15 +72,19 @@ class Difference:
 
 async def compare(old_html: str, new_html: str) -> Difference:
     """In a thread, because it may take a second, and one at a time: several would compete with the
-    event loop for the interpreter. Long texts have a process of their own."""
+    event loop for the interpreter. Long texts have a process of their own. Raises RateLimited."""
     if max(len(old_html), len(new_html)) > MAX_CHARACTERS:
         return Difference(is_too_long=True)
     is_long = len(old_html) + len(new_html) > _LONG
     loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(_thread, difference, old_html, new_html, is_long)
+    async with _turns.turn():
+        return await complete(
+            loop.run_in_executor(_thread, difference, old_html, new_html, is_long)
+        )
 
 
 _thread: Final = ThreadPoolExecutor(1, thread_name_prefix="difference")
+_turns: Final = Turns(1)
 
 
 def difference(old_html: str, new_html: str, is_apart: bool = False) -> Difference:

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import re
 import secrets
-import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 
 from markdown_it import MarkdownIt
-from markdown_it.rules_block import StateBlock
-from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 from masthead.errors import Invalid, Problem
+from masthead.limited_process import limited
 from masthead.texts.editor import render
 from masthead.texts.footnotes import NOTES, REFERENCE, Notes, reference_rule, take_notes
 
@@ -27,9 +25,9 @@ MAX_SECONDS: Final = 2.0
 MAX_DEPTH: Final = 100
 """The parser drops what is nested deeper, so such a text is refused."""
 MAX_ADDRESSES: Final = 1_000_000
+TOO_SLOW: Final = "The Markdown takes too long to read. Divide the text, or send content_html."
 
 Json = dict[str, Any]
-_DEADLINE: Final = "masthead.deadline"
 
 
 class Converted(NamedTuple):
@@ -39,7 +37,8 @@ class Converted(NamedTuple):
 
 
 def convert(markdown: str, *, keeps_lines: bool = False) -> Converted:
-    """Raises Invalid for what is nested too deeply, has too many parts or takes too long.
+    """Raises Invalid for what is nested too deeply or has too many parts. May take very long:
+    `content.py` knows when it does not.
 
     With `keeps_lines` the end of a line within a paragraph is one in the document, too."""
     text, notes = take_notes(markdown)
@@ -51,6 +50,17 @@ def convert(markdown: str, *, keeps_lines: bool = False) -> Converted:
     if parser.raw.pieces:
         return Converted(parser.raw.put_into(html), None)
     return Converted(html, document)
+
+
+def convert_in_process(markdown: str, keeps_lines: bool) -> Converted | str:
+    """Or the reason why the text is refused."""
+    # Before the time starts, because the first text makes it.
+    _markdown()
+    try:
+        with limited(MAX_SECONDS):
+            return convert(markdown, keeps_lines=keeps_lines)
+    except Invalid as error:
+        return error.problems["content_markdown"].message
 
 
 def _rendered(document: Json) -> str:
@@ -99,7 +109,7 @@ class _Parser:
         self._keeps_lines = keeps_lines
         self.raw = _RawHtml()
         self._addresses = _Addresses()
-        self._environment = {NOTES: notes, _DEADLINE: time.thread_time() + MAX_SECONDS}
+        self._environment = {NOTES: notes}
 
     def blocks(self, text: str) -> list[Json]:
         tokens = _markdown().parse(text, self._environment)
@@ -375,22 +385,5 @@ def _picture(token: Token) -> Json:
 @cache
 def _markdown() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"maxNesting": MAX_DEPTH}).enable(["table", "strikethrough"])
-    parser.inline.ruler.before("text", "deadline", _check_inline)
-    parser.block.ruler.before("table", "deadline", _check_block)
     parser.inline.ruler.before("link", "footnotes", reference_rule)
     return parser
-
-
-def _check_inline(state: StateInline, _: bool) -> bool:
-    return _is_late(state.env)
-
-
-def _check_block(state: StateBlock, _: int, __: int, ___: bool) -> bool:
-    return _is_late(state.env)
-
-
-def _is_late(environment: Any) -> bool:
-    """Asked at every place where the parser tries its rules."""
-    if time.thread_time() > environment[_DEADLINE]:
-        raise refused("The Markdown takes too long to read. Divide the text, or send content_html.")
-    return False

@@ -18,6 +18,7 @@ from masthead.access_log import Answered, shown_path
 from masthead.config.settings import Settings
 from masthead.errors import BadRequest, DiskFull, MastheadError
 from masthead.storage.disk import DiskState, is_disk_full
+from masthead.turns import working_for
 from masthead.web.addressed_site import HEALTH, AddressedSite
 from masthead.web.answers import Answer, Stream, header_lines
 from masthead.web.arriving import ClientDisconnected
@@ -133,6 +134,8 @@ async def respond(routes: Dispatch, checks: Checks, request: Request) -> Answer 
             raise MethodNotAllowed(tuple(route.actions))
         request.policy = action.policy
         await checks.admit(request, action.policy)
+        if action.policy.body is not None:
+            working_for.set(_site_of(request))
         return await action.handler(request)
     except MastheadError as error:
         request.error = error
@@ -142,6 +145,11 @@ async def respond(routes: Dispatch, checks: Checks, request: Request) -> Answer 
     finally:
         if request.holds_resources:
             await request.resources.aclose()
+
+
+def _site_of(request: Request) -> str:
+    site = request.key.tenant if request.key is not None else request.site or request.tenant
+    return site.id if site is not None else ""
 
 
 async def send_answer(sending: Sending, answer: Answer | Stream) -> None:
