@@ -231,19 +231,25 @@ async def test_plain_text_becomes_an_embed_or_what_its_marks_mean(desk: Desk) ->
     await expect(page.locator("#text")).to_contain_text("Made **bold**.")
 
 
-async def test_a_dropped_picture_is_uploaded_and_asks_for_its_text(desk: Desk) -> None:
+async def test_one_writes_on_below_a_dropped_picture_which_asks_for_its_text(desk: Desk) -> None:
     page = await desk.open("/admin/posts/new")
     await write(page, "Look:")
     await page.evaluate(DROP, ["boat.png", "image/png", list(_png())])
-    await expect(page.get_by_label("Alternative text")).to_be_focused()
+    figure = page.locator("#text figure")
+    await expect(figure).to_have_count(1)
+    await expect(figure.get_by_text("Alt text missing")).to_be_visible()
+    await page.keyboard.type("It lies in the mud.")
+    await expect(page.locator("#text > p").last).to_have_text("It lies in the mud.")
+    await page.get_by_label("Alternative text").click()
     await page.keyboard.type("A boat")
+    await expect(figure.get_by_text("Alt text missing")).to_have_count(0)
     await page.keyboard.press("Enter")
     await expect(page.get_by_label("Alternative text")).not_to_be_focused()
     await page.keyboard.type("In the mud")
     await saved(page)
     html = (await desk.stored(post_id(page)))["content_html"]
     assert 'alt="A boat" width="3" height="2"' in html
-    assert "<figcaption>In the mud</figcaption>" in html
+    assert "<figcaption>In the mud</figcaption></figure><p>It lies in the mud.</p>" in html
     assert "/media/" in html
     data = f"data:image/png;base64,{_base64(_png())}"
     await page.locator("#text p").first.click()
@@ -273,14 +279,30 @@ async def test_who_writes_on_during_an_upload_keeps_the_caret(desk: Desk) -> Non
     await expect(page.locator("#text p").first).to_have_text("Look: a boat in the mud")
 
 
-async def test_the_field_of_a_picture_that_asks_for_its_text_is_in_view(desk: Desk) -> None:
+async def test_the_place_below_a_picture_is_in_view_wherever_one_wrote_before(desk: Desk) -> None:
     page = await desk.open("/admin/posts/new")
     await write(page, "Line.\n" * 60 + "Last.")
     await page.locator("#text p").first.scroll_into_view_if_needed()
     await page.evaluate(DROP, ["boat.png", "image/png", list(_png())])
-    field = page.get_by_label("Alternative text")
-    await expect(field).to_be_focused()
-    await expect(field).to_be_in_viewport(ratio=1)
+    await expect(page.locator("#text figure")).to_have_count(1)
+    await page.keyboard.type("Below. ")
+    below = page.get_by_text("Below. Line.")
+    await expect(below).to_be_in_viewport(ratio=1)
+
+
+async def test_pictures_that_are_chosen_together_stand_below_each_other(desk: Desk) -> None:
+    page = await desk.open("/admin/posts/new")
+    await page.locator("#text").click()
+    async with page.expect_file_chooser() as chooser:
+        await page.locator(".tools").get_by_role("button", name="Picture").click()
+    both: Any = [
+        {"name": name, "mimeType": "image/png", "buffer": _png()} for name in ("a.png", "b.png")
+    ]
+    await (await chooser.value).set_files(both)
+    await expect(page.locator("#text figure")).to_have_count(2)
+    await page.keyboard.type("Below.")
+    await expect(page.locator("#text > p").last).to_have_text("Below.")
+    await expect(page.locator("#text > figure + figure + p")).to_have_text("Below.")
 
 
 async def test_ctrl_enter_publishes(desk: Desk) -> None:

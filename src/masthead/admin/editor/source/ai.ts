@@ -248,7 +248,9 @@ class Panel {
     const { state, view } = this.editor;
     const at = state.doc.resolve(asked.to);
     const below = at.depth ? at.after(1) : at.pos;
-    view.dispatch(this.separately().insert(below, this.taken.content).setMeta(KEY, null));
+    const transaction = this.separately().insert(below, this.taken.content).setMeta(KEY, null);
+    const end = transaction.doc.resolve(below + this.taken.content.size);
+    view.dispatch(transaction.setSelection(TextSelection.near(end, -1)).scrollIntoView());
     view.focus();
   }
 

@@ -1,6 +1,7 @@
 // A block of code with a field for its language. Colours come from the site, not from here.
 
 import { CodeBlock as Base } from "@tiptap/extension-code-block";
+import { TextSelection } from "@tiptap/pm/state";
 import { element } from "./elements.ts";
 
 const LANGUAGE = /^[\w.+#-]{1,40}$/;
@@ -18,10 +19,10 @@ export const CodeBlock = Base.extend({
         autocomplete: "off",
         change: () => setLanguage(field.value.trim()),
         keydown: (event: KeyboardEvent) => {
-          if (event.key !== "Enter") return;
+          if (event.key !== "Enter" && event.key !== "Escape") return;
           event.preventDefault();
           setLanguage(field.value.trim());
-          editor.view.focus();
+          writeOn();
         },
       });
       field.value = (node.attrs.language as string | null) ?? "";
@@ -38,6 +39,14 @@ export const CodeBlock = Base.extend({
         const language = LANGUAGE.test(value) ? value : null;
         field.value = language ?? "";
         editor.view.dispatch(editor.state.tr.setNodeAttribute(at, "language", language));
+      };
+      /** In the code, wherever the caret was before. */
+      const writeOn = (): void => {
+        const { selection, tr } = editor.state;
+        const inside = dom.contains(editor.view.domAtPos(selection.head).node);
+        const end = editor.view.posAtDOM(contentDOM, contentDOM.childNodes.length);
+        if (!inside) editor.view.dispatch(tr.setSelection(TextSelection.create(tr.doc, end)));
+        editor.view.focus();
       };
       return {
         dom,

@@ -1,7 +1,7 @@
 // What the toolbar, the bubble and the slash menu can do, each once.
 
 import type { Editor } from "@tiptap/core";
-import { TextSelection } from "@tiptap/pm/state";
+import { insertBelow } from "./below.ts";
 import { askLink } from "./dialogs.ts";
 import type { Group, Item } from "./menu.ts";
 
@@ -48,13 +48,16 @@ export const LINK: Command = {
     // Code has no links.
     if (editor.isActive("codeBlock")) return;
     const current = String(editor.getAttributes("link").href ?? "");
-    askLink(current, (address) => {
-      const chain = editor.chain().focus().extendMarkRange("link");
+    const set = (address: string | null): void => {
+      const chain = editor.chain().extendMarkRange("link");
       if (address === null) chain.unsetLink().run();
       else if (editor.state.selection.empty && !current) {
-        chain.insertContent({ type: "text", text: address, marks: [{ type: "link", attrs: { href: address } }] }).run();
+        const text = { type: "text", text: address, marks: [{ type: "link", attrs: { href: address } }] };
+        // What is written after it is no part of it.
+        chain.insertContent(text).unsetMark("link").run();
       } else chain.setLink({ href: address }).run();
-    });
+    };
+    askLink(current, set, () => editor.view.focus());
   },
   isActive: (editor) => editor.isActive("link"),
 };
@@ -118,19 +121,9 @@ export const PAYWALL: Command = {
   run: (editor) => insertPaywall(editor),
 };
 
-/** In place of an empty paragraph or below the block, and one writes on after it: selected, the next
- * key would replace it. */
 function insertPaywall({ state, view }: Editor): void {
-  const { schema, tr } = state;
-  const { $from, to } = state.selection;
-  const isEmpty = $from.depth === 1 && $from.parent.type === schema.nodes.paragraph && !$from.parent.content.size;
-  const end = $from.depth ? $from.after(1) : to;
-  const start = isEmpty ? $from.before(1) : end;
-  const paywall = schema.nodes.paywall.create();
-  tr.replaceWith(start, end, paywall);
-  const below = start + paywall.nodeSize;
-  if (!tr.doc.resolve(below).nodeAfter?.isTextblock) tr.insert(below, schema.nodes.paragraph.create());
-  view.dispatch(tr.setSelection(TextSelection.create(tr.doc, below + 1)).scrollIntoView());
+  const { schema, selection, tr } = state;
+  view.dispatch(insertBelow(tr, selection.from, schema.nodes.paywall.create()));
   view.focus();
 }
 

@@ -11,12 +11,21 @@ function field(label: string, attributes: Record<string, string>): [HTMLElement,
   return [element("div", { class: "field" }, element("label", { for: id }, label), input), input];
 }
 
-export function show(heading: string, ...parts: (Node | string)[]): HTMLDialogElement {
+/** `left` runs once the dialog is closed, in whichever way. The browser gives the focus back while the
+ * selection is still in the dialog, and loses that with it: so the focus goes back once more. */
+export function show(heading: string, parts: (Node | string)[], left: () => void = () => undefined): HTMLDialogElement {
   count += 1;
   const id = `mh-dialog-${count}`;
+  const before = document.activeElement as HTMLElement | null;
+  const close = (): void => {
+    dialog.remove();
+    before?.blur();
+    before?.focus({ preventScroll: true });
+    left();
+  };
   const dialog: HTMLDialogElement = element(
     "dialog",
-    { class: "dialog", "aria-labelledby": id, close: () => dialog.remove() },
+    { class: "dialog", "aria-labelledby": id, close },
     element("h2", { id }, heading),
     ...parts,
   );
@@ -25,7 +34,7 @@ export function show(heading: string, ...parts: (Node | string)[]): HTMLDialogEl
   return dialog;
 }
 
-export function askLink(current: string, done: (address: string | null) => void): void {
+export function askLink(current: string, done: (address: string | null) => void, left: () => void): void {
   const [row, input] = field("Address", { type: "text", inputmode: "url", placeholder: "https://", autocomplete: "off" });
   input.value = current;
   const problem = element("p", { class: "hint hint-bad", role: "alert" });
@@ -56,7 +65,7 @@ export function askLink(current: string, done: (address: string | null) => void)
       element("button", { class: "btn btn-s btn-primary", type: "submit" }, current ? "Change" : "Link"),
     ),
   );
-  const dialog = show(current ? "Change the link" : "Link the text", form);
+  const dialog = show(current ? "Change the link" : "Link the text", [form], left);
   input.select();
 }
 
@@ -71,7 +80,7 @@ export function linkAddress(text: string): string | null {
 }
 
 /** Signs in by the admin's own form, without leaving the page. */
-export function askSignIn(address: string, done: () => void, closed: () => void): void {
+export function askSignIn(address: string, done: () => void, left: () => void): void {
   const [first, email] = field("Email address", { type: "email", name: "email", autocomplete: "username", required: "" });
   const [second, password] = field("Password", {
     type: "password",
@@ -89,7 +98,7 @@ export function askSignIn(address: string, done: () => void, closed: () => void)
         void signIn(address, email.value, password.value).then((sentence) => {
           problem.textContent = sentence;
           if (sentence) return;
-          close();
+          dialog.close();
           done();
         });
       },
@@ -101,17 +110,11 @@ export function askSignIn(address: string, done: () => void, closed: () => void)
     element(
       "div",
       { class: "actions" },
-      button("Later", () => close()),
+      button("Later", () => dialog.close()),
       element("button", { class: "btn btn-s btn-primary", type: "submit" }, "Sign in"),
     ),
   );
-  const dialog = show("You were signed out", form);
-  // Escape closes it, too.
-  dialog.addEventListener("close", closed);
-  const close = (): void => {
-    dialog.close();
-    closed();
-  };
+  const dialog = show("You were signed out", [form], left);
 }
 
 async function signIn(address: string, email: string, password: string): Promise<string> {

@@ -1,4 +1,4 @@
-// A picture with its caption. The alternative text is asked for as soon as the picture is there.
+// A picture with its caption. A marker asks for the alternative text as long as there is none.
 
 import { Node, mergeAttributes } from "@tiptap/core";
 import type { NodeViewRenderer } from "@tiptap/core";
@@ -116,12 +116,8 @@ const view: NodeViewRenderer = ({ node, editor, getPos }) => {
     },
   });
   const contentDOM = element("figcaption", { "data-placeholder": "Caption" });
-  const alternative = element(
-    "label",
-    { class: "figure-alt", contenteditable: "false" },
-    element("span", {}, "Alt text"),
-    field,
-  );
+  const asked = element("span");
+  const alternative = element("label", { class: "figure-alt", contenteditable: "false" }, asked, field);
   const dom = element("figure", {}, element("div", { contenteditable: "false" }, picture), alternative, contentDOM);
 
   const set = (name: string, value: string): void => {
@@ -141,7 +137,10 @@ const view: NodeViewRenderer = ({ node, editor, getPos }) => {
     // Readers get the library's where the text has none.
     const fallback = libraryAlt(String(src ?? ""));
     field.placeholder = fallback ? `From the library: ${fallback}` : "Describe the picture";
-    dom.classList.toggle("is-without-alt", !alt && !fallback);
+    const isMissing = !alt && !fallback;
+    dom.classList.toggle("is-without-alt", isMissing);
+    asked.className = isMissing ? "badge badge-warn" : "";
+    asked.textContent = isMissing ? "Alt text missing" : "Alt text";
     contentDOM.classList.toggle("is-empty", current.content.size === 0);
   };
   show();

@@ -46,7 +46,7 @@ class TextEditor extends HTMLElement implements Page {
   private fields!: FormFields;
   private submitting!: Submitting;
   private saving!: Saving;
-  private readonly notices = new Notices();
+  private readonly notices = new Notices(() => this.editor?.view.focus());
   private calls!: Calls;
   private status!: Status;
   private conflict: HTMLElement | null = null;
@@ -137,7 +137,7 @@ class TextEditor extends HTMLElement implements Page {
     this.notices.add("warn", "You are signed out. What you write is kept on this device.", "signed-out", [
       button("Sign in", () => this.askSignIn()),
     ]);
-    const back = document.activeElement === this.editor.view.dom;
+    const isInField = document.activeElement?.matches("input, textarea, select");
     askSignIn(
       this.dataset.signInUrl ?? "",
       () => {
@@ -145,7 +145,8 @@ class TextEditor extends HTMLElement implements Page {
         void this.calls.renewToken().then(() => this.saving.dispatch({ type: "signed-in" }));
       },
       () => {
-        if (back) this.editor.view.focus();
+        // Not on the button of the notice, which may be gone.
+        if (!isInField) this.editor.view.focus();
       },
     );
   }

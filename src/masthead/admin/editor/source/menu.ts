@@ -16,7 +16,7 @@ let open: { menu: HTMLElement; close: (focus: boolean) => void } | null = null;
 
 export function openMenu(opener: HTMLElement, label: string, groups: Group[], refocus: () => void): void {
   const wasMine = open?.menu.dataset.label === label;
-  open?.close(false);
+  open?.close(wasMine);
   if (wasMine) return;
   const menu = element("ul", { class: "menu menu-floating", role: "menu", "aria-label": label, "data-label": label });
   for (const group of groups) {

@@ -9,6 +9,9 @@ import { listAside } from "./store.ts";
 export class Notices {
   readonly place = element("div", { class: "ed-notices" });
 
+  /** `left` gets the focus from a notice that is closed. */
+  constructor(private readonly left: () => void = () => undefined) {}
+
   add(kind: "info" | "warn", sentence: string, id = "", actions: HTMLElement[] = []): void {
     if (id) this.remove(id);
     const made: HTMLElement = element(
@@ -16,7 +19,7 @@ export class Notices {
       { class: `notice notice-${kind}`, role: "status", "data-notice": id },
       element("p", {}, sentence),
       ...actions,
-      button("Close", () => made.remove(), "quiet"),
+      button("Close", () => (made.remove(), this.left()), "quiet"),
     );
     this.place.append(made);
   }
@@ -53,5 +56,5 @@ function showAll(found: readonly Aside[]): void {
   });
   const close = button("Close", () => dialog.close());
   const heading = found.length > 1 ? "Your other versions" : "Your other version";
-  const dialog = show(heading, ...parts, element("div", { class: "actions" }, close));
+  const dialog = show(heading, [...parts, element("div", { class: "actions" }, close)]);
 }

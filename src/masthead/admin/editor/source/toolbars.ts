@@ -44,6 +44,9 @@ function toolbar(editor: Editor, label: string, className: string, entries: Entr
     }
   }
   roving(bar);
+  bar.addEventListener("keydown", ({ key }) => {
+    if (key === "Escape") editor.view.focus();
+  });
   const update = (): void => {
     for (const [made, command] of shown) {
       if (command.isActive) made.setAttribute("aria-pressed", String(command.isActive(editor)));
@@ -82,7 +85,10 @@ export function toolbars(
     bubble.update();
     placeBubble(editor, bubble.bar);
   };
-  editor.on("transaction", update);
+  editor.on("transaction", ({ transaction }) => {
+    // Of the focus that leaves: where it goes is known only below.
+    if (!transaction.getMeta("blur")) update();
+  });
   editor.on("focus", update);
   editor.on("blur", ({ event }) => {
     const to = event.relatedTarget;

@@ -5,9 +5,11 @@
 
 import { Extension } from "@tiptap/core";
 import type { Editor } from "@tiptap/core";
-import { Plugin, PluginKey } from "@tiptap/pm/state";
+import type { Node as DocumentNode } from "@tiptap/pm/model";
+import { Plugin, PluginKey, Selection } from "@tiptap/pm/state";
 import { Decoration, DecorationSet } from "@tiptap/pm/view";
 import type { EditorView } from "@tiptap/pm/view";
+import { blockEnd, insertBelow } from "./below.ts";
 import { button, element } from "./elements.ts";
 
 const KEY = new PluginKey<DecorationSet>("uploads");
@@ -64,10 +66,14 @@ export const Uploads = Extension.create<{ target: UploadTarget | null }>({
           },
           handleDrop: (view, event, _slice, moved) => {
             if (moved) return false;
-            const at = view.posAtCoords({ left: event.clientX, top: event.clientY })?.pos;
-            const isTaken = take(event.dataTransfer?.files, at ?? view.state.selection.from);
-            if (isTaken) event.preventDefault();
-            return isTaken;
+            if (!pictures(event.dataTransfer?.files).length || !options.target) return false;
+            event.preventDefault();
+            const { doc, selection, tr } = view.state;
+            const at = view.posAtCoords({ left: event.clientX, top: event.clientY })?.pos ?? selection.from;
+            // Within a block the caret stays where one writes.
+            const isElsewhere = blockEnd(doc, at) !== blockEnd(doc, selection.from);
+            if (isElsewhere) view.dispatch(tr.setSelection(Selection.near(doc.resolve(at), -1)));
+            return take(event.dataTransfer?.files, at);
           },
         },
       }),
@@ -96,10 +102,10 @@ export function choosePictures(editor: Editor, target: UploadTarget): void {
 
 /** The admin's library, which answers with the picture that was chosen there. */
 export function chooseFromLibrary(editor: Editor): void {
-  const detail = (picture: Uploaded): void => {
-    const { url: src, alt, caption, width, height } = picture;
-    const content = caption ? [{ type: "text", text: caption }] : [];
-    editor.chain().focus().insertContent({ type: "figure", attrs: { src, alt: alt || null, width, height }, content }).run();
+  const detail = (picture: Uploaded | null): void => {
+    const { state, view } = editor;
+    if (picture) view.dispatch(insertBelow(state.tr, state.selection.from, figureOf(editor, picture)));
+    view.focus();
   };
   document.dispatchEvent(new CustomEvent("mh-choose-picture", { detail }));
 }
@@ -111,9 +117,15 @@ export async function insertPicture(editor: Editor, target: UploadTarget, file: 
   const actions = element("span", { class: "upload-actions" });
   const widget = element("div", { class: "upload", contenteditable: "false" }, bar, said, actions);
   const { view } = editor;
-  const before = view.state.doc;
-  view.dispatch(view.state.tr.setMeta(KEY, { add: { id, at: blockEnd(view, at), widget } } satisfies Placed));
+  const { doc, selection, tr } = view.state;
+  const end = blockEnd(doc, at);
+  view.dispatch(tr.setMeta(KEY, { add: { id, at: end, widget } } satisfies Placed));
+  view.focus();
+  // Who has written on meanwhile, here or in another field, goes on there.
+  const isWaiting = (): boolean =>
+    blockEnd(doc, selection.from) === end && selection.eq(view.state.selection) && view.hasFocus();
   const attempt = async (): Promise<void> => {
+    leave(view, widget);
     actions.replaceChildren();
     bar.hidden = false;
     try {
@@ -122,16 +134,13 @@ export async function insertPicture(editor: Editor, target: UploadTarget, file: 
         said.textContent =
           share < 1 ? `${file.name}: ${kilobytes(file.size * share)} of ${kilobytes(file.size)}` : `Storing ${file.name}…`;
       });
-      // Who has written on meanwhile goes on: the next key belongs into the text.
-      const asksForText = view.state.doc.eq(before);
-      const shown = finish(editor, id, stored);
-      if (asksForText) shown?.querySelector<HTMLInputElement>(".figure-alt input")?.focus();
+      finish(editor, id, stored, isWaiting());
     } catch (error) {
       bar.hidden = true;
       said.textContent = `${file.name} was not uploaded: ${(error as Error).message}`;
       actions.replaceChildren(
         button("Try again", () => void attempt()),
-        button("Leave it out", () => remove(view, id), "quiet"),
+        button("Leave it out", () => (leave(view, widget), remove(view, id)), "quiet"),
       );
     }
   };
@@ -142,31 +151,39 @@ function kilobytes(bytes: number): string {
   return bytes < 1_000_000 ? `${Math.ceil(bytes / 1_000)} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
-/** Pictures stand between blocks. */
-function blockEnd(view: EditorView, at: number): number {
-  const position = view.state.doc.resolve(Math.min(at, view.state.doc.content.size));
-  return position.depth ? position.after(1) : position.pos;
+/** The focus goes back into the text before its button is gone. */
+function leave(view: EditorView, widget: HTMLElement): void {
+  if (widget.contains(document.activeElement)) view.focus();
 }
 
 function remove(view: EditorView, id: object): void {
   view.dispatch(view.state.tr.setMeta(KEY, { remove: id } satisfies Placed));
 }
 
-function finish(editor: Editor, id: object, stored: Uploaded): HTMLElement | null {
-  const { view } = editor;
-  const [placeholder] = KEY.getState(view.state)?.find(undefined, undefined, (spec) => spec.id === id) ?? [];
+/** `isWaiting`: the caret goes below the last of the pictures that were chosen together. */
+function finish(editor: Editor, id: object, stored: Uploaded, isWaiting: boolean): void {
+  const { state, view } = editor;
+  const all = KEY.getState(state)?.find() ?? [];
+  const placeholder = all.find(({ spec }) => (spec as { id: object }).id === id);
   // Deleted with the text around it: the picture stays in the library.
-  if (!placeholder) return null;
-  const { schema, tr } = view.state;
-  const { url: src, alt, width, height } = stored;
-  const figure = schema.nodes.figure.create({ src, alt: alt || null, width: width ?? null, height: height ?? null });
-  tr.insert(placeholder.from, figure).setMeta(KEY, { remove: id } satisfies Placed);
-  const { size } = tr.doc.content;
-  // So that one can write on below it.
-  if (tr.mapping.map(placeholder.from, 1) >= size) tr.insert(size, schema.nodes.paragraph.create());
-  view.dispatch(tr);
-  const shown = view.nodeDOM(placeholder.from);
-  return shown instanceof HTMLElement ? shown : null;
+  if (!placeholder) return;
+  const { from } = placeholder;
+  const isLast = !all.some((each) => each !== placeholder && each.from === from);
+  const figure = figureOf(editor, stored);
+  const transaction = state.tr.setMeta(KEY, { remove: id } satisfies Placed);
+  if (isWaiting && isLast) insertBelow(transaction, from, figure);
+  else {
+    transaction.insert(from, figure);
+    const { size } = transaction.doc.content;
+    // So that one can write on below it.
+    if (isLast && from + figure.nodeSize >= size) transaction.insert(size, state.schema.nodes.paragraph.create());
+  }
+  view.dispatch(transaction);
+}
+
+function figureOf({ schema }: Editor, { url: src, alt, caption, width, height }: Uploaded): DocumentNode {
+  const attributes = { src, alt: alt || null, width: width ?? null, height: height ?? null };
+  return schema.nodes.figure.create(attributes, caption ? schema.text(caption) : null);
 }
 
 /** By XMLHttpRequest, because fetch does not tell how much is sent. */

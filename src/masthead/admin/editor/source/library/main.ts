@@ -13,6 +13,6 @@ customElements.define("mh-picture", PictureField);
 
 // The editor asks for a picture by an event: it knows nothing of the library.
 document.addEventListener("mh-choose-picture", (event) => {
-  const { detail } = event as CustomEvent<(picture: StoredFile) => void>;
-  void choosePicture().then((picture) => picture && detail(picture));
+  const { detail } = event as CustomEvent<(picture: StoredFile | null) => void>;
+  void choosePicture().then(detail);
 });
