@@ -555,7 +555,7 @@ class TestAccess:
         assert ADDRESS not in (await other.get("/admin/more")).text
         for method, address in self.requests(hook["id"], delivery.id):
             answered = await self._asked(other, method, address)
-            assert (method, address, answered.status_code) == (method, address, 404)
+            assert (method, address, answered.status_code) == (method, address, 403)
         assert await hooks.states() == ["dead"]
         assert not (await hooks.subscription(hook["id"]))["disabled_at"]
 

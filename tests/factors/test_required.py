@@ -82,7 +82,7 @@ async def test_another_owner_resets_lost_ones(office: Office) -> None:
     await add_app(browser, office.world)
     page = (await owner.get(f"/admin/staff/{account.id}")).text
     assert "Reset the second factors" in page
-    assert (await browser.post(f"/admin/staff/{account.id}/factors")).status_code == 404
+    assert (await browser.post(f"/admin/staff/{account.id}/factors")).status_code == 403
     assert (await owner.post(f"/admin/staff/{me.id}/factors")).status_code == 404
     answer = await owner.post(f"/admin/staff/{account.id}/factors")
     assert "are removed" in await owner.follow(answer)

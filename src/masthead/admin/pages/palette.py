@@ -42,7 +42,7 @@ _ABOUT = {
     SIGN_IN: "single sign-on provider Google Microsoft Keycloak",
     PAYMENTS: "checkout processor paid tiers",
     AI: "model provider writing",
-    NEWSLETTERS: "digest subscribers sender",
+    NEWSLETTERS: "digest sender",
     MAIL: "SMTP mail server test",
     SENDING: "DKIM SPF DMARC DNS",
     PRIVACY: "GDPR export delete site",
