@@ -51,6 +51,12 @@ class HeadTooLarge(TooLarge):
     """A part of the request's head, such as its cookies."""
 
 
+class BodyBroken(BadRequest):
+    """The body ended too early, or its chunks are malformed: the server does not say which."""
+
+    message = "The request's body is not complete, or its chunks are malformed. Send it again."
+
+
 class BodyStalled(MastheadError):
     """The client announced a body, and sends it too slowly or not at all."""
 

@@ -10,7 +10,7 @@ import pytest
 from starlette.types import Message
 
 from masthead.ai.answer import DONE, HEARTBEAT, EventStream
-from masthead.web.arriving import ClientDisconnected
+from masthead.web.answers import ClientDisconnected
 
 
 class Client:

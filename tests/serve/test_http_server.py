@@ -9,6 +9,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 from tests.serve.nginx import caching, needs_nginx
 from tests.serve.peer import Peer, echo, request, serving
+from tests.world import World
 
 from masthead.serve.unread_bodies import MAX_BYTES
 
@@ -226,6 +227,41 @@ async def test_what_the_server_is_lenient_about_has_one_end_alone(raw: bytes) ->
         peer = await served.send(raw + BEHIND)
         assert [await peer.answer() for _ in range(2)] == [(200, b"abcd"), (200, b"/smuggled")]
         peer.writer.close()
+
+
+MALFORMED = {
+    "no size": b"zz\r\nabc\r\n0\r\n\r\n",
+    "no size of the second": b"3\r\nabc\r\nzz\r\n0\r\n\r\n",
+    "a signed size": b"-3\r\nabc\r\n0\r\n\r\n",
+    "an enormous size": b"fffffffffffffffff\r\nabc\r\n",
+    "more than its size": b"3\r\nabcdef\r\n0\r\n\r\n",
+    "bare LF after a size": b"3\nabc\n0\n\n",
+}
+HEALTH = "/api/health"
+
+
+async def test_malformed_chunks_get_400_and_the_end_of_the_connection(app: World) -> None:
+    """Of a route that reads its body, and of one that does not."""
+    smuggled = request(HEALTH)
+    async with serving(app.http) as served:
+        for name, chunks in MALFORMED.items():
+            for path in ("/api/admins/auth-with-password", "/api/v1/posts"):
+                raw = head(CHUNKED, start=f"POST {path} HTTP/1.1") + chunks + smuggled
+                peer = await served.send(raw.replace(b"a.example", b"localhost"))
+                status, _ = await peer.answer()
+                assert status == (400 if "admins" in path else 401), (name, path)
+                assert await peer.rest() == b"", (name, path)
+    assert HEALTH not in served.paths
+
+
+async def test_another_transfer_coding_gets_400_and_the_end_of_the_connection(app: World) -> None:
+    coded = head("Transfer-Encoding: gzip, chunked", start="POST /api/v1/posts HTTP/1.1")
+    async with serving(app.http) as served:
+        raw = coded + b"3\r\nabc\r\n0\r\n\r\n" + request(HEALTH)
+        peer = await served.send(raw.replace(b"a.example", b"localhost"))
+        assert (await peer.answer())[0] == 400
+        assert await peer.rest() == b""
+    assert HEALTH not in served.paths
 
 
 @needs_nginx

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from starlette.types import Message, Scope
 from tests.loop_time import LoopTime
 
-from masthead.errors import BadRequest, BodyStalled, TooLarge
-from masthead.web.arriving import LEAST_RATE, STALLED_SECONDS, ClientDisconnected
+from masthead.errors import BadRequest, BodyBroken, BodyStalled, TooLarge
+from masthead.web.arriving import LEAST_RATE, STALLED_SECONDS
 from masthead.web.bodies import MAX_DEPTH, decode_json_object, read_body
 
 
@@ -79,8 +79,8 @@ async def test_a_body_shorter_than_its_declared_length_is_not_taken_for_a_whole(
     assert await read_body(scope(content_length="2"), Client([b"{", b"}"]), limit=4) == b"{}"
 
 
-async def test_a_client_that_hangs_up_is_not_a_short_body() -> None:
-    with pytest.raises(ClientDisconnected):
+async def test_a_body_that_breaks_off_is_not_a_short_one() -> None:
+    with pytest.raises(BodyBroken):
         await read_body(scope(), Client([b"ab"], hangs_up=True), limit=4)
 
 

@@ -142,7 +142,9 @@ class TestTransferCodings:
         headers = [("transfer-encoding", each) for each in codings]
         for path in ("/", POSTS, "/api/v1/posts", "/admin"):
             request = tenant.guest.build_request("GET", path, headers=headers)
-            assert (await tenant.guest.send(request)).status_code == 400
+            answer = await tenant.guest.send(request)
+            assert answer.status_code == 400
+            assert answer.headers["connection"] == "close"
 
     async def test_chunks_are_taken(self, tenant: TenantWorld) -> None:
         headers = {"transfer-encoding": "Chunked"}

@@ -8,8 +8,7 @@ from typing import Any
 
 from starlette.types import Send
 
-from masthead.web.answers import RawHeaders, encode
-from masthead.web.arriving import ClientDisconnected
+from masthead.web.answers import ClientDisconnected, RawHeaders, encode
 
 HEADERS: RawHeaders = [
     (b"content-type", b"text/event-stream"),

@@ -25,7 +25,7 @@ from masthead.errors import MastheadError
 from masthead.ids import TenantId
 from masthead.outbound.errors import Kind, OutboundError
 from masthead.outbound.streams import OutboundStreams
-from masthead.web.arriving import ClientDisconnected
+from masthead.web.answers import ClientDisconnected
 
 if TYPE_CHECKING:
     from masthead.outbound.streamed_response import StreamedResponse

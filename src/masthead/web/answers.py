@@ -15,6 +15,10 @@ _encoder = msgspec.json.Encoder()
 JSON = (b"content-type", b"application/json")
 
 
+class ClientDisconnected(Exception):
+    """The client closed the connection while it got its response."""
+
+
 @dataclass(slots=True)
 class Answer:
     """A whole response. Its length and what all responses have are added when it is sent."""

@@ -17,6 +17,7 @@ from starlette.types import Message, Receive, Scope
 from masthead.counters import BODIES_REFUSED
 from masthead.errors import (
     BadRequest,
+    BodyBroken,
     BodyStalled,
     MastheadError,
     RateLimited,
@@ -44,10 +45,6 @@ RETRY_SECONDS: Final = 10
 
 TOO_MANY: Final = "Too many requests from your network are still being sent. Try again later."
 TOO_MUCH: Final = "The service is receiving too much at once. Try again in a moment."
-
-
-class ClientDisconnected(Exception):
-    """The client closed the connection during its request."""
 
 
 class ArrivingBody:
@@ -94,12 +91,12 @@ class ArrivingBody:
         return "" if is_loopback(address) else network_of(address)
 
     async def next(self) -> bytes:
-        """The next chunk. Raises TooLarge, ClientDisconnected, BodyStalled, RateLimited and
-        Unavailable; BadRequest if the server lets a body end before its declared length: half a
-        body must not be taken for a whole."""
+        """The next chunk. Raises TooLarge, BodyBroken, BodyStalled, RateLimited and Unavailable;
+        BadRequest if the server lets a body end before its declared length: half a body must not
+        be taken for a whole."""
         message = await self._next_message()
         if message["type"] == "http.disconnect":
-            raise ClientDisconnected
+            raise BodyBroken
         chunk: bytes = message.get("body", b"")
         self._received += len(chunk)
         if self._received > self._limit:

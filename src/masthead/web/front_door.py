@@ -20,8 +20,7 @@ from masthead.errors import BadRequest, DiskFull, MastheadError
 from masthead.storage.disk import DiskState, is_disk_full
 from masthead.turns import working_for
 from masthead.web.addressed_site import HEALTH, AddressedSite
-from masthead.web.answers import Answer, Stream, header_lines
-from masthead.web.arriving import ClientDisconnected
+from masthead.web.answers import Answer, ClientDisconnected, Stream, header_lines
 from masthead.web.checks import Checks
 from masthead.web.cors import allow_origin
 from masthead.web.dispatch import ANY_METHOD, Dispatch, LazyRoute
@@ -93,7 +92,7 @@ class FrontDoor:
 
     async def _answer(self, request: Request) -> Answer | Stream:
         scope, trusted = request.scope, self.settings.trusted_proxies
-        _check_framing(scope)
+        _check_framing(request)
         request.tenant = await self.site.of(scope)
         request.address = client_address(scope, trusted)
         request.is_https = is_https(scope, trusted)
@@ -159,10 +158,12 @@ async def send_answer(sending: Sending, answer: Answer | Stream) -> None:
         await answer.send(sending.send)
 
 
-def _check_framing(scope: Scope) -> None:
-    codings = header_lines(scope).get(b"transfer-encoding")
+def _check_framing(request: Request) -> None:
+    codings = header_lines(request.scope).get(b"transfer-encoding")
     if codings is not None and (len(codings) > 1 or codings[0].strip().lower() != b"chunked"):
-        # A proxy in front may find another end of the body than the server did.
+        # A proxy in front may find another end of the body than the server did: what comes next
+        # on the connection could be a part of it.
+        request.added.append(_CLOSE)
         raise BadRequest("A body may be sent in chunks and in no other transfer coding.")
 
 
