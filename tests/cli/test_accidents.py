@@ -310,8 +310,8 @@ def test_an_import_is_undone_by_the_worker(masthead: Masthead, tmp_path: Path) -
     assert masthead.inside(work) == 0
     (run,) = masthead.json("import", "list", "--tenant", "acme")
     assert (run["task"], run["state"]) == ("undo", "done")
-    assert run["removed"] == {"posts": 3, "redirects": 4}
-    assert "done: 7 removed, 0 left" in masthead("import", "list", "--tenant", "acme").out
+    assert run["removed"] == {"posts": 3, "redirects": 5}
+    assert "done: 8 removed, 0 left" in masthead("import", "list", "--tenant", "acme").out
     assert ("changed", "import_runs", "undo") in audited(masthead)
     unknown = masthead("import", "undo", "--tenant", "acme", "nothing", "--yes")
     assert "acme has no import 'nothing'" in unknown.err
@@ -349,7 +349,7 @@ def test_an_undo_says_what_it_has_removed_and_what_is_left(
         0,
         [
             "The import of ghost.json is undone.",
-            "Removed: 2 posts, 3 redirects.",
+            "Removed: 2 posts, 4 redirects.",
             "Left, edited here since the import: 1",
             "  post Edited here",
             "Left, used by something that stays: 1",

@@ -102,6 +102,47 @@ def test_a_dry_run_writes_the_report_that_was_asked_for(
     assert done["posts"] == preview["posts"]
 
 
+def test_the_report_names_each_item_that_was_skipped(
+    masthead: Masthead, tmp_path: Path, folder: Path
+) -> None:
+    tenant = masthead.tenant()
+    data = json.loads(ghost_export(1, 1))
+    tables = data["db"][0]["data"]
+    tables["posts"].append({**tables["posts"][0], "id": "p2", "title": "About", "type": "page"})
+    tables["members"] += [{"id": "m2", "email": "no address"}]
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps(data))
+    given = ("import", "ghost", "--file", str(path), "--tenant", "acme", "--report", "report.json")
+    masthead.json(*given)
+
+    report = json.loads(Path("report.json").read_text())
+
+    assert report["skipped_list"] == [
+        {"kind": "page", "source_id": "p2", "title": "About", "reason": "page"},
+        {
+            "kind": "member",
+            "source_id": "row 2",
+            "title": "no address",
+            "reason": "invalid email address",
+        },
+    ]
+    # It names people.
+    assert Path("report.json").stat().st_mode & 0o077 == 0
+
+    masthead.json(*given)
+    again = json.loads(Path("report.json").read_text())["skipped_list"]
+    assert {(each["source_id"], each["reason"]) for each in again} >= {
+        ("reader0@example.com", "unchanged since the last import"),
+    }
+
+    async def stored(parts: Services) -> str:
+        return json.dumps(
+            [row["report"] for row in await rows_of(parts, tenant["tenant_id"], "import_runs")]
+        )
+
+    assert "reader0@" not in masthead.inside(stored)
+
+
 COMMENT = """<wp:comment><wp:comment_id>{number}</wp:comment_id>
 <wp:comment_author>Ada</wp:comment_author><wp:comment_content>Words</wp:comment_content>
 <wp:comment_approved>1</wp:comment_approved><wp:comment_parent>{parent}</wp:comment_parent>

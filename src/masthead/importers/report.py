@@ -142,6 +142,8 @@ class Report(msgspec.Struct):
     dry_run: bool = False
     namespace: str = ""
     """`opening.id_namespace` of the export; '' in the reports of versions before."""
+    continued_by: str = ""
+    """The run that owns now what a failed one has created."""
     posts: Tally = msgspec.field(default_factory=Tally)
     members: Tally = msgspec.field(default_factory=Tally)
     comments: Tally = msgspec.field(default_factory=Tally)
@@ -159,7 +161,7 @@ class Report(msgspec.Struct):
     """Different ones, of the posts."""
     redirects: int = 0
     redirect_kinds: dict[str, int] = msgspec.field(default_factory=dict)
-    """The redirects by what they are of: posts, pages, feeds, tags, authors, pictures."""
+    """The redirects by what they are of: `RedirectKind`."""
     done: Position = msgspec.field(default_factory=Position)
     expected: Position = msgspec.field(default_factory=Position)
     """How many entries the export has; 0 where that is unknown."""
@@ -242,8 +244,8 @@ class Report(msgspec.Struct):
         tallies = {"comments": self.comments, "authors": self.authors}
         return {name: tally for name, tally in tallies.items() if any(tally.summary().values())}
 
-    def full(self) -> dict[str, Any]:
-        """The summary, the reasons for skipping, and all warnings and errors."""
+    def full(self, skipped: Sequence[Note]) -> dict[str, Any]:
+        """The summary, the reasons for skipping, what was skipped, and all warnings and errors."""
         return {
             "platform": self.platform,
             **self.summary(),
@@ -252,6 +254,7 @@ class Report(msgspec.Struct):
                 "members": self.members.skipped,
                 **{name: tally.skipped for name, tally in self.others().items()},
             },
+            "skipped_list": msgspec.to_builtins(skipped),
             "html_only": self.html_only,
             "redirect_kinds": self.redirect_kinds,
             "warnings": msgspec.to_builtins(self.warnings),

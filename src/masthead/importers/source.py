@@ -81,9 +81,10 @@ class OldAddress(Struct, frozen=True):
 
     path: str
     """With the query, if it has one."""
-    leads_to: Literal["feed", "atom", "tag", "tag feed", "author", "author feed", "file"]
+    leads_to: Literal["feed", "atom", "archive", "tag", "tag feed", "author", "author feed", "file"]
     name: str = ""
-    """Of the tag; the source id of the author; the address of the file."""
+    """Of the tag; the source id of the author; the address of the file; for the archive, the day
+    before which its posts were published, '' for all."""
     post_id: str = ""
     """The source id of the post or page that a file belongs to, where it is not copied."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
-from typing import cast
+from typing import Final, cast
 from urllib.parse import quote
 
 import msgspec
@@ -35,6 +36,7 @@ CARD_FIELDS = frozenset(
     }
 )
 BEFORE = "before"
+_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 Listing = tuple[str, str]
@@ -69,6 +71,9 @@ def _order(post: PostRecord) -> tuple[str, str]:
 
 
 def _position(text: str) -> tuple[str, str] | None:
+    """Of the last post of the page before, or a day, from which old addresses lead here."""
+    if _DAY.fullmatch(text):
+        return text, ""
     moment, _, record_id = text.rpartition("_")
     return (moment, record_id) if moment and record_id else None
 

@@ -18,9 +18,14 @@ PLAIN_ADDRESSES: Final[tuple[str, ...]] = (
     "tag",
     "author",
     "feed",
+    "m",
 )
 """WordPress without pretty addresses: `/?p=12`."""
 _LATER_PAGE: Final = re.compile(r"(.*/)page/[0-9]{1,6}/?", re.DOTALL)
+_DAY: Final = re.compile(r"(.*/[0-9]{4}/[0-9]{2}/)[0-9]{2}/?", re.DOTALL)
+"""The list of a day leads to the list of its month."""
+_FEED_OF: Final = re.compile(r"(/.+/)feed(?:/(?:rss|rss2|rdf|atom))?/?", re.DOTALL)
+"""WordPress has a feed of the comments under each post, and of each list."""
 # Of the file that was uploaded, WordPress and Ghost made copies in many sizes.
 _SIZE: Final = re.compile(r"(/.+)-[0-9]{1,5}x[0-9]{1,5}(\.[A-Za-z]{3,4})")
 _GHOST_SIZE: Final = re.compile(r"/content/images/size/(?:w[0-9]+)?(?:h[0-9]+)?/(?:format/\w+/)?")
@@ -58,6 +63,12 @@ def _sources(request: SiteRequest) -> Iterator[str]:
         yield each.rstrip("/") if each.endswith("/") else f"{each}/"
     if later := _LATER_PAGE.fullmatch(encoded):
         yield later[1]
+        # An import stores where the later pages of the list of all posts lead.
+        yield f"{later[1]}page/"
+    if day := _DAY.fullmatch(encoded):
+        yield day[1]
+    if feed := _FEED_OF.fullmatch(encoded):
+        yield feed[1]
     if size := _SIZE.fullmatch(encoded):
         yield f"{size[1]}{size[2]}"
     if "/content/images/size/" in encoded:

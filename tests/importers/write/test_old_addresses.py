@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.importers.platforms.wordpress.wxr import HEAD, TAIL, attachment, item
+from tests.importers.platforms.wordpress.wxr import HEAD, TAIL, attachment, item, write
 from tests.importers.write.exports import (
     WrittenExport,
     imported,
@@ -88,6 +89,8 @@ def wordpress(folder: Path) -> tuple[Path, list[str]]:
         *("/us/about/", "/?page_id=6", "/?p=6", "/us/about/other/", "/?attachment_id=9"),
         *("/2024/05/cafe-fog/fog-2/", "/?cat=7", "/?cat=8", "/?tag=empty", "/?author=3"),
         *("/feed/", "/feed", "/feed/atom/", "/feed/rss2/", "/?feed=rss2", "/?feed=atom"),
+        *("/comments/feed/", "/2024/05/caf%C3%A9-fog/feed/", "/page/2/", "/2024/05/01/"),
+        *("/2024/", "/2024/05/", "/2024/05/page/2/", "/?m=202405", "/2024/05/feed/"),
         *(f"{UPLOADS}/fog{size}.png" for size in ("", "-300x200", "-150x150")),
         *(f"/{each}/{rest}" for each in lists for rest in ("", "feed/", "page/2/")),
     ]
@@ -124,7 +127,14 @@ def ghost(folder: Path) -> tuple[Path, list[str]]:
     (folder / "export.json").write_text(json.dumps({"data": data}))
     lists = ("tag/local", "tag/empty", "author/annie", "author/nobody")
     return folder, [
-        *("/blog/fog/", f"/blog/p/{uuid}/", "/blog/%C3%BCber-uns/", "/blog/rss/", "/blog/rss"),
+        *(
+            "/blog/page/2/",
+            "/blog/fog/",
+            f"/blog/p/{uuid}/",
+            "/blog/%C3%BCber-uns/",
+            "/blog/rss/",
+            "/blog/rss",
+        ),
         *(
             f"/blog/content/images/{size}2024/05/fog.png"
             for size in ("", "size/w600/", "size/w30/")
@@ -173,6 +183,31 @@ async def test_each_old_address_answers_301_to_a_page_that_exists(
     # The list has all of them, and the report how many of what.
     assert {line.split(",")[0] for line in listed.splitlines()[1:]} == set(stored)
     assert report.redirects == len(stored) == sum(report.redirect_kinds.values())
+
+
+async def test_the_list_of_a_month_begins_with_its_newest_post(
+    tenant: TenantWorld, tmp_path: Path
+) -> None:
+    dates = {"april": "2024-04-30", "may": "2024-05-31", "december": "2024-12-31"}
+    items = [
+        item(post_id=n, post_name=name, title=name, post_date=day, post_date_gmt=day, link="")
+        for n, (name, day) in enumerate(((n, f"{d} 10:00:00") for n, d in dates.items()), 1)
+    ]
+    draft = item(post_id=9, post_date="2020-01-01 10:00:00", status="draft")
+    source = open_export("wordpress", write(tmp_path / "a.xml", *items, draft), Options())
+    await imported(tenant, source)
+    source.close()
+    shown = {}
+    for path in ("/2024/05/", "/2024/04/", "/2024/12/", "/2024/", "/2020/01/"):
+        answer = await tenant.guest.get(path, headers=HTML, follow_redirects=True)
+        shown[path] = re.findall(r'href="/posts/(\w+)"', answer.text) if answer.is_success else []
+    assert {path: list(dict.fromkeys(names)) for path, names in shown.items()} == {
+        "/2024/05/": ["may", "april"],
+        "/2024/04/": ["april"],
+        "/2024/12/": ["december", "may", "april"],
+        "/2024/": ["december", "may", "april"],
+        "/2020/01/": [],
+    }
 
 
 async def test_a_second_run_lists_them_again_and_an_undo_removes_them(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.importers.platforms.wordpress.wxr import item, write
-from tests.importers.write.exports import WrittenExport, imported, post, rows
+from tests.importers.write.exports import WrittenExport, imported, new_run, post, rows
 from tests.importers.write.platforms import SUBSTACK_COLUMNS
 from tests.media.pictures import picture
 from tests.world import TenantWorld
@@ -75,6 +75,32 @@ async def test_pictures_that_have_no_address_are_not_new(tenant: TenantWorld) ->
     for report in (dry, real):
         assert (report.images.copied, report.images.failed, report.images.to_fetch) == (0, 1, 0)
         assert len(report.errors) == 1
+
+
+async def test_a_second_run_tells_of_pictures_again_that_could_not_be_copied(
+    tenant: TenantWorld,
+) -> None:
+    address = "https://old.example/lost.png"
+    entries = [
+        post(1, html=f'<p><img src="{address}"></p>'),
+        post(2),
+        post(3, featured_image=address),
+    ]
+    source = WrittenExport(entries)
+    first = await imported(tenant, source, log=await new_run(tenant))
+    second = await imported(tenant, source, log=await new_run(tenant))
+    dry = await imported(tenant, source, dry_run=True)
+    third = await imported(tenant, source, log=await new_run(tenant))
+    assert {note.source_id for note in first.errors} == {"id-1", "id-3"}
+    assert first.errors == second.errors == dry.errors == third.errors
+    assert first.images.failed == second.images.failed == third.images.failed == 1
+
+    stored = {row["slug"]: row for row in await rows(tenant, "posts")}
+    without = {"content_html": "<p>Without</p>", "content_json": None}
+    await tenant.update("posts", stored["post-1"]["id"], without)
+    fourth = await imported(tenant, source, log=await new_run(tenant))
+
+    assert [note.source_id for note in fourth.errors] == ["id-3"]
 
 
 async def test_a_second_run_that_asks_for_less_updates_nothing(tenant: TenantWorld) -> None:

@@ -30,6 +30,7 @@ from tests.importers.samples.sample import Sample, as_it_is, cases
 from masthead.importers.convert.content import prepare
 from masthead.importers.platforms.opening import open_export
 from masthead.importers.platforms.wordpress.items import Channel, read_items
+from masthead.importers.platforms.wordpress.posts import NO_CONTENT, is_content
 from masthead.importers.source import BadFile, Options, SourcePost
 
 EVERYTHING: Final = Options(include_pages=True, include_products=True)
@@ -59,13 +60,20 @@ def wordpress_bodies(path: Path) -> list[str]:
     parser = etree.XMLParser(huge_tree=True, resolve_entities=False)
     try:
         items = etree.parse(path, parser).iter("item")
-        bodies = [item.findtext(CONTENT) or "" for item in items]
+        bodies = [
+            item.findtext(CONTENT) or "" for item in items if _type_of(item) not in NO_CONTENT
+        ]
     except etree.XMLSyntaxError:
         # What WordPress writes need not be XML. Then the importer's own reader has to be believed.
         with path.open("rb") as stream:
             found = read_items(stream, Channel(), meta=frozenset(), with_content=True)
-            bodies = [item.fields.get("content", "") for item in found]
+            bodies = [item.fields.get("content", "") for item in found if is_content(item)]
     return [_without_shortcodes(body) for body in bodies]
+
+
+def _type_of(item: etree._Element) -> str:
+    """In whatever version of the format."""
+    return next(("".join(each.itertext()).strip() for each in item.iter("{*}post_type")), "")
 
 
 def _without_shortcodes(body: str) -> str:

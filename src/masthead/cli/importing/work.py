@@ -19,7 +19,7 @@ from masthead.errors import MastheadError
 from masthead.identity.tenant_lookup import find_tenant_named
 from masthead.ids import TenantId
 from masthead.importers.platforms.opening import open_export
-from masthead.importers.report import Report, errors_file, read_errors
+from masthead.importers.report import Note, Report, errors_file, read_errors
 from masthead.importers.source import BadFile, Overview, Source
 from masthead.importers.write.pipeline import Import, OnProgress, Request
 from masthead.importers.write.redirects import RedirectRows
@@ -36,8 +36,8 @@ async def run_import(invocation: Invocation, options: ImportOptions) -> Output:
     for path in (options.redirects, options.report):
         _check_folder(path)
     async with _open_import(invocation, options) as parts:
-        report, redirects = await _run(parts, options)
-    _save_report(report, options.report, redirects)
+        report, skipped, redirects = await _run(parts, options)
+    _save_report(report, options.report, skipped, redirects)
     return _shown(report, invocation)
 
 
@@ -55,7 +55,7 @@ async def repair_images(
         )
         report = await repair.run()
     _save_errors(report)
-    _save_report(report, options.report)
+    _save_report(report, options.report, report.skips)
     return _shown(report, invocation)
 
 
@@ -123,15 +123,25 @@ def _shown(report: Report, invocation: Invocation) -> Output:
     return Output(report.summary(), summary_table(report))
 
 
-async def _run(parts: OpenedImport, options: ImportOptions) -> tuple[Report, list[dict[str, str]]]:
-    """The report, and the redirects for its file, where one is wanted."""
+async def _run(
+    parts: OpenedImport, options: ImportOptions
+) -> tuple[Report, list[Note], list[dict[str, str]]]:
+    """The report; what was skipped; and the redirects for its file, where one is wanted."""
     records, request = parts.services.records, parts.request
     log = RunLog(records, request.tenant_id)
     if not options.dry_run:
         stored = {**asdict(options.reader), "emit_events": options.emit_events}
         new = NewRun(options.platform, options.file.name, options=stored)
         log = await open_shell_run(records, request.tenant_id, new)
-    work = Import(parts.services, parts.source, request, log, on_progress=parts.on_progress)
+    skipped: list[Note] = []
+    work = Import(
+        parts.services,
+        parts.source,
+        request,
+        log,
+        on_progress=parts.on_progress,
+        skipped=skipped if options.report else None,
+    )
     with closing(work.redirects):
         try:
             report = await work.run()
@@ -143,7 +153,7 @@ async def _run(parts: OpenedImport, options: ImportOptions) -> tuple[Report, lis
             _save_errors(report)
         redirects = work.redirects.rows() if options.report else []
     await log.finish(report)
-    return report, redirects
+    return report, skipped, redirects
 
 
 def _failed_posts(path: Path | None) -> frozenset[str] | None:
@@ -182,11 +192,16 @@ def _save_errors(report: Report) -> None:
 
 
 def _save_report(
-    report: Report, path: Path | None, redirects: Sequence[Mapping[str, str]] = ()
+    report: Report,
+    path: Path | None,
+    skipped: Sequence[Note],
+    redirects: Sequence[Mapping[str, str]] = (),
 ) -> None:
+    """Not readable by others: it names members who were skipped."""
     if path is not None:
-        whole = msgspec.json.encode({**report.full(), "redirect_list": redirects})
-        _write(path, msgspec.json.format(whole) + b"\n")
+        whole = msgspec.json.encode({**report.full(skipped), "redirect_list": redirects})
+        with whole_file(path) as file:
+            file.write(msgspec.json.format(whole) + b"\n")
 
 
 def _write(path: Path, content: bytes) -> None:

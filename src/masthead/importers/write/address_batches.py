@@ -15,6 +15,7 @@ from masthead.importers.write.destination import Destination
 from masthead.importers.write.destinations import (
     ARCHIVE,
     ATOM,
+    BEFORE,
     FEED,
     author_path,
     has_tag,
@@ -32,6 +33,7 @@ ADDRESSES_PER_BATCH: Final = 200
 _KINDS: Final[Mapping[str, RedirectKind]] = {
     "feed": "feeds",
     "atom": "feeds",
+    "archive": "archives",
     "tag": "tags",
     "tag feed": "tags",
     "author": "authors",
@@ -110,6 +112,8 @@ class AddressBatches:
             return files.get(address.path, "")
         if address.leads_to in ("tag", "tag feed"):
             return await self._list_of_tag(unit, address)
+        if address.leads_to == "archive":
+            return f"{ARCHIVE}?{BEFORE}={address.name}" if address.name else ARCHIVE
         if address.leads_to == "author":
             slug = author_slugs.get(address.name)
             return author_path(slug) if slug else ARCHIVE

@@ -16,6 +16,8 @@ from masthead.records.write.unit import Unit
 
 FEED: Final = "/feed.xml"
 ATOM: Final = "/atom.xml"
+BEFORE: Final = "before"
+"""The parameter of the archive that names the day before which its posts were published."""
 ARCHIVE: Final = "/archive"
 """For lists without a counterpart here: a tag without published posts, an author who was not
 imported."""
@@ -50,7 +52,7 @@ async def has_tag(records: Records, unit: Unit, name: str) -> bool:
 async def is_there(records: Records, unit: Unit, destination: str) -> bool:
     """Whether what the destination shows still exists. The archive and the feeds do not belong to a
     single import."""
-    path = unquote(destination)
+    path = unquote(destination.partition("?")[0])
     if path in (FEED, ATOM, ARCHIVE):
         return False
     first, _, rest = path[1:].partition("/")

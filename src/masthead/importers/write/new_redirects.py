@@ -18,7 +18,7 @@ from masthead.site.redirects import redirects
 PERMANENT: Final = 301
 DELETED: Final = "Its redirect was deleted here."
 
-RedirectKind = Literal["posts", "pages", "feeds", "tags", "authors", "pictures"]
+RedirectKind = Literal["posts", "pages", "feeds", "archives", "tags", "authors", "pictures"]
 
 
 class Redirect(Struct, frozen=True):

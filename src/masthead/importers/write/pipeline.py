@@ -21,7 +21,14 @@ from masthead.ids import TenantId
 from masthead.importers.convert.content import Prepared, rewrite
 from masthead.importers.platforms.opening import id_namespace
 from masthead.importers.report import IMAGE, Note, Outcome, Position, Report, Tally
-from masthead.importers.source import Skipped, Source, SourcePost
+from masthead.importers.source import (
+    Skipped,
+    Source,
+    SourceAuthor,
+    SourceComment,
+    SourceMember,
+    SourcePost,
+)
 from masthead.importers.write.address_batches import ADDRESSES_PER_BATCH, AddressBatches
 from masthead.importers.write.author_batches import AuthorBatches
 from masthead.importers.write.batch_sizes import (
@@ -33,12 +40,19 @@ from masthead.importers.write.batch_sizes import (
     MEMBERS_PER_BATCH,
     PREPARED_AHEAD,
 )
-from masthead.importers.write.batches import Batches, Given, SaveProgress, State
+from masthead.importers.write.batches import (
+    SHOWN_CHARACTERS,
+    Batches,
+    Given,
+    SaveProgress,
+    State,
+)
 from masthead.importers.write.comment_batches import CommentBatches
 from masthead.importers.write.destination import Destination
 from masthead.importers.write.destinations import is_of_picture
 from masthead.importers.write.drafts import Body, Prints, draft_of, key_of_post, prints_of
 from masthead.importers.write.images.archived import Archive
+from masthead.importers.write.images.earlier_failures import EarlierFailures
 from masthead.importers.write.images.previous_copies import CopyCounter
 from masthead.importers.write.member_batches import MemberBatches
 from masthead.importers.write.new_redirects import Redirect
@@ -113,7 +127,10 @@ class Import:
         on_progress: OnProgress = lambda _: None,
         retry_delays: RetryDelays = RETRY_DELAYS,
         is_stopping: Callable[[], bool] = lambda: False,
+        skipped: list[Note] | None = None,
     ) -> None:
+        """`skipped` gets what was skipped, with the addresses of members. It is not stored."""
+        self._skipped = skipped
         self.redirects = RedirectRows()
         self.samples = Samples()
         """Of a dry run."""
@@ -149,6 +166,7 @@ class Import:
         self._copy_counter = CopyCounter(
             services.records, self._previous, request.tenant_id, self._archive
         )
+        self._earlier_failures = EarlierFailures(services.records, request.tenant_id, log.run_id)
         self._copying = asyncio.Lock()
         # One thread, because some parsers must stay in the thread that created them.
         self._reading = ThreadPoolExecutor(1, thread_name_prefix="import")
@@ -172,6 +190,7 @@ class Import:
         """Raises `BadFile` where the export is damaged further on, and `Stopped`."""
         source = self._source
         site = await require_writable_site(self._services, self._request.tenant_id)
+        await self._earlier_failures.load(source.overview.platform, self._namespace)
         earlier = await self._log.start()
         if earlier is not None:
             self._report, self._done_before = earlier, earlier.done
@@ -222,8 +241,17 @@ class Import:
             else:
                 outcomes = await batches.write(batch, self._save_progress(after))
             self._report = after(outcomes)
+            self._list_skipped(batch, outcomes)
             self._on_progress(self._report)
             self._raise_if_stopping()
+
+    def _list_skipped(self, entries: Sequence[Struct], outcomes: Sequence[Outcome]) -> None:
+        if self._skipped is not None:
+            self._skipped += [
+                note_of_skipped(entry, outcome)
+                for entry, outcome in zip(entries, outcomes, strict=True)
+                if outcome.result == "skipped"
+            ]
 
     async def _redirect_addresses(self) -> None:
         """Again in every run: what is stored already stays."""
@@ -266,6 +294,8 @@ class Import:
         made = {key_of_post(post): each for post, each in zip(wanted, prepared, strict=True)}
         ready = ReadyBatch(batch.start, [])
         new_urls = await self._copy_images([e for e in prepared if isinstance(e, Prepared)], ready)
+        as_before = [post for post in posts if key_of_post(post) not in made]
+        ready.failures += await self._earlier_failures.still_shown(as_before, state.items)
         for entry in batch.entries:
             if isinstance(entry, Skipped):
                 ready.entries.append(entry)
@@ -339,6 +369,7 @@ class Import:
                 self._tags.update(entry.post.tags)
         self.redirects.add(written.redirects)
         self._report = after(written.outcomes)
+        self._list_skipped(ready.entries, written.outcomes)
         self._on_progress(self._report)
 
     def _raise_if_stopping(self) -> None:
@@ -350,6 +381,21 @@ class Import:
             await self._log.save(unit, after(outcomes))
 
         return save
+
+
+def note_of_skipped(entry: Struct, outcome: Outcome) -> Note:
+    """Names the item in full, other than the outcome, which is stored."""
+    item = entry.post if isinstance(entry, ReadyPost) else entry
+    if isinstance(item, SourceMember):
+        source_id, title = item.email, item.name
+    elif isinstance(item, SourceComment):
+        source_id, title = item.source_id, item.author_name
+    elif isinstance(item, SourceAuthor):
+        source_id, title = item.source_id, item.name
+    else:
+        assert isinstance(item, SourcePost | Skipped)
+        source_id, title = item.source_id, item.title
+    return Note(outcome.what, source_id, title[:SHOWN_CHARACTERS], reason=outcome.reason)
 
 
 def notes_of(failures: Sequence[ImageFailure]) -> list[Note]:

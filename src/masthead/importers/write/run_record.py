@@ -74,11 +74,12 @@ class RunLog:
         async with self._unit() as unit:
             failed = {"task": IMPORT, "state": FAILED, "platform": report.platform}
             for run in await unit.find(import_runs, failed, limit=MAX_OPEN_RUNS):
-                if (run["report"] or {}).get("namespace") == report.namespace:
+                known = run["report"] or {}
+                if known.get("namespace") == report.namespace and not known.get("continued_by"):
                     await previous.adopt(unit, [run["id"]])
                     stamped = {
                         "error": CONTINUED.format(self.run_id),
-                        "report": {**run["report"], "namespace": ""},
+                        "report": {**known, "continued_by": self.run_id},
                     }
                     await unit.update(import_runs, run["id"], {}, stamped=stamped)
             await self.save(unit, report)

@@ -45,15 +45,17 @@ class TestWhatIsTaken:
             ("page", ("page", "page")),
             ("product", ("product", "product")),
             ("product_variation", ("post", "product variation")),
-            ("attachment", ("post", "media file")),
-            ("nav_menu_item", ("post", "menu item")),
-            ("revision", ("post", "revision")),
-            ("wp_template", ("post", "other type of content")),
             ("event", ("post", "other type of content")),
         ],
     )
     def test_type(self, tmp_path: Path, post_type: str, expected: tuple[str, str] | None) -> None:
         assert reason(tmp_path, item(post_type=post_type)) == expected
+
+    @pytest.mark.parametrize(
+        "post_type", ["attachment", "nav_menu_item", "revision", "wp_block", "wp_template"]
+    )
+    def test_what_is_no_content_is_not_counted(self, tmp_path: Path, post_type: str) -> None:
+        assert read(write(tmp_path / "a.xml", item(post_type=post_type))) == []
 
     def test_a_password(self, tmp_path: Path) -> None:
         found = reason(tmp_path, item(post_password="x"))

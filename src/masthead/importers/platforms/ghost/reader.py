@@ -97,6 +97,7 @@ class GhostSource:
             return
         base = base_path(self._options.site_url)
         yield OldAddress(f"{base}/rss/", "feed")
+        yield OldAddress(f"{base}/page/", "archive")
         for slug, name in self._links.tag_slugs.items():
             path = f"{base}/tag/{quote(slug, safe='')}/"
             yield OldAddress(path, "tag", name)

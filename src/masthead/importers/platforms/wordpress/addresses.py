@@ -4,7 +4,8 @@ they are the usual ones."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 from urllib.parse import quote, unquote
 
@@ -19,6 +20,7 @@ MAX_TAG: Final = 100
 """Characters of a tag here."""
 _FOLDERS: Final = {"category": "category", "post_tag": "tag"}
 _MAX_DEPTH: Final = 10
+_MONTH: Final = re.compile(r"([12][0-9]{3})-(0[1-9]|1[0-2])-")
 
 
 def tag_name(text: str) -> str:
@@ -42,8 +44,35 @@ def other_paths(item: Item, kind: Kind, site_url: str) -> tuple[str, ...]:
 def feed_addresses(base: str) -> Iterator[OldAddress]:
     for path in ("/feed/", "/feed/rss2/", "/feed/rss/", "/feed/rdf/", "/?feed=rss2", "/?feed=rss"):
         yield OldAddress(f"{base}{path}", "feed")
-    for path in ("/feed/atom/", "/?feed=atom"):
+    # Comments have no feed here.
+    for path in ("/comments/feed/", "/comments/feed/rss2/", "/?feed=comments-rss2"):
+        yield OldAddress(f"{base}{path}", "feed")
+    for path in ("/feed/atom/", "/comments/feed/atom/", "/?feed=atom"):
         yield OldAddress(f"{base}{path}", "atom")
+
+
+def month_of(item: Item) -> str:
+    """In which a post was published, as `2024/05`, by the clock of the old site; '' if it was
+    not."""
+    is_post = item.get("post_type").lower() in ("", "post")
+    if not is_post or item.get("status").lower() not in ("publish", "published"):
+        return ""
+    found = _MONTH.match(item.get("post_date"))
+    return f"{found[1]}/{found[2]}" if found else ""
+
+
+def date_addresses(base: str, months: Collection[str]) -> Iterator[OldAddress]:
+    """Of the lists of months and years, and of the later pages of the list of all posts."""
+    yield OldAddress(f"{base}/page/", "archive")
+    for year in sorted({each[:4] for each in months}):
+        before = f"{int(year) + 1:04}-01-01"
+        yield OldAddress(f"{base}/{year}/", "archive", before)
+        yield OldAddress(f"{base}/?m={year}", "archive", before)
+    for each in sorted(months):
+        month = int(each[5:])
+        before = f"{int(each[:4]) + month // 12:04}-{month % 12 + 1:02}-01"
+        yield OldAddress(f"{base}/{each}/", "archive", before)
+        yield OldAddress(f"{base}/?m={each.replace('/', '')}", "archive", before)
 
 
 def term_addresses(base: str, terms: Mapping[tuple[str, str], Term]) -> Iterator[OldAddress]:

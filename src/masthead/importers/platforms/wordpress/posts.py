@@ -53,14 +53,20 @@ _STATUSES: Final[dict[str, Literal["draft", "published"]]] = {
     "draft": "draft",
 }
 _OTHER_TYPES: Final = {
-    "attachment": "media file",
-    "nav_menu_item": "menu item",
-    "revision": "revision",
     "product_variation": "product variation",
     "shop_order": "order",
     "shop_coupon": "coupon",
-    "wp_block": "reusable block",
 }
+NO_CONTENT: Final = frozenset(
+    {
+        *("attachment", "nav_menu_item", "revision", "wp_block", "custom_css"),
+        *("customize_changeset", "oembed_cache", "user_request", "wp_template"),
+        *("wp_template_part", "wp_global_styles", "wp_navigation"),
+        *("wp_font_family", "wp_font_face"),
+    }
+)
+"""Types of items that are parts of posts or of a theme. Pictures and reusable blocks come over with
+the posts that show them."""
 _SCHEDULED: Final = "future"
 _UNPUBLISHED: Final = frozenset({_SCHEDULED, "private", "pending"})
 _OTHER_STATUSES: Final = {
@@ -97,8 +103,14 @@ class Site:
     """Categories and tags, by domain and slug."""
     author_numbers: dict[str, str] = field(default_factory=dict)
     """By login."""
+    months: set[str] = field(default_factory=set)
+    """In which posts were published, as `2024/05`: WordPress has a list of each."""
     is_ours: bool = False
     """Exported by us: its addresses are those of this software."""
+
+
+def is_content(item: Item) -> bool:
+    return item.get("post_type").lower() not in NO_CONTENT
 
 
 class Posts:

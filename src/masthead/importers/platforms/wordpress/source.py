@@ -12,7 +12,9 @@ from masthead.importers.old_paths import base_path
 from masthead.importers.platforms.wordpress.addresses import (
     attachment_addresses,
     author_addresses,
+    date_addresses,
     feed_addresses,
+    month_of,
     term_addresses,
 )
 from masthead.importers.platforms.wordpress.attachments import ALT, as_number
@@ -20,7 +22,7 @@ from masthead.importers.platforms.wordpress.authors import author_id, author_of
 from masthead.importers.platforms.wordpress.clean_xml import NOT_WXR
 from masthead.importers.platforms.wordpress.dates import Offsets
 from masthead.importers.platforms.wordpress.items import MAX_TERMS, Channel, Term, read_items
-from masthead.importers.platforms.wordpress.posts import META, Posts, Site
+from masthead.importers.platforms.wordpress.posts import META, Posts, Site, is_content
 from masthead.importers.source import (
     BadFile,
     OldAddress,
@@ -84,7 +86,8 @@ class WordPress:
         for name in self._names:
             with self._files.open(name) as stream:
                 for item in read_items(stream, Channel(), meta=META, with_content=True):
-                    yield posts.of(item)
+                    if is_content(item):
+                        yield posts.of(item)
 
     def authors(self) -> Iterator[SourceAuthor | Skipped]:
         authors = self._site.authors_by_login.values()
@@ -111,6 +114,7 @@ class WordPress:
             return
         base = base_path(self.overview.site_url)
         yield from feed_addresses(base)
+        yield from date_addresses(base, site.months)
         yield from term_addresses(base, site.terms)
         yield from author_addresses(base, site.author_numbers)
         yield from attachment_addresses(base, site.attachments)
@@ -140,12 +144,14 @@ def _first_pass(files: Files, names: list[str]) -> Site:
         channel = Channel()
         with files.open(name) as stream:
             for item in read_items(stream, channel, meta=frozenset({ALT}), with_content=False):
-                site.items += 1
+                site.items += is_content(item)
                 site.comments += item.comment_count
                 offsets.add(item)
                 if item.get("post_type") == "attachment":
                     site.attachments.add(item)
                 has_reusable |= item.get("post_type") == _REUSABLE
+                if month := month_of(item):
+                    site.months.add(month)
                 _add_terms(site, item.categories)
         # All parts of a large export list the same authors.
         site.authors = max(site.authors, channel.authors)

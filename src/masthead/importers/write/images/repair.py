@@ -24,6 +24,7 @@ from masthead.importers.write.drafts import collection_of, key_of_post
 from masthead.importers.write.images.archived import Archive
 from masthead.importers.write.images.copying import ImageCopier, ImportServices
 from masthead.importers.write.images.previous_copies import CopyCounter
+from masthead.importers.write.images.stored_texts import stored_records, text_with_addresses
 from masthead.importers.write.pipeline import (
     OnProgress,
     PostReader,
@@ -32,7 +33,7 @@ from masthead.importers.write.pipeline import (
     require_writable_site,
 )
 from masthead.importers.write.preparing import Preparing
-from masthead.importers.write.previous_imports import Item, PreviousImports
+from masthead.importers.write.previous_imports import PreviousImports
 from masthead.outbound.downloads import RETRY_DELAYS, RetryDelays
 from masthead.records.collection import Record
 from masthead.records.write.unit import Unit
@@ -132,7 +133,9 @@ class ImageRepair:
     async def _find_imported(self, posts: Sequence[SourcePost]) -> list[_Found]:
         keys = [key_of_post(post) for post in posts]
         items = await self._previous.items(self._namespace, keys)
-        records = await self._records(items)
+        records = await stored_records(
+            self._services.records, self._request.tenant_id, items.values()
+        )
         imported = [
             post
             for post, key in zip(posts, keys, strict=True)
@@ -147,17 +150,6 @@ class ImageRepair:
                 wanted = [*prepared.images, *self._archive.wanted_by(prepared)]
                 refs = _not_copied(wanted, records[record_id])
             found.append(_Found(post, record_id, refs))
-        return found
-
-    async def _records(self, items: Mapping[str, Item]) -> dict[str, Record]:
-        engine, caller = self._services.records, system(self._request.tenant_id)
-        found: dict[str, Record] = {}
-        for name in {item.collection for item in items.values()}:
-            ids = [item.record_id for item in items.values() if item.collection == name]
-            for record in await engine.find_related(
-                caller, engine.registry[name], "id", ids, limit=len(ids)
-            ):
-                found[record["id"]] = record
         return found
 
     async def _update_posts(
@@ -195,14 +187,8 @@ class ImageRepair:
 
 def _not_copied(wanted: Sequence[ImageRef], record: Record) -> tuple[ImageRef, ...]:
     """The pictures whose old address is still in the record."""
-    texts = [record.get("featured_image", ""), msgspec.json.encode(_bodies(record)).decode()]
-    whole = "\n".join(texts).replace("&amp;", "&")
+    whole = text_with_addresses(record)
     return tuple(ref for ref in wanted if any(url in whole for url in ref.urls))
-
-
-def _bodies(record: Record) -> list[Any]:
-    names = ("content_html", "content_json", "description")
-    return [record[name] for name in names if name in record]
 
 
 def _with_new_urls(record: Record, new_urls: Mapping[str, str]) -> dict[str, Any]:
