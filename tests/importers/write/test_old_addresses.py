@@ -55,6 +55,13 @@ def wordpress(folder: Path) -> tuple[Path, list[str]]:
         "</wp:category>"
         "<wp:tag><wp:term_id>9</wp:term_id><wp:tag_slug>empty</wp:tag_slug>"
         "<wp:tag_name>Empty</wp:tag_name></wp:tag>"
+        "<wp:term><wp:term_id>10</wp:term_id><wp:term_taxonomy>photo_genre</wp:term_taxonomy>"
+        "<wp:term_slug>weather</wp:term_slug><wp:term_name>Weather</wp:term_name></wp:term>"
+        "<wp:term><wp:term_id>11</wp:term_id><wp:term_taxonomy>photo_genre</wp:term_taxonomy>"
+        "<wp:term_slug>mist</wp:term_slug><wp:term_parent>weather</wp:term_parent>"
+        "<wp:term_name>Mist</wp:term_name></wp:term>"
+        "<wp:term><wp:term_id>12</wp:term_id><wp:term_taxonomy>nav_menu</wp:term_taxonomy>"
+        "<wp:term_slug>main</wp:term_slug><wp:term_name>Main</wp:term_name></wp:term>"
     )
     text = f'<p><img src="{SITE}{UPLOADS}/fog-300x200.png"></p>'
     fog = item(
@@ -63,7 +70,9 @@ def wordpress(folder: Path) -> tuple[Path, list[str]]:
         post_name="fog",
         creator="ann.lee",
         terms=[("category", "Local"), ("post_tag", "Größe")],
-        raw='<category domain="post_tag" nicename="gr%c3%b6sse"><![CDATA[Größe]]></category>',
+        raw='<category domain="post_tag" nicename="gr%c3%b6sse"><![CDATA[Größe]]></category>'
+        '<category domain="photo_genre" nicename="mist"><![CDATA[Mist]]></category>'
+        '<category domain="post_format" nicename="post-format-aside"><![CDATA[Aside]]></category>',
         link=f"{SITE}/2024/05/caf%C3%A9-fog/",
     ).replace('<category domain="category">', '<category domain="category" nicename="lokales">')
     about = item(
@@ -83,7 +92,9 @@ def wordpress(folder: Path) -> tuple[Path, list[str]]:
     whole = HEAD.format(version="1.2") + channel + fog + about + file + other + TAIL
     (folder / "export.xml").write_text(whole)
     lists = ("category/lokales", "category/news/lokales", "category/news", "tag/empty")
-    lists += ("tag/gr%C3%B6sse", "author/ann-lee", "author/gone")
+    lists += ("tag/gr%C3%B6sse", "author/ann-lee", "author/gone", "type/aside")
+    lists += ("photo_genre/mist", "photo-genre/mist", "photo-genre/weather/mist")
+    lists += ("photo-genre/weather",)
     return folder, [
         *("/2024/05/caf%C3%A9-fog/", "/2024/05/caf%C3%A9-fog", "/?p=5", "/?p=5&utm_source=x"),
         *("/us/about/", "/?page_id=6", "/?p=6", "/us/about/other/", "/?attachment_id=9"),
@@ -225,6 +236,21 @@ async def test_a_second_run_lists_them_again_and_an_undo_removes_them(
 
     assert report.undone.stayed == {}
     assert await rows(tenant, "redirects") == []
+
+
+async def test_the_terms_of_a_taxonomy_lead_to_the_tag_and_its_feed(
+    tenant: TenantWorld, tmp_path: Path
+) -> None:
+    path, _ = wordpress(tmp_path / "old")
+    source = open_export("wordpress", path, ALL)
+    await imported(tenant, source)
+    source.close()
+    found = await _redirects(tenant)
+    assert found["/photo-genre/weather/mist/"] == found["/photo_genre/mist/"] == "/tags/mist"
+    assert found["/photo_genre/mist/feed/"] == "/tags/mist/feed.xml"
+    # No post has the term itself, as in a list of the old site that shows the terms below it.
+    assert found["/photo_genre/weather/"] == "/archive"
+    assert not any("main" in each for each in found)
 
 
 async def test_the_lists_of_authors_who_come_later_lead_to_them_then(tenant: TenantWorld) -> None:

@@ -186,10 +186,12 @@ class TestFields:
             ("tag", "old"),
             ("post_format", "Aside"),
             ("nav_menu", "Main"),
+            ("language", "Deutsch"),
+            ("genre", "Jazz"),
             ("post_tag", " "),
             ("post_tag", "C++"),
         ]
-        assert only_post(tmp_path, item(terms=terms)).tags == ("Zebra", "old", "C++")
+        assert only_post(tmp_path, item(terms=terms)).tags == ("Zebra", "old", "C++", "Jazz")
 
     def test_more_tags_than_a_post_has(self, tmp_path: Path) -> None:
         post = only_post(tmp_path, item(terms=[("post_tag", f"t{n}") for n in range(150)]))

@@ -18,9 +18,34 @@ from masthead.importers.source import Kind, OldAddress
 
 MAX_TAG: Final = 100
 """Characters of a tag here."""
-_FOLDERS: Final = {"category": "category", "post_tag": "tag"}
+USUAL: Final = frozenset({"", "category", "post_tag", "tag"})
+"""Taxonomies of categories and tags, in every version of the format."""
+_FORMATS: Final = "post_format"
+_FOLDERS: Final = {"category": "category", "post_tag": "tag", _FORMATS: "type"}
+_INTERNAL: Final = frozenset(
+    {
+        *("nav_menu", "link_category", _FORMATS, "wp_theme", "wp_template_part_area"),
+        *("wp_pattern_category", "product_type", "product_visibility", "product_cat"),
+        *("product_tag", "product_brand", "product_shipping_class"),
+        # Of plugins for languages, several authors and search engines.
+        *("language", "term_language", "post_translations", "term_translations"),
+        *("translation_priority", "author", "yst_prominent_words"),
+    }
+)
+"""Taxonomies that sort no posts for readers."""
+_PRODUCT_ATTRIBUTES: Final = "pa_"
 _MAX_DEPTH: Final = 10
 _MONTH: Final = re.compile(r"([12][0-9]{3})-(0[1-9]|1[0-2])-")
+
+
+def are_tags(taxonomy: str) -> bool:
+    """Whether its terms become tags: categories, tags, and what a site has made for its posts."""
+    return taxonomy not in _INTERNAL and not taxonomy.startswith(_PRODUCT_ATTRIBUTES)
+
+
+def has_list(taxonomy: str) -> bool:
+    """Whether the old site has a list of posts for each of its terms."""
+    return taxonomy == _FORMATS or (are_tags(taxonomy) and taxonomy not in ("", "tag"))
 
 
 def tag_name(text: str) -> str:
@@ -85,7 +110,7 @@ def term_addresses(base: str, terms: Mapping[tuple[str, str], Term]) -> Iterator
             yield OldAddress(f"{base}{path}/feed/", "tag feed", name)
         if term.domain == "post_tag":
             yield OldAddress(f"{base}/?tag={_written(term.slug)}", "tag", name)
-        elif as_number(term.term_id) is not None:
+        elif term.domain == "category" and as_number(term.term_id) is not None:
             yield OldAddress(f"{base}/?cat={term.term_id}", "tag", name)
 
 
@@ -109,15 +134,19 @@ def attachment_addresses(base: str, attachments: Attachments) -> Iterator[OldAdd
 
 
 def _paths_of(term: Term, terms: Mapping[tuple[str, str], Term]) -> Iterator[str]:
-    """Alone, and below the categories above it: WordPress answers at both."""
-    folder, parts, parent = f"/{_FOLDERS[term.domain]}", [_written(term.slug)], term.parent
-    yield f"{folder}/{parts[0]}"
+    """Alone, and below the terms above it: WordPress answers at both."""
+    slug = term.slug.removeprefix("post-format-") if term.domain == _FORMATS else term.slug
+    parts, parent = [_written(slug)], term.parent
     while parent and len(parts) < _MAX_DEPTH:
         parts.insert(0, _written(parent))
         above = terms.get((term.domain, parent))
         parent = above.parent if above else ""
-    if len(parts) > 1:
-        yield f"{folder}/{'/'.join(parts)}"
+    folder = _FOLDERS.get(term.domain, term.domain)
+    # The name of a taxonomy often has an underscore where its address has a hyphen.
+    for each in dict.fromkeys((folder, folder.replace("_", "-"))):
+        yield f"/{_written(each)}/{parts[-1]}"
+        if len(parts) > 1:
+            yield f"/{_written(each)}/{'/'.join(parts)}"
 
 
 def _written(slug: str) -> str:

@@ -62,8 +62,13 @@ _TERM_FIELDS: Final = {
     "cat_name": "name",
     "tag_name": "name",
     "category_parent": "parent",
+    "term_taxonomy": "domain",
+    "term_slug": "slug",
+    "term_name": "name",
+    "term_parent": "parent",
 }
-_TERM_DOMAINS: Final = {"category": "category", "tag": "post_tag"}
+_TERM_DOMAINS: Final = {"category": "category", "tag": "post_tag", "term": ""}
+"""By element; one of `term` says its taxonomy itself."""
 _MAX_TERM_FIELD: Final = 200
 MAX_TERMS: Final = 50_000
 """Held in memory, for the redirects of their lists."""
@@ -90,14 +95,15 @@ _CHANNEL_WP_FIELDS: Final = frozenset({"wxr_version", "base_site_url", "base_blo
 
 
 class Term(NamedTuple):
-    """A category or a tag."""
+    """A category, a tag, or a term of another taxonomy."""
 
     domain: str
+    """The taxonomy."""
     name: str
     slug: str = ""
     """In addresses; '' where the export does not say it."""
     parent: str = ""
-    """The slug of the category above it."""
+    """The slug of the term above it."""
     term_id: str = ""
 
 
@@ -185,7 +191,6 @@ class _Target:
         self._in_comment_meta = False
         self._in_author = False
         self._term: dict[str, str] | None = None
-        self._term_domain = ""
         self._comment_characters_left = 0
         self._items: list[Item] = []
         self._item: Item | None = None
@@ -285,7 +290,7 @@ class _Target:
                 self._items.append(self._item)
                 self._item = None
             elif self._term is not None:
-                self._channel.terms.append(Term(self._term_domain, **self._term))
+                self._channel.terms.append(Term(**self._term))
                 self._term = None
 
     def close(self) -> None:
@@ -328,7 +333,7 @@ class _Target:
                 self._channel.author_fields.append({})
         elif name in _TERM_DOMAINS:
             if len(self._channel.terms) < MAX_TERMS:
-                self._term, self._term_domain = {"name": ""}, _TERM_DOMAINS[name]
+                self._term = {"domain": _TERM_DOMAINS[name], "name": ""}
         elif name in _CHANNEL_RSS_FIELDS or name in _CHANNEL_WP_FIELDS:
             self._collect(name)
 

@@ -15,7 +15,13 @@ from masthead.importers.convert.titles import title_text
 from masthead.importers.dates import schedule
 from masthead.importers.old_paths import old_path
 from masthead.importers.platforms.wordpress import ours, seo
-from masthead.importers.platforms.wordpress.addresses import MAX_TAG, other_paths, tag_name
+from masthead.importers.platforms.wordpress.addresses import (
+    MAX_TAG,
+    USUAL,
+    are_tags,
+    other_paths,
+    tag_name,
+)
 from masthead.importers.platforms.wordpress.attachments import Attachments, as_number
 from masthead.importers.platforms.wordpress.authors import author_id
 from masthead.importers.platforms.wordpress.body import to_html
@@ -76,7 +82,6 @@ _OTHER_STATUSES: Final = {
     "trash": "trashed",
     "auto-draft": "auto draft",
 }
-_TAG_DOMAINS: Final = frozenset({"", "category", "post_tag", "tag"})
 _PRODUCT_DOMAINS: Final = frozenset({"product_cat", "product_tag"})
 # Characters that end or split a path, or are not allowed in an address.
 _NOT_IN_SLUG: Final = re.compile(r"[\s/?#\\\x00-\x1f\x7f<>\"'`]+")
@@ -287,12 +292,13 @@ def _limited(text: str, limit: int, name: str, warnings: list[str]) -> str:
 
 
 def _tags(item: Item, kind: Kind, warnings: list[str]) -> tuple[str, ...]:
-    domains = _PRODUCT_DOMAINS if kind == "product" else _TAG_DOMAINS
     found: dict[str, str] = {}
-    for term in item.categories:
+    # Categories and tags first: a page may show only some.
+    for term in sorted(item.categories, key=lambda each: each.domain not in USUAL):
         name = tag_name(term.name)
+        is_tag = term.domain in _PRODUCT_DOMAINS if kind == "product" else are_tags(term.domain)
         # WXR 1.0 has every term twice.
-        if term.domain in domains and name:
+        if is_tag and name:
             name = _limited(name, MAX_TAG, "a tag", warnings)
             found.setdefault(name.casefold(), name)
     if len(found) > MAX_TAGS:

@@ -14,6 +14,7 @@ from masthead.importers.platforms.wordpress.addresses import (
     author_addresses,
     date_addresses,
     feed_addresses,
+    has_list,
     month_of,
     term_addresses,
 )
@@ -182,7 +183,7 @@ def _add_terms(site: Site, terms: list[Term]) -> None:
     """The list of the channel says more of a term than the items do, and may be missing."""
     for term in terms:
         key = (term.domain, term.slug)
-        if term.domain not in ("category", "post_tag") or not term.slug:
+        if not has_list(term.domain) or not term.slug:
             continue
         if term.term_id or (key not in site.terms and len(site.terms) < MAX_TERMS):
             site.terms[key] = term
