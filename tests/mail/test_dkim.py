@@ -16,7 +16,7 @@ from masthead.caller import system
 from masthead.mail.collection import sending_domains
 from masthead.mail.message import ComposedMail, RenderedMail, SigningKey, compose
 from masthead.mail.signing import KeyPair, Signer, make_key_pair, signed_in_process
-from masthead.mail.signing_keys import PLATFORM
+from masthead.mail.signing_keys import PLATFORM, SigningKeys
 
 WRITTEN: Final = datetime(2026, 11, 17, 9, 30, tzinfo=UTC)
 SENDER: Final = Address("The Coast", "no-reply", "coast.example")
@@ -113,7 +113,9 @@ async def test_an_email_without_a_key_is_left_as_it_is() -> None:
 class TestOutgoing:
     async def test_emails_are_signed_once_the_installation_has_a_key(self, office: Office) -> None:
         parts = office.world.parts
-        keys, domain = parts.signing_keys, parts.settings.mail_from.domain
+        # The key is made by another process than the one that sends.
+        keys = SigningKeys(parts.records, parts.settings)
+        domain = parts.settings.mail_from.domain
         await queue(await office.world.new_tenant())
         (unsigned,) = await office.mails()
         assert "dkim-signature" not in unsigned
@@ -142,3 +144,15 @@ class TestOutgoing:
         assert answer.status_code == 200, answer.text
         assert domain in answer.text
         assert "private_key" not in answer.text
+
+    async def test_a_new_key_signs_in_every_process_at_once(self, office: Office) -> None:
+        parts = office.world.parts
+        here, there = (SigningKeys(parts.records, parts.settings) for _ in range(2))
+        domain = parts.settings.mail_from.domain
+        assert await there.of_installation() is None
+        first = await here.make(system(), domain)
+        assert (key := await there.of_installation())
+        assert key.selector == first["selector"]
+        await here.renew(system(), domain)
+        assert (key := await there.of_installation())
+        assert key.selector == f"{first['selector']}-2"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import Final
 
 import structlog
@@ -20,8 +19,6 @@ from masthead.records.engine import Records
 
 PLATFORM: Final = TenantId("")
 """The installation's own domain belongs to no site."""
-REMEMBERED_SECONDS: Final = 30.0
-MAX_REMEMBERED: Final = 1_000
 
 log = structlog.get_logger()
 
@@ -30,24 +27,15 @@ class SigningKeys:
     def __init__(self, records: Records, settings: Settings) -> None:
         self._records = records
         self.installation_domain = settings.mail_from.domain
-        self._remembered: dict[tuple[TenantId, str], tuple[float, SigningKey | None]] = {}
 
     async def of_installation(self) -> SigningKey | None:
         return await self.of(PLATFORM, self.installation_domain)
 
     async def of(self, tenant_id: TenantId, domain: str) -> SigningKey | None:
-        """None if the domain has no key. Remembered for a while: an email is no reason to ask the
-        database for the same key again."""
-        now = time.monotonic()
-        until, key = self._remembered.get((tenant_id, domain), (0.0, None))
-        if until > now:
-            return key
+        """None if the domain has no key. Read every time, so that all processes sign with a key as
+        soon as it is made."""
         record = await self.find(tenant_id, domain)
-        key = self._revealed(record) if record else None
-        if len(self._remembered) >= MAX_REMEMBERED:
-            self._remembered.clear()
-        self._remembered[tenant_id, domain] = now + REMEMBERED_SECONDS, key
-        return key
+        return self._revealed(record) if record else None
 
     async def find(self, tenant_id: TenantId, domain: str) -> Record | None:
         """The domain's record in `sending_domains`."""
@@ -71,13 +59,10 @@ class SigningKeys:
                 "public_key": pair.public_key,
                 "private_key": pair.private_key,
             }
-            record = await unit.create(sending_domains, {}, stamped=values)
-        self._remembered.pop((tenant_id, domain), None)
-        return record
+            return await unit.create(sending_domains, {}, stamped=values)
 
     async def renew(self, caller: Caller, domain: str) -> None:
         """Another key. The domain is not ready until its record is found."""
-        tenant_id = caller.tenant_id or PLATFORM
         pair = await asyncio.to_thread(make_key_pair)
         async with self._records.unit(caller) as unit:
             for known in await unit.find(sending_domains, {"domain": domain}, limit=1):
@@ -90,7 +75,6 @@ class SigningKeys:
                     "checked_at": "",
                 }
                 await unit.update(sending_domains, known["id"], {}, stamped=values)
-        self._remembered.pop((tenant_id, domain), None)
 
     def _revealed(self, record: Record) -> SigningKey | None:
         try:
