@@ -1,7 +1,7 @@
 """`python -m tests.planted`: plants faults in a copy of the tree and runs the tests of their rooms.
 
-A suite is worth what it finds: `make test` alone must find each. Exits with 1 if a fault is not found, or if the same tests fail
-without it.
+A suite is worth what it finds, and `make test` alone must find each. Exits with 1 if a fault is not
+found, or if the same tests fail without it.
 """
 
 from __future__ import annotations
