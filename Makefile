@@ -29,7 +29,7 @@ install-test: $(VENV)/.installed-test $(NODE_MODULES)/.installed $(EDITOR)/node_
 
 # Every behaviour once, in ten minutes. make test ARGS="tests/posts -k slug" runs a part.
 test: install-test
-	$(BIN)/pytest -n auto --dist loadgroup --tier test --durations 10 $(ARGS)
+	$(BIN)/pytest -n auto --dist loadgroup --tier test $(ARGS)
 
 # What repeats a behaviour over many inputs or environments: see tests/tiers.py.
 test-sweeps: install-test

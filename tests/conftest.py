@@ -14,11 +14,11 @@ import pytest
 from hypothesis import settings
 from playwright.async_api import Browser as PlaywrightBrowser
 from structlog.dev import ConsoleRenderer, plain_traceback
-from tests import corpus, tiers
+from tests import budget, corpus, tiers
 from tests.browser import REFUSED, Browser, keep_files_together, launched
 from tests.cheap_passwords import cheap_passwords
 from tests.compiled_templates import share_compiled_templates
-from tests.databases import database_url, fresh_url
+from tests.databases import copied_schemas, database_url, fresh_url
 from tests.loop_time import LoopTime
 from tests.not_run import pytest_terminal_summary
 from tests.object_stores import s3_environ, s3_server
@@ -47,6 +47,8 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.register_profile("masthead", deadline=None)
     settings.load_profile("masthead")
     tiers.configure(config)
+    if config.getoption("--tier") == "test":
+        budget.register(config)
     corpus.hide(config)
     share_compiled_templates()
     # The default shows the values of every frame, which takes a second.
@@ -89,6 +91,12 @@ def quick_passwords() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def quick_archives() -> Iterator[None]:
+    with copied_schemas():
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def a_busy_machine_starts_processes_late() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(limited_process, "_START_SECONDS", 120.0)
@@ -107,10 +115,11 @@ async def service(
 
 
 @pytest.fixture
-def app(service: World) -> Iterator[World]:
+async def app(service: World) -> AsyncIterator[World]:
     service.clock.moment = START
     yield service
     service.clock.moment = START
+    await service.forget_jobs()
 
 
 @pytest.fixture(scope="session")

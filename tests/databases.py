@@ -9,10 +9,9 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from functools import cache
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +19,12 @@ import asyncpg
 import pytest
 from sqlalchemy import MetaData, create_mock_engine
 from sqlalchemy.engine.mock import MockConnection
+from tests.budget import once
 
+from masthead.storage import load
 from masthead.storage.database import Database
 from masthead.storage.metadata import add_postgresql_conditions
-from masthead.storage.migrate import migrate
+from masthead.storage.migrate import migrate, sqlite_schema
 from masthead.storage.postgres.row_security import TENANT_COLUMN, create_role, grant, protect
 from masthead.storage.sqlite.database import SqliteDatabase
 from masthead.storage.urls import sqlite_path
@@ -78,7 +79,7 @@ def create_postgres_database(*, template: str) -> str:
     return server.get_uri(database=name)
 
 
-@cache
+@once
 def postgres_server() -> PostgresServer:
     return start_postgres_server(durable=False)
 
@@ -143,19 +144,42 @@ def run_apart(work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
         return thread.submit(lambda: asyncio.run(work())).result()
 
 
-@cache
+@once
 def _sqlite_template() -> Path:
     path = _temporary_folder() / "template.db"
     run_apart(lambda: migrate(f"sqlite:///{path}"))
     return path
 
 
-@cache
+@once
 def _postgres_template() -> str:
     server = postgres_server()
     server.psql(f"CREATE DATABASE {_TEMPLATE} TEMPLATE template0")
     run_apart(lambda: migrate(server.get_uri(database=_TEMPLATE)))
     return _TEMPLATE
+
+
+@contextmanager
+def copied_schemas() -> Iterator[None]:
+    """Every archive is unpacked into a new database. Its tables are made by the migrations once for
+    each revision, and copied from then on."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(load, "sqlite_schema", _copy_schema)
+        yield
+
+
+def _copy_schema(path: Path, revision: str) -> None:
+    if path.exists():
+        sqlite_schema(path, revision)
+    else:
+        shutil.copyfile(_schema_of(revision), path)
+
+
+@once
+def _schema_of(revision: str) -> Path:
+    path = _temporary_folder() / "schema.db"
+    sqlite_schema(path, revision)
+    return path
 
 
 def _temporary_folder() -> Path:

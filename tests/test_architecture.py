@@ -174,6 +174,12 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
+@cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """All of them, found once: to walk through the trees takes longer than any of the tests."""
+    return tuple(ast.walk(tree_of(path)))
+
+
 def layer_of(name: str) -> int:
     first = name.split("/")[0].removesuffix(".py")
     return next((number for number, names in enumerate(LAYERS) if first in names), FLOOR)
@@ -181,7 +187,7 @@ def layer_of(name: str) -> int:
 
 def imports_of(path: Path) -> Iterator[str]:
     """Dotted names, also of imports inside functions and for the type checker alone."""
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -207,6 +213,7 @@ def test_every_package_has_its_layer() -> None:
     assert packages <= {name for names in LAYERS for name in names}
 
 
+@pytest.mark.slow("parses every module of the service, for all tests here")
 def test_imports_point_one_way() -> None:
     upwards = {
         (name_of(path), name)
@@ -250,7 +257,7 @@ def test_the_engine_knows_nothing_of_the_product() -> None:
     named = {
         node.value
         for path in engine
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.Constant) and node.value in collections
     }
     assert named <= {"tenants", "site_settings", "_superusers", "trash", "trash_items"}
@@ -261,7 +268,7 @@ def test_the_engine_has_no_words_of_the_product() -> None:
     product = {"comment", "comments", "media", "redirect", "redirects", "menu", "newsletter"}
     wrong = []
     for path in (path for path in MODULES if name_of(path).startswith("records/")):
-        for node in ast.walk(tree_of(path)):
+        for node in nodes_of(path):
             for name in names_in(node):
                 if set(re.split(r"[^a-z]+", name.lower())) & product:
                     wrong.append((name_of(path), name))
@@ -289,7 +296,7 @@ def importer_arrows() -> set[tuple[str, str]]:
         (name_of(path).removesuffix(".py"), imported)
         for path in MODULES
         if name_of(path).startswith("importers/")
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.ImportFrom) and node.module
         for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
         if (imported := name.removeprefix("masthead.").replace(".", "/")) in modules
@@ -371,7 +378,7 @@ def is_empty_package(path: Path) -> bool:
 
 def test_only_storage_checks_which_database_it_is() -> None:
     for path in modules(without=MAY_KNOW_THE_ENGINE):
-        nodes = list(ast.walk(tree_of(path)))
+        nodes = nodes_of(path)
         constants = {node.value for node in nodes if isinstance(node, ast.Constant)}
         assert not constants & {"sqlite", "postgresql", "postgres"}, name_of(path)
         names = [
@@ -387,7 +394,7 @@ def test_no_module_prints() -> None:
     assert [
         name_of(path)
         for path in MODULES
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
         and node.func.id == "print"
@@ -398,7 +405,7 @@ def test_the_environment_is_read_in_one_place() -> None:
     assert [
         name_of(path)
         for path in modules(without=MAY_READ_ENVIRONMENT)
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv")
     ] == []
 
@@ -413,7 +420,7 @@ def test_a_fifth_argument_is_given_by_name() -> None:
     found = {
         (name_of(path), node.name)
         for path in modules(without=("storage/migrations/versions/",))
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and positional(node) > 4
     }
     assert found == TAKE_MORE_BY_POSITION

@@ -96,7 +96,7 @@ def draws_its_inputs(item: pytest.Item) -> bool:
 
 def order(item: pytest.Item) -> bool:
     """What takes long starts first, so that no process waits for it at the end."""
-    return not (is_marked(item) or item.get_closest_marker("long"))
+    return not (is_marked(item) or item.get_closest_marker("slow"))
 
 
 class _Left:

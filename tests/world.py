@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +32,12 @@ from masthead.identity import passwords
 from masthead.identity.sign_ins import Client
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
+from masthead.jobs.tables import jobs
 from masthead.members.collection import blog_members
 from masthead.records.accounts import credentials
 from masthead.records.collection import Collection, Record
 from masthead.services import Services, build
-from masthead.storage.database import scope_of
+from masthead.storage.database import EVERY_TENANT, Statement, scope_of
 
 PASSWORD = "correct horse battery"
 START = datetime(2026, 11, 14, 9, 30, 0, 123_000, tzinfo=UTC)
@@ -180,6 +181,15 @@ class World:
         )
         await tenant.create("site_settings", {"slug": tenant.slug, "site_name": name})
         return tenant
+
+    async def forget_jobs(self) -> None:
+        """So that the next test that works off what is due does not do that of all before it."""
+        async with self.parts.database.transaction(EVERY_TENANT) as tx:
+            await tx.execute(self._no_jobs)
+
+    @cached_property
+    def _no_jobs(self) -> Statement:
+        return self.parts.database.compile(sa.delete(jobs))
 
     async def operator(self, **values: Any) -> Account:
         return await self.new_account(superusers, None, values)

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any, cast
 
 import httpx
 import pytest
@@ -22,11 +20,7 @@ from tests.clients.node import NODE
 from tests.looks import accessibility, looks_of, reached_by_tab, sideways, skip_link
 from tests.world import RunningClock
 
-from masthead.admin.endpoint import AdminPages
-from masthead.admin.routes import admin_routes
-from masthead.web.dispatch import Route
-
-pytestmark = pytest.mark.xdist_group("every_page")
+pytestmark = [pytest.mark.sweep, pytest.mark.xdist_group("every_page")]
 
 PAGES = [each for each in SAMPLES if each.is_page]
 
@@ -55,43 +49,8 @@ def path_of(pages: EveryPage, sample: Sample) -> str:
     return pages.url(sample).removeprefix(pages.origins[sample.site])
 
 
-def routes() -> list[Route]:
-    return admin_routes(AdminPages(cast(Any, None), cast(Any, None)))
-
-
-def route_of(path: str) -> Route:
-    path = path.partition("?")[0]
-    return next(each for each in routes() if each.match(path) is not None)
-
-
-async def test_every_page_has_a_sample(pages: EveryPage) -> None:
-    shown = {route_of(path_of(pages, each)).path for each in SAMPLES}
-    operator = Sample("", "/admin", who="operator")
-    missing = []
-    async with client(pages, operator) as browser:
-        for route in routes():
-            path = re.sub(r"\{[^}]*\}", "nosuchrecord000", route.path)
-            answer = await browser.get(path)
-            # A form alone, or a call of a script, has no page.
-            if answer.status_code != 405 and route.path not in shown:
-                missing.append(route.path)
-    assert missing == [], "add a line to SAMPLES in tests/admin/every_page.py"
-
-
-def test_samples_have_names_of_their_own() -> None:
-    names = [each.name for each in SAMPLES]
-    assert len(names) == len(set(names))
-
-
 @needs_chromium
-@pytest.mark.parametrize(
-    "sample",
-    [
-        pytest.param(each, marks=[pytest.mark.sweep] if each.name != "posts" else [])
-        for each in PAGES
-    ],
-    ids=lambda each: each.name,
-)
+@pytest.mark.parametrize("sample", PAGES, ids=lambda each: each.name)
 async def test_a_page_is_for_everyone_at_every_size_and_by_keys_alone(
     windows: Windows, sample: Sample
 ) -> None:

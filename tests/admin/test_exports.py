@@ -588,7 +588,7 @@ async def real_time(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIter
     await world.parts.close()
 
 
-@pytest.mark.long
+@pytest.mark.sweep
 async def test_an_export_is_whole_though_its_worker_was_killed(
     real_time: World, tmp_path: Path
 ) -> None:

@@ -592,7 +592,7 @@ class TestHostileFiles:
         assert "20,001 rows" in page
         assert "None in the first 2,000 rows; the rest is checked in the run." in page
 
-    @pytest.mark.long
+    @pytest.mark.sweep
     async def test_a_long_list_takes_little_memory(
         self, tenant: TenantWorld, browser: Visitor
     ) -> None:

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 from tests.admin.every_page import SAMPLES, EveryPage, Sample, every_page
-from tests.admin.test_every_page import client, path_of, route_of, routes
+from tests.admin.test_every_page import client, path_of
+from tests.admin.test_samples import route_of, routes
 from tests.admin.visitor import OWN, Visitor
 
-pytestmark = [pytest.mark.long]
+pytestmark = pytest.mark.slow("fills sites with a sample of every page")
 
 ROLES = ["guest", "author", "editor", "owner", "operator"]
 """Each may do what the ones before it may."""

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.cli.running import Running, serving
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.sweep
 
 CLIENTS = 12
 BEFORE_THE_SIGNAL = 60

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from tests.admin.test_every_page import routes
+from tests.admin.test_samples import routes
 from tests.admin.visitor import OWN, hidden_in, staff, visitor
 from tests.factors.apps import add_app
 from tests.world import PASSWORD, TenantWorld

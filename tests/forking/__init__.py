@@ -11,6 +11,8 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from tests.budget import once
+
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 
@@ -31,7 +33,7 @@ def forked_program(function: str = "masthead.cli.main:run") -> Path:
     return program
 
 
-@cache
+@once
 def _parent() -> tuple[Path, str]:
     """The folder of the programs and the socket of the process that forks, which ends with us."""
     folder = Path(tempfile.mkdtemp(prefix="masthead-"))

@@ -30,7 +30,6 @@ def expressions() -> list[str]:
     return [target["expr"] for panel in panels for target in panel["targets"]]
 
 
-@pytest.mark.long
 def test_every_metric_of_the_dashboard_the_rules_and_the_docs_exists(tmp_path: Path) -> None:
     tenant(tmp_path / "data")
     invite = ("owner", "invite", "--tenant", "acme", "--email", "new@example.com")

@@ -18,8 +18,6 @@ from tests.cli.running import serving
 from tests.forking import forked_program
 from tests.metrics.scraping import Scraped, scraped
 
-pytestmark = pytest.mark.long
-
 TOKEN = "a-token-for-prometheus"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
 COUNTED = "masthead_requests_total"
@@ -116,6 +114,7 @@ def test_routes_are_templates_and_no_client_makes_up_a_label(tmp_path: Path) -> 
         assert last == 2
 
 
+@pytest.mark.slow("starts a service of two processes, and another one when the first dies")
 def test_the_processes_of_a_service_are_summed_and_one_that_dies_leaves_its_counts(
     tmp_path: Path,
 ) -> None:

@@ -103,7 +103,7 @@ async def test_events_in_order_end_in_the_expected_state(end: dict[str, Any]) ->
 
 
 @settings(
-    max_examples=rounds(20, 90),
+    max_examples=rounds(5, 90),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

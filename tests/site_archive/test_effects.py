@@ -23,15 +23,20 @@ from masthead.identity.tenant_lookup import find_tenant_named
 from masthead.ids import TenantId
 from masthead.members.unsubscribe import Unsubscribe
 from masthead.schema import registry
+from masthead.site_archive import sealed_secrets
 from masthead.site_archive.export import export_site
 from masthead.site_archive.importing import Imported, import_site
 from masthead.site_archive.leftovers import Leftovers
 from masthead.site_archive.sealed_secrets import ShortPassphrase, WrongPassphrase
 
-pytestmark = pytest.mark.long
-
 PASSPHRASE = "correct horse battery"
 KINDS = {"posts.publish", "tags.change"}
+
+
+@pytest.fixture(autouse=True)
+def a_guess_at_the_passphrase_is_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody guesses here; `test_moving.py` has the real cost."""
+    monkeypatch.setattr(sealed_secrets, "_COST", 2**4)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -63,6 +68,7 @@ async def imported(world: World, file: Path, **given: str) -> tuple[Imported, Si
     return done, await read_all(world, done.tenant_id)
 
 
+@pytest.mark.slow("imports a site with records in every collection")
 async def test_a_copy_in_the_same_installation_sends_nothing(world: World, tmp_path: Path) -> None:
     tenant_id = await new_full_site(world)
     await stamp(world, tenant_id, "mailings", status="sending")
@@ -215,6 +221,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.sweep
 async def test_what_a_crash_leaves_is_removed(world: World, tmp_path: Path) -> None:
     await new_full_site(world)
     file = await export(world, "full", tmp_path / "site.tar")

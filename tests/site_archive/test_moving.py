@@ -59,7 +59,7 @@ def assert_records(
         assert now == {**was, **({"files": now["files"]} if "files" in was else {})}, table
 
 
-@pytest.mark.long
+@pytest.mark.sweep
 async def test_a_site_goes_from_sqlite_to_postgresql_and_back(tmp_path: Path) -> None:
     first = installation("sqlite", tmp_path / "first")
     second = installation("postgresql", tmp_path / "second")

@@ -45,7 +45,6 @@ def spans_named(collector: Collector, name: str) -> list[Span]:
     return [span for span in collector.spans if span.name == name]
 
 
-@pytest.mark.long
 def test_a_service_sends_its_requests_and_jobs_until_its_end(
     tmp_path: Path, collector: Collector
 ) -> None:
@@ -106,7 +105,6 @@ def wait_for_mail(data: Path) -> None:
         time.sleep(0.1)
 
 
-@pytest.mark.long
 def test_a_collector_that_does_not_answer_holds_up_no_request_and_no_end(
     tmp_path: Path, collector: Collector
 ) -> None:
@@ -124,7 +122,6 @@ def test_a_collector_that_does_not_answer_holds_up_no_request_and_no_end(
     assert len(collector.spans) < 20
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("command", [("serve", "--port", "0"), ("worker",)])
 def test_without_the_extra_the_start_says_what_to_install(
     tmp_path: Path, command: tuple[str, ...]

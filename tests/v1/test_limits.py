@@ -100,7 +100,7 @@ def check(answers: list[httpx.Response], took_seconds: float) -> None:
             assert 0 < int(answer.headers["retry-after"]) <= 61
 
 
-@pytest.mark.long
+@pytest.mark.sweep
 @pytest.mark.parametrize(("engine", "services"), [("sqlite", 1), ("postgresql", 2)])
 async def test_exactly_the_limit_passes(tmp_path: Path, engine: str, services: int) -> None:
     url = fresh_sqlite_url(tmp_path) if engine == "sqlite" else fresh_postgres_url()

@@ -19,25 +19,22 @@ from tests.conftest import Server
 from masthead import admin
 
 MODEL = Path(admin.__file__).parent / "editor" / "tests" / "model" / "run.ts"
-HISTORIES = 2_000
-SERVED = 12
-"""Each of them makes hundreds of requests."""
-
-pytestmark = pytest.mark.long
 
 _log = logging.getLogger(__name__)
 
 
-async def test_no_word_is_lost_in_two_thousand_histories() -> None:
-    finished = await run_node(MODEL, str(HISTORIES), str(secrets.randbelow(10**9)))
+@pytest.mark.parametrize("number", [100, pytest.param(2_000, marks=pytest.mark.sweep)])
+async def test_no_word_is_lost_in_any_history(number: int) -> None:
+    finished = await run_node(MODEL, str(number), str(secrets.randbelow(10**9)))
     # The seed, with which they can be played again.
     _log.info(finished.output)
     assert finished.code == 0, finished.output + finished.errors
-    assert f"{HISTORIES} histories" in finished.output
+    assert f"{number} histories" in finished.output
 
 
-@pytest.mark.both_databases
-async def test_nor_with_the_real_server(server: Server, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [2, pytest.param(12, marks=pytest.mark.sweep)])
+async def test_nor_with_the_real_server(server: Server, tmp_path: Path, number: int) -> None:
+    """Each history makes hundreds of requests."""
     tenant = server.tenant
     accounts = {
         name: await tenant.owner(name=name, role=role)
@@ -52,6 +49,6 @@ async def test_nor_with_the_real_server(server: Server, tmp_path: Path) -> None:
     }
     file = tmp_path / "place.json"
     file.write_text(json.dumps(place))
-    finished = await run_node(MODEL, str(SERVED), str(secrets.randbelow(10**9)), str(file))
+    finished = await run_node(MODEL, str(number), str(secrets.randbelow(10**9)), str(file))
     _log.info(finished.output)
     assert finished.code == 0, finished.output + finished.errors

@@ -1,0 +1,103 @@
+"""A test of `make test` that takes more than two seconds fails the run, unless it says why."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.budget import share_alone
+from tests.tiers import TESTS
+
+MOST_MARKS = 20
+"""How many reasons there are. It never grows: make a test cheaper, or leave it to the sweeps."""
+
+CONFTEST = """
+import clock
+from tests import budget
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "slow(reason)")
+    budget.time = clock
+    budget._scheduled = lambda: (clock.perf_counter(), 0)
+    budget.register(config)
+"""
+CLOCK = """
+_now = 1.0
+
+def perf_counter():
+    return _now
+
+thread_time = perf_counter
+
+def sleep(seconds):
+    global _now
+    _now += seconds
+"""
+SUITE = """
+import pytest
+from clock import sleep
+
+def test_quick(): sleep(1.9)
+
+def test_slow(): sleep(2.1)
+
+@pytest.mark.slow("waits for a clock")
+def test_with_a_reason(): sleep(2.1)
+
+@pytest.fixture(scope="module")
+def shared(): sleep(2.1)
+
+def test_of_what_is_shared(shared): pass
+
+@pytest.mark.slow
+def test_without_a_reason(): sleep(2.1)
+"""
+
+
+@pytest.mark.parametrize("processes", ["0", "1"])
+def test_a_slow_test_fails_the_run_with_its_name(processes: str, tmp_path: Path) -> None:
+    (tmp_path / "clock.py").write_text(CLOCK)
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    (tmp_path / "test_some.py").write_text(SUITE)
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p"),
+            *("no:schemathesis", "--rootdir", str(tmp_path), "-n", processes, str(tmp_path)),
+        ],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS.parent), str(tmp_path)])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "5 passed" in done.stdout
+    said = re.findall(r"^over 2 s: (.*) \(2.1 s\)", done.stdout, re.MULTILINE)
+    assert sorted(said) == [
+        "test_some.py, shared",
+        "test_some.py::test_slow",
+        "test_some.py::test_without_a_reason",
+    ]
+    slowest = re.findall(r"^ +\d+\.\d s (.*)$", done.stdout, re.MULTILINE)
+    assert "test_some.py::test_with_a_reason" in slowest[:4]
+    assert "10 s in all" in done.stdout
+
+
+def test_time_in_which_another_process_has_the_core_does_not_count() -> None:
+    assert share_alone((100, 50), (200, 50)) == 200 / 250
+    assert share_alone((100, 0), (200, 300)) == 100 / 400
+    # On a system that does not know.
+    assert share_alone((0, 0), (0, 0)) == 1.0
+
+
+def test_the_number_of_reasons_does_not_grow() -> None:
+    marks = sum(
+        each.read_text().count("pytest.mark.slow(")
+        for each in TESTS.rglob("test_*.py")
+        if each != Path(__file__)
+    )
+    assert marks <= MOST_MARKS
