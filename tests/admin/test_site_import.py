@@ -36,7 +36,7 @@ async def operator(tenant: TenantWorld) -> Visitor:
 
 
 async def send(browser: Visitor, content: bytes, **form: str) -> httpx.Response:
-    filled = {"form_token": await browser.token(), **form}
+    filled = {"form_token": await browser.token(), "plan": "pro", **form}
     files = {"file": ("site.tar", content)}
     return await browser.api.post(ADDRESS, data=filled, files=files, headers=OWN)
 
@@ -71,6 +71,7 @@ async def test_an_operator_imports_a_site(
     [settings] = await world.parts.records.find(
         registry["site_settings"], {}, tenant_id=moved["id"]
     )
+    assert moved["plan"] == "pro"
     records = world.parts.records
     assert records.reveal(registry["site_settings"], settings, "ai_api_key") == "sk-secret"
     assert key.endswith("/site.tar")
@@ -103,6 +104,7 @@ async def test_what_can_not_be_imported_is_said_at_once(
         (archive, {"slug": "Not A Slug"}, "Must be 1 to 63"),
         (archive, {"slug": "x", "passphrase": "another passphrase"}, "The passphrase is wrong"),
         (b"", {}, "Choose a file."),
+        (archive, {"slug": "x", "plan": "gold"}, "Choose a plan."),
     ):
         answer = await send(operator, content, **form)
         assert (answer.status_code, sentence in answer.text) == (422, True), sentence

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import signal
 import subprocess
 import sys
@@ -14,14 +15,18 @@ from tests.admin.visitor import staff
 from tests.databases import fresh_url
 from tests.every_row import count_rows, rows_of_tenant
 from tests.factors.apps import add_app
+from tests.importers.write.exports import rows_of
+from tests.site_archive.archives import read_entries
 from tests.site_archive.full_site import Site, main_settings, new_full_site, read_all
 from tests.world import PASSWORD, MovableClock, World, open_world
 
 from masthead.caller import system
 from masthead.errors import Invalid, MastheadError
 from masthead.identity.tenant_lookup import find_tenant_named
+from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
 from masthead.members.unsubscribe import Unsubscribe
+from masthead.plans import Plan
 from masthead.schema import registry
 from masthead.site_archive import sealed_secrets
 from masthead.site_archive.export import export_site
@@ -111,6 +116,44 @@ async def test_a_copy_in_the_same_installation_sends_nothing(world: World, tmp_p
     text = site["posts"][0]["content_html"]
     assert "http://second.localhost/api/files/media/" in text
     assert "<script>" not in (site["posts"][0]["content_clean"] or text)
+
+
+async def test_the_operator_chooses_the_plan_and_an_archive_has_no_limits(
+    world: World, tmp_path: Path
+) -> None:
+    tenant = await world.new_tenant("demo", slug="demo", plan="enterprise")
+    limits = {"per_minute": 9_999, "per_hour": 9_999, "per_day": 9_999, "mails_per_month": 9_999}
+    await tenant.update("tenants", tenant.id, limits)
+    file = await export(world, "demo", tmp_path / "site.tar")
+    for slug, given, plan in (("one", {}, "free"), ("two", {"plan": Plan.PRO}, "pro")):
+        done = await import_site(world.parts, file, slug=slug, **given)
+        (site,) = await world.parts.records.find(tenants, {"slug": slug}, tenant_id=done.tenant_id)
+        assert {name: site[name] for name in (*limits, "plan")} == {
+            **dict.fromkeys(limits),
+            "plan": plan,
+        }
+
+
+async def test_an_archive_has_no_keys_of_sessions(world: World, tmp_path: Path) -> None:
+    tenant = await world.new_tenant("demo", slug="demo")
+    await tenant.owner()
+    await tenant.member()
+    file = await export(world, "demo", tmp_path / "site.tar", PASSPHRASE)
+    entries = read_entries(file)
+    content = b"".join(
+        gzip.decompress(each) for name, each in entries if name.startswith("tables/")
+    )
+    keys = [
+        row["token_key"]
+        for name in ("_superusers", "blog_members")
+        for row in await rows_of(world.parts, tenant.id, name)
+    ]
+    assert len(keys) == 2
+    assert not any(key.encode() in content for key in keys)
+
+    done = await import_site(world.parts, file, slug="copy", passphrase=PASSPHRASE)
+    for name in ("_superusers", "blog_members"):
+        assert all(row["token_key"] for row in await rows_of(world.parts, done.tenant_id, name))
 
 
 async def test_the_new_site_serves_and_its_people_sign_in(world: World, tmp_path: Path) -> None:

@@ -18,8 +18,10 @@ RENEWED = {
     "_superusers": ("token_key",),
     "blog_members": ("token_key",),
     "site_settings": ("former_link_keys",),
+    "tenants": ("per_minute", "per_hour", "per_day", "mails_per_month"),
 }
-"""Sessions end, and the keys of links are joined by those of the installation that it leaves."""
+"""Sessions end, limits are set anew, and the keys of links are joined by those of the installation
+that it leaves."""
 
 
 def installation(engine: str, folder: Path, **environment: str) -> Installation:

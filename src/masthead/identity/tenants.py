@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 from urllib.parse import quote
 
 from masthead.identity.factor_fields import FACTOR_FIELDS
@@ -100,6 +100,10 @@ def stamp_suspension(save: Save) -> Mapping[str, Any]:
     return {} if was_suspended else {"suspended_at": save.now}
 
 
+_CALL_LIMITS: Final = ("per_minute", "per_hour", "per_day")
+OWN_LIMITS: Final = (*_CALL_LIMITS, "mails_per_month")
+"""The fields with limits of one tenant, instead of its plan's."""
+
 # A tenant's own row belongs to the tenant itself: `tenant_id` equals `id`, so that one rule holds
 # for every table.
 tenants = Collection(
@@ -137,7 +141,7 @@ tenants = Collection(
                 write=Access.PLATFORM,
                 help="API calls. If empty, the plan's limit applies.",
             )
-            for name in ("per_minute", "per_hour", "per_day")
+            for name in _CALL_LIMITS
         ),
         Number(
             name="mails_per_month",

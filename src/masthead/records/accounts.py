@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import secrets
-from typing import Any
+from typing import Any, Final
 
 from masthead.records.fields.base import Access, Field
 from masthead.records.fields.secrets import Hash
 from masthead.records.fields.values import Flag
 
+SESSION_KEY: Final = "token_key"
 ACCOUNT_FIELDS: tuple[Field, ...] = (
     Flag(name="verified", write=Access.ADMIN, help="The mailbox was confirmed."),
     Hash(name="password_hash", max=255),
     # Part of the key that signs the account's tokens: changing it ends every session.
-    Hash(name="token_key", max=64),
+    Hash(name=SESSION_KEY, max=64),
 )
 
 

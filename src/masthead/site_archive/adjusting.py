@@ -14,7 +14,7 @@ from typing import Final
 
 from masthead import clock
 from masthead.identity.factor_fields import NO_FACTORS, has_second_factor
-from masthead.identity.tenants import superusers
+from masthead.identity.tenants import OWN_LIMITS, superusers, tenants
 from masthead.importers import collection as imports
 from masthead.importers.collection import import_runs
 from masthead.importers.member_csv import collection as csv_imports
@@ -25,6 +25,7 @@ from masthead.media.collection import COPIES_JOB, is_copied, media
 from masthead.members.collection import blog_members
 from masthead.members.digest_times import next_digest
 from masthead.members.newsletters import newsletters
+from masthead.plans import Plan
 from masthead.posts.collection import posts
 from masthead.posts.jobs import PUBLISH_JOB
 from masthead.posts.tags import CHANGE_JOB, tag_changes
@@ -48,6 +49,7 @@ class Circumstances:
     now: datetime
     time_zone: str
     slug: str
+    plan: Plan = Plan.FREE
 
     @property
     def text(self) -> str:
@@ -79,6 +81,11 @@ def later_of(collection: Collection, record: Record) -> Iterator[Later]:
 def _is_erasure(request: Record) -> bool:
     is_open = request["type"] == "delete" and request["status"] == "queued"
     return bool(is_open and request["confirmed_at"])
+
+
+def _site(site: Record, given: Circumstances) -> Record:
+    """Its plan and limits are those that the operator gives it, not what a file says."""
+    return {**site, **dict.fromkeys(OWN_LIMITS), "plan": given.plan.value}
 
 
 def _account(account: Record, _: Circumstances) -> Record:
@@ -159,6 +166,7 @@ def _request(request: Record, _: Circumstances) -> Record | None:
 
 
 _RECORDS: Final[Mapping[str, Adjust]] = {
+    tenants.name: _site,
     superusers.name: _account,
     blog_members.name: _account,
     site_settings.name: _settings,

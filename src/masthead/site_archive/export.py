@@ -19,6 +19,7 @@ from masthead.config.keyring import DecryptionError, KeyRing
 from masthead.config.settings import Settings
 from masthead.errors import MastheadError, NotFound, Unavailable
 from masthead.members.unsubscribe import keys_to_move
+from masthead.records.accounts import SESSION_KEY
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records
 from masthead.records.read.decoding import engine_decoder
@@ -180,7 +181,7 @@ class _Export:
     async def _add_rows(self, moved: MovedTable) -> None:
         names = [column.name for column in moved.table.columns]
         secrets = moved.collection.secrets if moved.collection is not None else ()
-        hidden = [names.index(each) for each in secrets]
+        hidden = [names.index(each) for each in (*secrets, SESSION_KEY) if each in names]
         chunks = RowChunks(self._archive, moved.name)
         async for rows in self._rows(moved):
             await asyncio.to_thread(_add_all, chunks, rows, hidden)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Final
 
@@ -22,6 +22,7 @@ from masthead.errors import Invalid, MastheadError, Unavailable
 from masthead.identity.hosts import check_slug
 from masthead.identity.tenants import TenantStatus, tenants
 from masthead.ids import TenantId
+from masthead.plans import Plan
 from masthead.records.changes import Rendering
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records
@@ -86,6 +87,7 @@ async def import_site(
     path: Path,
     *,
     slug: str = "",
+    plan: Plan = Plan.FREE,
     passphrase: str = "",
     new_ids: NewIds | None = None,
     count: Count = _count_nothing,
@@ -98,7 +100,8 @@ async def import_site(
     await Leftovers(services.records, services.objects).sweep()
     async with staged_site(path, contents, services.records.registry) as staged:
         new_ids = new_ids or NewIds()
-        running = _Import(services, staged, slug, secrets, new_ids=new_ids, count=count)
+        given = Circumstances(services.records.clock(), "UTC", slug, plan)
+        running = _Import(services, staged, given, secrets, new_ids=new_ids, count=count)
         imported = await running.run(path)
     imported.secrets_left_out = bool(contents.sealed) and not passphrase
     imported.passphrase_unused = bool(passphrase) and not contents.sealed
@@ -128,7 +131,7 @@ class _Import:
         self,
         services: ArchiveServices,
         staged: Staged,
-        slug: str,
+        given: Circumstances,
         secrets: dict[SecretKey, str],
         *,
         new_ids: NewIds,
@@ -141,14 +144,14 @@ class _Import:
         self._count = count
         self._tables = moved_tables(self._records.registry)
         header = staged.contents.header
-        origin = site_url(services.settings, slug)
+        origin = site_url(services.settings, given.slug)
         addresses = Addresses(header.hosts, origin, new_ids.of, staged.is_media)
         self._moving = Moving(new_ids, addresses, header.tenant_id, staged.is_known)
         self._tenant_id = TenantId(self._moving.tenant_id)
         self._caller = system(self._tenant_id)
         self._leftovers = Leftovers(self._records, self._objects)
-        self._given = Circumstances(self._records.clock(), "UTC", slug)
-        self._imported = Imported(self._tenant_id, slug, staged.contents.bytes)
+        self._given = given
+        self._imported = Imported(self._tenant_id, given.slug, staged.contents.bytes)
         self._tenant: Record = {}
         self._batches = 0
 
@@ -188,7 +191,7 @@ class _Import:
             raise DamagedSite
         zone = settings[0]["time_zone"]
         check_field(site_settings, site_settings.by_name["time_zone"], zone)
-        self._given = Circumstances(self._given.now, zone or "UTC", self._given.slug)
+        self._given = replace(self._given, time_zone=zone or "UTC")
 
     async def _copy_table(self, moved: MovedTable) -> None:
         if moved.collection is None:
@@ -242,10 +245,11 @@ class _Import:
         return moved
 
     def _adjusted(self, collection: Collection, moved: Record) -> Record | None:
-        if collection.name == tenants.name:
-            self._tenant = moved
-            return {**moved, **self._hidden()}
-        return adjust(collection, moved, self._given)
+        adjusted = adjust(collection, moved, self._given)
+        if collection.name == tenants.name and adjusted is not None:
+            self._tenant = adjusted
+            return {**adjusted, **self._hidden()}
+        return adjusted
 
     def _hidden(self) -> Record:
         return {

@@ -24,6 +24,7 @@ from masthead.errors import NotFound
 from masthead.identity.tenants import TenantStatus, tenants
 from masthead.ids import TenantId
 from masthead.jobs.runner import Handler, Job
+from masthead.plans import Plan
 from masthead.records.engine import Records
 from masthead.site_archive.header import Contents, read_site
 from masthead.site_archive.importing import import_site, require_free, unsealed
@@ -54,7 +55,13 @@ class SiteImports:
         return {IMPORT_JOB: self._handle}
 
     async def begin(
-        self, caller: Caller, chunks: AsyncIterable[bytes], *, slug: str, passphrase: str
+        self,
+        caller: Caller,
+        chunks: AsyncIterable[bytes],
+        *,
+        slug: str,
+        plan: Plan,
+        passphrase: str,
     ) -> str:
         """Stores the file and queues its import. Returns the slug of the new site. Raises
         `MastheadError` for what is no archive, and for a slug that can't be had."""
@@ -66,14 +73,17 @@ class SiteImports:
             slug = slug or contents.header.slug
             await require_free(self.records, slug)
             await unsealed(contents, passphrase)
-            await self._queue(caller, file, slug, passphrase)
+            await self._queue(caller, file, slug=slug, plan=plan, passphrase=passphrase)
         return slug
 
-    async def _queue(self, caller: Caller, file: IO[bytes], slug: str, passphrase: str) -> None:
+    async def _queue(
+        self, caller: Caller, file: IO[bytes], *, slug: str, plan: Plan, passphrase: str
+    ) -> None:
         key = f"{_FOLDER}/{ids.new_id()}/site.tar"
         payload = {
             "key": key,
             "slug": slug,
+            "plan": plan.value,
             "passphrase": self.keyring.encrypt(_PURPOSE, passphrase, key) if passphrase else "",
         }
         remove_at = clock.to_text(self.records.clock() + FILE_STAYS)
@@ -101,8 +111,15 @@ class SiteImports:
             file.flush()
             contents = await asyncio.to_thread(read_site, Path(file.name))
             if not await self._is_done(new_ids, contents):
+                # Jobs of earlier releases name no plan.
+                plan = Plan(job.payload.get("plan", Plan.FREE))
                 await import_site(
-                    self, Path(file.name), slug=slug, passphrase=passphrase, new_ids=new_ids
+                    self,
+                    Path(file.name),
+                    slug=slug,
+                    plan=plan,
+                    passphrase=passphrase,
+                    new_ids=new_ids,
                 )
         await self.objects.delete(key)
 

@@ -14,6 +14,7 @@ from masthead.cli.output_file import refuse_existing, replace_option
 from masthead.cli.secret_values import read_secret
 from masthead.cli.tenant_option import tenant_option
 from masthead.identity.tenant_lookup import find_tenant_named
+from masthead.plans import Plan
 from masthead.site_archive.export import Written, export_site
 from masthead.site_archive.importing import Imported, import_site
 
@@ -77,12 +78,21 @@ def _export_warnings(written: Written) -> list[str]:
 @command("import", app)
 @click.option("--slug", metavar="S", default="", help="Instead of the slug in the file.")
 @click.option(
+    "--plan",
+    type=click.Choice([each.value for each in Plan]),
+    default=Plan.FREE.value,
+    show_default=True,
+    help="The file does not choose it.",
+)
+@click.option(
     "--passphrase",
     metavar="P",
     help="The one of the export, for the site's secrets. `-` reads it from standard input.",
 )
 @FILE
-async def import_(invocation: Invocation, slug: str, passphrase: str | None, file: Path) -> Output:
+async def import_(
+    invocation: Invocation, slug: str, plan: str, passphrase: str | None, *, file: Path
+) -> Output:
     """Makes a new site of an archive that `site export` wrote.
 
     All ids are new. The site opens when all of it is there; if anything fails, nothing is left.
@@ -92,14 +102,18 @@ async def import_(invocation: Invocation, slug: str, passphrase: str | None, fil
     async with opened(invocation, creates=True) as installation:
         with counters("checked", "records", "media") as count:
             imported = await import_site(
-                installation, file, slug=slug, passphrase=secret, count=count
+                installation, file, slug=slug, plan=Plan(plan), passphrase=secret, count=count
             )
     for line in _import_warnings(imported):
         sys.stderr.write(f"masthead: {line}\n")
-    data = _data(file, imported) | {"tenant_id": imported.tenant_id, "slug": imported.slug}
+    data = _data(file, imported) | {
+        "tenant_id": imported.tenant_id,
+        "slug": imported.slug,
+        "plan": plan,
+    }
     text = (
         f"Imported {imported.records:,} records and {imported.media:,} stored files as the site "
-        f"{imported.slug}."
+        f"{imported.slug}, on the plan {plan}."
     )
     return Output(data, text)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import sentence_of
-from masthead.admin.pages.operator.tenants import ADDRESS, IMPORT
+from masthead.admin.pages.operator.tenants import ADDRESS, IMPORT, PLANS
 from masthead.admin.request import AdminRequest
 from masthead.errors import Invalid, MastheadError
+from masthead.plans import Plan
 
 NO_FILE = "Choose a file."
 
@@ -20,11 +21,14 @@ async def begin_import(request: AdminRequest) -> Answer:
     if upload is None:
         return _page(request, file_problem=NO_FILE)
     form = request.form
+    if form.get("plan") not in PLANS:
+        return _page(request, plan_problem="Choose a plan.")
     try:
         slug = await request.services.site_imports.begin(
             request.caller,
             upload.chunks(),
             slug=form.get("slug", "").strip(),
+            plan=Plan(form["plan"]),
             passphrase=form.get("passphrase", ""),
         )
     except Invalid as error:
@@ -37,15 +41,24 @@ async def begin_import(request: AdminRequest) -> Answer:
     )
 
 
-def _page(request: AdminRequest, *, file_problem: str = "", slug_problem: str = "") -> Page:
+def _page(
+    request: AdminRequest,
+    *,
+    file_problem: str = "",
+    slug_problem: str = "",
+    plan_problem: str = "",
+) -> Page:
     largest = request.services.settings.max_import
     values = {
         "address": IMPORT,
         "back": ADDRESS,
         "slug": request.form.get("slug", ""),
+        "plans": PLANS,
+        "plan": request.form.get("plan", Plan.FREE),
+        "plan_problem": plan_problem,
         "file_problem": file_problem,
         "slug_problem": slug_problem,
         "largest": f"{largest // 1_000_000:,} MB",
     }
-    status = 422 if file_problem or slug_problem else 200
+    status = 422 if file_problem or slug_problem or plan_problem else 200
     return Page("operator/import-site.html", "Import a site", values, status)
