@@ -58,6 +58,8 @@ async def through_dialog(page: Page, opens: str, press_there: str, what: str = "
 
 async def test_a_post_is_scheduled_published_and_taken_down_with_the_same_text(desk: Desk) -> None:
     page = await desk.open("/admin/posts/new")
+    # What is not stored yet has no pages of its own.
+    assert await page.locator("a[href*='/admin/posts/']").count() == 0
     await page.get_by_label("Title", exact=True).fill("Low tide")
     await write(page, "The boats lie on the sand.")
     await saved(page)
@@ -71,10 +73,13 @@ async def test_a_post_is_scheduled_published_and_taken_down_with_the_same_text(d
     await expect(page.get_by_text("1 January 2100 at 08:00")).to_be_visible()
     await press(page, "Schedule")
     await expect(page.locator(".ed-bar .badge")).to_contain_text("1 Jan")
+    # The focus is on what one does next.
+    await expect(page.get_by_role("button", name="Publish…")).to_be_focused()
     assert (await desk.stored(post_id(page)))["scheduled_for"].startswith("2100-01-01")
     await through_dialog(page, "Publish…", "Don’t publish then", "Not by itself")
     await expect(page.locator(".ed-bar .badge")).to_have_text("Draft")
     await through_dialog(page, "Publish…", "Publish")
+    await expect(page.get_by_role("link", name="View on site")).to_be_focused()
     reader = httpx.AsyncClient(base_url=desk.server.url)
     assert "The boats lie on the sand." in (await reader.get("/posts/low-tide")).text
     await through_dialog(page, "Update…", "Unpublish", "Take it off the site")

@@ -1,6 +1,7 @@
 // Parts of a page that are replaced while someone is in them: by a search whose answer is late, by
 // another order, by a part that asks again every few seconds. The focus and the ticks of a list stay
-// at the same things. A page that comes back after its form was sent has the focus where it was.
+// at the same things. A page that comes back after its form was sent has the focus where it was; one
+// that a form of another page leads to (`data-leads-to`) has it on what one does next.
 const PLACE = "mh-place";
 let place = null;
 
@@ -61,7 +62,7 @@ document.addEventListener("submit", ({ target, defaultPrevented }) => {
   if (defaultPrevented || form.method !== "post" || !form.contains(here)) return;
   // The value of a field is nobody's business.
   const { name, value } = here.type === "submit" ? here : { name: "", value: "" };
-  const found = { path: location.pathname, id: here.id, key: name && keyOf(here), name, value };
+  const found = { path: form.dataset.leadsTo ?? location.pathname, id: here.id, key: name && keyOf(here), name, value };
   // Without the browser's storage the page opens as any other.
   try {
     sessionStorage.setItem(PLACE, JSON.stringify(found));
@@ -78,8 +79,10 @@ function comeBack() {
   const buttons = [...document.querySelectorAll("button[name]")];
   const alike = buttons.filter((each) => each.name === before.name && each.value === before.value);
   const same = alike.find((each) => keyOf(each) === before.key) ?? (alike.length === 1 ? alike[0] : null);
-  // A button that is gone, such as Unpublish: the one that does the most on a page for writing.
-  const found = (before.id ? document.getElementById(before.id) : same) ?? document.querySelector(".ed-bar .btn-primary");
+  // A button that is gone, such as Publish: a look at the site, or what does the most on a page for writing.
+  const next = [...document.querySelectorAll("[data-next], .ed-bar .btn-primary, .post-bar .btn-primary")];
+  const isShown = (each) => each.getClientRects().length > 0;
+  const found = (before.id ? document.getElementById(before.id) : same) ?? next.find(isShown);
   found?.focus();
 }
 comeBack();

@@ -83,7 +83,9 @@ export class Status {
       this.badge.className = `badge badge-${state.kind}`;
     }
     this.name(isBad ? "Not saved" : state.words, title.trim());
-    for (const each of document.querySelectorAll<HTMLElement>("[data-once=stored]")) each.hidden = machine.version === NEW;
+    if (machine.version !== NEW) {
+      for (const each of document.querySelectorAll<HTMLTemplateElement>("[data-once=stored]")) each.replaceWith(each.content);
+    }
     for (const each of document.querySelectorAll<HTMLElement>("[data-once=changed]")) each.hidden = state.words !== CHANGED;
   }
 
