@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 import pytest
-from playwright.async_api import Error, Page, Route, expect
+from playwright.async_api import Error, Page, Request, Route, expect
 from tests.admin.editor.test_browser import (
     PASTE,
     Desk,
@@ -180,12 +180,32 @@ async def test_a_kept_text_never_replaces_what_was_saved_meanwhile(desk: Desk) -
     async with page.expect_response(re.compile("/text$")) as answered:
         await page.goto(f"{desk.server.url}/admin/posts")
     assert (await answered.value).status == 409
+    sent: list[str] = []
+
+    def requested(request: Request) -> None:
+        if request.url.endswith("/text"):
+            sent.append(request.url)
+
+    desk.context.on("request", requested)
     row = page.get_by_role("row").filter(has_text="Shared")
     await expect(row).to_contain_text("Kept in this browser, not saved yet")
     assert (await desk.stored(stored["id"]))["content_html"] == "<p>Newer words.</p>"
+    # Once: the pages that follow say it, and send nothing until a person has chosen.
+    await page.reload()
+    await expect(row).to_contain_text("Kept in this browser, not saved yet")
     again = await desk.open(f"/admin/posts/{stored['id']}?as=editor")
     await phase(again, "conflict")
     await expect(again.locator(".versus")).to_contain_text("Kept words.")
+    # A look at the two is no choice.
+    await again.close()
+    await page.reload()
+    await expect(row).to_contain_text("Kept in this browser, not saved yet")
+    assert sent == []
+    again = await desk.open(f"/admin/posts/{stored['id']}?as=editor")
+    await again.get_by_role("button", name="Keep mine").click()
+    await saved(again)
+    await until_stored(desk, stored["id"], "Kept words.")
+    assert len(sent) == 1
 
 
 async def test_a_full_store_asks_before_the_page_goes(desk: Desk) -> None:

@@ -48,6 +48,9 @@ export interface Store {
   /** What is newer than that count stays. */
   drop(key: string, count: number): Promise<void>;
   setAside(text: string, mine: Snapshot): Promise<void>;
+  /** The server has answered that it has another text: sent again, this one would be refused again. */
+  noteDiffers(kept: Kept): void;
+  differs(kept: Kept): boolean;
 }
 
 export interface Answer {
@@ -75,6 +78,11 @@ export function textOf(owner: string, url: string): string {
 
 export function keyOf(text: string, session: string): string {
   return `${text} ${session}`;
+}
+
+/** Which request it was: a choice of the person, or the next key, makes it another one. */
+export function requestOf({ count, version, replaces }: Kept): string {
+  return [count, version, replaces].join(" ");
 }
 
 export function sessionOf(kept: Kept): string {

@@ -182,6 +182,7 @@ export class Saving {
       case "ask-sign-in":
         return this.page.askSignIn();
       case "show-conflict":
+        this.edges.store.noteDiffers(this.kept());
         return this.page.showConflict(this.page.snapshot(), effect.theirs);
     }
   }

@@ -4,13 +4,14 @@
 // IndexedDB takes any size and is on the disk when it answers, but not before the page is gone. So
 // what is kept is in both, and the newer one counts.
 
-import { print } from "./kept.ts";
+import { print, requestOf } from "./kept.ts";
 import type { Aside, Kept, Store } from "./kept.ts";
 
 const NAME = "masthead-editor";
 const KEPT = "kept";
 const ASIDE = "aside";
 const NOTED = "masthead-kept ";
+const DIFFERS = "masthead-differs ";
 const DAYS_ASIDE = 30;
 
 let opened: Promise<IDBDatabase> | null = null;
@@ -106,6 +107,7 @@ export const browserStore: Store = {
   async drop(key, count) {
     const last = noted(NOTED + key);
     if (last && last.count <= count) localStorage.removeItem(NOTED + key);
+    forgetDiffers(key);
     await run(KEPT, "readwrite", (store) => {
       store.get(key).onsuccess = (event) => {
         const stored = (event.target as IDBRequest<Kept | undefined>).result;
@@ -124,7 +126,31 @@ export const browserStore: Store = {
       };
     });
   },
+
+  noteDiffers(kept) {
+    try {
+      localStorage.setItem(DIFFERS + kept.key, requestOf(kept));
+    } catch {
+      // The next page asks the server again.
+    }
+  },
+
+  differs(kept) {
+    try {
+      return localStorage.getItem(DIFFERS + kept.key) === requestOf(kept);
+    } catch {
+      return false;
+    }
+  },
 };
+
+function forgetDiffers(key: string): void {
+  try {
+    localStorage.removeItem(DIFFERS + key);
+  } catch {
+    // There is none.
+  }
+}
 
 /** The versions of a text that were set aside, newest first. Those of more than 30 days ago go. */
 export async function listAside(text: string): Promise<Aside[]> {

@@ -32,8 +32,10 @@ export async function sendUnsent(
   const open = await alive();
   const found: Unsent[] = [];
   for (const kept of all.filter((each) => !open.has(sessionOf(each)))) {
-    const [outcome, reason] = await send(post, kept);
+    const [outcome, reason]: [Outcome, string] = store.differs(kept) ? ["differs", ""] : await send(post, kept);
     if (outcome === "sent") await store.drop(kept.key, kept.count);
+    // Once: it waits for a person.
+    if (outcome === "differs") store.noteDiffers(kept);
     found.push({ kept, outcome, reason });
   }
   return found;

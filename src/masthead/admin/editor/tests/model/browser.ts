@@ -2,7 +2,7 @@
 
 import type { Machine, Theirs } from "../../source/autosave.ts";
 import type { Alive, Answer, Aside, Kept, Post, Snapshot, Store } from "../../source/kept.ts";
-import { textOf } from "../../source/kept.ts";
+import { requestOf, textOf } from "../../source/kept.ts";
 import { Saving } from "../../source/saving.ts";
 import type { Page } from "../../source/saving_edges.ts";
 import { sendUnsent } from "../../source/unsent.ts";
@@ -43,6 +43,7 @@ export class Browser {
   isSignedIn = true;
   readonly pages: EditorPage[] = [];
   readonly asides = new Map<string, Aside[]>();
+  private readonly differing = new Map<string, string>();
   private local = new Map<string, string>();
   private flushed = new Map<string, string>();
   private readonly disk = new Map<string, string>();
@@ -120,6 +121,8 @@ export class Browser {
         const made: Aside = { key: text, at: "", mine: JSON.parse(JSON.stringify(mine)) as Snapshot };
         return after(() => void this.asides.set(text, [...(this.asides.get(text) ?? []), made]));
       },
+      noteDiffers: (kept) => void this.differing.set(kept.key, requestOf(kept)),
+      differs: (kept) => this.differing.get(kept.key) === requestOf(kept),
     };
   }
 
