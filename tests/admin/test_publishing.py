@@ -48,6 +48,24 @@ async def test_the_sentence_follows_the_choice(tenant: TenantWorld, browser: Vis
     assert "<html" not in answer.text
 
 
+async def test_a_time_that_has_passed_is_said_at_once(
+    tenant: TenantWorld, browser: Visitor
+) -> None:
+    post = await tenant.post(title="Tides")
+    past = "2001-02-01T09:00"
+    query = f"what=schedule&publish_on={past}"
+    answer = await browser.get(f"{dialog_of(post)}?{query}", **{"hx-request": "true"})
+    assert "That time has passed: it is " in answer.text
+    assert "(UTC) now. Choose a time in the future." in answer.text
+    # None is typed yet.
+    answer = await browser.get(f"{dialog_of(post)}?what=schedule&publish_on=")
+    assert "automatically at the time that you choose." in answer.text
+    await tenant.update("posts", post["id"], {"status": "published"})
+    query = f"when=later&send_at={past}"
+    answer = await browser.get(f"/admin/posts/{post['id']}/mail?{query}", **{"hx-request": "true"})
+    assert "That time has passed: it is " in answer.text
+
+
 async def test_a_text_that_was_saved_meanwhile_is_not_published(
     tenant: TenantWorld, browser: Visitor
 ) -> None:

@@ -14,14 +14,30 @@ PAST = Problem("validation_past", "Choose a time in the future.")
 
 def future_moment(request: AdminRequest, name: str, typed: str) -> str:
     """Raises Invalid for the field of this name."""
-    try:
-        chosen = datetime.fromisoformat(typed)
-        moment = chosen.replace(tzinfo=request.time_zone).astimezone(UTC)
-    except (ValueError, OverflowError) as error:
-        raise Invalid({name: NO_TIME}) from error
+    moment = _read(request, typed)
+    if moment is None:
+        raise Invalid({name: NO_TIME})
     if moment <= request.now:
         raise Invalid({name: PAST})
     return clock.to_text(moment)
+
+
+def past_in_words(request: AdminRequest, typed: str) -> str:
+    """A sentence about a time that has passed; empty for another one, and for none."""
+    moment = _read(request, typed)
+    if moment is None or moment > request.now:
+        return ""
+    now = request.now.astimezone(request.time_zone)
+    there = f"{now:%H:%M} on {now.day} {now:%B} ({request.time_zone})"
+    return f"That time has passed: it is {there} now. {PAST.message}"
+
+
+def _read(request: AdminRequest, typed: str) -> datetime | None:
+    try:
+        chosen = datetime.fromisoformat(typed)
+        return chosen.replace(tzinfo=request.time_zone).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
 
 
 def typed_moment(request: AdminRequest, at: str) -> str:

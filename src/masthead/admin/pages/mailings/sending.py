@@ -11,7 +11,7 @@ from typing import Any, Final
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import sentence_of
 from masthead.admin.lists import with_query
-from masthead.admin.moments import future_moment, moment_in_words, typed_in_words
+from masthead.admin.moments import future_moment, moment_in_words, past_in_words, typed_in_words
 from masthead.admin.pages.mailings.choosing import (
     FIELD_LABELS,
     MailChoice,
@@ -155,6 +155,7 @@ async def _page(
     number = await count_readers(request, mail) if is_ready else 0
     labels = {**FIELD_LABELS, AT: "Time"}
     newsletter = names.get(mail.newsletter, "")
+    past = past_in_words(request, choice.at) if is_ready else ""
     values: dict[str, Any] = {
         **form_values(request, post["id"], mail, names),
         **(await try_values(request, post, mail, is_live=True) if is_ready else {"bytes": 0}),
@@ -166,7 +167,9 @@ async def _page(
         "later": {"name": AT, "value": choice.at, "zone": str(request.time_zone)},
         "mark": choice.mark,
         "number": number,
-        "sentence": _sentence(request, post, choice, first, number=number, newsletter=newsletter),
+        "sentence": past
+        or _sentence(request, post, choice, first, number=number, newsletter=newsletter),
+        "is_past": bool(past),
         "first": f"{ADDRESS}/{first[0]['id']}" if first else "",
         "is_draft": post["status"] != PUBLISHED,
         "act": _button(choice, number) if number else "",

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import sentence_of
 from masthead.admin.lists import with_query
-from masthead.admin.moments import future_moment, typed_in_words, typed_moment
+from masthead.admin.moments import future_moment, past_in_words, typed_in_words, typed_moment
 from masthead.admin.pages.mailings.choosing import (
     FIELD_LABELS,
     MailChoice,
@@ -231,6 +231,7 @@ async def _page(
     is_known = choice.mail is not None and choice.mail.newsletter in names
     number = await count_readers(request, choice.mail) if choice.mail and is_known else 0
     act, busy = _button(choice, number)
+    past = past_in_words(request, choice.later)
     labels = {**FIELD_LABELS, LATER: "Time"}
     values: dict[str, Any] = {
         "section": section,
@@ -245,9 +246,11 @@ async def _page(
         "readers": _readers(choice) if choice.visibility and not is_published else [],
         "later": {"name": LATER, "value": choice.later, "zone": str(request.time_zone)},
         "has_time": SCHEDULE in _options(section, opened),
-        "sentence": _sentence(
+        "sentence": past
+        or _sentence(
             request, dialog, choice, _mailed(request, dialog, choice, number, names=names)
         ),
+        "is_past": bool(past),
         "mark": choice.mark,
         "act": act,
         "mails": mail_address(section, request, opened.text),
