@@ -119,7 +119,7 @@ async def app(service: World) -> AsyncIterator[World]:
     service.clock.moment = START
     yield service
     service.clock.moment = START
-    await service.forget_jobs()
+    await service.forget_work()
 
 
 @pytest.fixture(scope="session")

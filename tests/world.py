@@ -36,6 +36,7 @@ from masthead.jobs.tables import jobs
 from masthead.members.collection import blog_members
 from masthead.records.accounts import credentials
 from masthead.records.collection import Collection, Record
+from masthead.records.search.index import search_queue
 from masthead.services import Services, build
 from masthead.storage.database import EVERY_TENANT, Statement, scope_of
 
@@ -182,14 +183,15 @@ class World:
         await tenant.create("site_settings", {"slug": tenant.slug, "site_name": name})
         return tenant
 
-    async def forget_jobs(self) -> None:
-        """So that the next test that works off what is due does not do that of all before it."""
+    async def forget_work(self) -> None:
+        """What is due, so that the next test that does it does not do that of all tests before."""
         async with self.parts.database.transaction(EVERY_TENANT) as tx:
-            await tx.execute(self._no_jobs)
+            for each in self._no_work:
+                await tx.execute(each)
 
     @cached_property
-    def _no_jobs(self) -> Statement:
-        return self.parts.database.compile(sa.delete(jobs))
+    def _no_work(self) -> list[Statement]:
+        return [self.parts.database.compile(sa.delete(each)) for each in (jobs, search_queue)]
 
     async def operator(self, **values: Any) -> Account:
         return await self.new_account(superusers, None, values)

@@ -377,6 +377,7 @@ async def test_the_palette_finds_members_mailings_and_settings(
         assert f'href="/admin/settings{page}"' not in await found("editor", words)
 
 
+@pytest.mark.sweep
 async def test_a_thousand_posts_are_changed_in_one_go(
     tenant: TenantWorld, browser: Visitor
 ) -> None:

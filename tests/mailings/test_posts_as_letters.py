@@ -87,7 +87,9 @@ async def test_posts_of_the_demo(tenant: TenantWorld) -> None:
         await check(tenant, **shown, **text)
 
 
-@pytest.mark.parametrize("platform", ["wordpress", "ghost", "substack"])
+@pytest.mark.parametrize(
+    "platform", [pytest.param("wordpress", marks=pytest.mark.sweep), "ghost", "substack"]
+)
 async def test_posts_of_importers(tenant: TenantWorld, platform: str, tmp_path: Path) -> None:
     texts = {text for sample in SAMPLES for text in texts_of(sample, platform, tmp_path)}
     assert len(texts) > 20
@@ -149,8 +151,11 @@ def gated_texts(number: int) -> Iterator[str]:
         yield chosen.choice(AROUND).format(opening + chosen.choice(WALLS) + secret)
 
 
-async def test_no_free_reader_is_mailed_what_paid_members_read(tenant: TenantWorld) -> None:
-    for html in gated_texts(120):
+@pytest.mark.parametrize("number", [30, pytest.param(120, marks=pytest.mark.sweep)])
+async def test_no_free_reader_is_mailed_what_paid_members_read(
+    tenant: TenantWorld, number: int
+) -> None:
+    for html in gated_texts(number):
         post = await tenant.published(visibility="paid", content_html=html)
         free, paid = [await letter_of(tenant, each, post) for each in READERS]
         assert "secret" not in free.html + free.text, html

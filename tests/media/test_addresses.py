@@ -24,8 +24,6 @@ from masthead.web.multipart import Upload
 
 MEDIA = records_of("media")
 
-pytestmark = pytest.mark.both_databases
-
 
 @pytest.fixture
 async def item(app: World, tenant: TenantWorld) -> Record:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from tests.media.pictures import picture
 from tests.privacy.requests import run_jobs
 from tests.world import Account, TenantWorld, records_of
-
-pytestmark = pytest.mark.both_databases
 
 
 async def uploaded(owner: Account, **fields: str) -> dict[str, Any]:

@@ -84,17 +84,21 @@ class TestTenantReceiver:
     async def test_an_invalid_body_is_refused(self, processor: Processor, body: bytes) -> None:
         assert await refusal(await processor.post(body)) == (400, "BAD_REQUEST")
 
+    @pytest.mark.parametrize(
+        "name",
+        [
+            *("customer", "subscription", "customer_details", "metadata", "line_items"),
+            *("amount_total", "currency", "payment_intent", "mode", "payment_status"),
+        ],
+    )
     async def test_unexpected_values_in_a_signed_event_cause_no_error(
-        self, processor: Processor
+        self, processor: Processor, name: str
     ) -> None:
         odd: list[Any] = [None, 7, -1, 2**62, "x" * 300, [], {}, {"data": [1, {}]}, True]
-        fields = ["customer", "subscription", "customer_details", "metadata", "line_items"]
-        fields += ["amount_total", "currency", "payment_intent", "mode", "payment_status"]
-        for name in fields:
-            for value in odd:
-                for sent in (joined(), bought()):
-                    sent["data"]["object"][name] = value
-                    assert (await processor.post(body_of(sent))).status_code == 200, (name, value)
+        for value in odd:
+            for sent in (joined(), bought()):
+                sent["data"]["object"][name] = value
+                assert (await processor.post(body_of(sent))).status_code == 200, value
 
     async def test_a_body_over_a_mebibyte_is_refused(self, processor: Processor) -> None:
         answer = await processor.post(body_of(joined(client_reference_id="x" * 1024 * 1024)))

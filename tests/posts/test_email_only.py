@@ -12,8 +12,6 @@ from tests.world import START, TenantWorld, World, records_of
 
 from masthead.site.redirects import redirects
 
-pytestmark = pytest.mark.both_databases
-
 WORD = "letterword"
 SLUG = f"{WORD}-for-you"
 HEADLINE = f"Secret headline of a {WORD}"

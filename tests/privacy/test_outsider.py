@@ -182,6 +182,7 @@ def paths_of(world: World) -> list[str]:
     return [path for path in paths if not path.startswith((*THE_SAME_FOR_ALL, *STREAMS))]
 
 
+@pytest.mark.sweep
 async def test_every_address_and_method_gives_an_outsider_nothing(
     victim: tuple[TenantWorld, str], app: World
 ) -> None:

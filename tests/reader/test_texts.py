@@ -263,6 +263,7 @@ async def test_addresses_in_a_feed_are_whole(tenant: TenantWorld) -> None:
 
 
 class TestLongTexts:
+    @pytest.mark.sweep
     async def test_those_that_are_asked_for_at_once_need_the_memory_of_one(
         self, tenant: TenantWorld
     ) -> None:
@@ -276,6 +277,7 @@ class TestLongTexts:
         together = (page(tenant, f"/posts/long-{number}") for number in range(2, 8))
         assert await most_memory(*together) < 2 * alone
 
+    @pytest.mark.sweep
     async def test_very_long_ones_hold_up_only_each_other(self, tenant: TenantWorld) -> None:
         for title, times in (("Book", 120_000), ("Chapter", 3_000)):
             await tenant.published(title=title, content_html="<p>a <b>b</b></p>" * times)

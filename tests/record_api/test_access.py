@@ -11,8 +11,6 @@ from tests.world import PASSWORD, Account, TenantWorld, World, records_of
 from masthead.records.collection import Record
 from masthead.schema import registry
 
-pytestmark = pytest.mark.both_databases
-
 POSTS = records_of("posts")
 LOCKED = sorted(
     {each.name for each in registry.collections} - {"posts", "blog_members", "tiers"},

@@ -11,8 +11,6 @@ import pytest
 from tests.record_api.peer import Peer, running_peer
 from tests.world import TenantWorld, records_of
 
-pytestmark = pytest.mark.both_databases
-
 SEED = 29
 TAGS = ["red", "Red", "blue", "green"]
 POSTS: list[dict[str, Any]] = [
@@ -196,7 +194,7 @@ def _type(path: str) -> str:
     return "document" if "content_json" in path else "text"
 
 
-@pytest.mark.parametrize("number", [150, pytest.param(2_000, marks=pytest.mark.sweep)])
+@pytest.mark.parametrize("number", [50, pytest.param(2_000, marks=pytest.mark.sweep)])
 async def test_generated_filters_find_what_pocketbase_finds(
     peer: Peer, shelf: TenantWorld, number: int
 ) -> None:

@@ -10,8 +10,6 @@ from tests.world import TenantWorld, World, records_of
 from masthead.records.fields.base import Access
 from masthead.schema import registry
 
-pytestmark = pytest.mark.both_databases
-
 GUEST_POSTS = (
     "tenant_id",
     "version",

@@ -8,8 +8,6 @@ from tests.world import Account, TenantWorld, records_of
 from masthead.records.collection import Record
 from masthead.web.query_string import parse_query_string
 
-pytestmark = pytest.mark.both_databases
-
 POSTS = records_of("posts")
 
 

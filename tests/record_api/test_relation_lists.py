@@ -12,8 +12,6 @@ from tests.world import Account, TenantWorld, World, records_of
 from masthead.posts.collection import posts
 from masthead.records.fields.relation_list import RelationList
 
-pytestmark = pytest.mark.both_databases
-
 POSTS = records_of("posts")
 STAFF = records_of("_superusers")
 AUTHORS = posts.by_name["authors"]

@@ -24,8 +24,6 @@ from masthead.cli.commands.doctor import data_dir, storage
 from masthead.limits.store_sqlite import SqliteLimitStore
 from masthead.storage.migrate import migrate
 
-pytestmark = pytest.mark.both_databases
-
 POSTS = "/api/v1/posts"
 LARGE = "<p>" + "long words " * 40_000 + "</p>"
 _FULL = """

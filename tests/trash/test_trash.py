@@ -23,8 +23,6 @@ from masthead.privacy.archive import TenantArchive
 from masthead.records.collection import Record
 from masthead.trash.emptying import delete_expired
 
-pytestmark = pytest.mark.both_databases
-
 TRASH = "/api/v1/trash"
 
 

@@ -14,8 +14,6 @@ from masthead.caller import system
 from masthead.identity.scopes import SCOPES
 from masthead.web.v1.routes import PREFIX, Route, Shape
 
-pytestmark = pytest.mark.both_databases
-
 NO_SUCH_ID = "abcdefghij12345"
 
 BODIES: dict[str, dict[str, Any]] = {

@@ -9,8 +9,6 @@ import pytest
 from tests.v1.keys import key_client
 from tests.world import TenantWorld, records_of
 
-pytestmark = pytest.mark.both_databases
-
 POSTS = "/api/v1/posts"
 SUMMARY = {
     "id",

@@ -141,6 +141,7 @@ async def child_at(environ: dict[str, str], log: Path) -> AsyncIterator[Child]:
         await child.kill()
 
 
+@pytest.mark.sweep
 async def test_every_character_is_there_after_the_server_was_killed_midway(
     tmp_path: Path, browser: Browser
 ) -> None:
