@@ -85,14 +85,15 @@ class Stopwatch:
         process share counts for nobody."""
         if fixturedef.scope == "function" or self._depth:
             return (yield)
-        began = Moment()
+        before = self._seconds
         self._depth += 1
         try:
-            return (yield)
+            return (yield from self._timed())
         finally:
             self._depth -= 1
-            seconds = began.seconds_since()
-            self._seconds -= seconds
+            seconds = self._seconds - before
+            # The test around it counts them, too.
+            self._seconds = before - seconds
             if fixturedef.scope != "session":
                 name = f"{fixturedef.baseid}, {fixturedef.argname}"
                 self._shared.append((name, seconds, is_allowed(request.node)))
@@ -116,7 +117,7 @@ class Stopwatch:
         finally:
             if nextitem is None or nextitem.path != item.path:
                 self._seconds = before  # it ended what the file shares
-            times = [*self._shared, (item.nodeid, self._seconds, is_allowed(item))]
+            times = [*self._shared, (item.nodeid, max(0.0, self._seconds), is_allowed(item))]
             item.user_properties.append((_TIMES, times))
 
     def _timed(self) -> Generator[None, object, object]:

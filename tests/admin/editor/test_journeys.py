@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
+import pytest
 from playwright.async_api import Page, Request, expect
 from tests.admin.editor.test_browser import (
     Desk,
