@@ -90,3 +90,8 @@ def number(page: Any) -> int:
 def problems(answer: httpx.Response) -> list[str]:
     """The errors that a page shows beside its fields."""
     return [each.text_content() for each in html.fromstring(answer.text).find_class("problem")]
+
+
+def focused(answer: httpx.Response) -> list[str]:
+    """The names of the fields in which a page opens."""
+    return html.fromstring(answer.text).xpath("//@autofocus/../@name")  # type: ignore[no-any-return]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.comments.readers import GUEST, Browser, nested, number, problems, shown
+from tests.comments.readers import GUEST, Browser, focused, nested, number, problems, shown
 from tests.world import TenantWorld, World, records_of
 
 
@@ -150,9 +150,11 @@ class TestNames:
             "Enter the name to show with your comment.",
             "Must be an email address, such as ada@example.com.",
         ]
+        assert focused(answer) == ["body"]
         answer = await browser.send("", body="My <b>text</b>", name="Gale", email="")
         assert "My &lt;b&gt;text&lt;/b&gt;" in answer.text
         assert 'value="Gale"' in answer.text
+        assert focused(answer) == ["email"]
         assert answer.headers["cache-control"] == "private, no-store"
 
     @pytest.mark.parametrize("name", ["Olga Owner", "OLGA  owner", "olga\u200bowner", "The Fog"])
@@ -183,6 +185,9 @@ class TestNames:
             ["Enter the name to show with your comment."],
         )
         assert 'name="email"' not in answer.text.partition('id="comments"')[2]
+        # In the field that is missing, with the text as it was.
+        assert focused(answer) == ["name"]
+        assert ">\nHello</textarea>" in answer.text
         await browser.comment("Hello", name="Nora New")
         await browser.comment("Hello again")
         found = await stored(site, member_id=account.id)
