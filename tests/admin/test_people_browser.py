@@ -79,7 +79,7 @@ async def test_a_forgotten_password_is_replaced_through_the_mail(site: Site) -> 
     person = await site.tenant.owner(name="Ines Ferro", role="editor")
     page = await site.guest()
     await page.goto(f"{site.origin}/admin/sign-in")
-    await page.get_by_role("link", name="Forgotten?").click()
+    await page.get_by_role("link", name="Forgotten your password?").click()
     await page.get_by_label("Email address").fill(person.email)
     await page.get_by_role("button", name="Send me a link").click()
     await expect(page.locator("h1")).to_have_text("The email is a file")

@@ -450,6 +450,8 @@ async def test_a_sign_out_midway_asks_for_the_password_and_saves(desk: Desk) -> 
     await page.get_by_role("button", name="Later").click()
     await write(page, "Later. ")
     await page.locator("[data-notice=signed-out]").get_by_role("button", name="Sign in").click()
+    await expect(page.get_by_label("Email address")).to_have_value(desk.owner.email)
+    await expect(page.get_by_label("Password")).to_be_focused()
     await page.get_by_label("Email address").fill("nobody@demo.example")
     await page.get_by_label("Password").fill("wrong")
     await page.get_by_role("dialog").get_by_role("button", name="Sign in").click()

@@ -80,7 +80,7 @@ export function linkAddress(text: string): string | null {
 }
 
 /** Signs in by the admin's own form, without leaving the page. */
-export function askSignIn(address: string, done: () => void, left: () => void): void {
+export function askSignIn(address: string, known: string, done: () => void, left: () => void): void {
   const [first, email] = field("Email address", { type: "email", name: "email", autocomplete: "username", required: "" });
   const [second, password] = field("Password", {
     type: "password",
@@ -88,6 +88,7 @@ export function askSignIn(address: string, done: () => void, left: () => void): 
     autocomplete: "current-password",
     required: "",
   });
+  email.value = known;
   const problem = element("p", { class: "hint hint-bad", role: "alert" });
   const form = element(
     "form",
@@ -115,6 +116,7 @@ export function askSignIn(address: string, done: () => void, left: () => void): 
     ),
   );
   const dialog = show("You were signed out", [form], left);
+  (known ? password : email).focus();
 }
 
 async function signIn(address: string, email: string, password: string): Promise<string> {

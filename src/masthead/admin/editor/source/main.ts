@@ -4,7 +4,7 @@
 //   document     id of an element whose text is the document as JSON; empty: the HTML is read
 //   save-url     where the text is saved; token-url: the form token after another sign-in
 //   preview-url  the page that shows the stored text as readers see it
-//   sign-in-url  the admin's sign-in; version: of the stored text
+//   sign-in-url  the admin's sign-in; email: of the account, to sign in again; version: of the stored text
 //   upload-url, ai-url, markdown-url: what is missing is not offered
 //   owner: site and account that the page is made for, sent with every call
 //   tenant-id: the site, on a host that does not name it; form-token, icons (the address of the sprite)
@@ -140,6 +140,7 @@ class TextEditor extends HTMLElement implements Page {
     const isInField = document.activeElement?.matches("input, textarea, select");
     askSignIn(
       this.dataset.signInUrl ?? "",
+      this.dataset.email ?? "",
       () => {
         this.notices.remove("signed-out");
         void this.calls.renewToken().then(() => this.saving.dispatch({ type: "signed-in" }));

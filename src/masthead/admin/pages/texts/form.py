@@ -305,6 +305,7 @@ async def _page(
         "document_json": _json(edited.document),
         "library_alts": _json(await _library_alts(section, request, record) if in_editor else {}),
         "owner": request.page_owner,
+        "email": request.account.get("email", ""),
         # On the service's own host the address does not name the site.
         "tenant_id": "" if request.context.tenant else request.tenant_id,
     }
