@@ -22,6 +22,7 @@ from masthead.config.keyring import KeyRing
 from masthead.errors import RateLimited
 from masthead.identity.tenants import superusers
 from masthead.members.collection import blog_members
+from masthead.record_api.realtime import hub as hub_module
 from masthead.record_api.realtime.connection import Connection
 from masthead.record_api.realtime.hub import Hub
 from masthead.record_api.realtime.limits import RealtimeLimits
@@ -248,6 +249,28 @@ async def test_a_connection_ends_with_its_session(
         began = time.monotonic()
         await listener.end()
         assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize("cause", [_end_sign_in, _new_password, _suspension, _the_tokens_end])
+async def test_what_is_committed_after_the_session_is_not_sent(
+    url: str,
+    app: World,
+    tenant: TenantWorld,
+    monkeypatch: pytest.MonkeyPatch,
+    cause: Callable[[TenantWorld, Account], Awaitable[None]],
+) -> None:
+    """Even if the regular check of the sessions is still to come."""
+    for name in ("LOOK_SECONDS", "POLL_SECONDS", "FILE_SECONDS"):
+        monkeypatch.setattr(hub_module, name, 3600.0)
+    owner = await tenant.owner()
+    async with limited(app, RealtimeLimits()) as hub, listening(url, tenant.host) as listener:
+        monkeypatch.setattr(app.parts.records, "_on_changes", hub.note_changes)
+        await listener.subscribe("posts", token=owner.token)
+        await tenant.post(title="before")
+        assert (await listener.next()).record["title"] == "before"
+        await cause(tenant, owner)
+        await tenant.post(title="after")
+        await listener.end()
 
 
 async def test_what_was_missed_comes_once_and_in_order(url: str, tenant: TenantWorld) -> None:

@@ -30,6 +30,7 @@ class Connection:
         "caller",
         "expires",
         "id",
+        "identities",
         "is_closed",
         "is_joined",
         "options",
@@ -51,6 +52,8 @@ class Connection:
         self.token = ""
         """Of an account, which is asked again whether it still holds."""
         self.expires: datetime | None = None
+        self.identities: tuple[int, int] | None = None
+        """The identity versions of its tenant and of the platform when it was last checked."""
         self.resumed: SentPlace | None = None
         """The place of the last message that the client got from an earlier connection."""
         self.after = SentPlace(0, -1, -1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
 
@@ -28,9 +28,19 @@ ROOM_SECONDS = 0.05
 """Until a client that catches up is looked at again, if it has not read what it got."""
 
 
+CheckSessions = Callable[[TenantId, Sequence[Connection]], Awaitable[None]]
+"""Closes the connections whose session has ended by now."""
+
+
 class Feed:
     def __init__(
-        self, services: RecordStoreServices, changes: ChangeLog, tenant_id: TenantId, version: int
+        self,
+        services: RecordStoreServices,
+        changes: ChangeLog,
+        tenant_id: TenantId,
+        version: int,
+        *,
+        check_sessions: CheckSessions,
     ) -> None:
         self.tenant_id = tenant_id
         self.connections: set[Connection] = set()
@@ -38,6 +48,7 @@ class Feed:
         """Everything up to this version has been read."""
         self._services = services
         self._log = changes
+        self._check_sessions = check_sessions
         self._place = Place(version, MAX_ORDINAL)
         self._joining: list[Connection] = []
         self._local: OrderedDict[Place, Record] = OrderedDict()
@@ -105,7 +116,7 @@ class Feed:
         changes = await self._log.after(self.tenant_id, self._place)
         if not changes:
             return
-        await tell(self._services, await self._told(changes), tuple(self.connections))
+        await self._tell(changes, tuple(self.connections))
         self._place = changes[-1].place
         self.version = max(self.version, self._place.version)
         for place in [each for each in self._local if each <= self._place]:
@@ -129,11 +140,19 @@ class Feed:
             # The change itself again: it may have been sent for some subscriptions only.
             changes = await self._log.after(self.tenant_id, Place(start.version, start.ordinal - 1))
             changes = [each for each in changes if each.place <= self._place]
-            await tell(self._services, await self._told(changes), [connection])
+            await self._tell(changes, [connection])
             last = changes[-1].place if len(changes) > 1 else self._place
             if connection in self._joining:
                 connection.after = SentPlace(*last, MAX_NUMBER)
             self._news.set()
+
+    async def _tell(
+        self, changes: Sequence[LoggedChange], connections: Sequence[Connection]
+    ) -> None:
+        # After the log was read: a session that had ended before a change was committed is known
+        # to have ended.
+        await self._check_sessions(self.tenant_id, connections)
+        await tell(self._services, await self._told(changes), connections)
 
     async def _told(self, changes: Sequence[LoggedChange]) -> list[Told]:
         """With the whole records: of this process's own changes from memory, of others if the

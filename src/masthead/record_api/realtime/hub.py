@@ -72,7 +72,6 @@ class Hub:
         self._per_address: Counter[str] = Counter()
         self._feeds: dict[TenantId, Feed] = {}
         self._opening = asyncio.Lock()
-        self._identities: dict[str, int] = {}
         self._task: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
         self._is_closing = False
@@ -161,7 +160,7 @@ class Hub:
     ) -> None:
         """From now on the connection is that caller's, as long as the token holds."""
         tenant_id = caller.tenant_id
-        connection.caller, connection.token = caller, token
+        connection.caller, connection.token, connection.identities = caller, token, None
         claims = peek(token) if token else None
         connection.expires = claims.expires if claims else None
         if tenant_id is None:
@@ -190,7 +189,13 @@ class Hub:
                 self.close(connection)
                 return
             if feed is None or not feed.is_running:
-                feed = self._feeds[tenant_id] = Feed(self._services, self._log, tenant_id, version)
+                feed = self._feeds[tenant_id] = Feed(
+                    self._services,
+                    self._log,
+                    tenant_id,
+                    version,
+                    check_sessions=self._check_before_messages,
+                )
             connection.after = resumed or after_version(version)
             connection.is_joined = True
             feed.join(connection)
@@ -258,7 +263,6 @@ class Hub:
 
     async def _look(self) -> None:
         """At all tenants at once: which have changed, and of which the accounts have."""
-        # The platform's own tenant has the accounts of operators.
         try:
             await self._answer_others()
             states = await self._log.states([*self._feeds, ""])
@@ -273,7 +277,7 @@ class Hub:
                 elif state is not None and state.version > feed.version:
                     feed.version = state.version
                     feed.wake()
-            await self._check_sessions(states)
+            await self._check_sessions(tuple(self._connections.values()), states)
         except MastheadError as error:
             log.warning("realtime.database_unreadable", error=str(error))
 
@@ -296,19 +300,27 @@ class Hub:
                 outcome = MISSING
             await self.relay.answer(request_id, request, outcome)
 
-    async def _check_sessions(self, states: dict[str, LogState]) -> None:
-        changed = {
-            tenant_id
-            for tenant_id, state in states.items()
-            if self._identities.get(tenant_id) != state.identity
-        }
-        self._identities = {tenant_id: state.identity for tenant_id, state in states.items()}
+    async def _check_before_messages(
+        self, tenant_id: TenantId, connections: Sequence[Connection]
+    ) -> None:
+        if connections:
+            states = await self._log.states([tenant_id, ""])
+            await self._check_sessions(connections, states)
+
+    async def _check_sessions(
+        self, connections: Sequence[Connection], states: dict[str, LogState]
+    ) -> None:
         now = self._services.records.clock()
-        for each in tuple(self._connections.values()):
+        for each in connections:
+            # The platform's own tenant has the accounts of operators.
+            identities = (_identity(states, each.tenant_id or ""), _identity(states, ""))
             if each.expires is not None and each.expires <= now:
                 each.close()
-            elif changed and (each.tenant_id in changed or "" in changed):
+            elif each.identities != identities:
+                token = each.token
                 await self._check_session(each)
+                if each.token == token:
+                    each.identities = identities
 
     async def _check_session(self, connection: Connection) -> None:
         if connection.token:
@@ -328,6 +340,11 @@ class Hub:
                 await self._log.watch(tenant_id)
         except MastheadError as error:
             log.warning("realtime.database_unreadable", error=str(error))
+
+
+def _identity(states: dict[str, LogState], tenant_id: str) -> int:
+    state = states.get(tenant_id)
+    return state.identity if state else 0
 
 
 def _at(caller: Caller, tenant_id: TenantId | None) -> Caller:
