@@ -148,7 +148,7 @@ class TestFiles:
         answer = await _send_files(
             owner.api,
             [create(MEDIA, alt="a"), create(title="Between"), create(MEDIA, alt="b")],
-            {"requests.0.file": ("a.png", png()), "requests.2.file": ("b.txt", b"words")},
+            {"requests.0.file": ("a.png", png()), "requests[2].file": ("b.txt", b"words")},
         )
         assert answer.status_code == 200, answer.text
         first, _, last = (each["body"] for each in answer.json())

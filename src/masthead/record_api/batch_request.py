@@ -22,7 +22,7 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 _NOT_READ = "Failed to read the submitted batch data."
 _ADDRESS = re.compile(r"/api/collections/([^/]+)/records(?:/([^/]+))?")
-_FILE = re.compile(r"requests[.](0|[1-9][0-9]?)[.](.+)")
+_FILE = re.compile(r"requests(?:[.](0|[1-9][0-9]?)|\[(0|[1-9][0-9]?)\])[.](.+)")
 _NO_FILES = "Sign in as staff to send files."
 _ONLY_CHANGES = (
     "A batch can create (POST), upsert (PUT), update (PATCH) and delete (DELETE) records: "
@@ -106,8 +106,8 @@ def _files_of(form: Form) -> dict[int, list[Upload]]:
     found: dict[int, list[Upload]] = {}
     for upload in form.files:
         if match := _FILE.fullmatch(upload.field):
-            upload.field = match[2]
-            found.setdefault(int(match[1]), []).append(upload)
+            upload.field = match[3]
+            found.setdefault(int(match[1] or match[2]), []).append(upload)
     return found
 
 

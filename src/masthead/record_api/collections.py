@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import random
+
 from masthead.errors import BadRequest, Forbidden, NotFound
 from masthead.record_api.call import Call
+from masthead.record_api.collection_filter import NAMES, matching
 from masthead.record_api.parameters import parse_list_parameters, parse_view_parameters
 from masthead.record_api.rendering import apply_projection
 from masthead.record_api.schema import Shape, schema_of
@@ -14,16 +17,16 @@ from masthead.web.answers import Answer, json_answer
 PART_OF_THE_PROGRAM = (
     "Collections are part of the program: they can be read, but not created, changed or deleted."
 )
-_SORTABLE = ("id", "name", "type", "system", "created", "updated")
 
 
 async def list_collections(call: Call) -> Answer:
     _refuse_others(call)
     wanted = parse_list_parameters(call.request.query_string, call.caller)
     page = wanted.request
-    if page.filter:
-        raise BadRequest("Collections can't be filtered here. Read them all, and choose by `name`.")
     found = _sorted(_schemas(call), parse_sort(page.sort))
+    if page.filter:
+        assert isinstance(page.filter, str)
+        found = matching(found, page.filter, call.records.clock())
     items = found[page.offset : page.offset + page.per_page]
     if wanted.projection:
         items = await apply_projection(items, wanted.projection)
@@ -69,9 +72,17 @@ def _schemas(call: Call) -> list[Shape]:
 
 
 def _sorted(shapes: list[Shape], keys: tuple[SortKey, ...]) -> list[Shape]:
+    declared = {shape["name"]: number for number, shape in enumerate(shapes)}
     for key in reversed(keys):
-        (name,) = key.path if len(key.path) == 1 else ("",)
-        if name not in _SORTABLE:
-            raise BadRequest(f"Sort collections by one of: {', '.join(_SORTABLE)}.")
-        shapes = sorted(shapes, key=lambda shape: shape[name], reverse=key.descending)
+        name = ".".join(key.path)
+        if key.random:
+            shapes = random.sample(shapes, len(shapes))
+        elif name == "@rowid":
+            shapes = sorted(
+                shapes, key=lambda shape: declared[shape["name"]], reverse=key.descending
+            )
+        elif name in NAMES and not key.modifier:
+            shapes = sorted(shapes, key=lambda shape: shape[name], reverse=key.descending)
+        else:
+            raise BadRequest(f"Sort collections by one of: {', '.join(NAMES)}.")
     return shapes

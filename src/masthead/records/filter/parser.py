@@ -32,7 +32,10 @@ MAX_COMPARISONS: Final = 200
 MAX_READERS_COMPARISONS: Final = 30
 """For guests and members: each comparison of a new filter takes nearly a millisecond."""
 MAX_GROUP_DEPTH: Final = 100
-MAX_PATH_STEPS: Final = 6
+MAX_RELATIONS: Final = 6
+"""In a path. The compiler counts them, because names don't tell a relation from a document."""
+MAX_PATH_STEPS: Final = MAX_RELATIONS + 1 + 128
+"""Also the steps into a document, which has no deeper ones."""
 MAX_CALL_DEPTH: Final = 3
 
 # fmt: off

@@ -70,9 +70,7 @@ class Comparisons:
     def _value_contains(
         self, left: Operand, right: Operand, *, negated: bool
     ) -> ColumnElement[bool]:
-        self.is_slow |= left.is_long or right.is_long
-        left, right = _flag_as_digit(left), _flag_as_digit(right)
-        contains = dialects.contains_text(self.text(left), self._pattern(right))
+        contains = self._contains(_flag_as_digit(left), _flag_as_digit(right))
         return sa.not_(contains) if negated else contains
 
     def _value(self, operand: Operand) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
@@ -87,6 +85,10 @@ class Comparisons:
         if operand.kind in ("number", "flag"):
             return self._number(_flag_as_digit(operand)), no_text
         return no_number, self.text(operand)
+
+    def as_number(self, operand: Operand) -> ColumnElement[Any]:
+        """NULL for anything but a number or a boolean."""
+        return self._value(operand)[0]
 
     def _contains(self, left: Operand, right: Operand) -> ColumnElement[bool]:
         self.is_slow |= left.is_long or right.is_long

@@ -8,9 +8,9 @@ from functools import lru_cache
 from typing import Final
 
 from masthead.errors import BadRequest
+from masthead.records.filter.parser import MAX_PATH_STEPS
 
 MAX_SORT_KEYS: Final = 8
-MAX_PATH_STEPS: Final = 6
 
 _MODIFIERS: Final = ("lower", "length", "each")
 _RANDOM: Final = "@random"

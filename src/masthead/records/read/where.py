@@ -34,7 +34,7 @@ from masthead.records.filter.ast import (
     conjuncts,
 )
 from masthead.records.filter.ast import Operand as Node
-from masthead.records.filter.parser import parse
+from masthead.records.filter.parser import MAX_RELATIONS, parse
 from masthead.records.read.comparisons import CAST_TO_TEXT, Comparisons
 from masthead.records.read.joins import (
     Group,
@@ -53,9 +53,11 @@ from masthead.records.read.operands import (
 from masthead.records.read.sorting import SortKey
 from masthead.records.registry import Registry
 from masthead.storage import dialects, json_values
+from masthead.storage.distances import geo_distance
 
 AUTH_NAMES = ("id", "email", "collectionName", "collectionId", "tenant_id")
 LOWER, LENGTH, EACH = "lower", "length", "each"
+GEO_DISTANCE = "geoDistance"
 NUMBER_MACROS = frozenset({"second", "minute", "hour", "weekday", "day", "month", "year"})
 
 
@@ -190,8 +192,30 @@ class WhereCompiler:
         if isinstance(node, Macro):
             return _macro(node.name)
         if isinstance(node, Function):
-            raise BadRequest(f"The function {node.name[:40]} is not supported in filters.")
+            return self._distance(node, ref)
         return self._identifier(node, ref)
+
+    def _distance(self, node: Function, ref: TableRef) -> Operand:
+        """`geoDistance(lonA, latA, lonB, latB)`: kilometres."""
+        if node.name != GEO_DISTANCE:
+            raise BadRequest(f"The function {node.name[:40]} is not supported in filters.")
+        if len(node.arguments) != 4:
+            raise BadRequest(f"{GEO_DISTANCE} takes four numbers: lonA, latA, lonB, latB.")
+        given = [self._coordinate(each, ref) for each in node.arguments]
+        distance = geo_distance(*(self.comparisons.as_number(each) for each in given))
+        return Operand(
+            sa.cast(distance, sa.Text()),
+            "value",
+            number=distance,
+            string=sa.cast(sa.null(), sa.Text()),
+            is_many=any(each.is_many for each in given),
+        )
+
+    def _coordinate(self, node: Node, ref: TableRef) -> Operand:
+        operand = self._operand(node, ref) if not isinstance(node, Function) else None
+        if operand is None or not (operand.kind in ("number", "flag", "value") or operand.is_null):
+            raise BadRequest(f"{GEO_DISTANCE} takes numbers, and fields that hold them.")
+        return operand
 
     def _literal(self, value: Any) -> Operand:
         kind = "flag" if isinstance(value, bool) else "text"
@@ -218,8 +242,14 @@ class WhereCompiler:
                 if modifier:
                     raise _unfit(path, modifier)
                 return self._json_path(ref, path, index, origin, walk=walk)
+            if index == MAX_RELATIONS:
+                raise BadRequest(
+                    f"The path {_shown(path)} follows more than {MAX_RELATIONS} relations."
+                )
             ref = step
         field = self._field(ref, path[-1], path)
+        if field.kind == "json" and not modifier:
+            return self._json_path(ref, path, len(path) - 1, origin, walk=walk)
         shown = shown_columns(ref.collection, ref.table, self.access <= Access.SITE)
         column = shown.get(field.name, ref.table.c[field.name])
         self.comparisons.is_slow |= is_document(field)
@@ -347,7 +377,8 @@ class WhereCompiler:
     def _json_path(
         self, ref: TableRef, path: tuple[str, ...], index: int, origin: TableRef, *, walk: _JoinPath
     ) -> Operand:
-        """`content_json.type`: the path goes on inside a JSON document."""
+        """`content_json.type`: the path goes on inside a JSON document. At its end, it is the
+        whole document."""
         field = self._field(ref, path[index], path)
         if field.kind not in ("json", "list"):
             raise _unknown(path)
@@ -366,6 +397,7 @@ class WhereCompiler:
             "value",
             number=json_values.json_number(document, inside),
             string=json_values.json_string(document, inside),
+            is_long=is_long(field),
         )
         return _at_end(operand, origin, ref, walk)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from masthead.config import private_files
 from masthead.errors import DiskFull, StatementTimeout, Unavailable
 from masthead.storage.database import ForeignKeyViolation, UniqueViolation
+from masthead.storage.sqlite.distances import add_distance
 from masthead.storage.sqlite.patterns import FUNCTION_FAILED, add_like
 
 _SETTINGS = (
@@ -56,6 +57,7 @@ def connect(
         cached_statements=512,
     )
     add_like(connection)
+    add_distance(connection)
     connection.execute("PRAGMA journal_mode = WAL")
     for setting in _SETTINGS:
         connection.execute(setting)

@@ -20,10 +20,11 @@ _CACHED_CHARACTERS = 4_000
 
 
 def add_like(connection: sqlite3.Connection) -> None:
-    connection.create_function(LIKE_FUNCTION, 2, _like, deterministic=True)
+    connection.create_function(LIKE_FUNCTION, 2, is_like, deterministic=True)
 
 
-def _like(text: str | None, pattern: str | None) -> bool | None:
+def is_like(text: str | None, pattern: str | None) -> bool | None:
+    """Whether the text is LIKE the pattern, whose escape is a backslash."""
     if text is None or pattern is None:
         return None
     read = _read_with_cache if len(pattern) <= _CACHED_CHARACTERS else _read
