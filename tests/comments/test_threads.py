@@ -174,7 +174,7 @@ def counted(site: TenantWorld) -> tuple[TenantWorld, CountingDatabase]:
         tables,
         parts.keyring,
         now=clock_,
-        origin_of=lambda slug: slug,
+        origin_of=lambda slug, _: slug,
     )
     return replace(site, world=World(replace(parts, records=records), clock_)), database
 

@@ -49,7 +49,12 @@ def open_keys(records: Records, **options: float) -> ApiKeys:
 def records(app: World) -> CountingRecords:
     parts = app.parts
     return CountingRecords(
-        parts.database, registry, tables, parts.keyring, now=app.clock, origin_of=lambda slug: slug
+        parts.database,
+        registry,
+        tables,
+        parts.keyring,
+        now=app.clock,
+        origin_of=lambda slug, _: slug,
     )
 
 

@@ -110,6 +110,27 @@ async def test_the_library(tenant: TenantWorld, item: Record, address: str) -> N
     assert f'value="{address}"' in (await browser.get(f"/admin/media/{item['id']}")).text
 
 
+async def test_a_site_with_a_domain_of_its_own_has_one_address(
+    tenant: TenantWorld, owner: Account, operator: Account, item: Record
+) -> None:
+    domain = f"{tenant.slug}.example.com"
+    await tenant.settings(custom_domain=domain)
+    address = f"http://{domain}{item['url']}"
+    api = await key_client(tenant)
+    assert (await api.get("/api/v1/media")).json()["items"][0]["url"] == address
+    assert (await api.get(f"/api/v1/media/{item['id']}")).json()["url"] == address
+    made = await api.post("/api/v1/media", files={"file": ("a.txt", b"text")})
+    assert made.json()["data"]["url"].startswith(f"http://{domain}/media/")
+    assert dict(await tenant.events())["media.uploaded"]["url"] == made.json()["data"]["url"]
+    for each in (owner.api, operator.api):
+        assert (await each.get(f"{MEDIA}/{item['id']}")).json()["url"] == address
+    browser, _ = await staff(tenant, "owner")
+    assert f'value="{address}"' in (await browser.get(f"/admin/media/{item['id']}")).text
+    listed = await owner.api.get(MEDIA, params={"filter": f"url = '{address}'"})
+    assert listed.json()["totalItems"] == 1
+    assert (await tenant.world.client(domain).get(item["url"])).status_code == 200
+
+
 async def test_a_service_that_has_moved(app: World, owner: Account, item: Record) -> None:
     settings = replace(app.parts.settings, base_url=Url("https://localhost"))
     moved = httpx.ASGITransport(http_app(replace(app.parts, settings=settings)))

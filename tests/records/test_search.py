@@ -46,7 +46,12 @@ def bounded(app: World, **limits: Any) -> Records:
     """Another engine over the same database, as a second process has, that does less at a time."""
     parts = app.parts
     records = Records(
-        parts.database, registry, tables, parts.keyring, now=app.clock, origin_of=lambda slug: slug
+        parts.database,
+        registry,
+        tables,
+        parts.keyring,
+        now=app.clock,
+        origin_of=lambda slug, _: slug,
     )
     records.search_index = SearchIndex(parts.database, registry, tables, IndexLimits(**limits))
     return records

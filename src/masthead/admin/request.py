@@ -243,11 +243,6 @@ class AdminRequest:
         return site_url(self.services.settings, self.site.slug, domain)
 
     @property
-    def own_origin(self) -> str:
-        """Of the addresses of files, which are not on a domain that may be given up later."""
-        return site_url(self.services.settings, self.tenant.slug)
-
-    @property
     def form_binding(self) -> str:
         return form_binding(self.context)
 

@@ -77,8 +77,9 @@ async def delete_media(call: Call) -> None:
 
 
 def _shown(call: Call, item: MediaRecord) -> Record:
-    # Never on the site's custom domain, which may be given up later.
-    return with_origin(item, media, site_url(call.services.settings, call.tenant.slug))
+    tenant = call.tenant
+    origin = site_url(call.services.settings, tenant.slug, tenant.custom_domain)
+    return with_origin(item, media, origin)
 
 
 def _of_type(prefix: str) -> list[Expression]:

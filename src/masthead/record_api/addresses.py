@@ -24,7 +24,7 @@ async def complete_addresses(
     collection: Collection,
     records: Sequence[Record],
 ) -> None:
-    """A caller without a tenant gets each with its own host. No relation leads to a collection that
+    """A caller without a tenant gets each with the address of its site. No relation leads to a collection that
     has such addresses, and none that guests can follow to one that names files, so nothing of this
     is in an expansion."""
     if caller.kind is Kind.GUEST and (uses := uses_of(collection)):
@@ -86,5 +86,4 @@ def with_tenant(
 
 async def origin_of(services: RecordStoreServices, tenant_id: TenantId) -> str:
     tenant = await services.directory.by_id(tenant_id)
-    # Never on the site's custom domain, which may be given up later.
-    return site_url(services.settings, tenant.slug) if tenant else ""
+    return site_url(services.settings, tenant.slug, tenant.custom_domain) if tenant else ""

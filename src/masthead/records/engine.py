@@ -66,7 +66,7 @@ class Records(RecordReader):
         on_changes: ChangeListener | None = None,
         async_validators: Mapping[str, AsyncValidator] | None = None,
         observe: Observer | None = None,
-        origin_of: Callable[[str], str],
+        origin_of: Callable[[str, str], str],
     ) -> None:
         """`on_deliveries_queued` is called after a commit that queued deliveries, `on_changes`
         after one that logged changes, with these.
@@ -74,7 +74,7 @@ class Records(RecordReader):
         `async_validators` are by collection. They run before the transaction opens, because it must
         not wait for the network; so changes made directly through `unit` skip them. `observe`
         receives every change that a caller requests. `origin_of` is the scheme and host of a
-        tenant's own addresses, by its slug."""
+        tenant's one address, by its slug and its own domain."""
         settings = registry[SETTINGS]
         statements = WriteStatements(database, tables, settings)
         super().__init__(database, registry, tables, statements, now=now)

@@ -196,6 +196,7 @@ site_settings = Collection(
         "comments_by",
         "comments_moderation",
         "editors_send_mailings",
+        "custom_domain",
         "time_zone",
     ),
     owner_may_delete=False,

@@ -24,8 +24,8 @@ _WWW = "www."
 _FOR_PROGRAMS = ("/api", "/metrics")
 _BELOW_API = "/api/"
 _AT_EVERY_HOST = ("/admin", "/assets", "/media", "/.well-known")
-"""The owner can open the admin even if the site's domain no longer works, and addresses of pictures
-stay on the slug's host."""
+"""The owner can open the admin even if the site's domain no longer works, and texts may name
+pictures at the slug's host."""
 _BELOW_THEM = tuple(f"{each}/" for each in _AT_EVERY_HOST)
 
 

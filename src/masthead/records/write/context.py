@@ -85,8 +85,8 @@ class WriteContext:
     derived: DerivedRows
     keyring: KeyRing
     clock: Clock
-    origin_of: Callable[[str], str]
-    """The scheme and host of a tenant's own addresses, by its slug."""
+    origin_of: Callable[[str, str], str]
+    """The scheme and host of a tenant's one address, by its slug and its own domain."""
     settings: Settings
     observe: Observer | None = None
     """Receives every change that a caller requests, in its transaction, but not the changes that

@@ -100,7 +100,8 @@ class Unit(TenantTransaction):
         )
 
     def _origin(self) -> str:
-        return self._context.origin_of(self.tenant.site.slug)
+        site = self.tenant.site
+        return self._context.origin_of(site.slug, site.settings.get("custom_domain", ""))
 
     async def create(
         self,

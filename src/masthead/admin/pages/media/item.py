@@ -138,7 +138,7 @@ async def detail_of(
     # What was typed is shown again only where the texts were refused, not another file.
     typed = request.form if problems and "file" not in problems else None
     return Detail(
-        as_media(with_origin(item, media, request.own_origin)),
+        as_media(with_origin(item, media, request.site_url)),
         preview=large_of(item),
         facts=await _facts(request, item),
         fields=widgets(request.caller, media, _ASKS, item, typed=typed, problems=problems),

@@ -261,7 +261,7 @@ def picture_of(request: AdminRequest, item: MediaRecord) -> dict[str, Any]:
     """What scripts get of an item."""
     return {
         "id": item["id"],
-        "url": request.own_origin + item["url"],
+        "url": request.site_url + item["url"],
         "alt": item["alt"],
         "caption": item["caption"],
         "width": item["width"],
