@@ -17,8 +17,6 @@ from masthead.web.openapi.answers import HEADERS
 from masthead.web.v1.parameters import CURSOR
 from masthead.web.v1.routes import PREFIX, Route, Shape
 
-pytestmark = pytest.mark.both_databases
-
 DOCS = Path(__file__).parents[2] / "docs" / "api.md"
 COUNT = 33
 LISTS = [route for route in V1_TABLE if route.shape is Shape.PAGE]
