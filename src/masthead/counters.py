@@ -32,13 +32,15 @@ class Counter:
 
 
 class CacheCounts:
-    """Reads of a cache, which are counted in the path of a request."""
+    """Reads of a cache, which are counted in the path of a request, and its bytes."""
 
-    __slots__ = ("hits", "misses")
+    __slots__ = ("bytes", "hits", "max_bytes", "misses")
 
-    def __init__(self) -> None:
+    def __init__(self, max_bytes: int) -> None:
         self.hits = 0
         self.misses = 0
+        self.bytes = 0
+        self.max_bytes = max_bytes
 
 
 DELIVERED, FAILED, DEAD = "delivered", "failed", "dead"
@@ -82,5 +84,11 @@ BODIES_REFUSED = Counter(
 )
 COUNTERS = (DELIVERIES, MAILS, IMPORTS, JOBS, BACKUPS, BODIES_REFUSED)
 
-CACHES: dict[str, CacheCounts] = {"site": CacheCounts(), "v1": CacheCounts()}
-"""Of finished answers, by face."""
+_MEBIBYTE = 1024 * 1024
+CACHES: dict[str, CacheCounts] = {
+    "site": CacheCounts(32 * _MEBIBYTE),
+    "v1": CacheCounts(32 * _MEBIBYTE),
+    "compressed": CacheCounts(16 * _MEBIBYTE),
+    "code": CacheCounts(16 * _MEBIBYTE),
+}
+"""Finished answers by face, compressed answers, and code blocks with their colours."""

@@ -12,6 +12,7 @@ from tests.web.routed import nothing
 from tests.world import Account, TenantWorld, World
 
 from masthead.app import front_door
+from masthead.counters import CACHES
 from masthead.errors import NotFound, RateLimited
 from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE
 from masthead.reader.endpoint import Form, Page, Redirect, SitePages, see_other
@@ -49,7 +50,9 @@ async def sent(request: SiteRequest, form: Form) -> Page | Redirect:
 
 @pytest.fixture
 def forms(app: World) -> Any:
-    pages = SitePages(app.parts, AnswerCache(app.parts.versions, app.parts.records.clock))
+    pages = SitePages(
+        app.parts, AnswerCache(app.parts.versions, app.parts.records.clock, counts=CACHES["site"])
+    )
     routes = [
         pages.page("/page", page, personal=True),
         pages.page("/cached", page),

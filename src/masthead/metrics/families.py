@@ -15,9 +15,9 @@ from prometheus_client.core import (
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.utils import floatToGoString
 
-from masthead.counters import COUNTERS
+from masthead.counters import CACHES, COUNTERS
 from masthead.metrics.queues import Waiting
-from masthead.metrics.snapshot import Totals
+from masthead.metrics.snapshot import CACHE_BYTES, Totals
 from masthead.web.request_counts import BOUNDS
 
 FACES = (
@@ -82,6 +82,10 @@ def _families(totals: Totals, present: Present) -> Iterator[Metric]:
     for name, help_text in GAUGES.items():
         if name in totals.gauges:
             yield GaugeMetricFamily(name, help_text, totals.gauges[name])
+    held = GaugeMetricFamily(CACHE_BYTES, "Bytes of a cache.", labels=("cache",))
+    for name in CACHES:
+        held.add_metric([name], totals.gauges.get(f"{CACHE_BYTES} {name}", 0.0))
+    yield held
     running = "Server processes of this service."
     yield GaugeMetricFamily("masthead_processes", running, totals.processes)
     yield from _standard(totals)

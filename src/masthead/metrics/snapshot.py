@@ -21,6 +21,7 @@ from prometheus_client import GC_COLLECTOR, PLATFORM_COLLECTOR, PROCESS_COLLECTO
 from masthead.counters import CACHES, COUNTERS
 from masthead.web.request_counts import OTHER, RequestCounts
 
+CACHE_BYTES: Final = "masthead_cache_bytes"
 FRESH_SECONDS: Final = 10.0
 """What a process says of its present state is worth nothing when it has died."""
 
@@ -87,7 +88,7 @@ def take(requests: RequestCounts, gauges: dict[str, float]) -> Snapshot:
     # Copied at once: nothing else runs on the event loop meanwhile.
     snapshot = Snapshot(
         time.time(),
-        gauges={**gauges, **_process_gauges()},
+        gauges={**gauges, **_process_gauges(), **_cache_gauges()},
         pid=str(os.getpid()),
         standard=_standard_families(),
     )
@@ -106,6 +107,10 @@ def take(requests: RequestCounts, gauges: dict[str, float]) -> Snapshot:
     ]
     snapshot.counters["masthead_process_cpu_seconds"] = [([], time.process_time())]
     return snapshot
+
+
+def _cache_gauges() -> dict[str, float]:
+    return {f"{CACHE_BYTES} {name}": float(each.bytes) for name, each in CACHES.items()}
 
 
 def _process_gauges() -> dict[str, float]:

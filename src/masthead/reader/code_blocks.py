@@ -6,10 +6,12 @@ long lines stay plain, and all blocks of a page share a time."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Final
 
+from masthead.byte_cache import ByteCache
+from masthead.counters import CACHES
 from masthead.html.markup import Token, escaped, written
 from masthead.limited_process import Unavailable
 from masthead.reader.lexing import MAX_SECONDS, Run, lexers
@@ -82,14 +84,26 @@ def _language(token: Token) -> str:
     return token.attributes.get("class", "").removeprefix("language-")
 
 
-@lru_cache(maxsize=128)
 def _coloured(language: str, code: str) -> tuple[str, float]:
     """With the seconds that it took. Plain where it takes too long, which is remembered, too: a
     page that is drawn again must not take the same time again."""
+    with _lock:
+        known = _cache.get((language, code))
+        if known is not None:
+            _counts.hits += 1
+            return known
+        _counts.misses += 1
     runs, seconds = _PROCESS.lexed(language, code)
-    if runs is None:
-        return escaped(code), seconds
-    return "".join(_span(run) for run in runs), seconds
+    shown = escaped(code) if runs is None else "".join(_span(run) for run in runs)
+    with _lock:
+        # Four bytes of a character at most.
+        _cache.put((language, code), (shown, seconds), 4 * (len(code) + len(shown)))
+    return shown, seconds
+
+
+_counts: Final = CACHES["code"]
+_cache: Final[ByteCache[tuple[str, str], tuple[str, float]]] = ByteCache(_counts)
+_lock: Final = threading.Lock()
 
 
 def _span(run: Run) -> str:

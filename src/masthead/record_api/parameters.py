@@ -14,6 +14,8 @@ from masthead.records.read.projection import Projection
 from masthead.web.query_string import parse_query_string
 
 DEFAULT_PER_PAGE = 30
+_CACHED_BYTES = 1_000
+"""Longer query strings are parsed each time: a thousand of them would take much memory."""
 MAX_PER_PAGE = 1_000
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
 """Of the records in an answer to an administrator: a thousand posts of 32 KiB."""
@@ -38,7 +40,10 @@ class ViewParameters:
 
 
 def parse_list_parameters(query_string: bytes, caller: Caller) -> ListParameters:
-    return _list_parameters(query_string, max_answer_bytes(caller))
+    most = max_answer_bytes(caller)
+    if len(query_string) > _CACHED_BYTES:
+        return _list_parameters(query_string, most)
+    return _list_with_cache(query_string, most)
 
 
 def max_answer_bytes(caller: Caller) -> int:
@@ -46,10 +51,13 @@ def max_answer_bytes(caller: Caller) -> int:
 
 
 def parse_view_parameters(query_string: bytes) -> ViewParameters:
-    return _view_parameters(query_string) if query_string else _NO_PARAMETERS
+    if not query_string:
+        return _NO_PARAMETERS
+    if len(query_string) > _CACHED_BYTES:
+        return _view_parameters(query_string)
+    return _view_with_cache(query_string)
 
 
-@lru_cache(maxsize=1_024)
 def _list_parameters(query_string: bytes, max_bytes: int) -> ListParameters:
     given = parse_query_string(query_string, "utf-8")
     projection = Projection.parse(given.get("fields", ""))
@@ -69,13 +77,16 @@ def _list_parameters(query_string: bytes, max_bytes: int) -> ListParameters:
     )
 
 
-@lru_cache(maxsize=1_024)
 def _view_parameters(query_string: bytes) -> ViewParameters:
     given = parse_query_string(query_string, "utf-8")
     expand = given.get("expand", "")
     # The engine parses it again; here so that an invalid one is refused before the change.
     Expansion.parse(expand)
     return ViewParameters(expand, Projection.parse(given.get("fields", "")))
+
+
+_list_with_cache = lru_cache(maxsize=1_024)(_list_parameters)
+_view_with_cache = lru_cache(maxsize=1_024)(_view_parameters)
 
 
 def _number(given: dict[str, str], name: str, default: int) -> int:

@@ -6,20 +6,18 @@ cache entry is valid exactly as long as its version.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from masthead import clock
+from masthead.byte_cache import ByteCache
 from masthead.counters import CacheCounts
 from masthead.ids import TenantId
 from masthead.records.versions import TenantVersions
 from masthead.web.answers import RawHeaders
 
-MAX_BYTES = 32 * 1024 * 1024
 MAX_ANSWER_BYTES = 2 * 1024 * 1024
 """The page of a very long text: to write one takes tenths of a second."""
-OVERHEAD_BYTES = 1024
 
 CacheKey: TypeAlias = tuple[TenantId, str, bytes]
 
@@ -40,15 +38,12 @@ class AnswerCache:
         versions: TenantVersions,
         now: clock.Clock = clock.now,
         *,
-        max_bytes: int = MAX_BYTES,
-        counts: CacheCounts | None = None,
+        counts: CacheCounts,
     ) -> None:
         self._versions = versions
         self._clock = now
-        self._max_bytes = max_bytes
-        self._answers: OrderedDict[CacheKey, CachedAnswer] = OrderedDict()
-        self._bytes = 0
-        self._counts = counts or CacheCounts()
+        self._answers: ByteCache[CacheKey, CachedAnswer] = ByteCache(counts)
+        self._counts = counts
 
     async def get(self, key: CacheKey) -> CachedAnswer | None:
         answer = self._answers.get(key)
@@ -57,10 +52,9 @@ class AnswerCache:
             return None
         is_over = bool(answer.until) and clock.to_text(self._clock()) >= answer.until
         if is_over or await self.version(key[0]) != answer.version:
-            self._remove(key)
+            self._answers.remove(key)
             self._counts.misses += 1
             return None
-        self._answers.move_to_end(key)
         self._counts.hits += 1
         return answer
 
@@ -77,24 +71,10 @@ class AnswerCache:
         """`version` must have been read before the response was built: if something changes in
         between, the entry is newer than its version and is dropped at its next use."""
         answer = CachedAnswer(version, body, tag, headers, until)
-        if len(body) <= MAX_ANSWER_BYTES and self._max_bytes:
-            self._remove(key)
-            self._answers[key] = answer
-            self._bytes += _size(key, answer)
-            while self._bytes > self._max_bytes:
-                self._remove(next(iter(self._answers)))
+        if len(body) <= MAX_ANSWER_BYTES:
+            # With the key, because the caller chooses the query.
+            self._answers.put(key, answer, len(body) + len(key[1]) + len(key[2]))
         return answer
 
     async def version(self, tenant_id: TenantId) -> int:
         return (await self._versions.of(tenant_id)).content
-
-    def _remove(self, key: CacheKey) -> None:
-        answer = self._answers.pop(key, None)
-        if answer is not None:
-            self._bytes -= _size(key, answer)
-
-
-def _size(key: CacheKey, answer: CachedAnswer) -> int:
-    """Includes the key, because the caller chooses the query."""
-    _, path, query = key
-    return len(answer.body) + len(path) + len(query) + OVERHEAD_BYTES

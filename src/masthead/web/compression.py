@@ -12,6 +12,8 @@ import sys
 from collections.abc import Callable
 from functools import lru_cache
 
+from masthead.byte_cache import ByteCache
+from masthead.counters import CACHES
 from masthead.web.answers import RawHeaders
 
 if sys.version_info >= (3, 14):
@@ -22,7 +24,6 @@ else:
 MIN_BYTES = 1024
 """Below this the additional headers are larger than the gain."""
 MAX_INLINE_BYTES = 64 * 1024
-CACHE_SIZE = 256
 MAX_ACCEPT_BYTES = 1024
 """Of Accept-Encoding: what is longer is no browser's, and would fill the memory of choices."""
 
@@ -120,10 +121,20 @@ async def encode(
     return [*headers, (b"content-encoding", encoding.encode())], body
 
 
-@lru_cache(maxsize=CACHE_SIZE)
 def _compressed(encoding: str, body: bytes) -> bytes:
     """A cached response is sent many times and compressed once."""
-    return ENCODINGS[encoding](body)
+    found = _cache.get((encoding, body))
+    if found is None:
+        _counts.misses += 1
+        found = ENCODINGS[encoding](body)
+        _cache.put((encoding, body), found, len(body) + len(found))
+    else:
+        _counts.hits += 1
+    return found
+
+
+_counts = CACHES["compressed"]
+_cache: ByteCache[tuple[str, bytes], bytes] = ByteCache(_counts)
 
 
 def _is_compressible_type(content_type: bytes) -> bool:

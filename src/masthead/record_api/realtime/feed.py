@@ -22,6 +22,8 @@ from masthead.records.write.unit_changes import DELETED, LocalChange, Place
 log = structlog.get_logger()
 
 MAX_LOCAL = 100
+MAX_LOCAL_CHARACTERS = 64 * 1024
+"""Of a record that is remembered. A longer one is read again, as those of other processes."""
 """Changes of this process whose whole records wait for the reader of the log."""
 RETRY_SECONDS = 1.0
 ROOM_SECONDS = 0.05
@@ -80,7 +82,9 @@ class Feed:
 
     def add_local(self, changes: Sequence[LocalChange]) -> None:
         for each in changes:
-            self._local[each.place] = each.record
+            texts = (value for value in each.record.values() if isinstance(value, str))
+            if sum(map(len, texts)) <= MAX_LOCAL_CHARACTERS:
+                self._local[each.place] = each.record
         while len(self._local) > MAX_LOCAL:
             self._local.popitem(last=False)
         self._news.set()
