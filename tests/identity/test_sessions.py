@@ -165,11 +165,12 @@ def _cookie_values() -> st.SearchStrategy[str]:
 
 class TestCookies:
     def test_a_cookie_is_host_only_and_http_only(self) -> None:
-        cookie = sessions.set_cookie(ADMIN_COOKIE, "a.b.c", lifetime=HOUR, secure=True)
-        assert cookie == "pb_auth=a.b.c; Max-Age=3600; Path=/; HttpOnly; SameSite=Lax; Secure"
+        cookies = sessions.set_cookies(ADMIN_COOKIE, "a.b.c", lifetime=HOUR, secure=True)
+        cookie = "pb_auth=a.b.c; Max-Age=3600; Path=/; HttpOnly; SameSite=Lax; Secure"
+        assert cookies == (cookie, f"__Host-{cookie}")
 
     def test_plain_http_can_not_be_secure(self) -> None:
-        cookie = sessions.set_cookie(MEMBER_COOKIE, "a.b.c", lifetime=HOUR, secure=False)
+        (cookie,) = sessions.set_cookies(MEMBER_COOKIE, "a.b.c", lifetime=HOUR, secure=False)
         assert cookie == "pb_member_auth=a.b.c; Max-Age=3600; Path=/; HttpOnly; SameSite=Lax"
 
     @pytest.mark.parametrize(
@@ -190,8 +191,8 @@ class TestCookies:
         assert sessions.token_in_cookie(value) == token
 
     def test_a_cookie_that_was_set_can_be_read(self) -> None:
-        cookie = sessions.set_cookie(MEMBER_COOKIE, issue(), lifetime=HOUR, secure=True)
-        value = cookie.partition(";")[0].partition("=")[2]
+        cookies = sessions.set_cookies(MEMBER_COOKIE, issue(), lifetime=HOUR, secure=True)
+        value = cookies[1].partition(";")[0].partition("=")[2]
         assert sessions.token_in_cookie(value) == issue()
 
     @given(_cookie_values())

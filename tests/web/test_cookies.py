@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 from tests.admin.visitor import Visitor
-from tests.world import Account, TenantWorld, World
+from tests.world import PASSWORD, Account, TenantWorld, World
 
 from masthead.errors import HeadTooLarge
 from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE
@@ -107,3 +107,51 @@ async def test_the_admins_cookies_have_the_prefix_over_https(
         answer = await browser.post("/admin/theme", {"theme": "dark", "next": "/admin"})
         assert answer.headers["set-cookie"].startswith("__Host-mh_theme=dark; ")
         assert 'data-theme="dark"' in (await client.get("/admin")).text
+
+
+@pytest.mark.parametrize("is_staff", [True, False])
+async def test_over_https_a_planted_session_does_not_win(
+    app: World, tenant: TenantWorld, owner: Account, member: Account, is_staff: bool
+) -> None:
+    """A page of a sibling site can set a cookie of the parent domain, which may come first."""
+    own, name = (owner, ADMIN_COOKIE) if is_staff else (member, MEMBER_COOKIE)
+    planted = await (tenant.owner() if is_staff else tenant.member())
+    path = "/admin/account" if is_staff else "/member/account"
+    pair = f"{name}={planted.token}; {name}={own.token}; __Host-{name}={own.token}"
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(app.http), base_url=f"https://{tenant.host}"
+    ) as client:
+        page = await client.get(path, headers={"cookie": pair})
+        assert own.email in page.text
+        assert planted.email not in page.text
+        # One whose session has ended leaves the other.
+        ended = f"{name}={own.token}; __Host-{name}=a.b.c"
+        assert own.email in (await client.get(path, headers={"cookie": ended})).text
+    # Without TLS any page can plant one with the prefix.
+    prefixed = {"cookie": f"__Host-{name}={own.token}"}
+    assert own.email not in (await tenant.guest.get(path, headers=prefixed)).text
+
+
+async def test_over_https_signing_in_and_out_sets_both_cookies(
+    app: World, tenant: TenantWorld, owner: Account, member: Account
+) -> None:
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(app.http), base_url=f"https://{tenant.host}"
+    ) as client:
+        origin = {"origin": f"https://{tenant.host}"}
+        for account, collection, name in (
+            (owner, "_superusers", ADMIN_COOKIE),
+            (member, "blog_members", MEMBER_COOKIE),
+        ):
+            answer = await client.post(
+                f"/api/collections/{collection}/auth-with-password",
+                json={"identity": account.email, "password": PASSWORD},
+                headers=origin,
+            )
+            names = [each.partition("=")[0] for each in answer.headers.get_list("set-cookie")]
+            assert names == [name, f"__Host-{name}"]
+        out = await Visitor(client).post("/admin/sign-out", {})
+        ended = out.headers.get_list("set-cookie")
+        assert [each.startswith((ADMIN_COOKIE, f"__Host-{ADMIN_COOKIE}")) for each in ended[:2]]
+        assert all("Max-Age=0" in each for each in ended if ADMIN_COOKIE in each)
+        assert (await client.get("/admin/account")).status_code == 303

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 ADMIN_COOKIE = "pb_auth"
 MEMBER_COOKIE = "pb_member_auth"
+HOST_PREFIX = "__Host-"
+"""Browsers accept such a cookie over https only, from this very host and for all its paths."""
 
 _ALGORITHM = "HS256"
 _SIGN_IN = "signIn"
@@ -114,16 +116,19 @@ def verify(
     return None
 
 
-def set_cookie(name: str, token: str, *, lifetime: timedelta, secure: bool) -> str:
-    """A `Set-Cookie` value: host-only, so that no tenant's site can read another's."""
+def set_cookies(name: str, token: str, *, lifetime: timedelta, secure: bool) -> tuple[str, ...]:
+    """`Set-Cookie` values: host-only, so that no tenant's site can read another's. Over https a
+    second one has a prefix with which no sibling site can set it: see `session_values`."""
     age = int(lifetime.total_seconds())
-    attributes = f"Max-Age={age}; Path=/; HttpOnly; SameSite=Lax"
-    return f"{name}={token}; {attributes}" + ("; Secure" if secure else "")
+    cookie = f"{name}={token}; Max-Age={age}; Path=/; HttpOnly; SameSite=Lax"
+    if not secure:
+        return (cookie,)
+    return f"{cookie}; Secure", f"{HOST_PREFIX}{cookie}; Secure"
 
 
-def end_cookie(name: str, *, secure: bool) -> str:
-    """A `Set-Cookie` value that deletes the cookie of a session."""
-    return set_cookie(name, "", lifetime=timedelta(0), secure=secure)
+def end_cookies(name: str, *, secure: bool) -> tuple[str, ...]:
+    """`Set-Cookie` values that delete the cookies of a session."""
+    return set_cookies(name, "", lifetime=timedelta(0), secure=secure)
 
 
 def _signing_key(secret: bytes, token_key: str) -> bytes:

@@ -11,7 +11,7 @@ from masthead.errors import BadRequest, Forbidden, Invalid, NotFound, Problem, U
 from masthead.identity.accounts import SecondStepNeeded, SignedIn, session_lifetime
 from masthead.identity.codes import LIFETIME
 from masthead.identity.second_step import TicketExpired, WrongCode
-from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE, set_cookie
+from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE, set_cookies
 from masthead.identity.sign_ins import Client
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
@@ -268,7 +268,8 @@ async def _answer(
         (body,) = await apply_projection([body], wanted.projection)
     headers = [(b"cache-control", b"no-store")]
     if signed_in.caller.is_renewable and is_own_request(call.request.scope):
-        headers.append((b"set-cookie", _cookie(call, collection, signed_in).encode()))
+        cookies = _cookies(call, collection, signed_in)
+        headers += [(b"set-cookie", each.encode()) for each in cookies]
     return json_answer(200, body, headers)
 
 
@@ -276,8 +277,8 @@ def _user_agent(call: Call) -> str:
     return call.request.header(b"user-agent") or ""
 
 
-def _cookie(call: Call, collection: Collection, signed_in: SignedIn) -> str:
-    return set_cookie(
+def _cookies(call: Call, collection: Collection, signed_in: SignedIn) -> tuple[str, ...]:
+    return set_cookies(
         ADMIN_COOKIE if collection is superusers else MEMBER_COOKIE,
         signed_in.token,
         lifetime=session_lifetime(collection),

@@ -14,7 +14,7 @@ from masthead.identity.hosts import parse_host
 from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE, token_in_cookie
 from masthead.identity.tenants import superusers
 from masthead.web.answers import header, header_lines
-from masthead.web.cookies import cookies_of
+from masthead.web.cookies import session_values
 from masthead.web.policy import SAFE_METHODS
 from masthead.web.request import Request
 
@@ -42,9 +42,9 @@ class Callers:
         caller = await self.of(request)
         if caller.kind is Kind.GUEST:
             return ""
-        cookies = cookies_of(request.scope)
         given = (header(request.scope, b"authorization") or "").rpartition(" ")[2]
-        for token in (given, *(token_in_cookie(cookies.get(name, "")) for name, _ in _COOKIES)):
+        values = (each for name, _ in _COOKIES for each in session_values(request.scope, name))
+        for token in (given, *map(token_in_cookie, values)):
             found = await self._sessions.caller_of(token) if token else None
             if found and (found.collection, found.id) == (caller.collection, caller.id):
                 return token or ""
@@ -82,11 +82,13 @@ class Callers:
     async def _by_cookie(
         self, scope: Scope, names: _Cookies, *, lacking: bool = False
     ) -> Caller | None:
-        cookies = cookies_of(scope)
-        if not any(name in cookies for name, _ in names) or not is_own_request(scope):
+        values = [
+            (each, is_admin) for name, is_admin in names for each in session_values(scope, name)
+        ]
+        if not values or not is_own_request(scope):
             return None
-        for name, is_admin in names:
-            token = token_in_cookie(cookies.get(name, ""))
+        for value, is_admin in values:
+            token = token_in_cookie(value)
             caller = await self._sessions.caller_of(token, lacking=lacking) if token else None
             # Each cookie is valid only for its own kind of session.
             if caller and (caller.collection == superusers.name) is is_admin:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from starlette.types import Scope
 
 from masthead.errors import HeadTooLarge
+from masthead.identity.sessions import HOST_PREFIX
 from masthead.web.answers import header_lines
 from masthead.web.request import request_of
 
@@ -52,7 +53,14 @@ def set_own_cookie(name: str, value: str, *, path: str, seconds: int, is_https: 
     return f"{_own_name(name, is_https=is_https)}={value}; {attributes}"
 
 
+def session_values(scope: Scope, name: str) -> tuple[str, ...]:
+    """The values of a session's cookie, over https first the one that no other site can set: a page
+    of the parent domain could plant one without the prefix, so that it comes first."""
+    cookies = cookies_of(scope)
+    names = (_own_name(name, is_https=True), name) if request_of(scope).is_https else (name,)
+    return tuple(cookies[each] for each in names if each in cookies)
+
+
 def _own_name(name: str, *, is_https: bool) -> str:
-    """With the prefix no sibling site and no page without TLS can set the cookie: browsers accept
-    it over https only, from this very host and for all its paths."""
-    return f"__Host-{name}" if is_https else name
+    """With the prefix no sibling site and no page without TLS can set the cookie."""
+    return f"{HOST_PREFIX}{name}" if is_https else name

@@ -19,7 +19,7 @@ from masthead.identity.hosts import parse_host
 from masthead.identity.passkey_sign_ins import Given, PasskeySignIns
 from masthead.identity.passkeys import Party
 from masthead.identity.second_step import SecondSteps, TicketExpired
-from masthead.identity.sessions import ADMIN_COOKIE, set_cookie
+from masthead.identity.sessions import ADMIN_COOKIE, set_cookies
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.records.collection import Record
@@ -113,7 +113,8 @@ class StaffSignIn:
         else:
             return
         request.caller = signed_in.caller
-        request.added.append((b"set-cookie", session_cookie(request, signed_in).encode()))
+        cookies = session_cookies(request, signed_in)
+        request.added.extend((b"set-cookie", each.encode()) for each in cookies)
         await self._find_site(request)
 
     async def _with_password(self, request: Request) -> SignedIn:
@@ -180,8 +181,8 @@ class StaffSignIn:
         return await self.directory.by_id(tenant_id) if tenant_id else None
 
 
-def session_cookie(request: Request, signed_in: SignedIn) -> str:
-    return set_cookie(
+def session_cookies(request: Request, signed_in: SignedIn) -> tuple[str, ...]:
+    return set_cookies(
         ADMIN_COOKIE,
         signed_in.token,
         lifetime=session_lifetime(superusers),

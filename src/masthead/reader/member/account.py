@@ -30,7 +30,7 @@ from masthead.reader.member.services import (
     SIGN_IN,
     MemberServices,
     caller_of,
-    session_cookie,
+    session_cookies,
 )
 from masthead.reader.member_views import (
     AccountPage,
@@ -172,14 +172,14 @@ class Account:
         account = member | changed | stamped
         accounts = self._services.accounts
         signed_in = await accounts.begin(blog_members, account, request.client)
-        return _done("password", session_cookie(request, signed_in))
+        return _done("password", *session_cookies(request, signed_in))
 
     @for_member
     async def end_sign_in(self, request: SiteRequest, member: MemberRecord, form: Form) -> Redirect:
         ended = form.get("sign_in", "")
         await self._services.accounts.sign_ins.end(blog_members, member, ended)
         if ended == request.member_sign_in:
-            return see_other("/", session_cookie(request, None))
+            return see_other("/", *session_cookies(request, None))
         return _done("sign_in")
 
     @for_member
@@ -193,7 +193,7 @@ class Account:
         self, request: SiteRequest, member: MemberRecord, _form: Form
     ) -> Redirect:
         await self._services.accounts.sign_ins.end_all(blog_members, member)
-        return see_other(SIGN_IN, session_cookie(request, None))
+        return see_other(SIGN_IN, *session_cookies(request, None))
 
     @for_member
     async def export(self, request: SiteRequest, member: MemberRecord, _form: Form) -> Page:

@@ -23,7 +23,7 @@ from masthead.reader.member.services import (
     SIGN_IN,
     SIGN_UP,
     MemberServices,
-    session_cookie,
+    session_cookies,
 )
 from masthead.reader.member.single_sign_on import provider_links
 from masthead.reader.member_views import (
@@ -101,7 +101,7 @@ class Joining:
         except BadRequest:
             problems = (FormProblem("password", WRONG),)
             return await self._sign_in_page(request, SignInPage(email, back, problems), 422)
-        return see_other(back, session_cookie(request, signed_in))
+        return see_other(back, *session_cookies(request, signed_in))
 
     async def _sign_in_page(
         self, request: SiteRequest, page: SignInPage, status: int = 200
@@ -177,7 +177,7 @@ class Joining:
         if request.member is not None:
             sign_ins = self._services.accounts.sign_ins
             await sign_ins.end(blog_members, request.member, request.member_sign_in)
-        return see_other(HOME, session_cookie(request, None))
+        return see_other(HOME, *session_cookies(request, None))
 
     async def _mail_link(self, request: SiteRequest, form: Form, wanted: Wanted, kind: str) -> Page:
         # What fills in the trap gets the same page, and no email.
@@ -240,10 +240,10 @@ def _inbox(request: SiteRequest, page: InboxPage, status: int = 200) -> Page:
 
 
 def _signed_in(request: SiteRequest, signed_in: SignedIn, link: MailedLink) -> Redirect:
-    cookie = session_cookie(request, signed_in)
+    cookies = session_cookies(request, signed_in)
     if link.purpose is Purpose.SIGN_UP and back_path(link.back) == HOME:
-        return see_other(f"{ACCOUNT}?done=joined", cookie)
-    return see_other(back_path(link.back), cookie)
+        return see_other(f"{ACCOUNT}?done=joined", *cookies)
+    return see_other(back_path(link.back), *cookies)
 
 
 def _message(request: SiteRequest, page: MessagePage, status: int = 200) -> Page:

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from masthead.caller import Caller, Kind
 from masthead.identity.accounts import MEMBER_SESSION, Accounts, SignedIn
-from masthead.identity.sessions import MEMBER_COOKIE, set_cookie
+from masthead.identity.sessions import MEMBER_COOKIE, set_cookies
 from masthead.ids import TenantId
 from masthead.members.collection import blog_members
 from masthead.members.email_change import EmailChanges
@@ -48,12 +48,12 @@ def caller_of(tenant_id: TenantId, member: MemberRecord) -> Caller:
     return Caller(Kind.MEMBER, tenant_id, member["id"], member["email"], blog_members.name)
 
 
-def session_cookie(request: SiteRequest, signed_in: SignedIn | None) -> tuple[bytes, bytes]:
-    """The header that begins a session in the browser; without one, the header that ends it."""
-    value = set_cookie(
+def session_cookies(request: SiteRequest, signed_in: SignedIn | None) -> list[tuple[bytes, bytes]]:
+    """The headers that begin a session in the browser; without one, those that end it."""
+    values = set_cookies(
         MEMBER_COOKIE,
         signed_in.token if signed_in else "",
         lifetime=MEMBER_SESSION if signed_in else MEMBER_SESSION * 0,
         secure=request.is_https,
     )
-    return b"set-cookie", value.encode()
+    return [(b"set-cookie", each.encode()) for each in values]

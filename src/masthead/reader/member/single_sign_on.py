@@ -8,7 +8,7 @@ from urllib.parse import quote
 from masthead.errors import BadRequest, RateLimited
 from masthead.reader.endpoint import Page, Redirect, SitePages, see_other
 from masthead.reader.member.back import HOME, back_path
-from masthead.reader.member.services import SIGN_IN, MemberServices, session_cookie
+from masthead.reader.member.services import SIGN_IN, MemberServices, session_cookies
 from masthead.reader.request import SiteRequest
 from masthead.reader.site import site_of
 from masthead.reader.views import Head, Link, MessagePage
@@ -77,7 +77,7 @@ class SignOnPages:
             )
         except (BadRequest, RateLimited) as error:
             return _failed(request, error)
-        return see_other(onward, session_cookie(request, signed_in), _cookie(raw, ""))
+        return see_other(onward, *session_cookies(request, signed_in), _cookie(raw, ""))
 
 
 async def provider_links(

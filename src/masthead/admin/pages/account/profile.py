@@ -20,7 +20,7 @@ from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.single_sign_on.collection import STAFF
 from masthead.single_sign_on.links import Connection
-from masthead.web.staff import session_cookie
+from masthead.web.staff import session_cookies
 
 ADDRESS = "/admin/account"
 CONNECT = f"{ADDRESS}/connect"
@@ -100,7 +100,7 @@ async def change_password(request: AdminRequest) -> Answer:
     proved_at = await _proved_at(request)
     record = await request.records.update(caller, superusers, caller.id, {}, stamped=stamped)
     signed_in = await accounts.begin(superusers, record, request.client, proved_at=proved_at)
-    cookies = (session_cookie(request.context, signed_in),)
+    cookies = session_cookies(request.context, signed_in)
     return Redirect(ADDRESS, "Your password is changed. You are now signed in only here.", cookies)
 
 

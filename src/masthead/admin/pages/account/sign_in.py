@@ -11,7 +11,7 @@ from masthead.errors import BadRequest, Invalid, MastheadError, RateLimited
 from masthead.identity.accounts import SecondStepNeeded
 from masthead.identity.passkey_sign_ins import Given
 from masthead.identity.second_step import TicketExpired
-from masthead.identity.sessions import ADMIN_COOKIE, end_cookie
+from masthead.identity.sessions import ADMIN_COOKIE, end_cookies
 from masthead.identity.tenants import superusers
 from masthead.mail.wording import where_stored
 from masthead.records.collection import Record
@@ -24,7 +24,7 @@ from masthead.web.staff import (
     TICKET_COOKIE,
     given_passkey,
     party_of,
-    session_cookie,
+    session_cookies,
     ticket_cookie,
 )
 
@@ -57,7 +57,7 @@ async def sign_in(request: AdminRequest) -> Answer:
         return await sign_in_page(
             request, onward, email, WRONG if context.tenant else WRONG_HERE, error=error
         )
-    return Redirect(onward, cookies=(session_cookie(request.context, signed_in),))
+    return Redirect(onward, cookies=session_cookies(request.context, signed_in))
 
 
 async def sign_in_with_passkey(request: AdminRequest) -> Answer:
@@ -67,7 +67,7 @@ async def sign_in_with_passkey(request: AdminRequest) -> Answer:
         signed_in = await request.services.staff.sign_in_with_passkey(context, given)
     except (BadRequest, RateLimited) as error:
         return await sign_in_page(request, onward, problem=str(error), error=error)
-    return Redirect(onward, cookies=(session_cookie(context, signed_in),))
+    return Redirect(onward, cookies=session_cookies(context, signed_in))
 
 
 async def code_form(request: AdminRequest) -> Answer:
@@ -100,15 +100,15 @@ async def finish_sign_in(request: AdminRequest) -> Answer:
             signed_in = await staff.finish_sign_in(context, request.form.get("code", ""))
     except (BadRequest, RateLimited) as error:
         return _code_page(request, account, onward, error)
-    cookies = (session_cookie(context, signed_in), ticket_cookie(context, ""))
+    cookies = (*session_cookies(context, signed_in), ticket_cookie(context, ""))
     return Redirect(onward, cookies=cookies)
 
 
 async def sign_out(request: AdminRequest) -> Answer:
     sign_ins = request.services.accounts.sign_ins
     await sign_ins.end(superusers, request.account, request.caller.sign_in)
-    cookie = end_cookie(ADMIN_COOKIE, secure=request.context.is_https)
-    return Redirect("/admin/sign-in", "You are signed out.", cookies=(cookie,))
+    cookies = end_cookies(ADMIN_COOKIE, secure=request.context.is_https)
+    return Redirect("/admin/sign-in", "You are signed out.", cookies=cookies)
 
 
 async def forgot_form(request: AdminRequest) -> Answer:

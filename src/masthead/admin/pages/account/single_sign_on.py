@@ -19,7 +19,7 @@ from masthead.single_sign_on.pending import LIFETIME, Pending
 from masthead.single_sign_on.person import Person
 from masthead.single_sign_on.sign_ons import Arrival
 from masthead.web.cookies import own_cookie, set_own_cookie
-from masthead.web.staff import session_cookie, ticket_cookie
+from masthead.web.staff import session_cookies, ticket_cookie
 
 COOKIE = "mh_sign_on"
 CONNECTIONS = f"{ADDRESS}/connections"
@@ -76,8 +76,8 @@ async def arrive(request: AdminRequest, slug: str) -> Answer:
         return Redirect(f"{CODE}?next={quote(onward, safe='')}", cookies=cookies)
     except (BadRequest, RateLimited) as error:
         return await sign_in_page(request, onward, problem=str(error), error=error)
-    cookies = (session_cookie(request.context, signed_in), _cookie(request, ""))
-    return Redirect(onward, cookies=cookies)
+    begun = (*session_cookies(request.context, signed_in), _cookie(request, ""))
+    return Redirect(onward, cookies=begun)
 
 
 async def finish_connecting(request: AdminRequest) -> Answer:
