@@ -19,6 +19,7 @@ from tests.world import Account, TenantWorld, World, records_of
 from masthead import access_log, logs
 from masthead.access_log import AccessLog, Answered
 from masthead.config.values import LogFormat
+from masthead.identity.api_keys import create_key
 
 POSTS = records_of("posts")
 
@@ -63,6 +64,17 @@ async def test_a_line_has_the_id_of_its_answer(
         "status": 200,
         "tenant": tenant.id,
     }
+
+
+async def test_a_key_names_the_site_on_every_host(
+    app: World, tenant: TenantWorld, lines: Lines
+) -> None:
+    _, key = await create_key(app.parts.records, tenant.id, "test", ["posts:read"])
+    bearer = {"authorization": f"Bearer {key}"}
+    answer = await app.client("localhost").get("/api/v1/posts", headers=bearer)
+    assert answer.status_code == 200
+    (line,) = lines.read()
+    assert (line["tenant"], line["path"]) == (tenant.id, "/api/v1/posts")
 
 
 async def test_refusals_are_logged(app: World, tenant: TenantWorld, lines: Lines) -> None:

@@ -25,12 +25,14 @@ if TYPE_CHECKING:
 _access_log: AccessLog | None = None
 
 
-def configure(log_format: LogFormat, *, stream: TextIO | None = None) -> None:
+def configure(
+    log_format: LogFormat, *, stream: TextIO | None = None, level: int = logging.INFO
+) -> None:
     stream = stream or sys.stderr
     renderer = _renderer(log_format, is_terminal=stream.isatty())
     structlog.configure(
         processors=[*_ENRICH, renderer],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.WriteLoggerFactory(stream),
         cache_logger_on_first_use=False,
     )
@@ -43,7 +45,7 @@ def configure(log_format: LogFormat, *, stream: TextIO | None = None) -> None:
     )
     root = logging.getLogger()
     root.handlers = [handler]
-    root.setLevel(logging.INFO)
+    root.setLevel(level)
     _open_access_log(stream, renderer)
 
 

@@ -246,7 +246,7 @@ class TestUnderWrites:
             await world.parts.objects.put(f"{tenant.id}/media/{'n' * 15}/new.txt", b"no row yet")
             outcome = await original.command("backup", str(file), "--json")
         assert json.loads(outcome.out)["media"] == 1
-        assert f"1 stored files that records name are missing: {gone}." in outcome.err
+        assert f"1 stored file is missing, which records name: {gone}." in outcome.err
         with tarfile.open(file) as tar:
             names = [name for name in tar.getnames() if name.startswith(archives.OBJECTS)]
         assert names == [f"objects/{tenant.id}/media/{items[1]['id']}/{items[1]['file']}"]

@@ -86,6 +86,15 @@ class TestTenants:
         changed = masthead.json("tenant", "set-plan", "acme", "pro")
         assert (changed["plan"], changed["per_minute"]) == ("pro", None)
 
+    def test_the_free_plan_says_what_stops(self, masthead: Masthead) -> None:
+        masthead.tenant()
+        freed = masthead("tenant", "set-plan", "acme", "free")
+        assert freed.out == "Tenant acme is on plan free.\n"
+        assert freed.err.startswith("masthead: On free, API keys get a 403")
+        made = masthead("key", "create", "--tenant", "acme", "--name", "n", "--scope", "posts:read")
+        assert made.code == 0
+        assert made.err.startswith("masthead: acme is on free. There, API keys get a 403")
+
     def test_an_unknown_tenant_is_a_failure(self, masthead: Masthead) -> None:
         refused = masthead("tenant", "set-plan", "nobody", "pro")
         assert refused.code == 1

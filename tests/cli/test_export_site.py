@@ -65,7 +65,7 @@ def test_takes_a_slug_and_prints_a_sentence(
     assert done.code == 0
     assert done.err == ""
     size = path.stat().st_size
-    assert done.out == f"Wrote 0 media, 1 posts, 0 pages to {path} ({size:,} bytes).\n"
+    assert done.out == f"Wrote 0 media files, 1 post, 0 pages to {path} ({size:,} bytes).\n"
     assert "http://acme.localhost:8000/posts/hello" in path.read_text()
 
 

@@ -140,7 +140,10 @@ def test_a_taken_port_is_an_error_of_one_sentence(tmp_path: Path) -> None:
             timeout=120,
         )
     assert (ended.returncode, ended.stdout) == (1, "")
-    assert re.fullmatch(r"masthead: Can't listen on 127\.0\.0\.1:\d+ \(.*\)\. .*\n", ended.stderr)
+    assert re.fullmatch(
+        r"masthead: Can't listen on 127\.0\.0\.1:\d+: another program listens there\. .*\n",
+        ended.stderr,
+    )
 
 
 def test_a_worker_stops_on_sigterm(tmp_path: Path) -> None:

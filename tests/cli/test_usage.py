@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import click
 import pytest
+import structlog
 from tests.cli.commands import call
 from tests.databases import fresh_postgres_url, fresh_sqlite_url
 
+from masthead import logs
 from masthead.cli.main import COMMANDS, load
+from masthead.cli.opened_installation import quiet_logs
 from masthead.version import running_version
 
 CREATE = "tenant create --slug a --name A --owner-email a@b.example --owner-password password1"
@@ -24,7 +29,7 @@ WRONG = [
     ("tenant set-plan acme gold", "'gold' is not one of"),
     ("tenant set-plan acme pro --per-minute 5", "only the enterprise plan"),
     ("tenant set-plan acme enterprise --per-minute -1", "-1 is not in the range x>=0"),
-    ("key create --tenant a --name n", "Missing option '--scope'."),
+    ("key create --tenant a --name n", "Missing option '--scope'. Choose from comments:moderate, "),
     ("key create --tenant a --name n --scope post:read", "did you mean posts:read?"),
     ("key create --tenant a --name n --scope posts:read --expires soon", "is not a date"),
     (
@@ -210,6 +215,34 @@ class TestNoInstallation:
         assert "There is no data directory" in refused.err
         monkeypatch.setenv("MASTHEAD_SECRET_KEY", "k" * 40)
         assert call(capfd, "tenant", "list", "--json", "--database-url", url).json == []
+
+
+def test_no_line_of_the_lists_of_commands_is_cut_off(capfd: pytest.CaptureFixture[str]) -> None:
+    groups = [name for name in COMMANDS if isinstance(load(name), click.Group)]
+    for words in ([], *([each] for each in groups)):
+        listed = call(capfd, *words, "--help").out.partition("\nCommands:\n")[2]
+        assert listed
+        assert "..." not in listed
+
+
+def test_a_command_that_ends_writes_no_log_but_of_errors(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    root = logging.getLogger()
+    handlers, level = root.handlers, root.level
+    try:
+        quiet_logs()
+        log = structlog.get_logger()
+        log.info("one.done")
+        log.warning("one.late", cause="x")
+        log.error("one.failed", cause="y")
+    finally:
+        structlog.reset_defaults()
+        logs.close_access_log()
+        root.handlers, root.level = handlers, level
+    [line] = capfd.readouterr().err.splitlines()
+    assert "one.failed" in line
+    assert not line.startswith("{")
 
 
 def test_the_version_is_printed(capfd: pytest.CaptureFixture[str]) -> None:

@@ -94,6 +94,7 @@ def test_a_new_installation(server: Any, tmp_path: Path) -> None:
     assert re.search(
         r"^ok +database: PostgreSQL \d+\.\d+, .* row-level security holds$", printed, re.M
     )
+    assert f" PostgreSQL {server.psql('SHOW server_version').split()[2]}, " in printed
     assert is_plain(server)
     create_tenant(folder)
     assert "acme" in masthead(folder, "tenant", "list")

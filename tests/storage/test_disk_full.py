@@ -22,6 +22,7 @@ from tests.world import TenantWorld, World, open_world, records_of
 
 from masthead.cli.commands.doctor import data_dir, storage
 from masthead.limits.store_sqlite import SqliteLimitStore
+from masthead.storage import disk
 from masthead.storage.migrate import migrate
 
 POSTS = "/api/v1/posts"
@@ -77,6 +78,21 @@ def assert_full(answer: httpx.Response) -> None:
     assert int(answer.headers["retry-after"]) > 0
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_logged_yet() -> None:
+    disk.logged.clear()
+
+
+def test_two_files_on_one_disk_have_one_line_a_minute(tmp_path: Path) -> None:
+    database, limits, elsewhere = (
+        disk.DiskState(each) for each in (tmp_path, tmp_path, tmp_path / "elsewhere")
+    )
+    with capture_logs() as logs:
+        for each in (database, limits, elsewhere):
+            each.note_full(OSError("full"))
+    assert [each["folder"] for each in logs] == [str(tmp_path), str(tmp_path / "elsewhere")]
+
+
 async def test_writes_are_refused_with_the_reason_and_reads_go_on(
     app: World, tenant: TenantWorld
 ) -> None:
@@ -100,6 +116,8 @@ async def test_writes_are_refused_with_the_reason_and_reads_go_on(
     named = [each for each in logs if each["event"] == "storage.disk_full"]
     assert [each["log_level"] for each in named] == ["error"]
     assert named[0]["cause"]
+    failed = [each for each in logs if each["event"] == "request.failed"]
+    assert [(each["status"], each["error"]) for each in failed] == 3 * [(503, "DiskFull")]
     made = await api.post(POSTS, json={"title": "x", "content_html": LARGE})
     assert made.status_code == 201
     await recovered(app)

@@ -110,8 +110,18 @@ def _run(function: Function, invocation: Invocation, given: dict[str, Any]) -> N
         raise click.exceptions.Exit(shown.exit_code)
 
 
+class Group(click.Group):
+    """Lists its commands with the first sentence of their help, in several lines if need be."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(name, each.get_short_help_str(limit=1_000)) for name, each in found if each]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
 def new_group(help_text: str) -> click.Group:
-    return click.Group(help=help_text, no_args_is_help=True)
+    return Group(help=help_text, no_args_is_help=True)
 
 
 def enable_gc() -> None:

@@ -16,6 +16,7 @@ import click
 from click.exceptions import NoArgsIsHelpError
 
 from masthead.cli.invocation import (
+    Group,
     Invocation,
     data_dir_option,
     database_url_option,
@@ -56,7 +57,7 @@ MODULES = {"import": "imports"}
 DONE, FAILED, WRONG_USAGE = 0, 1, 2
 
 
-class Commands(click.Group):
+class Commands(Group):
     """Lists every command by name and help text, and loads the one that is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

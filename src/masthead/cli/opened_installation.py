@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from masthead import logs
 from masthead.cli.invocation import Invocation
 from masthead.config.settings import Settings, SettingsError
+from masthead.config.values import LogFormat
 from masthead.errors import MastheadError, Unavailable
 from masthead.installation import Installation, open_installation
 from masthead.storage.migrate import HEAD, NewerDatabase, migrate, revision_of
@@ -43,7 +44,7 @@ async def prepare_settings(invocation: Invocation, *, creates: bool = False) -> 
     directory: with a wrong one it would create a new database and a new root secret.
     """
     settings: Settings = invocation.settings()
-    configure_logs(settings)
+    quiet_logs()
     if not creates:
         _require_data_dir(settings)
     await require_schema(settings)
@@ -59,7 +60,14 @@ def _require_data_dir(settings: Settings) -> None:
         )
 
 
+def quiet_logs() -> None:
+    """For commands that end: what they have to say, they say in sentences. A log line is text among
+    these, and only of an error."""
+    logs.configure(LogFormat.CONSOLE, level=logging.ERROR)
+
+
 def configure_logs(settings: Settings) -> None:
+    """For the service and the worker."""
     logs.configure(settings.log)
     # It logs every step of a migration at INFO.
     logging.getLogger("alembic").setLevel(logging.WARNING)

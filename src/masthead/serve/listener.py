@@ -4,7 +4,9 @@ the kernel has accepted."""
 from __future__ import annotations
 
 import ctypes
+import errno
 import ipaddress
+import os
 import socket
 import struct
 import sys
@@ -45,9 +47,17 @@ def _opened(host: str, port: int, *, takes_ipv4: bool) -> socket.socket:
         )
     except OSError as error:
         raise CannotListen(
-            f"Can't listen on {host}:{port} ({error.strerror or error}). "
-            "Choose another --host or --port."
+            f"Can't listen on {host}:{port}: {_cause(error)}. Choose another --host or --port."
         ) from error
+
+
+def _cause(error: OSError) -> str:
+    """Without what Python adds to the system's own words."""
+    if error.errno == errno.EADDRINUSE:
+        return "another program listens there"
+    # An unknown host has a negative number, of another list.
+    number = error.errno or 0
+    return (os.strerror(number) if number > 0 else error.strerror or str(error)).lower()
 
 
 def _is_ipv4(host: str) -> bool:

@@ -25,13 +25,17 @@ MIN_FREE_BYTES: Final = 1024 * 1024
 _NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
 
 
+logged: Final[dict[str | None, float]] = {}
+"""By folder, when its last line was logged: the database and the counters of limits are two files
+on one disk."""
+
+
 class DiskState:
     def __init__(self, folder: Path | None = None) -> None:
         """`folder` is where the database is, if it is on this machine."""
         self._folder = folder
         self._refused_at = -math.inf
         self._written_at = -math.inf
-        self._logged_at = -math.inf
 
     @property
     def is_full(self) -> bool:
@@ -42,9 +46,9 @@ class DiskState:
 
     def note_full(self, cause: BaseException) -> None:
         now = self._refused_at = time.monotonic()
-        if now - self._logged_at >= LOG_SECONDS:
-            self._logged_at = now
-            folder = None if self._folder is None else str(self._folder)
+        folder = None if self._folder is None else str(self._folder)
+        if now - logged.get(folder, -math.inf) >= LOG_SECONDS:
+            logged[folder] = now
             log.error("storage.disk_full", cause=str(cause), folder=folder)
 
     def note_written(self) -> None:

@@ -7,15 +7,15 @@ from http import HTTPStatus
 import structlog
 
 from masthead.access_log import shown_path
-from masthead.errors import DiskFull, MastheadError
+from masthead.errors import MastheadError
 
 log = structlog.get_logger()
 
 
 def log_failure(error: MastheadError, status: int, path: str) -> None:
-    """Of a status of 500 and above, with what an operator needs to know and a client must not. An
-    unexpected error has its line with a traceback; a full disk has one a minute."""
-    if status < HTTPStatus.INTERNAL_SERVER_ERROR or isinstance(error, DiskFull):
+    """Logs a failure (500 or above) with details that only the operator may see. An unexpected
+    error has a line with a traceback instead."""
+    if status < HTTPStatus.INTERNAL_SERVER_ERROR:
         return
     cause = error.__cause__ or error.__context__ or error
     log.error(

@@ -110,10 +110,12 @@ class FrontDoor:
         if is_disk_full(error) and sending.status == NO_ANSWER:
             # Of a temporary file of an upload, for example.
             self.disk.note_full(error)
-            await send_answer(sending, await self.error_responders.answer(request, DiskFull()))
+            request.error = DiskFull()
+            request.error.__cause__ = error
+            await send_answer(sending, await self.error_responders.answer(request, request.error))
             return
         log.exception("request.failed", path=shown_path(request.path))
-        tenant_id = request.tenant_id or ""
+        tenant_id = request.concerned_tenant_id or ""
         self.error_log.record(error, request.id, tenant_id, request.method, path=request.path)
         if sending.status != NO_ANSWER:
             raise InternalError from None
@@ -176,7 +178,7 @@ def _log_answer(request: Request, status: int, seconds: float) -> None:
             request.path,
             status,
             seconds,
-            request.tenant_id,
+            request.concerned_tenant_id,
             key_id,
             time(),
         )

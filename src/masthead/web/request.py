@@ -111,6 +111,11 @@ class Request:
         return self.tenant.id if self.tenant else None
 
     @property
+    def concerned_tenant_id(self) -> TenantId | None:
+        """The one of the host, or of the API key, which works on every host."""
+        return self.tenant_id or (self.key.tenant.id if self.key else None)
+
+    @property
     def client(self) -> Client:
         return Client(self.address, self.header(b"user-agent") or "")
 

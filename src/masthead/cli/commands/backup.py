@@ -9,6 +9,7 @@ import click
 from masthead.backup.place import read_archive, written_archive
 from masthead.backup.readable_secrets import check_secrets
 from masthead.backup.take import Taken, take_backup
+from masthead.cli.counted import counted, files_are, records_and_files
 from masthead.cli.counters import counters
 from masthead.cli.invocation import Invocation, Output, command
 from masthead.cli.opened_installation import opened
@@ -49,12 +50,14 @@ async def _verify(_: Invocation, file: str) -> Output:
         "missing_files": verified.missing,
         "unreadable_secrets": verified.unreadable,
     }
-    found = f"{verified.records:,} records and {verified.media:,} stored files"
+    found = records_and_files(verified.records, verified.media)
     lines = [f"{file} is whole: {found}, of {header.created}."]
     if verified.missing:
-        lines.append(f"{verified.missing:,} stored files are missing, which its records name.")
+        lines.append(f"{files_are(verified.missing)} missing, which its records name.")
     if verified.unreadable:
-        lines.append(f"{verified.unreadable} stored secrets can't be read with its root secret.")
+        lines.append(
+            f"{counted(verified.unreadable, 'stored secret')} can't be read with its root secret."
+        )
     return Output(data, "\n".join(lines))
 
 
@@ -68,8 +71,8 @@ async def _take(invocation: Invocation, file: str) -> Output:
                 taken = await take_backup(installation.settings, installation.objects, path, count)
     if unreadable:
         sys.stderr.write(
-            f"masthead: {unreadable} stored secrets can't be read with the root secret; set them "
-            "again.\n"
+            f"masthead: {counted(unreadable, 'stored secret')} can't be read with the root secret. "
+            "Set what is missing again.\n"
         )
     if taken.missing:
         sys.stderr.write(f"masthead: {_missing(taken)}\n")
@@ -79,13 +82,13 @@ async def _take(invocation: Invocation, file: str) -> Output:
         "records": taken.records,
         "media": taken.media,
     }
-    written = f"{taken.records:,} records and {taken.media:,} stored files"
+    written = records_and_files(taken.records, taken.media)
     return Output(data, f"Wrote {written} to {file} ({taken.bytes:,} bytes).")
 
 
 def _missing(taken: Taken) -> str:
     more = " …" if taken.missing > len(taken.first_missing) else ""
     return (
-        f"{taken.missing:,} stored files that records name are missing: "
+        f"{files_are(taken.missing)} missing, which records name: "
         f"{', '.join(taken.first_missing)}{more}."
     )

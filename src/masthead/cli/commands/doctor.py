@@ -28,6 +28,7 @@ from masthead.ai.accounts import used_by
 from masthead.ai.limits import PER_DAY
 from masthead.backup.kept import KeptBackups
 from masthead.cli.causes import FREE_SPACE, database_cause, smtp_cause, storage_cause
+from masthead.cli.counted import counted
 from masthead.cli.invocation import Invocation, Output, command
 from masthead.config import private_files, served_secret
 from masthead.config.keyring import KeyRing
@@ -221,7 +222,8 @@ async def _postgres(url: str) -> Result:
 
     connection = await postgres_connection(url)
     try:
-        version = connection.get_server_version()
+        # The first word: a distribution adds its own.
+        version = (await connection.fetchval("SHOW server_version")).split()[0]
         async with connection.transaction():
             bypasses = await connection.fetchval(BYPASSES_POLICIES)
             if bypasses:
@@ -233,9 +235,7 @@ async def _postgres(url: str) -> Result:
         await connection.close()
     if visible:
         return State.FAIL, "row-level security does not filter rows; run `masthead migrate`"
-    detail = (
-        f"PostgreSQL {version.major}.{version.minor}, revision {HEAD}, row-level security holds"
-    )
+    detail = f"PostgreSQL {version}, revision {HEAD}, row-level security holds"
     if bypasses:
         return State.WARN, f"{detail} through a second role; connect as a role that is no superuser"
     return State.OK, detail
@@ -333,7 +333,10 @@ async def backups(settings: Settings) -> Result:
     """The last good one of those that the worker makes by itself."""
     place = settings.backup_to
     if place is None:
-        return State.OK, "the worker makes none (MASTHEAD_BACKUP_TO is not set): make them yourself"
+        return State.WARN, (
+            "Masthead makes none by itself; set MASTHEAD_BACKUP_TO, or run `masthead backup` "
+            "regularly"
+        )
     try:
         newest = await KeptBackups(place).newest()
     except (Unavailable, NotFound):
@@ -445,8 +448,12 @@ def _ai_uses() -> sa.Select[Any]:
 
 
 def _spenders(counts: Counter[tuple[bool, AiFor]], key: str, *, has_key: bool) -> str:
-    found = [f"{each} on {counts[has_key, each]}" for each in AiFor if counts[has_key, each]]
-    return f"who can spend {key}: {', '.join(found)} site(s)" if found else ""
+    found = [
+        f"{each} on {counted(counts[has_key, each], 'site')}"
+        for each in AiFor
+        if counts[has_key, each]
+    ]
+    return f"who can spend {key}: {', '.join(found)}" if found else ""
 
 
 def _differences(report: Report) -> str:

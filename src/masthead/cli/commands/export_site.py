@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from masthead.cli.counted import counted, files_are
 from masthead.cli.invocation import Invocation, Output, command
 from masthead.cli.opened_installation import opened
 from masthead.cli.output_file import refuse_existing, replace_option
@@ -21,6 +22,7 @@ from masthead.site_export.content import Count, totals
 from masthead.site_export.formats import KINDS, OTHER_PLATFORMS, Format
 from masthead.site_export.run import Written
 
+_NOUNS = {"media": ("media file",)}
 FORMAT = click.Choice([each.value for each in OTHER_PLATFORMS])
 
 
@@ -96,8 +98,9 @@ def _shown(written: Written, export_format: Format, output: Path) -> dict[str, o
 
 
 def _summary(written: Written, export_format: Format, output: Path) -> str:
-    counts = (f"{getattr(written, kind):,} {kind}" for kind in KINDS[export_format])
-    missing = (
-        f" {written.missing_files:,} media files are missing." if written.missing_files else ""
+    counts = (
+        counted(getattr(written, kind), *_NOUNS.get(kind, (kind.removesuffix("s"),)))
+        for kind in KINDS[export_format]
     )
+    missing = f" {files_are(written.missing_files)} missing." if written.missing_files else ""
     return f"Wrote {', '.join(counts)} to {output} ({written.bytes:,} bytes).{missing}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,21 +17,27 @@ from masthead.identity.api_keys import api_keys, create_key, revoke_key
 from masthead.identity.scopes import ALIASES, SCOPES, is_scope
 from masthead.identity.tenant_lookup import find_tenant_named
 from masthead.ids import TenantId
+from masthead.plans import Plan
 from masthead.records.collection import Record
 from masthead.suggestions import suggestion
 
 app = new_group("Creates, lists and revokes API keys.")
 
 MAX_KEYS = 10_000
+KEYS_STOP = "There, API keys get a 403 (PLAN_UPGRADE_REQUIRED), until the site has a paid plan."
 
 
-def check_scope(name: str) -> str:
-    if not is_scope(name):
-        raise click.BadParameter(
-            f"{name!r} is not a scope; {suggestion(name, [*SCOPES, *ALIASES])}",
-            param_hint="--scope",
-        )
-    return name
+class Scope(click.ParamType[str]):
+    name = "scope"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not is_scope(value):
+            names = [*SCOPES, *ALIASES]
+            self.fail(f"{value!r} is not a scope; {suggestion(value, names)}", param, ctx)
+        return value
+
+    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str:
+        return f"Choose from {', '.join(sorted([*SCOPES, *ALIASES]))}"
 
 
 def parse_expiry(value: str) -> str:
@@ -46,20 +53,26 @@ def parse_expiry(value: str) -> str:
 @tenant_option
 @click.option("--name", metavar="N", required=True)
 @click.option(
-    "--scope", metavar="S", multiple=True, required=True, help="Can be given several times."
+    "--scope",
+    metavar="S",
+    type=Scope(),
+    multiple=True,
+    required=True,
+    help="Can be given several times.",
 )
 @click.option("--expires", metavar="ISO", default="", help="When the key expires.")
 async def create(
     invocation: Invocation, tenant: str, name: str, scope: Sequence[str], *, expires: str
 ) -> Output:
     """Creates an API key and prints it once."""
-    scopes = [check_scope(each) for each in scope]
     expires_at = parse_expiry(expires)
     async with opened(invocation) as parts:
         found = await find_tenant_named(parts.records, tenant)
         record, key = await create_key(
-            parts.records, TenantId(found["id"]), name, scopes, expires_at=expires_at
+            parts.records, TenantId(found["id"]), name, scope, expires_at=expires_at
         )
+    if not Plan(found["plan"]).has_api:
+        sys.stderr.write(f"masthead: {tenant} is on {found['plan']}. {KEYS_STOP}\n")
     return Output(
         {"id": record["id"], "key": key},
         f"{key}\nThis key is not shown again. Its id is {record['id']}.",

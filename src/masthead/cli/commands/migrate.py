@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from masthead.cli.invocation import Invocation, Output, command
-from masthead.cli.opened_installation import configure_logs, migrate_schema
+from masthead.cli.opened_installation import migrate_schema, quiet_logs
 
 
 @command("migrate")
 async def migrate(invocation: Invocation) -> Output:
     """Upgrades the database to the current schema."""
     settings = invocation.settings()
-    configure_logs(settings)
+    quiet_logs()
     revision = await migrate_schema(settings)
     return Output({"revision": revision}, f"The database is at revision {revision}.")

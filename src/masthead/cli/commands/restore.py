@@ -6,9 +6,10 @@ import click
 
 from masthead.backup.place import read_archive
 from masthead.backup.restore import restore_backup
+from masthead.cli.counted import records_and_files
 from masthead.cli.counters import counters
 from masthead.cli.invocation import Invocation, Output, command
-from masthead.cli.opened_installation import UnreachableDatabase, configure_logs
+from masthead.cli.opened_installation import UnreachableDatabase, quiet_logs
 from masthead.errors import Unavailable
 
 
@@ -20,7 +21,7 @@ async def restore(invocation: Invocation, file: str) -> Output:
     The whole archive is checked before anything is written. FILE may be s3://bucket/key.
     """
     settings = invocation.settings()
-    configure_logs(settings)
+    quiet_logs()
     async with read_archive(file) as path:
         with counters("checked", "records", "media") as count:
             try:
@@ -28,6 +29,4 @@ async def restore(invocation: Invocation, file: str) -> Output:
             except Unavailable as error:
                 raise UnreachableDatabase from error
     data = {"bytes": restored.bytes, "records": restored.records, "media": restored.media}
-    return Output(
-        data, f"Restored {restored.records:,} records and {restored.media:,} stored files."
-    )
+    return Output(data, f"Restored {records_and_files(restored.records, restored.media)}.")

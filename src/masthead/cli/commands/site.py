@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from masthead.cli.counted import counted, files_are, records_and_files
 from masthead.cli.counters import counters
 from masthead.cli.invocation import Invocation, Output, command, new_group
 from masthead.cli.opened_installation import opened
@@ -55,7 +56,7 @@ async def export(
     for line in _export_warnings(written):
         sys.stderr.write(f"masthead: {line}\n")
     text = (
-        f"Wrote {written.records:,} records and {written.media:,} stored files to {file} "
+        f"Wrote {records_and_files(written.records, written.media)} to {file} "
         f"({written.bytes:,} bytes)."
     )
     return Output(_data(file, written), text)
@@ -66,11 +67,11 @@ def _export_warnings(written: Written) -> list[str]:
     if written.missing:
         more = " …" if written.missing > len(written.first_missing) else ""
         shown = ", ".join(written.first_missing)
-        lines.append(f"{written.missing:,} stored files are missing: {shown}{more}.")
+        lines.append(f"{files_are(written.missing)} missing: {shown}{more}.")
     if written.unreadable:
         lines.append(
-            f"{written.unreadable} stored secrets can't be read with the root secret and are not "
-            "in the file."
+            f"{counted(written.unreadable, 'stored secret')} can't be read with the root secret. "
+            "What can't be read is not in the file."
         )
     return lines
 
@@ -112,7 +113,7 @@ async def import_(
         "plan": plan,
     }
     text = (
-        f"Imported {imported.records:,} records and {imported.media:,} stored files as the site "
+        f"Imported {records_and_files(imported.records, imported.media)} as the site "
         f"{imported.slug}, on the plan {plan}."
     )
     return Output(data, text)
@@ -128,7 +129,7 @@ def _import_warnings(imported: Imported) -> list[str]:
     if imported.passphrase_unused:
         lines.append("The file has no secrets, so the passphrase was not used.")
     if imported.missing:
-        lines.append(f"{imported.missing:,} stored files are not in the file.")
+        lines.append(f"{files_are(imported.missing)} not in the file.")
     return lines
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -136,7 +137,16 @@ async def set_plan(
             {"plan": plan, **limits, "mails_per_month": mails_per_month},
         )
         shown = await _read(parts, tenant["id"])
+    if not Plan(plan).has_api:
+        sys.stderr.write(f"masthead: {_stops(Plan(plan))}\n")
     return Output(shown, f"Tenant {slug} is on plan {plan}.")
+
+
+def _stops(plan: Plan) -> str:
+    return (
+        f"On {plan}, API keys get a 403 (PLAN_UPGRADE_REQUIRED) and webhooks get no events. "
+        "Nothing is deleted: both work again on a paid plan."
+    )
 
 
 @command("suspend", app)

@@ -8,6 +8,7 @@ import click
 
 from masthead.caller import shell
 from masthead.cli.confirmation import confirm, yes_option
+from masthead.cli.counted import counted
 from masthead.cli.invocation import Invocation, Output, command, new_group
 from masthead.cli.opened_installation import opened
 from masthead.cli.tenant_option import tenant_option
@@ -74,7 +75,8 @@ async def empty(invocation: Invocation, tenant: str, yes: bool) -> Output:
         caller = shell(TenantId((await find_tenant_named(parts.records, tenant))["id"]))
         confirm(f"Delete everything in the trash of {tenant} for good?", yes=yes)
         count = await empty_trash(parts.records, caller)
-    return Output({"deleted": count}, f"{count} entries of the trash are deleted for good.")
+    entries = counted(count, "entry", "entries")
+    return Output({"deleted": count}, f"Deleted {entries} of the trash for good.")
 
 
 def _shown(entry: Record) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import structlog
 
 from masthead.background import Background
 from masthead.cli.invocation import Invocation, command
-from masthead.cli.opened_installation import prepare_settings
+from masthead.cli.opened_installation import configure_logs, prepare_settings
 from masthead.serve.listener import CannotListen
 from masthead.serve.metrics_place import metrics_listener
 from masthead.services import Services, build
@@ -27,6 +27,7 @@ log = structlog.get_logger()
 async def worker(invocation: Invocation) -> None:
     """Runs deliveries, exports, erasures and emails until SIGTERM or Ctrl-C."""
     settings = await prepare_settings(invocation)
+    configure_logs(settings)
     traces = open_traces(settings)
     parts = await build(settings)
     presence = Presence(parts.database)
