@@ -243,6 +243,36 @@ class TestOthers:
             assert "Newest of all" in shown
             assert "a draft" not in shown
 
+    @pytest.mark.both_databases
+    async def test_a_missing_page_names_posts_with_some_of_its_words(
+        self, tenant: TenantWorld
+    ) -> None:
+        for title in ("The lighthouse keeps its own hours", "Zebra crossings", "Newest of all"):
+            await tenant.published(title=title)
+        # One word; a misspelt one; one of several, in a folder of the old site.
+        for path, title in (
+            ("/lighthouse", "The lighthouse keeps its own hours"),
+            ("/lighthose", "The lighthouse keeps its own hours"),
+            ("/2019/07/zebras-of-the-savannah/amp", "Zebra crossings"),
+        ):
+            shown = await page(tenant, path, 404)
+            near = shown[shown.index("Close to it") : shown.index("</section>")]
+            assert re.findall(r'<li><a href="[^"]*">([^<]*)</a>', near) == [title]
+
+    async def test_the_feeds_of_other_platforms_lead_to_the_sites(
+        self, tenant: TenantWorld
+    ) -> None:
+        for path, target in (
+            ("/rss/", "/feed.xml"),
+            ("/rss", "/feed.xml"),
+            ("/feed", "/feed.xml"),
+            ("/feed/", "/feed.xml"),
+            ("/comments/feed/", "/feed.xml"),
+            ("/feed/atom/", "/atom.xml"),
+        ):
+            answer = await tenant.guest.get(path, headers={"accept": "*/*"})
+            assert (answer.status_code, answer.headers["location"]) == (301, target)
+
     async def test_a_guest_cannot_have_near_posts_looked_up_without_end(self) -> None:
         now = [100.0]
         lookups = Lookups(2, lambda: now[0])

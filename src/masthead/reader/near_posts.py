@@ -1,13 +1,14 @@
-"""Posts whose address is close to one that leads nowhere: a typing mistake, or a word too few.
+"""Posts whose address is close to one that leads nowhere: a typing mistake, or other words.
 
 Anyone can ask for any number of addresses that do not exist. So the lookups are few (the neighbours
-in the order of addresses, then one search), they are counted for each site, and beyond that the
-page shows the newest posts instead.
+in the order of addresses, then at most four searches), they are counted for each site, and beyond
+that the page shows the newest posts instead.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import Final
 
@@ -22,8 +23,14 @@ _NEIGHBOURS: Final = 4
 _LONGEST: Final = 200
 _LIKENESS: Final = 0.4
 """The least, between 0 and 1: one word of three in common is not enough."""
-_WORD: Final = re.compile(r"[^\W_]{3,}")
+_WORD: Final = re.compile(r"[^\W\d_][^\W_]{2,}")
 _MOST_WORDS: Final = 6
+_SEARCHED_ALONE: Final = 3
+_PREFIX: Final = 4
+"""Characters of a word that have to be right."""
+_SAME_WORD: Final = 0.5
+"""The least likeness of a word of the address to one of a title."""
+_EXAMINED: Final = 20
 
 
 async def near_posts(request: SiteRequest, count: int) -> list[Record]:
@@ -36,7 +43,11 @@ async def near_posts(request: SiteRequest, count: int) -> list[Record]:
     found = await _neighbours(request, slug)
     alike = [(likeness(slug, each["slug"]), each) for each in found]
     near = sorted((each for each in alike if each[0] >= _LIKENESS), key=itemgetter(0), reverse=True)
-    return [each for _, each in near[:count]] or await _with_the_words(request, slug, count)
+    if near:
+        return [each for _, each in near[:count]]
+    words = _WORD.findall(request.path.lower())[-_MOST_WORDS:]
+    with_all = await _search(request, " ".join(words), count) if len(words) > 1 else []
+    return with_all or await _with_some(request, words, count)
 
 
 def likeness(one: str, other: str) -> float:
@@ -61,11 +72,28 @@ async def _neighbours(request: SiteRequest, slug: str) -> list[Record]:
     return found
 
 
-async def _with_the_words(request: SiteRequest, slug: str, count: int) -> list[Record]:
-    words = _WORD.findall(slug)[:_MOST_WORDS]
-    if len(words) < 2:
-        return []
-    wanted = ListRequest(per_page=count, search=" ".join(words), names=CARD_FIELDS, skip_total=True)
+async def _with_some(request: SiteRequest, words: Sequence[str], count: int) -> list[Record]:
+    """Posts with one of the longest words in their title or address, the most words first. The end
+    of a word may be misspelt."""
+    long = {word for word in words if len(word) >= _PREFIX}
+    longest = sorted(long, key=len, reverse=True)[:_SEARCHED_ALONE]
+    found: dict[str, Record] = {}
+    for word in longest:
+        for post in await _search(request, f"{word[:_PREFIX]}*", _EXAMINED):
+            found[post["id"]] = post
+    scored = [(_words_in_common(longest, post), post) for post in found.values()]
+    near = sorted((each for each in scored if each[0]), key=itemgetter(0), reverse=True)
+    return [post for _, post in near[:count]]
+
+
+def _words_in_common(words: Sequence[str], post: Record) -> float:
+    theirs = set(_WORD.findall(f"{post['title']} {post['slug']}".lower()))
+    best = (max((likeness(word, each) for each in theirs), default=0.0) for word in words)
+    return sum(each for each in best if each >= _SAME_WORD)
+
+
+async def _search(request: SiteRequest, query: str, count: int) -> list[Record]:
+    wanted = ListRequest(per_page=count, search=query, names=CARD_FIELDS, skip_total=True)
     try:
         return (await request.records.page(request.caller, posts, wanted)).items
     except BadRequest:

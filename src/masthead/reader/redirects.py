@@ -26,6 +26,14 @@ _DAY: Final = re.compile(r"(.*/[0-9]{4}/[0-9]{2}/)[0-9]{2}/?", re.DOTALL)
 """The list of a day leads to the list of its month."""
 _FEED_OF: Final = re.compile(r"(/.+/)feed(?:/(?:rss|rss2|rdf|atom))?/?", re.DOTALL)
 """WordPress has a feed of the comments under each post, and of each list."""
+_FEEDS: Final = {
+    **dict.fromkeys(
+        ("/feed", "/feed/rss", "/feed/rss2", "/feed/rdf", "/comments/feed"), "/feed.xml"
+    ),
+    **dict.fromkeys(("/rss", "/rss.xml"), "/feed.xml"),
+    **dict.fromkeys(("/feed/atom", "/atom"), "/atom.xml"),
+}
+"""Where WordPress, Substack and Ghost have a feed: a reader's program asks there on any site."""
 # Of the file that was uploaded, WordPress and Ghost made copies in many sizes.
 _SIZE: Final = re.compile(r"(/.+)-[0-9]{1,5}x[0-9]{1,5}(\.[A-Za-z]{3,4})")
 _GHOST_SIZE: Final = re.compile(r"/content/images/size/(?:w[0-9]+)?(?:h[0-9]+)?/(?:format/\w+/)?")
@@ -45,7 +53,8 @@ async def redirect_of(request: SiteRequest) -> tuple[str, int] | None:
             )
             if found and found[0]["destination"] != request.path:
                 return found[0]["destination"], found[0]["status_code"]
-    return None
+    feed = _FEEDS.get(request.path.rstrip("/"))
+    return (feed, 301) if feed else None
 
 
 def _sources(request: SiteRequest) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from itertools import groupby
 from urllib.parse import quote
 
@@ -11,6 +12,7 @@ from masthead.posts.collection import posts
 from masthead.posts.site import AUTHOR_LIST, TAG_LIST, tag_slug
 from masthead.reader.cards import CARD_FIELDS, author_of, cards_of, list_posts
 from masthead.reader.endpoint import Page
+from masthead.reader.found_places import with_places
 from masthead.reader.pictures import pictures_of
 from masthead.reader.request import SiteRequest
 from masthead.reader.site import absolute, site_of
@@ -79,12 +81,14 @@ async def search(request: SiteRequest) -> Page:
     query = " ".join(request.query.get("q", "").split())[:MAX_SEARCH]
     cards: tuple[Card, ...] = ()
     if query:
-        wanted = ListRequest(per_page=20, search=query, names=CARD_FIELDS, skip_total=True)
+        names = CARD_FIELDS | {"content_html"}
+        wanted = ListRequest(per_page=20, search=query, names=names, skip_total=True)
         limit = request.services.read_limit
         limit.check(request.address)
         try:
-            cards = await cards_of(
-                request, (await request.records.page(request.caller, posts, wanted)).items
+            found = (await request.records.page(request.caller, posts, wanted)).items
+            cards = await asyncio.to_thread(
+                with_places, await cards_of(request, found), found, query
             )
         except BadRequest:
             # More words than a search takes: nothing has them all.

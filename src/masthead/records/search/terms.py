@@ -34,7 +34,7 @@ _CACHED_CHARACTERS: Final = 20_000
 
 # Scripts without blanks between words: each character is a word of its own, and characters in a row
 # in a query are a phrase, so any part of a sentence is found.
-_UNSPACED: Final = re.compile(
+UNSPACED: Final = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf"
     "\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]"
 )
@@ -88,12 +88,12 @@ class _Folding(dict[int, str]):
 
 def _fold(character: str) -> str:
     kind = unicodedata.category(character)[0]
-    if kind == "M" and not _UNSPACED.match(character):
+    if kind == "M" and not UNSPACED.match(character):
         return ""
     if kind not in "LNM":
         return " "
     folded = _OTHER.sub("", anyascii(character).lower())
-    if folded and not _UNSPACED.match(character):
+    if folded and not UNSPACED.match(character):
         return folded
     return f" u{ord(character):06x} "
 
