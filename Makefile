@@ -72,9 +72,9 @@ views: $(VENV)/.installed-test
 
 # Every page of the demo and of the admin, light and dark, desktop and phone, into build/screenshots;
 # needs Chromium.
-# make screenshots DOCS=yes also writes those in docs/images again.
+# Also writes those in docs/images; make screenshots ONLY=docs writes no others.
 screenshots: $(VENV)/.installed-test
-	$(BIN)/python -m tests.docs.screenshots $(if $(DOCS),--docs)
+	$(BIN)/python -m tests.docs.screenshots $(if $(filter docs,$(ONLY)),--docs)
 
 # make bench, or make bench ONLY=list
 bench: $(VENV)/.installed-test

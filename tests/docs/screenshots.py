@@ -1,8 +1,9 @@
 """`make screenshots`: every page of the demo magazine and of the admin, as a person sees it.
 
 Each page is taken on a desktop and on a phone, light and dark, into `build/screenshots/`. Those of
-the admin are the samples of its tests, also the empty and the refused ones. With `--docs` the
-pictures that the documentation shows are written to `docs/images/` again.
+the admin are the samples of its tests, also the empty and the refused ones. The pictures that the
+documentation shows are written to `docs/images/`, with the list of what they were made from
+(`pictures.py`); `--docs` makes only those.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, syn
 from tests.admin.every_page import SAMPLES, Sample, Windows, every_page
 from tests.browser import ARGUMENTS, CHROMIUM, REFUSED, launched
 from tests.browser import Browser as WatchedBrowser
+from tests.docs.pictures import IMAGES, NAMES, write_list
 
 ROOT = Path(__file__).parents[2]
-IMAGES = ROOT / "docs" / "images"
 PASSWORD = "a-long-enough-password"
 READER = "reader@demo.example"
 
@@ -59,14 +60,6 @@ GUEST_PAGES = {
 MEMBER_PAGES = {"site-account": "/member/account", "site-delete": "/member/delete"}
 ADMIN_PAGES = {"admin-home": "/admin", "admin-posts": "/admin/posts", "admin-staff": "/admin/staff"}
 """As the documentation shows them: with the demo's content alone."""
-IN_DOCS = (
-    *(name for name in GUEST_PAGES if name.startswith("site-")),
-    "site-account",
-    "admin-home",
-    "admin-posts",
-    "admin-editor",
-    "admin-staff",
-)
 
 
 @dataclass(frozen=True)
@@ -176,17 +169,21 @@ async def take_sample(windows: Windows, sample: Sample, folder: Path, view: str)
     await page.emulate_media(color_scheme="light")
 
 
-def take_all(browser: Browser, demo: Demo, folder: Path, *, for_docs: bool) -> None:
+def take_all(browser: Browser, demo: Demo, folder: Path, *, only_docs: bool) -> None:
     for view, size in VIEWS.items():
         for scheme in SCHEMES:
+            is_in_docs = (view, scheme) == ("desktop", "light")
+            if only_docs and not is_in_docs:
+                continue
             options: dict[str, object] = {"viewport": size, "color_scheme": scheme}
             context = browser.new_context(**options)  # type: ignore[arg-type]
             for name, page in pages_of(context, demo):
                 path = folder / f"{name}-{view}-{scheme}.png"
                 path.write_bytes(page.screenshot())
-                if for_docs and name in IN_DOCS and (view, scheme) == ("desktop", "light"):
+                if is_in_docs and name in NAMES:
                     write_for_docs(name, path.read_bytes())
             context.close()
+    write_list()
 
 
 def write_for_docs(name: str, screenshot: bytes) -> None:
@@ -198,7 +195,7 @@ def write_for_docs(name: str, screenshot: bytes) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--docs", action="store_true", help="also write docs/images")
+    parser.add_argument("--docs", action="store_true", help="only the pictures in docs/images")
     parser.add_argument("--admin", metavar="NAME", help="only samples of the admin, by name")
     wanted = parser.parse_args()
     folder = ROOT / "build" / "screenshots"
@@ -210,9 +207,10 @@ def main() -> None:
         with demo() as running, sync_playwright() as playwright:
             add_reader(running)
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-            take_all(browser, running, folder, for_docs=wanted.docs)
+            take_all(browser, running, folder, only_docs=wanted.docs)
             browser.close()
-    asyncio.run(take_admin(folder, wanted.admin or ""))
+    if not wanted.docs:
+        asyncio.run(take_admin(folder, wanted.admin or ""))
     sys.stdout.write(f"{len(list(folder.glob('*.png')))} pictures in {folder.relative_to(ROOT)}\n")
 
 

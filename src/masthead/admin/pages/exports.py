@@ -1,4 +1,4 @@
-"""Settings, Export: requests an export of the site, shows its progress and the files to download."""
+"""Settings, Export: requests an export of the site, shows its progress and lists its files."""
 
 from __future__ import annotations
 
