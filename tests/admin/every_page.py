@@ -414,7 +414,7 @@ SAMPLES = (
         f"{ADMIN_PATH}?token={{token}}",
         who="guest",
         act=fill(
-            ("#password", "long enough"), ("#passwordConfirm", "another"), press="Set this password"
+            ("#password", "long enough"), ("#passwordConfirm", "another"), press="Set the password"
         ),
     ),
     Sample("reset-password-dead", f"{ADMIN_PATH}?token=x", who="guest", status=400),

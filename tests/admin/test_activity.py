@@ -95,11 +95,11 @@ async def test_what_is_done_with_members_data_is_logged_without_their_names(
     assert not [each for each in found if "ana@example.com" in str(each) or ana.id in str(each)]
     page = text_in((await owner.get("/admin/activity")).text)
     for sentence in (
-        "Exported the data of a member",
-        "Downloaded the export of a member",
-        "Planned the erasure of a member",
+        "Exported a member’s data",
+        "Downloaded a member’s data",
+        "Scheduled the erasure of a member",
         "Cancelled the erasure of a member",
-        "Downloaded the list of members",
+        "Downloaded the member list",
     ):
         assert sentence in page
     assert "Ana Lind" not in page

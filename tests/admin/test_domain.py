@@ -131,7 +131,7 @@ async def test_the_proof_of_one_site_is_none_for_another(place: Place) -> None:
     place.names.tell_text(name, value, proof_in(page)[1])
     await place.owner.post(f"{DOMAIN}/check")
     answer = await other.post(f"{DOMAIN}/check")
-    assert "another site of this service has this domain" in answer.text
+    assert "another site of this service uses this domain" in answer.text
     assert (await place.stored())["custom_domain"] == WANTED
 
 
@@ -162,7 +162,7 @@ async def test_a_request_can_be_withdrawn_and_a_domain_given_up(place: Place) ->
     await place.ask()
     await place.owner.post(f"{DOMAIN}/check")
     assert await place.at(WANTED) == 200
-    assert f"Give up {WANTED}?" in (await place.owner.get(f"{DOMAIN}/remove")).text
+    assert f"Remove {WANTED}?" in (await place.owner.get(f"{DOMAIN}/remove")).text
     page = await place.owner.follow(await place.owner.post(f"{DOMAIN}/remove"))
     assert " only." in page
     assert await place.at(WANTED) == 404

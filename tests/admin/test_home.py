@@ -154,7 +154,7 @@ async def test_a_webhook_that_failures_turned_off_is_named(
     assert rows_in(await home_of(browser)) == []
     await webhook(tenant, "Board", disabled_at=now, failure_count=5)
     assert rows_in(await home_of(browser)) == [
-        ("“Board” was turned off.", "5 failures in a row; it gets no more events")
+        ("“Board” was turned off.", "5 failures in a row; it no longer gets events")
     ]
     await webhook(tenant, "Other", disabled_at=now, failure_count=5)
     assert rows_in(await home_of(browser))[0][0] == "2 webhooks were turned off."
@@ -224,7 +224,7 @@ async def test_the_charts_count_thirty_days(
     stats = stats_in(await home_of(browser))
     assert list(stats) == ["Members", "Posts", "Deliveries", "API calls"]
     assert stats["Members"] == ("2", "3 joined, 1 left", "Members rose from 0 to 2 in 30 days")
-    assert stats["Posts"] == ("3", "None is scheduled", "3 posts in 30 days, at most 2 on one day")
+    assert stats["Posts"] == ("3", "None scheduled", "3 posts in 30 days, at most 2 on one day")
     assert stats["Deliveries"] == ("0", "None yet", "0 deliveries in 30 days; 0 died")
     assert stats["API calls"] == (
         "2",

@@ -590,7 +590,7 @@ class TestHostileFiles:
         address = await uploaded(browser, "email,name\n" + "".join(rows) + "bad,\n")
         page = text_in((await browser.get(address)).text)
         assert "20,001 rows" in page
-        assert "None in the first 2,000 rows; the rest is checked in the run." in page
+        assert "None in the first 2,000 rows; the rest is checked during the import." in page
 
     @pytest.mark.sweep
     async def test_a_long_list_takes_little_memory(

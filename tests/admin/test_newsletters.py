@@ -32,7 +32,7 @@ async def test_a_newsletter_is_made_changed_and_deleted(tenant: TenantWorld) -> 
     assert "Sunday is saved." in await owner.follow(await owner.post(path, changed))
     assert (await stored(tenant))["sunday"]["sender_name"] == "Nell"
     assert (await stored(tenant))["sunday"]["reply_to"] == "desk@example.com"
-    assert "Nobody can subscribe" in (await owner.get(f"{path}/delete")).text
+    assert "can no longer subscribe" in (await owner.get(f"{path}/delete")).text
     await owner.follow(await owner.post(f"{path}/delete"))
     assert list(await stored(tenant)) == ["main"]
 

@@ -64,8 +64,8 @@ async def accept_invitation(owner: Page, office: Office) -> None:
     [link] = re.findall(r"http://\S+token=\S+", text_of(mail))
     await owner.goto(link)
     await owner.get_by_label("New password").fill(PASSWORD)
-    await owner.get_by_label("The same again").fill(PASSWORD)
-    await owner.get_by_role("button", name="Set this password").click()
+    await owner.get_by_label("Repeat the password").fill(PASSWORD)
+    await owner.get_by_role("button", name="Set the password").click()
     await expect(owner.locator("h1")).to_have_text("Your password is set")
 
 

@@ -303,7 +303,7 @@ async def test_a_post_that_published_itself_meanwhile_says_so(
     await job_runner(world.parts).run_due()
     same = await browser.post(path, form)
     assert same.status_code == 409
-    assert "“Tides” was changed meanwhile" in same.text
+    assert "“Tides” has changed in the meantime" in same.text
     assert "This post was published since you opened it" in same.text
     assert "Go on" in same.text
     other = await browser.post(path, form | {"content_html": "<p>mine</p>"})

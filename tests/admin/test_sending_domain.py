@@ -98,7 +98,7 @@ async def test_a_site_sends_from_its_domain_once_the_records_are_right(place: Pl
     # SPF is looked up, too, but nothing waits for it.
     place.set({name: value for name, value in records.items() if name != DOMAIN})
     text = await place.owner.follow(await place.owner.post(f"{PAGE}/check"))
-    assert "Receivers can see that emails are from" in text
+    assert "Receivers can verify that emails come from" in text
     checked = await place.owner.post(f"{PAGE}/check")
     assert f"There is no SPF record at {DOMAIN} yet" in checked.text
     place.set(records)
@@ -167,13 +167,13 @@ async def test_records_that_are_gone_end_the_sites_own_sender(place: Place) -> N
 async def test_the_installations_domain_is_the_operators(place: Place) -> None:
     post = await place.tenant.published(title="Tides", content_html="<p>High water.</p>")
     mail_page = f"/admin/posts/{post['id']}/mail"
-    assert "nothing proves it" in (await place.owner.get(mail_page)).text
+    assert "receivers can’t verify that" in (await place.owner.get(mail_page)).text
     assert (await place.owner.get(OPERATOR_PAGE)).status_code in (403, 404)
     operator = visitor(place.world, await place.world.operator(), BARE)
     await operator.follow(await operator.post(OPERATOR_PAGE))
     records = await place.records(OPERATOR_PAGE, operator)
     assert records["press.example"] == "v=spf1 ip4:192.0.2.25 ~all"
-    assert "They were not checked yet" in (await place.owner.get(mail_page)).text
+    assert "They have not been checked yet" in (await place.owner.get(mail_page)).text
     place.set(records)
     place.names.tell_text("press.example", "v=spf1 mx -all")
     text = (await operator.post(f"{OPERATOR_PAGE}/check")).text
@@ -181,7 +181,7 @@ async def test_the_installations_domain_is_the_operators(place: Place) -> None:
     assert "Add ip4:192.0.2.25 to it" in (await place.owner.get(mail_page)).text
     place.set(records)
     text = await operator.follow(await operator.post(f"{OPERATOR_PAGE}/check"))
-    assert "Receivers can see that emails are from press.example" in text
+    assert "Receivers can verify that emails come from press.example" in text
     assert "notice-warn" not in (await place.owner.get(mail_page)).text
     content = await place.send("Signed")
     tags = verify(content, next(v for v in records.values() if v.startswith("v=DKIM1")))

@@ -77,7 +77,7 @@ class TestSite:
         assert ("Tideline" in before, "/about" in before) == (False, False)
         links = {"navigation.0.label": "About us", "navigation.0.url": "/about"}
         page = await saved(owner, accent_color="#00695c", **links)
-        assert "Saved. The site shows it already." in page
+        assert "Saved. The change is live." in page
         after = (await tenant.guest.get("/")).text
         assert "Tideline" in after
         assert "A magazine of the coast" in after
@@ -634,7 +634,7 @@ class TestPrivacy:
         for sentence in (
             "Requested an export of the site",
             "Downloaded an export of the site",
-            "Planned the deletion of the site",
+            "Scheduled the deletion of the site",
             "Cancelled the deletion of the site",
         ):
             assert sentence in log

@@ -97,11 +97,11 @@ async def test_a_domain_is_proven_while_the_page_is_open(site: Site) -> None:
     assert (await guest.get("/")).status_code == 404
     site.names.tell_text(name, value)
     # Nothing is pressed: the page looks by itself.
-    await expect(page.get_by_text("The site is served there from now on")).to_be_visible()
+    await expect(page.get_by_text("The site is now served there")).to_be_visible()
     assert (await guest.get("/")).status_code == 200
     await page.goto(f"{site.origin}/admin/settings/domain")
-    await page.get_by_role("link", name="Give it up…").click()
-    await page.get_by_role("button", name="Give it up").click()
+    await page.get_by_role("link", name="Remove the domain…").click()
+    await page.get_by_role("button", name="Remove the domain").click()
     await expect(page.get_by_text("The site is at")).to_be_visible()
     assert (await guest.get("/")).status_code == 404
 
@@ -128,7 +128,7 @@ async def test_the_callback_addresses_of_a_new_provider_have_its_short_name(site
 async def test_the_records_of_a_sending_domain_are_looked_up_by_the_page(site: Site) -> None:
     await site.tenant.settings(custom_domain="news.example.com")
     page = await site.opened("/admin/settings/sending")
-    await page.get_by_role("button", name="Make the records").click()
+    await page.get_by_role("button", name="Create the records").click()
     # Nothing is pressed: the page looks by itself.
     await expect(page.get_by_text("There is no DKIM record at")).to_be_visible()
     await expect(page.get_by_text("There is no DMARC record at")).to_be_visible()
@@ -138,7 +138,7 @@ async def test_the_records_of_a_sending_domain_are_looked_up_by_the_page(site: S
     for name, value in zip(shown[::2], shown[1::2], strict=True):
         site.names.tell_text(name, value)
     await page.get_by_role("button", name="Check now").click()
-    await expect(page.get_by_text("Receivers can see that emails are from")).to_be_visible()
+    await expect(page.get_by_text("Receivers can verify that emails come from")).to_be_visible()
     await expect(page.get_by_text("no-reply@news.example.com")).to_be_visible()
     await site.tenant.settings(custom_domain="")
 
@@ -178,10 +178,10 @@ async def test_the_site_is_set_up_and_readers_see_it(site: Site) -> None:
     await page.locator("[name='navigation.0.url']").fill("/imprint")
     await page.get_by_label("Readers can become members").uncheck()
     await page.get_by_role("radio", name="Paid members").check()
-    await page.get_by_role("radio", name="Everyone's").check()
+    await page.get_by_role("radio", name="All comments").check()
     await _save(page)
     await expect(page.get_by_role("radio", name="Paid members")).to_be_checked()
-    await expect(page.get_by_role("radio", name="Everyone's")).to_be_checked()
+    await expect(page.get_by_role("radio", name="All comments")).to_be_checked()
     await page.goto(site.origin)
     await expect(page.locator("html")).to_have_attribute("lang", "en-GB")
     await expect(page.get_by_role("link", name="Imprint").first).to_be_visible()
@@ -196,7 +196,9 @@ async def test_the_site_is_set_up_and_readers_see_it(site: Site) -> None:
     await _save(page)
     await reader.reload()
     await expect(comment).to_be_visible()
-    await expect(reader.get_by_text("It appears after the staff has approved it.")).to_be_visible()
+    await expect(
+        reader.get_by_text("It will appear once the staff has approved it.")
+    ).to_be_visible()
     await page.get_by_label("Posts can be commented on").uncheck()
     await page.get_by_label("Readers can become members").check()
     await _save(page)
@@ -209,7 +211,7 @@ async def test_the_site_is_set_up_and_readers_see_it(site: Site) -> None:
 async def _save(page: Page) -> None:
     async with page.expect_navigation():
         await page.get_by_role("button", name="Save").click()
-    await expect(page.get_by_text("Saved. The site shows it already.")).to_be_visible()
+    await expect(page.get_by_text("Saved. The change is live.")).to_be_visible()
 
 
 async def test_payments_are_set_up_and_their_events_and_findings_are_read(site: Site) -> None:
@@ -233,7 +235,9 @@ async def test_payments_are_set_up_and_their_events_and_findings_are_read(site: 
     await page.goto(f"{site.origin}/admin")
     row = page.locator("#needs-attention, [aria-labelledby=needs-attention]")
     await row.locator("a[href='/admin/settings/payments']").click()
-    await expect(page.get_by_text("Events of the last week that were not applied")).to_be_visible()
+    await expect(
+        page.get_by_text("Events from the last week that were not applied")
+    ).to_be_visible()
 
 
 async def test_ai_has_a_key_a_budget_and_a_chart(site: Site) -> None:

@@ -518,7 +518,7 @@ async def test_an_operator_deletes_a_site_as_its_owner_would(
     assert "Being deleted" in (await operator.get(f"/admin/tenants?q={tenant.slug}")).text
     assert "This site will be deleted" in (await owner.get("/admin/settings/privacy")).text
     log = text_in((await owner.get("/admin/activity")).text)
-    assert "Planned the deletion of the site" in log
+    assert "Scheduled the deletion of the site" in log
     # The site's own log goes with the site.
     assert await app.parts.records.find(
         audit_log, {"action": "planned a deletion", "label": "demo"}, tenant_id=TenantId("")

@@ -172,7 +172,7 @@ async def test_an_edited_text_is_treated_like_a_new_one(site: TenantWorld) -> No
     links = "Buy http://a.example http://b.example http://c.example"
     assert (await browser.send(f"/{mine}", body=links)).status_code == 303
     assert shown(await Browser(site, "fog").page()) == []
-    assert "Waits for approval" in await browser.text()
+    assert "Waiting for approval" in await browser.text()
 
 
 async def test_an_edit_of_an_approved_text_waits_where_comments_wait(site: TenantWorld) -> None:
@@ -193,7 +193,7 @@ async def test_an_answered_comment_leaves_its_place_and_no_text(site: TenantWorl
     page = await Browser(site, "fog").page()
     assert nested(page) == [(2, "An answer")]
     assert number(page) == 1
-    assert "A comment that its author has deleted." in page.text_content()
+    assert "The author has deleted this comment." in page.text_content()
     assert "Secret regret" not in await author.text()
     assert "Gale Guest" not in page.find_class("comment-gone")[0].text_content()
     comments = site.world.collection("comments")

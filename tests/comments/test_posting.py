@@ -227,7 +227,7 @@ class TestWaiting:
         for who, browser in readers.items():
             page = await browser.page()
             assert f"By {who}" in shown(page)
-            assert ("Waits for approval" in page.text_content()) is (who in waiting), who
+            assert ("Waiting for approval" in page.text_content()) is (who in waiting), who
 
     async def test_an_approval_is_seen_by_the_next_request(self, site: TenantWorld) -> None:
         await site.settings(comments_moderation="all")
@@ -238,7 +238,7 @@ class TestWaiting:
         await site.update("comments", waiting, {"status": "approved"})
         page = await other.page()
         assert (shown(page), number(page)) == (["Patience"], 1)
-        assert "Waits for approval" not in await author.text()
+        assert "Waiting for approval" not in await author.text()
         await site.update("comments", waiting, {"status": "spam"})
         assert (shown(await other.page()), number(await other.page())) == ([], 0)
 

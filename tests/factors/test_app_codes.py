@@ -240,7 +240,7 @@ class TestOwnAccount:
         answer = await browser.post("/admin/account/app/remove", {"code": "000000"})
         assert answer.status_code == 422
         answer = await browser.post("/admin/account/app/remove", {"code": app.code()})
-        assert "The authenticator app is removed." in await browser.follow(answer)
+        assert "The authenticator app has been removed." in await browser.follow(answer)
         [stored] = await tenant.world.parts.records.find(
             superusers, {"id": account.id}, tenant_id=tenant.id
         )

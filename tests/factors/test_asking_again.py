@@ -114,7 +114,7 @@ async def test_a_form_is_asked_and_then_done_as_it_was_typed(tenant: TenantWorld
     form = {"name": "A <key>", "scopes.posts:read": "on", "expires": ""}
     asked = await browser.post("/admin/settings/keys", form)
     assert asked.status_code == 403
-    assert "Confirm that it is you" in asked.text
+    assert "Confirm that it’s you" in asked.text
     kept = hidden_in(asked.text)
     assert (kept["name"], kept["scopes.posts:read"]) == ("A <key>", "on")
     address = "/admin/settings/keys"

@@ -18,7 +18,7 @@ async def require(tenant: TenantWorld) -> Visitor:
     owner, _ = await staff(tenant, "owner")
     await add_app(owner, tenant.world)
     answer = await owner.post("/admin/staff/second-factor", {"require_second_factor": "on"})
-    assert "Everyone needs a second factor now." in await owner.follow(answer)
+    assert "Everyone on the staff now needs a second factor." in await owner.follow(answer)
     return owner
 
 

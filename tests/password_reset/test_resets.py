@@ -246,7 +246,7 @@ async def test_an_invalid_password(person: Person, sent: dict[str, str], field: 
     page = await person.guest.post(link, data=sent, headers=HTML)
     assert page.status_code == (422 if person.kind == ADMIN else 400)
     assert page.text.count('type="password"') == 2
-    label = {"password": "New password", "passwordConfirm": "The same again"}[field]
+    label = {"password": "New password", "passwordConfirm": "Repeat the password"}[field]
     assert label in page.text
     assert (await person.sign_in(PASSWORD)).status_code == 200
     assert (await person.guest.post(link, data=form(NEW))).status_code == 200

@@ -214,7 +214,7 @@ async def test_the_switch_of_the_form_waits_for_update(tenant: TenantWorld) -> N
     form = {"version": version, "title": "Tide", "has_email_only": "1", "email_only": "on"}
     saved = await editor.post(own, form | {"action": "review"})
     dialog = await editor.follow(saved)
-    assert "Its address will be a 404." in dialog
+    assert "Its address will show “Not found”." in dialog
     assert (await get(tenant.guest, "/posts/tide")).status_code == 200
     hidden = {
         name: dialog.split(f'name="{name}" value="')[1].split('"')[0]

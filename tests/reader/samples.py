@@ -582,10 +582,10 @@ PAGES: dict[str, tuple[str, Chrome, object]] = {
         MessagePage(
             "Choose a new password",
             ("For ada@example.com at Tideline.",),
-            "Set this password",
+            "Set the password",
             (
                 Input("password", "New password", "password", "new-password"),
-                Input("passwordConfirm", "The same again", "password", "new-password"),
+                Input("passwordConfirm", "Repeat the password", "password", "new-password"),
             ),
             problem="New password: Must be at least 8 character(s).",
         ),
@@ -613,7 +613,7 @@ PAGES: dict[str, tuple[str, Chrome, object]] = {
             notice="",
             deleted_on=datetime(2026, 12, 15, tzinfo=ZONE),
             opened="password",
-            problems=(FormProblem("oldPassword", "Must be your current password."),),
+            problems=(FormProblem("oldPassword", "This is not your current password."),),
         ),
     ),
     "delete-account": (

@@ -208,7 +208,7 @@ async def test_joining_without_the_newsletter_sends_no_event(
     await reader.open(await link_in_mail(office, "ada@example.com"))
     await reader.send("")
     account = await reader.follow()
-    assert "You are a member now" in account.text
+    assert "You are now a member" in account.text
     assert [name for name in await site.event_names() if "member" in name] == []
 
 
@@ -584,7 +584,7 @@ async def test_a_member_turns_mails_about_comments_off_and_on(site: TenantWorld)
     await reader.open("/member/account")
     for is_off in (True, False):
         await reader.send("/member/account/comment-mails")
-        assert "That is saved." in (await reader.follow()).text
+        assert "Saved." in (await reader.follow()).text
         found = await member_at(site, member.email)
         assert found is not None
         assert found["comment_mails_off"] is is_off

@@ -233,7 +233,7 @@ class TestOthers:
             ("/fog-signals", "Zebra crossings"),
         ):
             shown = await page(tenant, path.rstrip("/"), 404)
-            near = shown[shown.index("Close to it") : shown.index("</section>")]
+            near = shown[shown.index("Similar pages") : shown.index("</section>")]
             assert re.findall(r'<li><a href="[^"]*">([^<]*)</a>', near) == [title]
             assert "https://pictures.example/light.jpg" in shown
         # Nothing is near: the newest.

@@ -67,7 +67,7 @@ async def test_pages_know_that_someone_needs_no_password(site: Site) -> None:
     browser = site.browser()
     await site.sign_in(browser)
     page = (await browser.get("/admin/account")).text
-    assert "You have none: you sign in with a provider." in page
+    assert "You have no password: you sign in with a provider." in page
     assert "Only your sign-in provider protects this account." in page
     assert "/admin/account/password" not in page
     assert "Connect News ID" not in page
@@ -85,13 +85,13 @@ async def test_pages_know_that_someone_needs_no_password(site: Site) -> None:
     assert "No password yet" not in people
     assert f"/admin/staff/{account['id']}/invite" not in people
     person = f"/admin/staff/{account['id']}"
-    assert "lets them in again" in " ".join((await owner.get(person)).text.split())
+    assert "will let them back in" in " ".join((await owner.get(person)).text.split())
     # With the provider off, only a password lets them in.
     await site.change(enabled=False)
     people = (await owner.get("/admin/staff")).text
     assert "No password yet" in people
     assert f"/admin/staff/{account['id']}/invite" in people
-    assert "lets them in again" not in (await owner.get(person)).text
+    assert "will let them back in" not in (await owner.get(person)).text
 
 
 async def test_the_verifier_is_that_of_the_challenge(site: Site) -> None:

@@ -118,11 +118,11 @@ def _turned_off(request: AdminRequest, webhooks: Sequence[Record]) -> Attention 
     off = [each for each in webhooks if each["disabled_at"] and not each["paused"]]
     if not off:
         return None
-    what, why = f"{len(off)} webhooks were turned off.", "They get no more events"
+    what, why = f"{len(off)} webhooks were turned off.", "They no longer get events"
     if len(off) == 1:
         what = f"“{off[0]['name']}” was turned off."
         failures = _number(int(off[0]["failure_count"]), "failure", "failures")
-        why = f"{failures} in a row; it gets no more events"
+        why = f"{failures} in a row; it no longer gets events"
     at = max(each["disabled_at"] for each in off)
     return Attention("webhooks", "power", "bad", what, why, at, request.when(at))
 
@@ -181,7 +181,10 @@ async def _payments(request: AdminRequest) -> Attention | None:
 
 def _findings(report: Report) -> str:
     words = {
-        "members": ("member whose tier differs from their payment", "members with another tier"),
+        "members": (
+            "member whose tier differs from their payment",
+            "members whose tier differs from their payment",
+        ),
         "orders": ("order without its payment", "orders without their payment"),
         "subscriptions": ("subscription without a member", "subscriptions without a member"),
         "events": ("event that was not applied", "events that were not applied"),
@@ -213,7 +216,7 @@ async def _waiting_comments(request: AdminRequest) -> Attention | None:
         else f"{waiting:,} comments are waiting for approval."
     )
     since = f"since {moment:%A} {moment.day} {moment:%B}"
-    why = f"It waits {since}" if waiting == 1 else f"The oldest has been waiting {since}"
+    why = f"It has been waiting {since}" if waiting == 1 else f"The oldest has been waiting {since}"
     return Attention("comments", "message-square", "warn", what, why, at, request.when(at))
 
 

@@ -265,7 +265,7 @@ def prove_page(
         "has_app": bool(account["totp_secret"]),
         "passkey": staff.passkeys.ask(party_of(request.context), account),
     }
-    return Page("prove.html", "Confirm that it is you", values, status=403)
+    return Page("prove.html", "Confirm that it’s you", values, status=403)
 
 
 def _suspended_page(request: AdminRequest) -> Page:

@@ -73,14 +73,15 @@ POSTS = Section(
     "post",
     "/admin/posts",
     "/posts/",
-    "A post is a draft until you publish it; readers don't see it before.",
+    "A post stays a draft until you publish it. Readers don't see drafts.",
     _asks(
         "/posts/",
-        Ask("visibility", "Who may read", choices=READERS),
+        Ask("visibility", "Who can read it", choices=READERS),
         Ask(
             "email_only",
             "Only by email",
-            "No page on the site, and in none of its lists. Who may read it gets all of it.",
+            "The post gets no page and appears in no list. Everyone who can read it gets the whole "
+            "text by email.",
         ),
         Ask("tags", "Tags", "Separated by commas."),
         Ask("excerpt", "Excerpt", "Shown in lists and search results.", rows=4),

@@ -130,7 +130,7 @@ def _read_generic(given: Any) -> Iterator[Report]:
         state = _TYPES[each["type"]]
         is_hard = state == COMPLAINED or _KINDS[each.get("kind", "hard")]
         message_id = str(each.get("message_id") or "")
-        yield Report(state, text_in(each, "email"), is_hard, message_id, "reported")
+        yield Report(state, text_in(each, "email"), is_hard, message_id, "reported by the provider")
 
 
 def _read_postmark(given: Any) -> Iterator[Report]:

@@ -17,15 +17,16 @@ from masthead.site.address import Sites
 from masthead.site.collection import site_settings
 
 NOT_SIGNED: Final = (
-    "Emails come from {sender}, and nothing proves it: the operator has not set up the sending "
-    "domain. Many receivers will take them for spam."
+    "Emails come from {sender}, but receivers can’t verify that: the operator has not set up the "
+    "sending domain. Many of them will treat these emails as spam."
 )
 NOT_READY: Final = (
-    "Emails come from {sender}, whose records are not all right. Many receivers will take them for "
-    "spam. {problem}"
+    "Emails come from {sender}, which has missing or wrong DNS records. Many receivers will treat "
+    "them as spam. {problem}"
 )
 OWN_NOT_READY: Final = (
-    "Emails come from {sender}, not from {domain}: its records are not all right. {problem}"
+    "Emails come from {sender}, not from {domain}: some of its DNS records are missing or wrong. "
+    "{problem}"
 )
 
 
@@ -71,14 +72,14 @@ class Senders:
         if own and own["is_ready"]:
             return ""
         if own:
-            problem = own["problem"] or "They were not checked yet."
+            problem = own["problem"] or "They have not been checked yet."
             return OWN_NOT_READY.format(sender=sender, domain=own["domain"], problem=problem)
         found = await self._keys.find(PLATFORM, self.installation.domain)
         if found is None:
             return NOT_SIGNED.format(sender=sender)
         if found["is_ready"]:
             return ""
-        problem = found["problem"] or "They were not checked yet."
+        problem = found["problem"] or "They have not been checked yet."
         return NOT_READY.format(sender=sender, problem=problem)
 
     async def own_domain(self, tenant_id: TenantId) -> str:

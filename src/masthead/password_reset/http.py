@@ -24,7 +24,7 @@ from masthead.web.request import Request
 
 PASSWORDS = (
     Input("password", "New password", "password", "new-password"),
-    Input("passwordConfirm", "The same again", "password", "new-password"),
+    Input("passwordConfirm", "Repeat the password", "password", "new-password"),
 )
 BAD_FORM = "The form could not be read. Open the link from the email again."
 
@@ -75,7 +75,7 @@ def _form(site: Site, account: Record, problem: str = "") -> Page:
         "invalid" if problem else "ready",
         "Choose a new password",
         (problem, *text) if problem else text,
-        "Set this password",
+        "Set the password",
         site.name,
         site.url,
         status=400 if problem else 200,

@@ -52,7 +52,7 @@ ANOTHER = (
     "The account with your email address belongs to somebody else at the sign-in provider. "
     "Ask an owner of this site."
 )
-TAKEN = "Somebody else here signs in with that already."
+TAKEN = "Another person on this site already signs in with that account."
 
 log = structlog.get_logger()
 

@@ -323,7 +323,7 @@ async def test_a_post_opens_in_the_editor_if_the_editor_has_all_its_parts(
     assert "<mh-editor" not in page
     page = (await script.browser.get(f"/admin/posts/{lacking['id']}")).text
     assert "<mh-editor" not in page
-    assert "The editor has no part for: callout." in page
+    assert "The editor can’t show: callout." in page
     for post in (lacking, html):
         page = (await script.browser.get(f"/admin/posts/{post['id']}?as=editor")).text
         assert "<mh-editor" in page

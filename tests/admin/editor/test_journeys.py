@@ -77,7 +77,7 @@ async def test_a_post_is_scheduled_published_and_taken_down_with_the_same_text(d
     # The focus is on what one does next.
     await expect(page.get_by_role("button", name="Publish…")).to_be_focused()
     assert (await desk.stored(post_id(page)))["scheduled_for"].startswith("2100-01-01")
-    await through_dialog(page, "Publish…", "Don’t publish then", "Not by itself")
+    await through_dialog(page, "Publish…", "Cancel the schedule", "Don’t publish automatically")
     await expect(page.locator(".ed-bar .badge")).to_have_text("Draft")
     await through_dialog(page, "Publish…", "Publish")
     await expect(page.get_by_role("link", name="View on site")).to_be_focused()

@@ -91,7 +91,7 @@ def _steps(request: AdminRequest) -> list[Step]:
         Step(
             "file-text",
             "Write a post.",
-            "It is a draft until you publish it; nobody else sees it",
+            "It stays a draft until you publish it; nobody else sees it",
             "/admin/posts/new",
             "Write",
         )
@@ -108,7 +108,7 @@ def _steps(request: AdminRequest) -> list[Step]:
             Step(
                 "users",
                 "Invite people.",
-                "Authors write their own posts, editors can change all of them",
+                "Authors write their own posts; editors can change all posts",
                 "/admin/staff",
                 "Invite",
             ),
@@ -169,7 +169,7 @@ def _waiting(soon: list[Record]) -> str:
     return (
         f"{len(soon)} more {'is' if len(soon) == 1 else 'are'} scheduled"
         if soon
-        else "None is scheduled"
+        else "None scheduled"
     )
 
 

@@ -76,7 +76,7 @@ async def make_new_site_key(request: AdminRequest) -> Answer:
     if await _record(request, place) is None:
         raise NotFound
     await request.tools.sending.keys.renew(place.caller, place.domain)
-    return Redirect(SENDING, "There is a new key. Set its DKIM record.")
+    return Redirect(SENDING, "A new key has been created. Set its DKIM record.")
 
 
 async def check_site(request: AdminRequest) -> Answer:

@@ -70,7 +70,7 @@ TIERS = Offer(
     "/admin/shop/tiers",
     "Tiers",
     "tier",
-    "Paying readers can read posts for paid members. Set the price and describe what they get.",
+    "Paid members can read posts for paid members. Set a price and describe what they get.",
     (
         Ask("name", "Name"),
         Ask("price", "Price", _MINOR),
@@ -81,7 +81,7 @@ TIERS = Offer(
         Ask(
             "payment_price_id",
             "Id of the price at the payment processor",
-            "With the secret key under Settings, Payments, readers pay in a checkout.",
+            "If a secret key is set under Settings, Payments, readers pay in a checkout.",
         ),
         Ask("payment_url", "Payment page"),
         Ask("active", "For sale"),

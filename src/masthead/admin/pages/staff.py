@@ -115,7 +115,9 @@ async def require_factors(request: AdminRequest) -> Answer:
     given = {"require_second_factor": is_on}
     await request.records.update(request.caller, site_settings, request.site_record["id"], given)
     sentence = (
-        "Everyone needs a second factor now." if is_on else "A second factor is optional now."
+        "Everyone on the staff now needs a second factor."
+        if is_on
+        else "A second factor is now optional."
     )
     return Redirect(ADDRESS, sentence)
 

@@ -52,13 +52,13 @@ MAX_NEWSLETTERS = 50
 """That a member can choose from."""
 
 DONE = {
-    "joined": "Welcome. You are a member now, and signed in.",
+    "joined": "Welcome! You are now a member and signed in.",
     "name": "Your name is saved.",
-    "newsletter": "That is saved.",
-    "comment-mails": "That is saved.",
+    "newsletter": "Saved.",
+    "comment-mails": "Saved.",
     "password": "Your new password is set. You are signed out everywhere else.",
     "sign_in": "That sign-in has ended.",
-    "connection": "That is removed.",
+    "connection": "Removed.",
 }
 """What the page says after a change, by the word in its address."""
 MAILED = {
@@ -251,7 +251,7 @@ class Account:
         old, address = form.get("oldPassword", ""), request.client.address
         accounts = self._services.accounts
         if not await accounts.verify_password(blog_members, caller, old, address):
-            wrong = Problem("validation_invalid_old_password", "Must be your current password.")
+            wrong = Problem("validation_invalid_old_password", "This is not your current password.")
             raise Invalid({"oldPassword": wrong})
 
     async def _privacy_request(

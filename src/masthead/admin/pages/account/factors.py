@@ -15,7 +15,7 @@ from masthead.identity.one_time_codes import matching_step, new_totp_secret, tot
 APP = "/admin/account/app"
 RECOVERY_CODES = "/admin/account/recovery-codes"
 _SECTION = "/admin/account#second-factor"
-_WRONG = "That is not the code that the app shows now. Check the time of your phone."
+_WRONG = "That code is not right. Check that the time on your phone is correct."
 _TOO_OLD = "The page was open for too long. Scan this new QR code with the app."
 
 
@@ -43,8 +43,8 @@ async def add_app(request: AdminRequest) -> Answer:
         return _app_page(request, secret, _WRONG)
     codes = await request.services.factors.add_app(request.caller, request.account, secret, step)
     if not codes:
-        return Redirect(_SECTION, "The authenticator app is added.")
-    return codes_page(codes, "The app is added. Keep these codes for the day it is gone")
+        return Redirect(_SECTION, "The authenticator app has been added.")
+    return codes_page(codes, "The app is added. Keep these codes in case you lose it")
 
 
 async def remove_app_form(request: AdminRequest) -> Answer:
@@ -61,7 +61,7 @@ async def remove_app(request: AdminRequest) -> Answer:
     except (BadRequest, RateLimited) as error:
         return _remove_page(request, error)
     await request.services.factors.remove_app(request.caller, request.account)
-    return Redirect(_SECTION, "The authenticator app is removed.")
+    return Redirect(_SECTION, "The authenticator app has been removed.")
 
 
 async def recovery_codes_form(request: AdminRequest) -> Answer:
@@ -106,7 +106,7 @@ def _app_page(request: AdminRequest, secret: str, problem: str = "") -> Page:
 def _remove_page(request: AdminRequest, error: MastheadError | None = None) -> Page:
     values = {
         "action": f"{APP}/remove",
-        "text": "From then on your password is enough to sign in, unless you have another factor.",
+        "text": "You will then sign in with your password only, unless you have another factor.",
         "verb": "Remove the app",
         "busy": "Removing…",
     }
@@ -116,8 +116,8 @@ def _remove_page(request: AdminRequest, error: MastheadError | None = None) -> P
 def _renew_page(request: AdminRequest, error: MastheadError | None = None) -> Page:
     values = {
         "action": RECOVERY_CODES,
-        "text": "You get ten new codes, each for one sign-in. The earlier ones stop working.",
-        "verb": "Make new codes",
+        "text": "You get ten new codes; each works once. The old ones stop working.",
+        "verb": "Create new codes",
         "busy": "Making…",
     }
     return ask_for_proof(request, "New recovery codes", values, error)

@@ -41,7 +41,7 @@ async def add(request: AdminRequest) -> Answer:
         return _page(request, error)
     if not codes:
         return Redirect(_SECTION, f"The passkey “{name}” is added.")
-    return codes_page(codes, "The passkey is added. Keep these codes for the day it is gone")
+    return codes_page(codes, "The passkey is added. Keep these codes in case you lose it")
 
 
 async def remove_form(request: AdminRequest, passkey_id: str) -> Answer:
@@ -92,7 +92,7 @@ def _remove_page(
 ) -> Page:
     values = {
         "action": f"{ADDRESS}/{short_id(passkey)}/remove",
-        "text": "Your device may still offer it afterwards. It no longer opens anything here.",
+        "text": "Your device may still offer it, but it will no longer work here.",
         "verb": "Remove the passkey",
         "busy": "Removing…",
     }

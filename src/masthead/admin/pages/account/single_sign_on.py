@@ -95,7 +95,7 @@ async def finish_connecting(request: AdminRequest) -> Answer:
         )
     except BadRequest as error:
         return Redirect(_SECTION, str(error))
-    return Redirect(_SECTION, "You can sign in with that from now on.")
+    return Redirect(_SECTION, "You can now sign in with it.")
 
 
 async def disconnect(request: AdminRequest, link_id: str) -> Answer:
@@ -119,7 +119,7 @@ async def _depart(request: AdminRequest, provider: Record, pending: Pending) -> 
 
 def _confirm_page(request: AdminRequest, person: Person, pending: Pending) -> Page:
     if not request.is_signed_in or pending.connects != request.caller.sign_in:
-        raise StaleSignOn("It was begun in another sign-in.")
+        raise StaleSignOn("This was started in another session.")
     sealed = connecting.seal(
         request.services.keyring,
         person.provider["id"],

@@ -24,7 +24,7 @@ _DONE = {
 }
 _TITLES = {
     "approve": "Approve these comments?",
-    "hold": "Hold these comments back?",
+    "hold": "Hold these comments?",
     "spam": "Mark these comments as spam?",
     "delete": "Delete these comments?",
 }

@@ -15,7 +15,7 @@ _KINDS = {"post": "Posts", "page": "Pages", "product": "Products"}
 _REASONS = {
     "page": "not chosen",
     "product": "not chosen",
-    "not asked for": "not chosen",
+    "not selected": "not chosen",
     "unchanged since the last import": "already here",
     "already a member": "already members",
     "on the staff already": "already on the staff",
@@ -23,7 +23,7 @@ _REASONS = {
 """Of the engine, as the page says them."""
 _STAYED = {
     EDITED: "edited here since the import",
-    IN_USE: "still in use: by a reader’s comment, a payment, or a text",
+    IN_USE: "still in use by a comment, a payment or a text",
     GONE: "deleted here before",
 }
 

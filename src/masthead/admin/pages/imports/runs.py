@@ -28,11 +28,11 @@ PLATFORMS = {"wordpress": "WordPress", "ghost": "Ghost", "substack": "Substack"}
 _DOING = {
     PREVIEW: "Being read",
     IMPORT: "Being imported",
-    PICTURES: "Copies pictures",
+    PICTURES: "Copying pictures",
     UNDO: "Being undone",
 }
 _DONE = {
-    PREVIEW: ("warn", "Waits for you"),
+    PREVIEW: ("warn", "Ready for you to review"),
     IMPORT: ("good", "Imported"),
     PICTURES: ("good", "Imported"),
     UNDO: ("draft", "Undone"),

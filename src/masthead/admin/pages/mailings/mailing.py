@@ -71,14 +71,15 @@ _MEASURED: Final = (
 ACTIONS: Final = {
     "pause": "The mailing is paused. No more emails are sent.",
     "resume": "The mailing continues.",
-    "cancel": "The mailing is cancelled. Nobody else gets it.",
+    "cancel": "The mailing is cancelled. No one else will get it.",
     "again": "The uncertain emails are being sent again.",
 }
 ASKED: Final = {
     "again": (
-        "Send the uncertain again?",
+        "Send the uncertain emails again?",
         "{uncertain:,} {people} may have got this email already: the connection or the service "
-        "ended before the mail server had answered. Who has got it gets it a second time.",
+        "ended before the mail server had answered. Anyone who already received it will get it "
+        "twice.",
         "Email them again",
         "Starting…",
     ),

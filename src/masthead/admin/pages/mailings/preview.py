@@ -131,5 +131,5 @@ def _shown(request: AdminRequest, opened: Opened) -> Record:
 def _sees(post: Record, reader: str) -> str:
     label = _CHOICES["as"][reader]
     if is_open(post, _READERS[reader]):
-        return f"A {label.lower()} gets all of it."
-    return f"A {label.lower()} gets the beginning, and instead of the rest an invitation."
+        return f"A {label.lower()} gets the whole post."
+    return f"A {label.lower()} gets the beginning, followed by an invitation to join or upgrade."

@@ -50,7 +50,7 @@ _ASKS = (
     Ask(
         "private",
         "Private",
-        "Not for guests: only staff, and members who can read a text that uses it, can open it.",
+        "Guests can’t open it; staff can, and so can members who can read a text that uses it.",
     ),
 )
 

@@ -27,8 +27,8 @@ MAX_FILES = 4
 """How many of the largest files a form without script may hold; more of smaller ones."""
 TYPES = {
     "image": "Pictures",
-    "video": "Films",
-    "audio": "Sound",
+    "video": "Videos",
+    "audio": "Audio",
     "application": "Documents",
     "text": "Texts",
 }

@@ -44,7 +44,7 @@ async def erase_member(request: AdminRequest, member_id: str) -> Answer:
     until = day(request.local(opened.request["grace_until"]))
     return Redirect(
         f"{ADDRESS}/{member_id}#requests",
-        f"The erasure is planned for {until}. Until then it can be cancelled.",
+        f"The erasure is scheduled for {until}. Until then it can be cancelled.",
     )
 
 

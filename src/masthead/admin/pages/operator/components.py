@@ -51,7 +51,7 @@ _SAMPLES = (
     ),
     Widget(
         "c-who",
-        "Who may read",
+        "Who can read it",
         "radios",
         choices=(
             Choice("public", "Everyone", True),

@@ -79,7 +79,7 @@ async def change_job(request: AdminRequest) -> Answer:
 
 _GONE = "That job is no longer in the list of failed jobs."
 _DISCARDED = "The job is discarded."
-_RETRIED = "The job runs again as soon as a worker is free."
+_RETRIED = "The job will run again as soon as a worker is free."
 
 
 async def errors_page(request: AdminRequest) -> Answer:

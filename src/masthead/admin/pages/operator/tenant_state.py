@@ -24,7 +24,7 @@ from masthead.site import suspension
 _REASON = Ask(
     "suspension_reason",
     "Reason",
-    "The owner and the staff of the site see it, together with what they can do.",
+    "The site’s owner and staff see it, with what they can do about it.",
     rows=5,
 )
 

@@ -32,14 +32,14 @@ _OWN = (
         "Key",
         "The site's own key. If empty, the site uses the service's key, if there is one.",
     ),
-    Ask("ai_model", "Model", "If empty, the service's model or the provider's small one."),
+    Ask("ai_model", "Model", "If empty, the service's model or a small one of the provider."),
     Ask("ai_base_url", "Address", "The address of the server. If empty, the provider's own."),
 )
 _WHO: Final = "ai_for"
 _LIMITS = (
     Ask(
         _WHO,
-        "Who may use it",
+        "Who can use it",
         "Who can spend the key: everyone who can open the site, or only its staff in the admin.",
         choices={"": "The default", "anyone": "Anyone", "staff": "Staff only"},
     ),

@@ -23,8 +23,8 @@ _SENTENCES = {
     Outcome.DIFFERENT: "There is a TXT record with this name, but with another value. "
     "Compare it with the one below.",
     Outcome.UNREACHABLE: "The name servers of this domain did not answer. Try again in a minute.",
-    Outcome.TAKEN: "The record is right, but another site of this service has this domain. Give it "
-    "up there first, or ask the operator.",
+    Outcome.TAKEN: "The record is right, but another site of this service uses this domain. "
+    "Remove it there first, or ask the operator.",
 }
 
 
@@ -57,7 +57,7 @@ async def check_domain(request: AdminRequest) -> Answer:
         headers = tuple(retry_after(429, error))
         return replace(_page(request, str(error)), status=429, headers=headers)
     if outcome is Outcome.PROVEN:
-        return Redirect(DOMAIN, f"{wanted} is yours. The site is served there from now on.")
+        return Redirect(DOMAIN, f"{wanted} is yours. The site is now served there.")
     return _page(request, _SENTENCES[outcome])
 
 
@@ -65,7 +65,7 @@ async def remove_form(request: AdminRequest) -> Answer:
     if not request.site_record["custom_domain"]:
         raise NotFound
     values = {"domain": request.site_record["custom_domain"], **_addresses(request)}
-    return in_settings(request, "remove-domain.html", "Give up the domain?", values)
+    return in_settings(request, "remove-domain.html", "Remove the domain?", values)
 
 
 async def remove_domain(request: AdminRequest) -> Answer:

@@ -92,7 +92,7 @@ async def revoke_form(request: AdminRequest, key_id: str) -> Answer:
 
 async def revoke(request: AdminRequest, key_id: str) -> Answer:
     record = await revoke_key(request.records, key_id, by=request.caller)
-    return Redirect(KEYS, f"{record['name']} is revoked. Calls with it are refused from now on.")
+    return Redirect(KEYS, f"{record['name']} is revoked. Calls with it are now refused.")
 
 
 def _expiry(request: AdminRequest) -> str:

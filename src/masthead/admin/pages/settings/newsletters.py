@@ -35,12 +35,13 @@ ASKS: Final = (
     Ask(
         "count_opens",
         "Count opens",
-        "Some mail programs always count as opened, others never. The footer tells readers.",
+        "Some mail programs always count as an open, others never. "
+        "The footer tells readers that opens are counted.",
     ),
     Ask(
         "count_clicks",
         "Count clicks",
-        "Links pass through your site. The footer tells readers.",
+        "Links lead through your site. The footer tells readers that clicks are counted.",
     ),
     Ask(
         "digest",

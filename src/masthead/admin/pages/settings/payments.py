@@ -34,9 +34,9 @@ _ASKS = (
 )
 _KINDS = {
     "members": "Members whose tier does not match their subscription",
-    "orders": "Orders that are paid without a payment, or wait for one",
+    "orders": "Orders marked as paid without a payment, or still waiting for one",
     "subscriptions": "Paid subscriptions without a member",
-    "events": "Events of the last week that were not applied",
+    "events": "Events from the last week that were not applied",
 }
 
 

@@ -78,7 +78,7 @@ _SECOND = (
         "The provider’s own second factor can replace that of Masthead.",
         choices={
             SecondStep.MASTHEAD: "Ask here",
-            SecondStep.CLAIM: "If amr says so, don’t",
+            SecondStep.CLAIM: "Skip it if the provider reports one (amr)",
             SecondStep.PROVIDER: "Never ask here",
         },
     ),

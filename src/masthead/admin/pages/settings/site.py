@@ -19,7 +19,7 @@ from masthead.site.collection import site_settings
 
 _ABOUT = (
     Ask("site_name", "Name"),
-    Ask("site_description", "Description", "Shown below the name and to search engines.", rows=2),
+    Ask("site_description", "Description", "Shown below the name and in search results.", rows=2),
     Ask("language", "Language", "A language tag such as en or pt-BR. If empty, English."),
 )
 _LINKS = (
@@ -41,15 +41,15 @@ _READERS = (
     Ask("comments_enabled", "Posts can be commented on"),
     Ask(
         "comments_by",
-        "Who may comment",
-        "Staff always may.",
+        "Who can comment",
+        "Staff always can.",
         choices={"everyone": "Everyone", "members": "Members", "paid": "Paid members"},
     ),
     Ask(
         "comments_moderation",
-        "Whose comments wait",
-        "Readers see them after an owner or an editor has approved them.",
-        choices={"none": "Nobody's", "guests": "Guests'", "all": "Everyone's"},
+        "Comments that need approval",
+        "An owner or editor approves them before readers see them.",
+        choices={"none": "None", "guests": "Guests’ comments", "all": "All comments"},
     ),
     Ask(
         "editors_send_mailings",
@@ -63,13 +63,13 @@ _PICTURES = (
         "site_logo",
         "Logo",
         "Without one, the site shows its name.",
-        "Instead of the name, at most 160 by 32 pixels on most pages.",
+        "Shown instead of the name, at most 160 by 32 pixels on most pages.",
     ),
     (
         "favicon",
         "site_favicon",
         "Icon",
-        "Without one, browsers show their own.",
+        "Without one, browsers show their default icon.",
         "Shown in the browser tab. A square PNG, SVG or ICO.",
     ),
 )
@@ -123,7 +123,7 @@ async def save_site(request: AdminRequest) -> Answer:
         )
     except Invalid as error:
         return page_of(request, error.problems)
-    return Redirect(SETTINGS, "Saved. The site shows it already.")
+    return Redirect(SETTINGS, "Saved. The change is live.")
 
 
 async def accent_sample(request: AdminRequest) -> Answer:

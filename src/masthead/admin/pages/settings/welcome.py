@@ -26,7 +26,7 @@ from masthead.texts.opening import opened_document
 MAX_FORM: Final = 2 * 1024 * 1024
 """Bytes: of the longest text, as a document and in letters that take several."""
 ASKS: Final = (
-    Ask("is_on", "Send it", "Members who joined before get none."),
+    Ask("is_on", "Send it", "Members who joined earlier don’t get one."),
     Ask("subject", "Subject"),
     Ask("content_html", "Text", "Pictures, lists and tables are emailed as in a post.", rows=14),
 )

@@ -47,7 +47,7 @@ class PostFilters(TextFilters):
     section: ClassVar[Section] = POSTS
     address: ClassVar[str] = POSTS.address
     columns: ClassVar[tuple[Column, ...]] = (
-        Column("Who may read", "fit"),
+        Column("Who can read it", "fit"),
         Column("Author", "drop-s drop-m author"),
     )
     names: ClassVar[frozenset[str]] = frozenset(
@@ -132,7 +132,7 @@ async def _picks(
 ) -> list[Pick]:
     picks = [
         Pick("status", "Status", "Any status", options(_STATUSES)),
-        Pick("visibility", "Who may read", "Any visibility", options(READERS)),
+        Pick("visibility", "Who can read it", "Any visibility", options(READERS)),
     ]
     tags = await _tag_totals(request, MAX_TAGS + 1)
     if len(tags) > MAX_TAGS:

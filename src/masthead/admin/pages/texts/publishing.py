@@ -52,7 +52,7 @@ _PLACES_OF_EMAILS: Final = {SITE: "No email yet", BOTH: "By email"}
 _LABELS: Final = {
     PUBLISH: "Now",
     SCHEDULE: "At a time",
-    UNSCHEDULE: "Not by itself",
+    UNSCHEDULE: "Don’t publish automatically",
     UPDATE: "Update it",
     KEEP: "Leave it",
     UNPUBLISH: "Take it off the site",
@@ -60,7 +60,7 @@ _LABELS: Final = {
 _BUTTONS: Final = {
     PUBLISH: ("Publish", "Publishing…"),
     SCHEDULE: ("Schedule", "Scheduling…"),
-    UNSCHEDULE: ("Don’t publish then", "Working…"),
+    UNSCHEDULE: ("Cancel the schedule", "Working…"),
     UPDATE: ("Update", "Updating…"),
     UNPUBLISH: ("Unpublish", "Working…"),
 }
@@ -71,6 +71,7 @@ _DONE: Final = {
     UPDATE: "The change is live.",
     UNPUBLISH: "The {noun} is a draft now.",
 }
+_GONE: Final = "Its address will show “Not found”."
 _WHO_READS: Final = {
     "public": "Everyone can read it.",
     "members": "Members can read it.",
@@ -322,7 +323,7 @@ def _sentence(request: AdminRequest, dialog: Dialog, choice: Choice, mailed: str
             said = f"Your changes replace what {host} shows now. {who}"
         case "unpublish":
             lost = " Changes that are not live yet stay in the draft." if dialog.opened.copy else ""
-            said = f"It becomes a draft and leaves {host} now. Its address will be a 404.{lost}"
+            said = f"It becomes a draft and is removed from {host} now. {_GONE}{lost}"
         case _:
             said = f"It is live on {host}, without the waiting changes. {who}"
     return f"{said} {mailed}".strip()
@@ -345,7 +346,7 @@ def _sentence_of_email(request: AdminRequest, dialog: Dialog, choice: Choice, ho
         case "update" if not dialog.is_email_only:
             return f"It gets a page on {host} now. {_WHO_READS[choice.visibility]}"
         case "update" if not dialog.opened.text["email_only"]:
-            return f"It leaves {host} now. Its address will be a 404."
+            return f"It is removed from {host} now. {_GONE}"
         case "update":
             return f"Your changes replace the published text. {no_page}"
         case _:

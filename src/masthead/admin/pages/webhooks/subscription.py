@@ -91,14 +91,14 @@ async def pause(request: AdminRequest, webhook_id: str) -> Answer:
     record = await _get(request, webhook_id)
     await _stamp(request, webhook_id, paused(record, request.records.clock()))
     return Redirect(
-        f"{ADDRESS}/{webhook_id}", "Paused. Pending deliveries are dropped within a minute."
+        f"{ADDRESS}/{webhook_id}", "Paused. Pending deliveries will be dropped within a minute."
     )
 
 
 async def turn_on(request: AdminRequest, webhook_id: str) -> Answer:
     record = await _get(request, webhook_id)
     await _stamp(request, webhook_id, ENABLED)
-    return Redirect(ADDRESS, f"{record['name']} is on. It gets events from now on.")
+    return Redirect(ADDRESS, f"{record['name']} is on and gets events again.")
 
 
 async def rotate(request: AdminRequest, webhook_id: str) -> Answer:
