@@ -38,7 +38,9 @@ ASKED = {
     "POST /admin/webhooks/new",
     "POST /admin/webhooks/{id}",
     "POST /admin/webhooks/{id}/rotate",
+    "GET /admin/account/app",
     "POST /admin/account/app",
+    "GET /admin/account/passkeys",
     "POST /admin/account/passkeys",
     "POST /admin/account/confirm",
     "POST /admin/account/connections",
@@ -174,6 +176,33 @@ async def test_a_download_leads_back_to_itself(tenant: TenantWorld) -> None:
     answer = await browser.api.post("/admin/account/confirm", data=form, headers=OWN)
     assert answer.headers["location"] == address
     assert "ana@example.com" in (await browser.get(address)).text
+
+
+@pytest.mark.parametrize("address", ["/admin/account/app", "/admin/account/passkeys"])
+async def test_a_new_factor_asks_before_its_form_is_filled_in(
+    tenant: TenantWorld, address: str
+) -> None:
+    browser, _ = await staff(tenant, "owner")
+    # The proof of the sign-in would expire while the form is filled in.
+    tenant.world.clock.advance(minutes=6)
+    sent_away = await browser.get(address)
+    assert (sent_away.status_code, "/admin/account/confirm" in sent_away.headers["location"]) == (
+        303,
+        True,
+    )
+    page = await browser.get(sent_away.headers["location"])
+    kept = hidden_in(page.text)
+    empty = await browser.api.post("/admin/account/confirm", data=kept, headers=OWN)
+    assert (empty.status_code, (await browser.get(address)).status_code) == (403, 303)
+    right = kept | {"again_password": PASSWORD}
+    answer = await browser.api.post("/admin/account/confirm", data=right, headers=OWN)
+    assert answer.headers["location"] == address
+    form = hidden_in((await browser.get(address)).text)
+    # Nothing is asked once more, however slowly it is filled in.
+    tenant.world.clock.advance(minutes=9)
+    refused = await browser.post(address, form | {"code": "000000", "name": "Phone"})
+    assert refused.status_code == 422
+    assert "again_password" not in refused.text
 
 
 async def test_the_question_needs_the_form_of_a_page_of_ours(tenant: TenantWorld) -> None:

@@ -53,13 +53,14 @@ def _factors(pages: AdminPages) -> list[Route]:
     # To add one is sensitive; to remove one asks for one in any case.
     enrol = partial(at, asks_again=True, for_enrolment=True)
     return [
-        Route(factors.APP, enrol(get=factors.app_form, post=factors.add_app)),
+        # Before the code is typed, which the app changes every half minute.
+        Route(factors.APP, enrol(get=factors.app_form, post=factors.add_app, asks_first=True)),
         Route(f"{factors.APP}/remove", at(get=factors.remove_app_form, post=factors.remove_app)),
         Route(
             factors.RECOVERY_CODES,
             at(get=factors.recovery_codes_form, post=factors.renew_recovery_codes),
         ),
-        Route(passkeys.ADDRESS, enrol(get=passkeys.new_form, post=passkeys.add)),
+        Route(passkeys.ADDRESS, enrol(get=passkeys.new_form, post=passkeys.add, asks_first=True)),
         Route(f"{one}/remove", at("id", get=passkeys.remove_form, post=passkeys.remove)),
-        Route(CONFIRM, enrol(get=confirm.confirm_form, post=confirm.confirm)),
+        Route(CONFIRM, enrol(get=confirm.confirm_form, post=confirm.confirm, takes_proof=True)),
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from functools import lru_cache, partial
 from typing import Any
 from urllib.parse import quote
@@ -25,6 +26,7 @@ from masthead.admin.request import (
 )
 from masthead.errors import MastheadError, NotFound, SiteSuspended, Unavailable
 from masthead.identity.factor_fields import has_second_factor
+from masthead.identity.sign_ins import PROOF_LASTS
 from masthead.records.collection import Record
 from masthead.web import pages
 from masthead.web.answers import Answer as Response
@@ -56,6 +58,8 @@ from masthead.web.staff import AGAIN_EMAIL, CodeAsked, SignInFailed, party_of
 
 SIGN_IN = "/admin/sign-in"
 CONFIRM = "/admin/account/confirm"
+_TO_FILL_IN = timedelta(minutes=10)
+"""How long someone may take for a form whose page has asked for the proof."""
 CHOOSE_A_SITE = "/admin/tenants"
 _URL_CHARACTERS = "/:?#[]@!$&'()*+,;=%~"
 
@@ -134,12 +138,15 @@ class AdminPages:
         largest: Bytes = largest_upload,
         while_suspended: bool = False,
         asks_again: bool = False,
+        asks_first: bool = False,
+        takes_proof: bool = False,
         for_enrolment: bool = False,
     ) -> Actions:
         """`anywhere`: also for an operator who has not chosen a site. `limit` is of the form, in
         bytes. A form with files may be as large as so many of the largest. `while_suspended`: also
         for the staff of a suspended site. `asks_again`: what the form does is a sensitive step;
-        without a form, what the page shows is."""
+        without a form, what the page shows is. `asks_first`: the page asks, too, because what is
+        typed there expires. `takes_proof`: the form is the question, and asks in any case."""
         # What is not about a site is about the account.
         is_open = while_suspended or anywhere or who not in STAFF
         policy = Policy(
@@ -147,7 +154,8 @@ class AdminPages:
             while_suspended=WhileSuspended.OPEN if is_open else WhileSuspended.OPERATORS,
             needs_site=not anywhere and who is not Who.OPERATOR,
             limit=Limit.NONE if who in STAFF else Limit.SIGN_INS,
-            asks_again=asks_again and post is None,
+            asks_again=asks_again and (asks_first or post is None),
+            proof_left=_TO_FILL_IN if asks_first else timedelta(),
             for_enrolment=for_enrolment,
         )
         actions: dict[str, Action] = {}
@@ -158,6 +166,7 @@ class AdminPages:
             policy = replace(
                 policy,
                 asks_again=asks_again,
+                proof_left=PROOF_LASTS if takes_proof else timedelta(),
                 origin=_ORIGINS.get(who, Origin.FORM),
                 body=Body(kind, limit, MAX_SIGNED_OUT, files=files, largest=largest),
             )

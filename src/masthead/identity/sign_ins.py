@@ -152,12 +152,13 @@ class SignIns:
         rows = await self._database.fetch(scope_of(TenantId(tenant_id)), self._proved_at, bound)
         return str(rows[0][0]) if rows else ""
 
-    async def is_proved(self, caller: Caller) -> bool:
-        """Whether the proof of staff or an operator is fresh enough for a sensitive step."""
+    async def is_proved(self, caller: Caller, left: timedelta = timedelta()) -> bool:
+        """Whether the proof of staff or an operator is fresh enough for a sensitive step, and will
+        be for the time that has to be left."""
         # An operator may act in a tenant, but has no account there.
         home = "" if caller.kind is Kind.OPERATOR else caller.tenant_id or ""
         proved = await self.proved_at(home, caller.sign_in)
-        return bool(proved) and proved > clock.to_text(self._records.clock() - PROOF_LASTS)
+        return bool(proved) and proved > clock.to_text(self._records.clock() - PROOF_LASTS + left)
 
     async def prove(self, tenant_id: str, sign_in: str) -> None:
         now = clock.to_text(self._records.clock())

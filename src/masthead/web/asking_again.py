@@ -7,6 +7,7 @@ with a question for the second factor, or for the password of an account that ha
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from masthead.errors import BadRequest, Forbidden, MastheadError
 from masthead.identity.accounts import Accounts
@@ -54,9 +55,9 @@ class Proofs:
     second_steps: SecondSteps
     passkeys: PasskeySignIns
 
-    async def is_fresh(self, request: Request) -> bool:
+    async def is_fresh(self, request: Request, left: timedelta) -> bool:
         assert request.caller is not None
-        return await self.accounts.sign_ins.is_proved(request.caller)
+        return await self.accounts.sign_ins.is_proved(request.caller, left)
 
     async def take(self, request: Request) -> None:
         """Takes the proof that the form brings along, and leaves the rest of the form; raises

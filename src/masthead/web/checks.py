@@ -142,7 +142,7 @@ class Checks:
             await self._check_proof(request, policy)
 
     async def _check_proof(self, request: Request, policy: Policy) -> None:
-        if await self.proofs.is_fresh(request):
+        if await self.proofs.is_fresh(request, policy.proof_left):
             return
         if policy.origin is not Origin.FORM:
             raise ProofNeeded

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import timedelta
 from enum import Enum, auto
 
 from masthead.config.settings import Settings
@@ -141,6 +142,8 @@ class Policy:
     asks_again: bool = False
     """Of staff: a sensitive step, which needs a proof of who they are that is at most 15 minutes
     old."""
+    proof_left: timedelta = timedelta()
+    """How long that proof has to hold from now on: a page asks before its form is filled in."""
     for_enrolment: bool = False
     """Of staff: also for someone who has to add a second factor first."""
     is_repeatable: bool = False
