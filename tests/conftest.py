@@ -78,6 +78,8 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+# Before pytest-xdist, which writes the group of a test into its name.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     tiers.leave_out_the_other_tier(config, items)
     keep_files_together(items)

@@ -134,6 +134,7 @@ def bare() -> Iterator[ceiling.Ceiling]:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.name)
+@pytest.mark.sweep
 def test_this_version_can_do_everything_that_is_measured(
     service: Service, operation: Operation
 ) -> None:
@@ -144,6 +145,7 @@ def test_this_version_can_do_everything_that_is_measured(
 
 
 @pytest.mark.parametrize("name", ["v1 create from a title", "editor autosave"])
+@pytest.mark.sweep
 def test_the_ceiling_is_measured_beside_both(
     service: Service, bare: ceiling.Ceiling, name: str
 ) -> None:
@@ -164,6 +166,7 @@ def test_the_ceiling_takes_large_answers_that_arrive_in_pieces(bare: ceiling.Cei
     assert (headers["x-kept"], headers["content-length"]) == ("yes", "300000")
 
 
+@pytest.mark.sweep
 def test_what_a_version_can_not_do_is_a_row_all_the_same(
     service: Service, bare: ceiling.Ceiling
 ) -> None:
@@ -179,6 +182,7 @@ def test_what_a_version_can_not_do_is_a_row_all_the_same(
     assert found.notes == ["base: GET /no-such-page: 404", "now: GET /no-such-page: 404"]
 
 
+@pytest.mark.sweep
 def test_a_command_and_a_start_take_wall_and_processor_time(version: Version) -> None:
     sample = starts.COMMANDS[1].sample(version)
     assert 0 < sample.processor <= sample.value * 4

@@ -39,6 +39,7 @@ def engine(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.mark.parametrize("version", versions())
+@pytest.mark.sweep
 async def test_a_released_database_keeps_its_data(
     version: str, engine: str, tmp_path: Path
 ) -> None:
@@ -60,6 +61,7 @@ async def test_a_released_database_keeps_its_data(
 
 
 @pytest.mark.parametrize("version", versions())
+@pytest.mark.sweep
 async def test_a_released_database_gets_the_schema_of_today(
     version: str, engine: str, tmp_path: Path
 ) -> None:
@@ -77,6 +79,7 @@ def plain(schema: dict[str, list[Any]]) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("version", versions())
+@pytest.mark.sweep
 async def test_the_service_works_on_a_released_database(
     version: str, engine: str, tmp_path: Path
 ) -> None:

@@ -89,6 +89,7 @@ def titles(running: Running, bearer: dict[str, str]) -> set[str]:
     return {each["title"] for each in listed.json()["items"]}
 
 
+@pytest.mark.sweep
 def test_both_versions_serve_during_a_rolling_upgrade(tmp_path: Path) -> None:
     url, program = empty_postgres_url(), new_code(tmp_path, rolling=True)
     with old_service(tmp_path, url) as (old, bearer):
@@ -101,6 +102,7 @@ def test_both_versions_serve_during_a_rolling_upgrade(tmp_path: Path) -> None:
         assert len(titles(old, bearer)) == 11
 
 
+@pytest.mark.sweep
 def test_a_migration_that_is_not_rolling_waits_for_older_processes(tmp_path: Path) -> None:
     url, program = empty_postgres_url(), new_code(tmp_path, rolling=False)
     with old_service(tmp_path, url) as (old, bearer):
