@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -67,7 +68,9 @@ def test_without_a_repository_or_a_commit_there_is_none(tmp_path: Path) -> None:
 
 
 def test_a_checkout_names_its_commit() -> None:
-    assert running_version() == Version(f"{NUMBER}+g{head_of(ROOT)}", head_of(ROOT))
+    commit = head_of(ROOT)
+    version = f"{NUMBER}+g{commit}" if ".dev" in NUMBER else NUMBER
+    assert running_version() == Version(version, commit)
 
 
 @pytest.mark.parametrize(
@@ -96,21 +99,33 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of the newest commit, as shallow as continuous integration may make it."""
     folder = tmp_path_factory.mktemp("clone") / "masthead"
     git(folder.parent, "clone", "-q", "--no-tags", "--depth=1", f"file://{ROOT}", str(folder))
+    set_number(folder, "9.9.0.dev0")
     return folder
+
+
+def set_number(clone: Path, number: str) -> None:
+    file = clone / "src/masthead/version.py"
+    text = re.sub(r'^NUMBER = ".*"$', f'NUMBER = "{number}"', file.read_text(), flags=re.MULTILINE)
+    file.write_text(text)
+    git(clone, "commit", "-q", "-a", "-m", number)
 
 
 class TestBuilt:
     def test_every_commit_and_every_change_has_its_own(self, clone: Path) -> None:
         first = built_version(clone)
-        assert first == f"{NUMBER[:-1]}1+g{head_of(clone)}"
+        assert first == f"9.9.0.dev2+g{head_of(clone)}"
         (clone / "README.md").write_text("Changed")
         changed = built_version(clone)
         assert changed.startswith(f"{first}.d")
         (clone / "README.md").write_text("Changed again")
         assert built_version(clone) not in (first, changed)
         git(clone, "commit", "-q", "-a", "-m", "Change")
-        assert built_version(clone) == f"{NUMBER[:-1]}2+g{head_of(clone)}"
+        assert built_version(clone) == f"9.9.0.dev3+g{head_of(clone)}"
 
     def test_the_builder_of_an_image_has_no_git(self, clone: Path, tmp_path: Path) -> None:
         copy_context(clone, tmp_path)
-        assert built_version(tmp_path, WITHOUT_GIT) == f"{NUMBER}+g{head_of(clone)}"
+        assert built_version(tmp_path, WITHOUT_GIT) == f"9.9.0.dev0+g{head_of(clone)}"
+
+    def test_a_release_has_its_number_only(self, clone: Path) -> None:
+        set_number(clone, "9.9.0")
+        assert built_version(clone) == "9.9.0"
