@@ -77,6 +77,7 @@ def watched(page: Page) -> list[str]:
     return refused
 
 
+@pytest.mark.slow("a whole way through the pages in a browser")
 async def test_a_morning_by_keys_alone(admin: Admin) -> None:
     page = await admin.opened(None)
     await page.goto(f"{admin.origin}/admin/posts")
@@ -218,6 +219,7 @@ async def test_the_switch_of_light_and_dark_shows_at_once_and_stays(admin: Admin
     assert refused == []
 
 
+@pytest.mark.slow("a whole way through the pages in a browser")
 async def test_everything_works_without_script(admin: Admin) -> None:
     page = await admin.opened(admin.owner, java_script_enabled=False)
     await page.goto(f"{admin.origin}/admin/posts")

@@ -66,6 +66,7 @@ async def site(
         yield Site(origin, browser, world, await world.new_tenant("Tideline", slug="demo"))
 
 
+@pytest.mark.slow("a whole way through the pages in a browser")
 async def test_a_person_asks_closes_the_page_and_comes_back_by_the_mail(
     site: Site, tmp_path: Path
 ) -> None:

@@ -148,6 +148,7 @@ async def test_a_file_that_is_no_export_is_refused_on_the_page(tools: Tools) -> 
     await expect(page.get_by_text("The file was discarded.")).to_be_visible()
 
 
+@pytest.mark.sweep
 async def test_without_script_the_same_forms_work(tools: Tools) -> None:
     context = await tools.browser.new_context(java_script_enabled=False)
     await context.add_cookies(

@@ -53,6 +53,7 @@ async def site(
         yield Site(origin, browser, tenant, await tenant.owner(name="Nell Ashby"))
 
 
+@pytest.mark.slow("a whole way through the pages in a browser")
 async def test_a_member_csv_with_a_bad_row(site: Site) -> None:
     page = await site.opened()
     await page.goto(f"{site.origin}/admin/members")

@@ -144,6 +144,7 @@ async def test_an_invited_author_signs_in_and_edits_own_posts_alone(site: Site) 
     await owner.context.close()
 
 
+@pytest.mark.sweep
 async def test_a_thousand_selected_posts_are_published_tagged_and_deleted(site: Site) -> None:
     records, posts = site.tenant.world.parts.records, site.tenant.world.collection("posts")
     async with records.unit(system(site.tenant.id)) as unit, unit.batched_inserts():

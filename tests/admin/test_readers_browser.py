@@ -142,6 +142,7 @@ async def test_moderation_without_script(admin: Admin) -> None:
     await page.context.close()
 
 
+@pytest.mark.slow("a whole way through the pages in a browser")
 async def test_a_member_is_exported_erased_and_kept(admin: Admin, tmp_path: Path) -> None:
     """The export is downloaded; the erasure asks for the address, is shown and taken back."""
     tenant = admin.tenant

@@ -89,6 +89,7 @@ async def made(page: Page, panel: Panel, name: str, path: str) -> None:
     await expect(page.locator(".once")).to_contain_text("The signing secret")
 
 
+@pytest.mark.slow("a whole way through the pages in a browser")
 async def test_one_that_dies_is_shown_retried_and_delivered(panel: Panel) -> None:
     page = await panel.opened()
     receiver = panel.hooks.receiver

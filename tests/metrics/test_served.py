@@ -144,6 +144,7 @@ def test_the_processes_of_a_service_are_summed_and_one_that_dies_leaves_its_coun
         assert found.total(COUNTED, **health) == requests
 
 
+@pytest.mark.slow("starts a service twice, with and without its worker")
 def test_what_waits_is_counted_by_kind(tmp_path: Path) -> None:
     tenant(tmp_path / "data")
     invite = ("owner", "invite", "--tenant", "acme", "--email", "new@example.com")

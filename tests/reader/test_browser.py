@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,9 +77,12 @@ async def test_a_page_is_for_everyone_and_never_scrolls_sideways(site: Site, nam
     assert problems == {}
 
 
-async def test_nothing_moves_while_a_page_loads(site: Site) -> None:
+@pytest.mark.parametrize(
+    "names", [["post"], pytest.param(SEEN_EVERYWHERE, marks=pytest.mark.sweep)], ids=["post", "all"]
+)
+async def test_nothing_moves_while_a_page_loads(site: Site, names: Sequence[str]) -> None:
     """Each page for the first time, on a slow line: fonts and pictures come after the text."""
-    for name in SEEN_EVERYWHERE:
+    for name in names:
         page = await opened(site, 375)
         await page.add_init_script(
             "window.moved = 0; new PerformanceObserver(list => {"

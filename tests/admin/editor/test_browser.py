@@ -327,6 +327,7 @@ async def test_html_with_handlers_opens_without_a_report(desk: Desk) -> None:
     await expect(page.locator("#text")).to_contain_text("One")
 
 
+@pytest.mark.slow("a whole way through the pages in a browser")
 async def test_nothing_typed_without_a_network_or_before_a_crash_is_lost(desk: Desk) -> None:
     page = await desk.open("/admin/posts/new")
     await write(page, "Before. ")

@@ -336,6 +336,7 @@ async def test_publish_without_a_server_says_so(desk: Desk) -> None:
     assert (await desk.stored(post_id(page)))["status"] == "published"
 
 
+@pytest.mark.slow("a whole way through the pages in a browser")
 async def test_two_people_see_both_texts_and_whose_they_are(desk: Desk, browser: Browser) -> None:
     colleague = await desk.server.tenant.owner(name="Tobias Wren", role="editor")
     context = await signed_in(await browser.new_context(), desk.server, colleague)
