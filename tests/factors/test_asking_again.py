@@ -184,7 +184,7 @@ async def test_a_new_factor_asks_before_its_form_is_filled_in(
 ) -> None:
     browser, _ = await staff(tenant, "owner")
     # The proof of the sign-in would expire while the form is filled in.
-    tenant.world.clock.advance(minutes=6)
+    tenant.world.clock.advance(minutes=11)
     sent_away = await browser.get(address)
     assert (sent_away.status_code, "/admin/account/confirm" in sent_away.headers["location"]) == (
         303,
@@ -199,7 +199,7 @@ async def test_a_new_factor_asks_before_its_form_is_filled_in(
     assert answer.headers["location"] == address
     form = hidden_in((await browser.get(address)).text)
     # Nothing is asked once more, however slowly it is filled in.
-    tenant.world.clock.advance(minutes=9)
+    tenant.world.clock.advance(minutes=4)
     refused = await browser.post(address, form | {"code": "000000", "name": "Phone"})
     assert refused.status_code == 422
     assert "again_password" not in refused.text

@@ -58,7 +58,7 @@ from masthead.web.staff import AGAIN_EMAIL, CodeAsked, SignInFailed, party_of
 
 SIGN_IN = "/admin/sign-in"
 CONFIRM = "/admin/account/confirm"
-_TO_FILL_IN = timedelta(minutes=10)
+_TO_FILL_IN = timedelta(minutes=5)
 """How long someone may take for a form whose page has asked for the proof."""
 CHOOSE_A_SITE = "/admin/tenants"
 _URL_CHARACTERS = "/:?#[]@!$&'()*+,;=%~"
