@@ -256,7 +256,7 @@ class TestOthers:
             ("/2019/07/zebras-of-the-savannah/amp", "Zebra crossings"),
         ):
             shown = await page(tenant, path, 404)
-            near = shown[shown.index("Close to it") : shown.index("</section>")]
+            near = shown[shown.index("Similar pages") : shown.index("</section>")]
             assert re.findall(r'<li><a href="[^"]*">([^<]*)</a>', near) == [title]
 
     async def test_the_feeds_of_other_platforms_lead_to_the_sites(
