@@ -6,12 +6,14 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
+from tests.loop_time import LoopTime
 from tests.serve.nginx import caching, needs_nginx
 from tests.serve.peer import Peer, echo, request, serving
 from tests.world import World
 
-from masthead.serve.unread_bodies import MAX_BYTES
+from masthead.serve import unread_bodies
+from masthead.serve.unread_bodies import LINGER_RATE, MAX_BYTES
 
 BEHIND = request("/smuggled")
 
@@ -283,3 +285,31 @@ async def test_behind_nginx_the_service_gets_strict_requests_alone(tmp_path: Pat
     # It writes the second one anew, with whole line ends.
     assert statuses == {"two equal lengths": 400, "lines that end in LF alone": 200}
     assert heads == [1]
+
+
+@pytest.mark.parametrize("is_flooded", [False, True])
+async def test_a_flood_of_refused_bodies_is_not_read(
+    loop_time: LoopTime, monkeypatch: pytest.MonkeyPatch, is_flooded: bool
+) -> None:
+    monkeypatch.setattr(unread_bodies, "_lingering", unread_bodies._Lingering())
+    monkeypatch.setattr(unread_bodies._lingering, "_at", loop_time())
+    if is_flooded:
+        unread_bodies._lingering.room = -100.0 * LINGER_RATE
+    taken, sent = 0, list[Message]()
+
+    async def receive() -> Message:
+        nonlocal taken
+        taken += 1
+        return {"type": "http.request", "body": b"x" * 65_536, "more_body": True}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    length = (b"content-length", b"100000000")
+    scope = {"type": "http", "method": "POST", "http_version": "1.1", "headers": [length]}
+    app = unread_bodies.UnreadBodies(answers_early)
+    answering = asyncio.ensure_future(app(scope, receive, send))
+    await loop_time.advance(2 * unread_bodies.LINGER_SECONDS)
+    await answering
+    assert (taken == 0) is is_flooded
+    assert sent[-1].get("more_body", False) is False

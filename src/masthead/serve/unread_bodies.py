@@ -18,6 +18,9 @@ MAX_LINGER_BYTES = 4 * 1024 * 1024
 """Of a longer body, read after the answer: the connection ends, but not before the client had time
 to see the answer (RFC 9112, 9.6)."""
 LINGER_SECONDS = 1.0
+LINGER_RATE = 8 * 1024 * 1024
+"""Bytes a second of all such bodies, and twice that at once. A flood of refused bodies is not read
+any faster: the rest of it waits in the network until its connections end."""
 
 _CLOSE = (b"connection", b"close")
 _WITHOUT_BODY = ("GET", "HEAD")
@@ -67,8 +70,23 @@ class _Exchange:
         else:
             # All of the answer is sent, but not its end, at which the server closes.
             await self._send({**message, "more_body": True})
-            await self._read(MAX_LINGER_BYTES, LINGER_SECONDS)
+            await self._linger()
             await self._send({"type": "http.response.body", "body": b""})
+
+    async def _linger(self) -> None:
+        try:
+            async with asyncio.timeout(LINGER_SECONDS) as limit:
+                read = 0
+                while not self._is_read and read <= MAX_LINGER_BYTES:
+                    if not _lingering.has_room(asyncio.get_running_loop().time()):
+                        # Until the timeout: the client has time to see the answer all the same.
+                        await asyncio.get_running_loop().create_future()
+                    count = len((await self.receive()).get("body", b""))
+                    _lingering.room -= count
+                    read += count
+        except TimeoutError:
+            if not limit.expired():
+                raise
 
     async def _begin(self, message: Message) -> None:
         if self._length <= MAX_BYTES:
@@ -86,6 +104,24 @@ class _Exchange:
                     read += len((await self.receive()).get("body", b""))
         except TimeoutError:
             return
+
+
+class _Lingering:
+    """What may be read of all unread bodies now."""
+
+    def __init__(self) -> None:
+        self.room = 2.0 * LINGER_RATE
+        self._at = 0.0
+
+    def has_room(self, now: float) -> bool:
+        # The clock of another loop may be behind.
+        passed = max(0.0, now - self._at)
+        self.room = min(2.0 * LINGER_RATE, self.room + passed * LINGER_RATE)
+        self._at = now
+        return self.room > 0
+
+
+_lingering = _Lingering()
 
 
 def _length(scope: Scope) -> int:
