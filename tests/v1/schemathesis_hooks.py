@@ -46,8 +46,8 @@ def _make_possible(body: dict[str, Any]) -> None:
         body.pop("content_html", None)
         body.pop("content_json", None)
     if body.get("scheduled_for"):
-        # Only a draft can be scheduled.
-        body["status"] = "draft"
+        # Only a draft can be scheduled, and only for a time to come.
+        body["status"], body["scheduled_for"] = "draft", "2999-01-01T00:00:00Z"
     if body.get("post_id"):
         body["post_id"] = POST_ID
     if body.get("parent_id"):
