@@ -67,15 +67,14 @@ _READERS = (
     MEMBERS,
     _Entry("Mailings", "/admin/mailings", "send", Access.EDITOR),
 )
-_SHOP_PATH = "/admin/shop"
-_SHOP = _Entry("Shop", f"{_SHOP_PATH}/orders", "shopping-bag", Access.ADMIN, others=(_SHOP_PATH,))
 IN_SHOP = (
-    _Entry("Orders", f"{_SHOP_PATH}/orders", "shopping-bag", Access.ADMIN),
-    _Entry("Tiers", f"{_SHOP_PATH}/tiers", "credit-card", Access.ADMIN),
-    _Entry("Products", f"{_SHOP_PATH}/products", "package", Access.ADMIN),
-    _Entry("Gift cards", f"{_SHOP_PATH}/gift-cards", "gift", Access.ADMIN),
+    _Entry("Orders", "/admin/shop/orders", "shopping-bag", Access.ADMIN),
+    _Entry("Tiers", "/admin/shop/tiers", "credit-card", Access.ADMIN),
+    _Entry("Products", "/admin/shop/products", "package", Access.ADMIN),
+    _Entry("Gift cards", "/admin/shop/gift-cards", "gift", Access.ADMIN),
 )
-"""Tabs of its pages."""
+"""Tabs of the shop's pages."""
+_SHOP = IN_SHOP[0]._replace(label="Shop", others=tuple(each.url for each in IN_SHOP))
 IN_SETTINGS = (
     _Entry("Import", "/admin/tools/import", "import", Access.ADMIN),
     EXPORT,
@@ -163,7 +162,7 @@ async def count_waiting(request: AdminRequest) -> None:
             request.caller, comments, equals("status", PENDING)
         )
         request.waiting[COMMENTS.url] = Count(waiting, "waiting")
-    if _usable(request, (_SHOP,)) and not request.path.startswith(_SHOP_PATH):
+    if _usable(request, (_SHOP,)) and not _is_in(request.path, (_SHOP,)):
         request.sells = await _sells(request)
     if _usable(request, (WEBHOOKS,)):
         # As on the home page: earlier deaths are no longer shown.

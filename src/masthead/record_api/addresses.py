@@ -24,9 +24,9 @@ async def complete_addresses(
     collection: Collection,
     records: Sequence[Record],
 ) -> None:
-    """A caller without a tenant gets each with the address of its site. No relation leads to a collection that
-    has such addresses, and none that guests can follow to one that names files, so nothing of this
-    is in an expansion."""
+    """A caller without a tenant gets each with the address of its site. No relation leads to a
+    collection that has such addresses, and none that guests can follow to one that names files, so
+    nothing of this is in an expansion."""
     if caller.kind is Kind.GUEST and (uses := uses_of(collection)):
         documents = [each.name for each in collection.fields if isinstance(each, Json)]
         await _leave_out_private(services, caller, records, (*uses.fields, *documents))
