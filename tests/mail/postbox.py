@@ -40,6 +40,10 @@ class Postbox:
     no_mailbox: str = "550 5.1.1 no such user here"
     silent: set[str] = field(default_factory=set)
     """After taking an email to one of these addresses, the connection ends without an answer."""
+    most_connections: int = 1_000
+    """More than so many at once are answered 421."""
+    connections: int = 0
+    turned_away: int = 0
     is_answering: asyncio.Event = field(default_factory=asyncio.Event)
     """While it is cleared, nobody gets an answer to an email."""
 
@@ -71,9 +75,12 @@ class Postbox:
     async def close(self) -> None:
         self._server.close()
 
-    def _protocol(self) -> SMTP:
+    def _protocol(self) -> asyncio.Protocol:
+        if self.connections >= self.most_connections:
+            self.turned_away += 1
+            return _TurnedAway()
         is_starttls = self.security == "starttls"
-        return SMTP(
+        return _Counted(
             self,
             hostname="postbox.test",
             tls_context=self.certificate if is_starttls else None,
@@ -110,6 +117,23 @@ class Postbox:
             server.transport.abort()
         await self.is_answering.wait()
         return "250 OK"
+
+
+class _Counted(SMTP):
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.event_handler.connections += 1
+        super().connection_made(transport)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.event_handler.connections -= 1
+        super().connection_lost(error)
+
+
+class _TurnedAway(asyncio.Protocol):
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        transport.write(b"421 4.7.0 too many connections\r\n")
+        transport.close()
 
 
 def _authenticate(

@@ -83,6 +83,25 @@ async def test_a_connection_that_ends_before_the_text_is_tried_anew() -> None:
     assert (wire.connections, len(wire.texts)) == (2, 2)
 
 
+async def test_a_server_that_wants_no_more_on_a_connection_gets_another() -> None:
+    async with Postbox() as postbox:
+        connection = connected(postbox.port)
+        assert await connection.open() == ""
+        assert (await connection.hand_over("1", email())).fate is Fate.TAKEN
+        postbox.refusals.append("421 4.7.0 enough")
+        assert (await connection.hand_over("2", email())).fate is Fate.TAKEN
+        await connection.close()
+    assert len(postbox.letters) == 2
+
+
+async def test_a_connection_that_is_turned_away_says_so() -> None:
+    async with Postbox(most_connections=0) as postbox:
+        connection = connected(postbox.port)
+        assert await connection.open() == "the mail server refused the email (421)"
+        assert not connection.is_open
+        assert (await connection.hand_over("1", email())).fate is Fate.NO_SERVER
+
+
 async def test_a_new_connection_that_ends_before_the_text_says_nothing_of_the_recipient() -> None:
     async with listening(Wire(b"DATA")) as connection:
         assert (await connection.hand_over("1", email())).fate is Fate.NO_SERVER

@@ -103,6 +103,7 @@ async def press(press_world: tuple[World, Postbox]) -> Press:
     postbox.no_mailbox = Postbox.no_mailbox
     postbox.silent.clear()
     postbox.is_answering.set()
+    postbox.most_connections, postbox.turned_away = Postbox.most_connections, 0
     tenant = await world.new_tenant("coast")
     api = await key_client(tenant, "mailings:read", "mailings:write")
     return Press(world, tenant, api, postbox)

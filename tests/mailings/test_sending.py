@@ -241,6 +241,41 @@ class TestRefusals:
         assert (await press.state(mailing))["sent"] == 3
 
 
+class TestFewConnections:
+    async def test_those_that_work_send_everything(self, press: Press) -> None:
+        """The others are given up for a while, and nobody waits for a later attempt."""
+        assert press.world.parts.settings.mail_connections > 3
+        press.postbox.most_connections = 3
+        await press.readers(150)
+        mailing = await press.mail(await press.tenant.published())
+        async with asyncio.timeout(60):
+            await press.send()
+        state = await press.state(mailing)
+        assert (state["status"], state["sent"]) == ("sent", 150)
+        assert len(press.addresses) == len(set(press.addresses)) == 150
+        # Each connection was tried once.
+        assert press.postbox.turned_away == press.world.parts.settings.mail_connections - 3
+
+    async def test_after_a_day_without_the_server_the_mailing_fails(self, press: Press) -> None:
+        await press.readers(2)
+        mailing = await press.mail(await press.tenant.published())
+        worker = mailing_worker(press.world.parts)
+        await press.postbox.close()
+        try:
+            for hours in (0, 23, 2):
+                press.world.clock.advance(hours=hours)
+                assert (await press.state(mailing))["status"] == "sending"
+                await worker.run_due()
+        finally:
+            await press.postbox.open()
+        assert (await press.state(mailing))["status"] == "failed"
+        resumed = await press.api.post(f"{MAILINGS}/{mailing['id']}/resume")
+        assert resumed.status_code == 200
+        await press.send()
+        state = await press.state(mailing)
+        assert (state["status"], state["sent"], state["failed"]) == ("sent", 2, 0)
+
+
 class TestSlowServer:
     async def test_who_waits_for_longer_than_a_lease_gets_one_email(self, press: Press) -> None:
         """All connections wait for the server, and those behind them are claimed again."""

@@ -23,6 +23,7 @@ HAND_OVER_SECONDS: Final = 60.0
 MAILS_PER_CONNECTION: Final = 500
 """Servers end connections that are used for very long."""
 MAX_REPLY: Final = 300
+NO_ANSWER: Final = "the mail server did not answer in time"
 _DONE: Final = (250, 251)
 _SEND_THE_TEXT: Final = 354
 _CLOSING: Final = 421
@@ -54,6 +55,13 @@ TAKEN: Final = Answer(Fate.TAKEN)
 
 
 class Connection(Protocol):
+    @property
+    def is_open(self) -> bool: ...
+
+    async def open(self) -> str:
+        """Empty, or why the server can't be reached."""
+        ...
+
     async def hand_over(self, mail_id: str, mail: ComposedMail) -> Answer: ...
 
     async def close(self) -> None: ...
@@ -74,6 +82,13 @@ class SigningConnection:
         self._inner = inner
         self._signer = signer
 
+    @property
+    def is_open(self) -> bool:
+        return self._inner.is_open
+
+    async def open(self) -> str:
+        return await self._inner.open()
+
     async def hand_over(self, mail_id: str, mail: ComposedMail) -> Answer:
         return await self._inner.hand_over(mail_id, await self._signer.sign(mail))
 
@@ -86,11 +101,18 @@ class FolderConnection:
 
     def __init__(self, folder: MailFolder) -> None:
         self._folder = folder
+        self.is_open = True
+
+    async def open(self) -> str:
+        """The next email shows whether it can be written."""
+        self.is_open = True
+        return ""
 
     async def hand_over(self, mail_id: str, mail: ComposedMail) -> Answer:
         try:
             await self._folder.send(mail_id, mail)
         except OSError as error:
+            self.is_open = False
             return Answer(Fate.NO_SERVER, error.strerror or "the file could not be written")
         return TAKEN
 
@@ -114,6 +136,20 @@ class SmtpConnection:
         self._sent = 0
         self._text_is_sent = False
 
+    @property
+    def is_open(self) -> bool:
+        return self._client is not None
+
+    async def open(self) -> str:
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                await self._connect()
+        except TimeoutError:
+            return NO_ANSWER
+        except _NoConnection as error:
+            return str(error)
+        return ""
+
     async def hand_over(self, mail_id: str, mail: ComposedMail) -> Answer:
         self._text_is_sent = False
         try:
@@ -122,7 +158,7 @@ class SmtpConnection:
         except TimeoutError:
             self._drop()
             fate = Fate.UNKNOWN if self._text_is_sent else Fate.NO_SERVER
-            return Answer(fate, "the mail server did not answer in time")
+            return Answer(fate, NO_ANSWER)
 
     async def close(self) -> None:
         client, self._client = self._client, None
@@ -146,6 +182,10 @@ class SmtpConnection:
         except _NoConnection as error:
             return Answer(Fate.NO_SERVER, str(error))
         except aiosmtplib.SMTPResponseException as error:
+            if error.code == _CLOSING and not is_fresh:
+                # It wants no more on this connection.
+                self._drop()
+                return await self._hand_over(mail)
             return await self._refusal(error)
         except (aiosmtplib.SMTPException, OSError) as error:
             self._drop()

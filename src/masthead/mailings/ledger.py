@@ -32,14 +32,18 @@ OnProgress = Callable[[MailingKey, Progress], Awaitable[None]]
 class Ledger:
     def __init__(self, queue: RecipientQueue, on_progress: OnProgress, *, connections: int) -> None:
         self._queue = queue
-        self._enough = (connections + 1) // 2
         self._on_progress = on_progress
+        self.expect(connections)
         self._ended: list[Ended] = []
         self._asked: list[tuple[Claimed, asyncio.Future[bool]]] = []
         self._wake = asyncio.Event()
         self._has_enough = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
+
+    def expect(self, connections: int) -> None:
+        """So many are open now."""
+        self._enough = (connections + 1) // 2
 
     async def may_hand_over(self, claimed: Claimed) -> bool:
         """Marks the recipient. False: the email must not leave, and the recipient is no longer this

@@ -64,6 +64,8 @@ class Ended:
     reply: str = ""
     due_at: str = ""
     is_hard_bounce: bool = False
+    is_untried: bool = False
+    """The server was not reached, so it does not count as an attempt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +220,7 @@ class RecipientQueue:
         if result.state is State.PENDING:
             values = {**_bound(key), "member": member, "me": self._me}
             values |= {"again": result.due_at, "words": result.reply}
+            values["untried"] = int(result.is_untried)
             await tx.execute(self._sql.postpone, self._sql.postpone.bind(values))
             return
         if not await self._end(tx, key, [member], result.state, reply=result.reply):

@@ -74,6 +74,7 @@ class QueueStatements:
             update.where(*one, r.claimed_by == sa.bindparam("me")).values(
                 state=State.PENDING.value,
                 due_at=sa.bindparam("again"),
+                attempts=r.attempts - sa.bindparam("untried", required=True),
                 reply=sa.bindparam("words"),
                 claimed_by="",
             )

@@ -8,7 +8,7 @@ import contextlib
 import re
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
 
@@ -31,7 +31,11 @@ SLICE: Final = 100
 IDLE_SECONDS: Final = 1.0
 CONNECTION_IDLE_SECONDS: Final = 10.0
 NO_SERVER_SECONDS: Final = 10.0
-"""How long no connection is tried after one has failed."""
+"""How long no connection is tried after the only one has failed."""
+MAX_GONE: Final = timedelta(days=1)
+NO_SERVER: Final = "The mail server could not be reached for a day. Once it can be, try again."
+GIVEN_UP_SECONDS: Final = (10.0, 30.0, 60.0, 300.0)
+"""How long a connection is not tried after refusals in a row, while others are open."""
 RETRY_AFTER: Final = tuple(timedelta(minutes=each) for each in (2, 10, 30, 60, 120, 240, 480, 600))
 """After refusals for now. Together they are longer than a day; then the recipient has failed."""
 
@@ -73,7 +77,11 @@ class MailingWorker:
         """Claimed recipients that have no result yet."""
         self._room = asyncio.Event()
         self._stopping = asyncio.Event()
+        self._lines: list[Connection] = []
+        self._connecting = asyncio.Lock()
+        """One at a time: whether a refused one is the first or one too many is known then."""
         self._server_is_gone_until = 0.0
+        self._gone_since: datetime | None = None
         self._failures: Counter[MailingKey] = Counter()
         """Of attempts in a row."""
 
@@ -180,8 +188,11 @@ class MailingWorker:
         for key, whom in await self._queue.due():
             # Half a slice is left for the connections while the next one is claimed.
             await self._wait_until(SLICE // 2)
-            if self._stopping.is_set() or self._server_is_gone():
+            if self._stopping.is_set():
                 break
+            if self._server_is_gone():
+                await self._fail_after_a_day(key)
+                continue
             claimed += await self._attempt(key, self._claim(key, whom))
         await self._progress.show()
         return claimed
@@ -220,32 +231,64 @@ class MailingWorker:
         self._room.set()
 
     async def _carry(self) -> None:
-        """One connection."""
+        """One connection. When the server refuses it while others are open, it is given up for a
+        while, and they get its emails."""
         connection = connection_to(self._transport)
+        self._lines.append(connection)
+        refusals = 0
+        task = asyncio.current_task()
         try:
-            while True:
+            # Python 3.11 may lose a cancellation that comes while a connection is opened.
+            while task and not task.cancelling():
                 try:
                     async with asyncio.timeout(CONNECTION_IDLE_SECONDS):
                         parcel = await self._parcels.get()
                 except TimeoutError:
                     await connection.close()
                     continue
-                try:
-                    await self._deliver(connection, *parcel)
-                # Part of the job's edge, for one email: the connection goes on with the next.
-                except Exception:
-                    log.exception("mailings.hand_over_failed", **parcel[0].key._asdict())
-                    self._ledger.record(Ended(parcel[0], State.UNCERTAIN, BROKEN))
-                finally:
-                    self._done(parcel[0])
+                if connection.is_open or self._server_is_gone():
+                    is_reached = await self._try_to_deliver(connection, *parcel)
+                else:
+                    self._parcels.put_nowait(parcel)
+                    is_reached = await self._connect(connection)
+                self._ledger.expect(sum(each.is_open for each in self._lines))
+                refusals = 0 if is_reached else refusals + 1
+                if is_reached and connection.is_open:
+                    self._gone_since = None
+                if refusals and not self._server_is_gone():
+                    await asyncio.sleep(GIVEN_UP_SECONDS[min(refusals, len(GIVEN_UP_SECONDS)) - 1])
         finally:
+            self._lines.remove(connection)
             await connection.close()
 
-    async def _deliver(self, connection: Connection, claimed: Claimed, forms: Forms) -> None:
+    async def _connect(self, connection: Connection) -> bool:
+        async with self._connecting:
+            # Meanwhile others may have sent everything, or found that there is no server.
+            if self._parcels.empty() or self._server_is_gone():
+                return True
+            refusal = await connection.open()
+        if refusal:
+            self._reachable_at(refusal)
+            return False
+        return True
+
+    async def _try_to_deliver(self, connection: Connection, claimed: Claimed, forms: Forms) -> bool:
+        """False if the server was not reached."""
+        try:
+            return await self._deliver(connection, claimed, forms)
+        # Part of the job's edge, for one email: the connection goes on with the next.
+        except Exception:
+            log.exception("mailings.hand_over_failed", **claimed.key._asdict())
+            self._ledger.record(Ended(claimed, State.UNCERTAIN, BROKEN))
+            return True
+        finally:
+            self._done(claimed)
+
+    async def _deliver(self, connection: Connection, claimed: Claimed, forms: Forms) -> bool:
         if not await self._is_its_turn(claimed):
-            return
+            return True
         if not await self._ledger.may_hand_over(claimed):
-            return
+            return True
         try:
             mail_id, mail = forms.compose(claimed)
         # Nothing has left yet.
@@ -254,11 +297,12 @@ class MailingWorker:
             if not is_known:
                 log.exception("mailings.not_composed", **claimed.key._asdict())
             self._ledger.record(Ended(claimed, State.FAILED, str(error) if is_known else BROKEN))
-            return
+            return True
         answer = await connection.hand_over(mail_id, mail)
         result = counters.SENT if answer.fate is Fate.TAKEN else counters.FAILED
         counters.MAILS.add(counters.NEWSLETTER, result)
         self._ledger.record(self._result(claimed, answer))
+        return answer.fate is not Fate.NO_SERVER
 
     async def _is_its_turn(self, claimed: Claimed) -> bool:
         """Otherwise it goes back into the queue until then."""
@@ -289,13 +333,27 @@ class MailingWorker:
             case Fate.UNKNOWN:
                 return Ended(claimed, State.UNCERTAIN, reply)
             case Fate.NO_SERVER:
-                self._server_is_gone_until = now + NO_SERVER_SECONDS
+                due_at = self._reachable_at(reply)
+                return Ended(claimed, State.PENDING, reply, due_at, is_untried=True)
             case Fate.LATER:
                 self._domains.refused(claimed.email, now)
         if claimed.attempts >= len(RETRY_AFTER):
             return Ended(claimed, State.FAILED, reply)
         due_at = clock.to_text(self._clock() + RETRY_AFTER[claimed.attempts])
         return Ended(claimed, State.PENDING, reply, due_at)
+
+    def _reachable_at(self, refusal: str) -> str:
+        """Now if another connection is open: the server only takes no more of them."""
+        if any(each.is_open for each in self._lines):
+            return clock.to_text(self._clock())
+        log.warning("mailings.no_server", reason=refusal)
+        self._gone_since = self._gone_since or self._clock()
+        self._server_is_gone_until = asyncio.get_running_loop().time() + NO_SERVER_SECONDS
+        return clock.to_text(self._clock() + timedelta(seconds=NO_SERVER_SECONDS))
+
+    async def _fail_after_a_day(self, key: MailingKey) -> None:
+        if self._gone_since and self._clock() - self._gone_since > MAX_GONE:
+            await self._each(partial(self._progress.fail, reason=NO_SERVER), [key])
 
     def _server_is_gone(self) -> bool:
         return asyncio.get_running_loop().time() < self._server_is_gone_until
