@@ -130,6 +130,7 @@ MAY_SPEAK_SQL = (
     "mailings/staging.py",
     "mailings/queue_statements.py",
     "mailings/tracking.py",
+    "mailings/report_tokens.py",
     "mailings/reports.py",
     "mailings/services.py",
     "mailings/starting.py",

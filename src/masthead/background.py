@@ -117,6 +117,7 @@ def job_runner(
         Chore("carts.abandon", timedelta(minutes=1), partial(mark_abandoned, parts.records)),
         Chore("payments.reconcile", timedelta(days=1), Reconciliation(parts.records, tables).run),
         Chore("changes.sweep", timedelta(minutes=10), partial(_sweep_changes, parts)),
+        Chore("mail_reports.sweep", hourly, parts.mailings.report_tokens.sweep),
         Chore("mail.sweep", hourly, parts.mail.sweep),
         Chore("email_changes.sweep", hourly, parts.email_changes.sweep),
         Chore("member_imports.sweep", hourly, partial(delete_expired, parts.records)),

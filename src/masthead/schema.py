@@ -18,7 +18,7 @@ from masthead.limits.tables import login_attempts, rate_limit_counters
 from masthead.mail.collection import sending_domains
 from masthead.mail.tables import mails
 from masthead.mailings.collection import mailings
-from masthead.mailings.tables import mailing_recipients
+from masthead.mailings.tables import mail_report_tokens, mailing_recipients
 from masthead.mailings.welcome_emails import welcome_emails
 from masthead.media.collection import media
 from masthead.members.collection import blog_members, member_history, member_mails
@@ -146,6 +146,7 @@ bookkeeping = (
     ai_usage,
     mails,
     mailing_recipients,
+    mail_report_tokens,
     email_changes,
     member_links,
     sign_in_codes,

@@ -13,8 +13,13 @@ from typing import Any
 import httpx
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import (
+    decode_dss_signature,
+    encode_dss_signature,
+)
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from tests.every_row import every_row
 from tests.mailings.conftest import Press
 
 from masthead.config.values import Secret
@@ -24,6 +29,8 @@ from masthead.members.collection import blog_members
 EVENTS = "/api/mail/events"
 SECRET = "s3cret of the mail server"
 SIGNING_KEY = ec.generate_private_key(ec.SECP256R1())
+ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+"""Of the curve."""
 PUBLIC_KEY = base64.b64encode(
     SIGNING_KEY.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
 ).decode()
@@ -209,8 +216,18 @@ class TestProviders:
         assert await report(events, body, "mailgun") == 200
         assert await state_of(events, member_id) == "bounced"
         assert (await events.state(mailing))["bounced"] == 1
+        # A repetition changes nothing, and the token is worth nothing with another address.
+        await events.tenant.update("blog_members", member_id, {"mail_state": "ok"})
+        assert await report(events, body, "mailgun") == 200
+        assert await state_of(events, member_id) == "ok"
+        (other,) = await events.readers(1, "other")
+        data = body["event-data"] | {"recipient": other["email"]}
+        assert await report(events, body | {"event-data": data}, "mailgun") == 401
+        assert await state_of(events, other["id"]) == "ok"
         events.world.clock.advance(days=2)
         assert await report(events, body, "mailgun") == 401
+        await events.world.parts.mailings.report_tokens.sweep()
+        assert (await every_row(events.world.parts.database))["mail_report_tokens"] == []
 
     async def test_sendgrid(self, events: Press) -> None:
         (member,) = await events.readers(1)
@@ -233,6 +250,22 @@ class TestProviders:
         assert await state_of(events, member["id"]) == "ok"
         assert (await post(body, good)).status_code == 200
         assert await state_of(events, member["id"]) == "complained"
+        await events.tenant.update("blog_members", member["id"], {"mail_state": "ok"})
+        r, s = decode_dss_signature(signature)
+        twin = encode_dss_signature(r, ORDER - s)
+        for each in (signature, twin):
+            signed = base64.b64encode(each).decode()
+            assert (await post(body, signed)).status_code == 200
+        assert await state_of(events, member["id"]) == "ok"
+
+    async def test_a_call_that_a_crash_interrupted_is_taken_when_it_is_repeated(
+        self, events: Press
+    ) -> None:
+        tokens = events.world.parts.mailings.report_tokens
+        assert await tokens.begin("mailgun 1", b"body")
+        assert await tokens.begin("mailgun 1", b"body")
+        await tokens.end("mailgun 1")
+        assert not await tokens.begin("mailgun 1", b"body")
 
 
 class TestNotifications:

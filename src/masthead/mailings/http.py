@@ -44,14 +44,18 @@ async def receive_reports(services: ReportServices, request: Request) -> Answer:
     check_head(source, services.settings, request)
     body = await request.body(UNPROVEN_BYTES.get(source))
     now = services.records.clock().timestamp()
+    token, tokens = "", services.mailings.report_tokens
     if source == SES:
         reports = await services.mailings.sns.reports(services.settings, body)
     else:
-        reports = authentic_reports(source, services.settings, request, body, now=now)
+        reports, token = authentic_reports(source, services.settings, request, body, now=now)
     if len(reports) > MAX_REPORTS:
         raise BadRequest(f"Send at most {MAX_REPORTS:,} reports in a call.")
-    for each in reports:
-        await services.mailings.reports.take(each)
+    if not token or await tokens.begin(token, body):
+        for each in reports:
+            await services.mailings.reports.take(each)
+    if token:
+        await tokens.end(token)
     return json_answer(200, {"received": True})
 
 

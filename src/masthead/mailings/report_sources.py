@@ -27,7 +27,8 @@ SENDGRID_SIGNATURE: Final = b"x-twilio-email-event-webhook-signature"
 MAX_AGE: Final = timedelta(days=1)
 """Of a signature: providers repeat a call for hours."""
 
-Check = Callable[[Settings, Request, bytes, float], None]
+Check = Callable[[Settings, Request, bytes, float], str]
+"""Returns what is the same in every repetition of the call; empty if it may be repeated."""
 Read = Callable[[Any], Iterator[Report]]
 
 
@@ -50,20 +51,21 @@ def check_head(source: str, settings: Settings, request: Request) -> None:
 
 def authentic_reports(
     source: str, settings: Settings, request: Request, body: bytes, *, now: float
-) -> list[Report]:
-    """Raises NotFound, Unauthenticated or BadRequest."""
+) -> tuple[list[Report], str]:
+    """The reports, and what identifies the call if it may count only once. Raises NotFound,
+    Unauthenticated or BadRequest."""
     found = SOURCES.get(source)
     if found is None:
         raise NotFound(NO_SOURCE)
     check, read = found
-    check(settings, request, body, now)
+    token = check(settings, request, body, now)
     try:
-        return list(read(msgspec.json.decode(body)))
+        return list(read(msgspec.json.decode(body))), token
     except (msgspec.DecodeError, KeyError, TypeError, AttributeError, ValueError, RecursionError):
         raise BadRequest(UNREADABLE) from None
 
 
-def _check_secret(settings: Settings, request: Request, _body: bytes, _now: float) -> None:
+def _check_secret(settings: Settings, request: Request, _body: bytes, _now: float) -> str:
     """Of sources without a signature: `?secret=…`."""
     if settings.mail_events_secret is None:
         raise NotFound(NO_SOURCE)
@@ -71,9 +73,11 @@ def _check_secret(settings: Settings, request: Request, _body: bytes, _now: floa
     expected = str(settings.mail_events_secret)
     if not hmac.compare_digest(given.encode(), expected.encode()):
         raise Unauthenticated(NOT_GENUINE)
+    return ""
 
 
-def _check_mailgun(settings: Settings, _request: Request, body: bytes, now: float) -> None:
+def _check_mailgun(settings: Settings, _request: Request, body: bytes, now: float) -> str:
+    """Mailgun signs a token and not the body."""
     if settings.mail_events_mailgun_key is None:
         raise NotFound(NO_SOURCE)
     try:
@@ -95,9 +99,10 @@ def _check_mailgun(settings: Settings, _request: Request, body: bytes, now: floa
     is_genuine = hmac.compare_digest(expected.encode(), given.encode(errors="replace"))
     if not is_genuine or age > MAX_AGE.total_seconds():
         raise Unauthenticated(NOT_GENUINE)
+    return f"mailgun {timestamp}{token}"
 
 
-def _check_sendgrid(settings: Settings, request: Request, body: bytes, now: float) -> None:
+def _check_sendgrid(settings: Settings, request: Request, body: bytes, now: float) -> str:
     if settings.mail_events_sendgrid_key is None:
         raise NotFound(NO_SOURCE)
     # Imported with the first call: few installations get one.
@@ -119,6 +124,8 @@ def _check_sendgrid(settings: Settings, request: Request, body: bytes, now: floa
         raise Unauthenticated(NOT_GENUINE) from None
     if age > MAX_AGE.total_seconds():
         raise Unauthenticated(NOT_GENUINE)
+    # Not the signature: from one, anyone can compute another that is valid for the same text.
+    return f"sendgrid {timestamp} {hashlib.sha256(body).hexdigest()}"
 
 
 _TYPES: Final = {"bounce": BOUNCED, "complaint": COMPLAINED}

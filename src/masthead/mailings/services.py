@@ -12,6 +12,7 @@ from masthead.mail.outbox import Outbox
 from masthead.mailings.actions import MailingActions, TestLetters
 from masthead.mailings.digest_letters import DigestLetters
 from masthead.mailings.recipients import MailingRecipients
+from masthead.mailings.report_tokens import ReportTokens
 from masthead.mailings.reports import MailReports
 from masthead.mailings.senders import Senders
 from masthead.mailings.sns import SnsMessages
@@ -28,6 +29,7 @@ class MailingServices:
     actions: MailingActions
     test_letters: TestLetters
     reports: MailReports
+    report_tokens: ReportTokens
     senders: Senders
     recipients: MailingRecipients
     sns: SnsMessages
@@ -51,6 +53,7 @@ def mailing_services(
         MailingActions(records.database, starting),
         TestLetters(records, outbox, senders),
         MailReports(records, tables),
+        ReportTokens(records.database, records.clock),
         senders,
         MailingRecipients(records.database, tables),
         SnsMessages(outbound, records.clock),

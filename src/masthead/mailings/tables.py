@@ -22,6 +22,20 @@ class State(StrEnum):
     UNSUBSCRIBED = "unsubscribed"
 
 
+# The signed calls of mail providers that were taken: each counts once.
+mail_report_tokens = Table(
+    "mail_report_tokens",
+    metadata,
+    # Always '': a report concerns the addresses of all sites.
+    Column("tenant_id", dialects.Text(), nullable=False),
+    Column("token_hash", dialects.Text(), nullable=False),
+    Column("body_hash", dialects.Text(), nullable=False),
+    Column("is_done", dialects.Integer(), nullable=False),
+    Column("expires", dialects.Text(), nullable=False),
+    PrimaryKeyConstraint("tenant_id", "token_hash"),
+    Index("ix_mail_report_tokens__expires", "expires"),
+)
+
 IS_OPEN = sa.text("due_at <> ''")
 IS_NOTABLE = sa.text("state IN ('failed', 'uncertain', 'unsubscribed')")
 IS_REPORTED = sa.text("report <> ''")

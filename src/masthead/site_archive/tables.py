@@ -43,6 +43,7 @@ LEFT_OUT: Final[Mapping[str, str]] = {
     "sign_in_codes": "Codes in emails, which expire within a quarter of an hour.",
     "email_changes": "Links in emails, which expire within a day.",
     "login_attempts": "Forgotten within an hour.",
+    "mail_report_tokens": "Reports of bounces to the installation, for two days.",
     "rate_limit_counters": "Forgotten within a day.",
     "remembered_answers": "For repeats of the same request, within a day.",
     "request_errors": "Errors of the installation, not of the site.",

@@ -12,7 +12,7 @@ from masthead.errors import MastheadError
 from masthead.storage.sqlite.connection import translated
 from masthead.storage.urls import sqlite_path
 
-HEAD = "0072"
+HEAD = "0073"
 """The newest revision, so that a start need not search for it."""
 
 _LOCK_KEY = 7_306_086_967  # for PostgreSQL's advisory lock; the same in every version
