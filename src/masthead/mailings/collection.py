@@ -29,7 +29,8 @@ COUNTS: Final = ("sent", "failed", "uncertain", "bounced", "complained", "unsubs
 ONE_LINE: Final = re.compile(r"(?=.*\S)[^\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 _HELP: Final = {
-    "sent": "Emails that the mail server accepted.",
+    "sent": "Emails that the mail server accepted. Without a mail server, emails that were written "
+    "to files, not sent.",
     "failed": "Recipients that the mail server refused permanently, or for more than a day.",
     "uncertain": "Recipients whose email may or may not have been sent: the connection or the "
     "process ended before the mail server's answer was stored. They get it again only on "

@@ -27,6 +27,7 @@ from masthead.mailings.collection import (
     POST,
     SCHEDULED,
     SENDING,
+    SENT,
     WELCOME,
     has_reached_nobody,
     mailings,
@@ -63,6 +64,10 @@ _COUNTS: Final = (
     ("complained", "Reported as spam", "They get no more newsletters. Also counted above."),
 )
 """The first four add up to the recipients."""
+_STORED: Final = (
+    ("sent", "Written to files, not sent", "The service has no mail server."),
+    *_COUNTS[1:],
+)
 _MEASURED: Final = (
     ("opens", "Opened", "Readers whose mail program loaded the pictures."),
     ("clicks", "Clicked", "Readers who followed a link."),
@@ -96,12 +101,12 @@ ASKED: Final = {
 
 async def mailing_page(request: AdminRequest, mailing_id: str) -> Answer:
     mailing = await request.records.get(request.caller, mailings, mailing_id)
-    status = mailing["status"]
+    status, stored = mailing["status"], where_stored(request.services.settings)
     is_again = has_reached_nobody(mailing) and mailing["post_id"]
     values = {
         "mailing": mailing,
         "badge_kind": _BADGES[status],
-        "status": status.capitalize(),
+        "status": _status(status, stored),
         "own": f"{ADDRESS}/{mailing_id}",
         "post": POSTS.url(mailing["post_id"]) if mailing["post_id"] else "",
         "done": min(_done(mailing), mailing["recipients"]),
@@ -119,14 +124,14 @@ async def mailing_page(request: AdminRequest, mailing_id: str) -> Answer:
         "audience": await _audience(request, mailing),
         "counts": [
             (label, mailing[name], help_text, f"{ADDRESS}/{mailing_id}/recipients?state={name}")
-            for name, label, help_text in _COUNTS
+            for name, label, help_text in (_STORED if stored else _COUNTS)
         ],
         "measured": [
             (label, mailing[name], help_text)
             for name, label, help_text in _MEASURED
             if mailing[name] is not None
         ],
-        "stored": where_stored(request.services.settings),
+        "stored": stored,
     }
     return Page(
         "mailings/mailing.html", mailing["subject"], values, fragment="mailings/_mailing.html"
@@ -210,13 +215,14 @@ async def mailings_list(request: AdminRequest) -> Answer:
         return Redirect(ADDRESS)
     items, pager = page
     names = await newsletter_names(request)
+    stored = where_stored(request.services.settings)
     rows = [
         {
             "url": f"{ADDRESS}/{each['id']}",
             "subject": each["subject"],
             "newsletter": _to(each, names),
             "badge_kind": _BADGES[each["status"]],
-            "status": each["status"].capitalize(),
+            "status": _status(each["status"], stored),
             "recipients": each["recipients"],
             "sent": each["sent"],
             "when": request.when(each["created"]),
@@ -231,6 +237,11 @@ def _text_of(request: AdminRequest, mailing: Record) -> str:
     """Where an owner edits a welcome email; '' for others."""
     may_edit = mailing["kind"] == WELCOME and request.caller.kind in (Kind.OWNER, Kind.OPERATOR)
     return f"{WELCOME_EMAILS}/{mailing['welcome']}" if may_edit else ""
+
+
+def _status(status: str, stored: str) -> str:
+    """Without a mail server, emails end as files."""
+    return "Written to files" if status == SENT and stored else status.capitalize()
 
 
 def _to(mailing: Record, names: Mapping[str, str]) -> str:

@@ -28,7 +28,7 @@ from masthead.admin.pages.mailings.mailing import ADDRESS
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import POSTS, READERS, Section
 from masthead.errors import BadRequest, Conflict, Invalid, PlanTooSmall, Problem, WrongState
-from masthead.mail.wording import being_sent
+from masthead.mail.wording import being_sent, where_stored
 from masthead.mailings.actions import Trial
 from masthead.mailings.collection import ENDED, SCHEDULED, may_send, refuse_sending
 from masthead.posts.collection import posts
@@ -68,10 +68,21 @@ class Choice:
         return sha256(repr(self).encode()).hexdigest()[:16]
 
 
-def mail_address(section: Section, request: AdminRequest, text: Record) -> str:
-    """Where a published post is mailed; empty for other texts, and for those who may not."""
-    can_mail = text["status"] == PUBLISHED and may_mail(section, request)
-    return f"{section.url(text['id'])}/mail" if can_mail else ""
+async def mail_link(
+    section: Section, request: AdminRequest, text: Record
+) -> tuple[str, str] | None:
+    """Where a published post is mailed, or its mailing is; None for other texts, and for those who
+    may not."""
+    if text["status"] != PUBLISHED or not may_mail(section, request):
+        return None
+    made = await mailings_of(request, text["id"])
+    address = f"{section.url(text['id'])}/mail"
+    if not made:
+        return address, "Email it to members…"
+    left = set(await newsletter_names(request)) - {each["newsletter"] for each in made}
+    if left:
+        return address, "Email it to another newsletter…"
+    return f"{ADDRESS}/{made[0]['id']}", "Its mailing to members"
 
 
 def may_mail(section: Section, request: AdminRequest) -> bool:
@@ -224,6 +235,10 @@ def mailed_in_words(request: AdminRequest, mailing: Record, newsletter: str) -> 
         )
     if mailing["status"] not in ENDED:
         return f"It is being emailed to {name}."
+    if mailing["sent"] and where_stored(request.services.settings):
+        return (
+            f"Its emails to {mailing['sent']:,} readers of {name} were written to files, not sent."
+        )
     if not mailing["sent"]:
         return f"Its mailing to {name} ended as {mailing['status']}: nobody got it."
     return f"It was emailed to {mailing['sent']:,} readers of {name}."

@@ -13,7 +13,7 @@ import msgspec
 from masthead import ids
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import Ask, given_values, sent_values, sentence_of, widgets
-from masthead.admin.pages.mailings.sending import mail_address
+from masthead.admin.pages.mailings.sending import mail_link
 from masthead.admin.pages.texts.lists import status_of
 from masthead.admin.pages.texts.posts import with_known_tags
 from masthead.admin.pages.trash import restore_address
@@ -293,7 +293,7 @@ async def _page(
         },
         "action": f"{section.address}/new" if edited.is_new else own,
         "own": own,
-        "mails": mail_address(section, request, record),
+        "mails": await mail_link(section, request, record),
         "new_url": f"{section.address}/new?id={record['id']}" if edited.is_new else "",
         "version": request.form.get("version", "") if problems else edited.version,
         "saved": "" if edited.is_new else request.when(record["updated"]),

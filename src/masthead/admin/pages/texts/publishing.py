@@ -29,7 +29,7 @@ from masthead.admin.pages.mailings.choosing import (
 from masthead.admin.pages.mailings.mailing import ADDRESS as MAILINGS
 from masthead.admin.pages.mailings.sending import (
     begin_mailing,
-    mail_address,
+    mail_link,
     mailed_in_words,
     may_mail,
 )
@@ -254,7 +254,7 @@ async def _page(
         "is_past": bool(past),
         "mark": choice.mark,
         "act": act,
-        "mails": mail_address(section, request, opened.text),
+        "mails": await mail_link(section, request, opened.text),
         "busy": busy,
         # The sentence that follows a choice leaves the focus at the choice.
         "focuses": not request.is_fragment,
