@@ -28,16 +28,21 @@ from dataclasses import asdict, dataclass, replace
 from typing import Final
 from urllib.parse import quote
 
+import sqlalchemy as sa
+
 from bench import datasets, process
 from bench.databases import POSTGRESQL, SQLITE, databases
 from bench.http import send, upload_bytes
 from masthead.caller import Caller, system
 from masthead.config.settings import Settings
+from masthead.identity.api_keys import create_key
 from masthead.identity.given_passwords import new_credentials
 from masthead.ids import TenantId, new_id
 from masthead.records.engine import Records
+from masthead.schema import tables
 from masthead.services import bring_up_to_date
 from masthead.services import build as build_parts
+from masthead.storage.database import scope_of
 
 SECONDS: Final = 10.0
 WARM_UP_SECONDS: Final = 2.0
@@ -66,6 +71,8 @@ class Target:
     """The page of an earlier state of 640 KB."""
     token: str = ""
     """Of an owner of the attacked site."""
+    key: str = ""
+    """An API key of the attacked site."""
 
     def path(self, query: str) -> str:
         return f"{POSTS}?{query}"
@@ -192,6 +199,15 @@ def differences(target: Target, _: random.Random) -> tuple[int, int]:
     return _get(target, target.difference, Cookie=f"pb_auth={target.token}")
 
 
+def raising_mailings(target: Target, _: random.Random) -> tuple[int, int]:
+    """A mailing whose emails can't be made, again as soon as it has failed. Slower than the plan's
+    limit of calls, which would refuse the rest."""
+    time.sleep(1.0)
+    body = json.dumps({"post_id": target.long_text.rpartition("/")[2]}).encode()
+    key = f"Authorization: Bearer {target.key}"
+    return _send(target, "/api/v1/mailings", body, "application/json", key)
+
+
 _COSTLY: Final = (
     "<p>" + "".join(f"<b id={number}>" for number in range(98)) + "<p>x" * 2_000,
     "<rt>" * 12_000,
@@ -225,8 +241,9 @@ ATTACKS: Final[dict[str, Attack]] = {
     "differences": differences,
     "unfinished bodies": unfinished_bodies,
     "Markdown": markdown,
+    "raising mailings": raising_mailings,
 }
-RATIOS: Final = {"unfinished bodies": NEWER_RATIO, "Markdown": NEWER_RATIO}
+RATIOS: Final = dict.fromkeys(("unfinished bodies", "Markdown", "raising mailings"), NEWER_RATIO)
 _FILE: Final = b"x" * (20 * 1024 * 1024)
 
 
@@ -423,9 +440,9 @@ def _settled_megabytes(pid: int, limit: float) -> float:
     return lowest
 
 
-async def build(settings: Settings) -> tuple[str, str]:
+async def build(settings: Settings) -> tuple[str, str, str]:
     """Two tenants, one with the data that the attacks need. Returns the paths of a post and of the
-    page of an earlier state."""
+    page of an earlier state, and an API key."""
     await bring_up_to_date(settings)
     parts = await build_parts(settings)
     try:
@@ -454,9 +471,27 @@ async def build(settings: Settings) -> tuple[str, str]:
         # Before the measurement, because indexing long texts takes seconds.
         while (await records.search_index.run_batch()).indexed:
             pass
-        return f"{POSTS}/{made['id']}", revision
+        key = await _spoilt_newsletter(records, caller)
+        return f"{POSTS}/{made['id']}", revision, key
     finally:
         await parts.close()
+
+
+async def _spoilt_newsletter(records: Records, caller: Caller) -> str:
+    """With a reader, and an accent that is no colour: its letters can't be drawn. Returns a key."""
+    assert caller.tenant_id is not None
+    reader = {"email": "reader@example.com", "newsletter": True}
+    await records.create(caller, records.registry["blog_members"], reader)
+    newsletters = tables["newsletters"]
+    spoil = records.database.compile(
+        sa.update(newsletters)
+        .where(newsletters.c.tenant_id == sa.bindparam("tenant"))
+        .values(accent_color="none")
+    )
+    async with records.database.transaction(scope_of(caller.tenant_id)) as tx:
+        await tx.execute(spoil, spoil.bind({"tenant": caller.tenant_id}))
+    _, key = await create_key(records, caller.tenant_id, "bench", ("mailings:write",))
+    return key
 
 
 async def _earlier_state(records: Records, caller: Caller) -> str:
@@ -508,10 +543,10 @@ def run(engine: str, only: str, seconds: float) -> list[Row]:
         data_dir = folder / "data"
         data_dir.mkdir()
         settings = Settings.from_environ({}, data_dir=data_dir, database_url=url)
-        long_text, revision = asyncio.run(build(settings))
+        long_text, revision, key = asyncio.run(build(settings))
         with process.masthead(data_dir, {"MASTHEAD_DATABASE_URL": url}) as (port, server):
             token = signed_in(port, "attacked.localhost", OWNER)
-            target = Target(port, upload_picture(port), long_text, revision, token)
+            target = Target(port, upload_picture(port), long_text, revision, token, key)
             rows = []
             for each in ATTACKS:
                 if only in each:

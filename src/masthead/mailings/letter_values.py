@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
@@ -129,9 +130,8 @@ async def _values(
     tenant_id = caller.tenant_id
     assert tenant_id is not None
     header = newsletter.get("header_image", "")
-    found = [
-        each.attributes["src"] for each in tokens_of(html) if each.name == "img" and each.attributes
-    ]
+    # Reading a long text takes longer than the event loop may wait.
+    found = await asyncio.to_thread(_addresses_in, html)
     wanted = list(dict.fromkeys((header, post["featured_image"], *found)))[:MAX_PICTURES]
     pictures = await _pictures(records, tenant_id, [each for each in wanted if each])
     page = "" if post.get("email_only") else f"{site.url}/posts/{quote(post['slug'])}"
@@ -166,6 +166,12 @@ async def _values(
 
 
 _FIELDS: Final = site_settings.fields
+
+
+def _addresses_in(html: str) -> list[str]:
+    """Of its pictures."""
+    images = (each for each in tokens_of(html) if each.name == "img")
+    return [each.attributes["src"] for each in images if each.attributes]
 
 
 _OF_PICTURES: Final = frozenset(
