@@ -65,8 +65,8 @@ FAULTS = (
     Fault(
         "the last page names a next one",
         "web/v1/endpoint.py",
-        "if page.page < page.total_pages:",
-        "if page.page <= page.total_pages:",
+        "and page.page < page.total_pages:",
+        "and page.page <= page.total_pages:",
         ("v1/test_posts.py", "v1/test_post_lists.py"),
     ),
     Fault(
