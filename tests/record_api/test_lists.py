@@ -31,6 +31,14 @@ class TestEnvelope:
         body = (await tenant.guest.get(POSTS)).json()
         assert (body["totalItems"], body["totalPages"], body["items"]) == (0, 0, [])
 
+    async def test_the_total_leaves_out_what_is_not_due_yet(
+        self, tenant: TenantWorld, published_post: Record
+    ) -> None:
+        await tenant.published(title="Later", published_at="2100-01-01T00:00:00Z")
+        for wanted in ({}, {"filter": "published_at <= @now"}):
+            body = (await tenant.guest.get(POSTS, params=wanted)).json()
+            assert (body["totalItems"], len(body["items"])) == (1, 1)
+
     async def test_a_page_past_the_end_is_empty(
         self, tenant: TenantWorld, published_post: Record
     ) -> None:
