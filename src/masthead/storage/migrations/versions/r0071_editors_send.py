@@ -1,5 +1,6 @@
-"""Owners choose whether editors send mailings. They do, unless an owner turns it off: a site that
-an older process creates during the upgrade begins with it off."""
+"""Owners choose whether editors send mailings. They do, unless an owner turns it off.
+
+Not rolling: a site that an older process creates during the upgrade would begin with it off."""
 
 from __future__ import annotations
 
@@ -10,7 +11,6 @@ from masthead.storage import dialects as types
 
 revision = "0071"
 down_revision = "0070"
-rolling = True
 
 
 def upgrade() -> None:
