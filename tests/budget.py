@@ -1,13 +1,14 @@
 """The budget of `make test`: no test takes more than two seconds, unless it is marked `slow` with a
-reason. A run shows its ten slowest tests, names those that are too slow, and fails because of them.
+reason. A run shows its ten slowest tests and names those that are too slow. It does not fail because
+of them: the same test that waits for a browser took 1.5 and 7 seconds in two runs.
 
-A busy machine makes every test slow and must not fail a run by itself. So the time that passes
+A busy machine makes every test slow, and their names would say nothing. So the time that passes
 during a test is divided by how much slower it ran than it would have alone, which Linux knows: a
 process that could run does so, or waits for a core. Where a test waits for another process, a
 server or a browser, the share of its own waiting stands for that of the other; of few milliseconds
 that share is no sample, so it is at least that of the whole run so far. The time is then divided by
 how much slower the processor is than the one for which the two seconds were chosen. Where the
-system does not know, the times are shown and nothing fails.
+system does not know, that is left out.
 """
 
 from __future__ import annotations
@@ -34,10 +35,6 @@ _TIMES = "budget"
 
 Times = list[tuple[str, float, bool]]
 """Names of tests and of what they share, their seconds, and whether these may be more than two."""
-
-
-def can_tell() -> bool:
-    return _SCHEDULED.exists() and _scheduled()[0] > 0
 
 
 def register(config: pytest.Config) -> None:
@@ -144,11 +141,6 @@ class Bill:
     @property
     def _too_slow(self) -> Times:
         return [each for each in self._times if each[1] > LIMIT and not each[2]]
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if self._too_slow and can_tell() and session.exitstatus == pytest.ExitCode.OK:
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: TerminalReporter) -> None:
         write = terminalreporter.write_line

@@ -1,4 +1,4 @@
-"""A test of `make test` that takes more than two seconds fails the run, unless it says why."""
+"""A test of `make test` that takes more than two seconds is named, unless it says why."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_without_a_reason(): sleep(2.1)
 
 
 @pytest.mark.parametrize("processes", ["0", "1"])
-def test_a_slow_test_fails_the_run_with_its_name(processes: str, tmp_path: Path) -> None:
+def test_a_slow_test_is_named(processes: str, tmp_path: Path) -> None:
     (tmp_path / "clock.py").write_text(CLOCK)
     (tmp_path / "conftest.py").write_text(CONFTEST)
     (tmp_path / "test_some.py").write_text(SUITE)
@@ -74,7 +74,7 @@ def test_a_slow_test_fails_the_run_with_its_name(processes: str, tmp_path: Path)
         text=True,
         check=False,
     )
-    assert done.returncode == 1, done.stdout + done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
     assert "5 passed" in done.stdout
     said = re.findall(r"^over 2 s: (.*) \(2.1 s\)", done.stdout, re.MULTILINE)
     assert sorted(said) == [
