@@ -192,14 +192,14 @@ async def test_a_late_answer_moves_nobody(admin: Admin) -> None:
 async def test_every_link_of_the_frame_is_reached_in_a_low_window(admin: Admin) -> None:
     await admin.tenant.create("products", {"name": "Clock", "price": 900, "currency": "eur"})
     page = await admin.opened(admin.operator)
+    await page.set_viewport_size({"width": 1280, "height": 480})
     await page.goto(f"{admin.origin}/admin/activity")
     links = page.locator(".side nav")
-    assert await links.get_by_role("link").count() > 20
     assert await links.evaluate("(each) => each.scrollHeight > each.clientHeight")
     # The current one is in sight, and nothing is under what stays below the links.
     await expect(links.locator("[aria-current]")).to_be_in_viewport(ratio=1)
     box, below = await links.bounding_box(), await page.locator(".side-me").bounding_box()
-    assert (box or {})["y"] + (box or {})["height"] <= (below or {})["y"] <= 800
+    assert (box or {})["y"] + (box or {})["height"] <= (below or {})["y"] <= 480
     last = links.get_by_role("link").last
     await last.focus()
     await expect(last).to_be_in_viewport(ratio=1)

@@ -622,7 +622,7 @@ class TestUndo:
         url = await done(tenant, browser, ghost(3))
         question = (await browser.get(f"{url}/undo")).text
         # Three posts, their redirects, those of the feed and of later pages, and a member.
-        assert "The 9 records that it has created go" in question
+        assert "This deletes the 9 records that the import created" in question
         assert (await browser.post(f"{url}/undo")).status_code == 303
         await work(tenant)
         page = (await browser.get(url)).text

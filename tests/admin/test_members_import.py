@@ -278,8 +278,8 @@ class TestFromUploadToReport:
     ) -> None:
         await imported(tenant, browser, LIST)
         page = text_in((await browser.get("/admin/activity")).text)
-        assert "Created the import of members list.csv" in page
-        assert "Started the import of members list.csv" in page
+        assert "Created the member import list.csv" in page
+        assert "Started the member import list.csv" in page
         logged = await tenant.world.parts.records.find(audit_log, {}, tenant_id=tenant.id, limit=99)
         assert "example.com" not in str([each["label"] for each in logged])
 

@@ -156,7 +156,7 @@ async def test_a_job_that_failed_for_good_is_shown_run_again_and_discarded(
     assert "posts.publish" in failed
     named = {name: value for name, value in hidden_in(failed).items() if name in ("tenant", "job")}
     again = await operator.follow(await operator.post(QUEUE, {**named, "action": "retry"}))
-    assert "runs again" in again
+    assert "The job will run again" in again
     assert tenant.id not in again
     twice = await operator.follow(await operator.post(QUEUE, {**named, "action": "retry"}))
     assert "no longer in the list of failed jobs" in twice

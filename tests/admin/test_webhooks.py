@@ -165,7 +165,7 @@ class TestSubscriptions:
         assert "Paused" in page
         assert "has been off since" not in page
         page = await browser.follow(await browser.post(f"{address}/turn-on"))
-        assert "Search index is on." in page
+        assert "Search index is on and gets events again." in page
         stored = await hooks.subscription(hook["id"])
         assert not stored["disabled_at"]
         assert not stored["paused"]
