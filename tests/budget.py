@@ -1,6 +1,6 @@
 """The budget of `make test`: no test takes more than two seconds, unless it is marked `slow` with a
-reason. A run shows its ten slowest tests and names those that are too slow. It does not fail because
-of them: the same test that waits for a browser took 1.5 and 7 seconds in two runs.
+reason. A run shows its ten slowest tests and names those that are too slow. It does not fail
+because of them: the same test that waits for a browser took 1.5 and 7 seconds in two runs.
 
 A busy machine makes every test slow, and their names would say nothing. So the time that passes
 during a test is divided by how much slower it ran than it would have alone, which Linux knows: a
