@@ -18,6 +18,7 @@ export function show(heading: string, parts: (Node | string)[], left: () => void
   const id = `mh-dialog-${count}`;
   const before = document.activeElement as HTMLElement | null;
   const close = (): void => {
+    if (!dialog.isConnected) return;
     dialog.remove();
     before?.blur();
     before?.focus({ preventScroll: true });
@@ -32,6 +33,12 @@ export function show(heading: string, parts: (Node | string)[], left: () => void
   document.body.append(dialog);
   dialog.showModal();
   return dialog;
+}
+
+/** At once: the browser's own event comes a moment later, and a key until then would be lost. */
+export function leave(dialog: HTMLDialogElement): void {
+  dialog.close();
+  dialog.dispatchEvent(new Event("close"));
 }
 
 export function askLink(current: string, done: (address: string | null) => void, left: () => void): void {
@@ -51,7 +58,7 @@ export function askLink(current: string, done: (address: string | null) => void,
           input.focus();
           return;
         }
-        dialog.close();
+        leave(dialog);
         done(address);
       },
     },
@@ -60,8 +67,8 @@ export function askLink(current: string, done: (address: string | null) => void,
     element(
       "div",
       { class: "actions" },
-      current ? button("Remove the link", () => (dialog.close(), done(null)), "quiet") : null,
-      button("Cancel", () => dialog.close()),
+      current ? button("Remove the link", () => (leave(dialog), done(null)), "quiet") : null,
+      button("Cancel", () => leave(dialog)),
       element("button", { class: "btn btn-s btn-primary", type: "submit" }, current ? "Change" : "Link"),
     ),
   );
@@ -99,7 +106,7 @@ export function askSignIn(address: string, known: string, done: () => void, left
         void signIn(address, email.value, password.value).then((sentence) => {
           problem.textContent = sentence;
           if (sentence) return;
-          dialog.close();
+          leave(dialog);
           done();
         });
       },
@@ -111,7 +118,7 @@ export function askSignIn(address: string, known: string, done: () => void, left
     element(
       "div",
       { class: "actions" },
-      button("Later", () => dialog.close()),
+      button("Later", () => leave(dialog)),
       element("button", { class: "btn btn-s btn-primary", type: "submit" }, "Sign in"),
     ),
   );

@@ -1,6 +1,6 @@
 // Sentences above the text, and versions of it that were set aside on this device.
 
-import { show } from "./dialogs.ts";
+import { leave, show } from "./dialogs.ts";
 import { blocks } from "./documents.ts";
 import { button, clock, element } from "./elements.ts";
 import type { Aside } from "./kept.ts";
@@ -54,7 +54,7 @@ function showAll(found: readonly Aside[]): void {
       element("div", { class: "actions" }, copy),
     ];
   });
-  const close = button("Close", () => dialog.close());
+  const close = button("Close", () => leave(dialog));
   const heading = found.length > 1 ? "Your other versions" : "Your other version";
   const dialog = show(heading, [...parts, element("div", { class: "actions" }, close)]);
 }
