@@ -106,6 +106,23 @@ class TestReads:
         assert readers._idle == []  # no reader thread was needed
         await readers.close()
 
+    async def test_a_schema_that_loads_slowly_is_loaded_once(self, sqlite: Notebook) -> None:
+        """An interrupted read forgets what it has loaded."""
+        path = sqlite_path(sqlite.url)
+        assert path is not None
+        # Every look at the clock is a second later: what takes 500 steps is interrupted.
+        slow = Readers(path, timeout_seconds=5, monotonic=itertools.count().__next__)
+        for change in ("first", "second"):
+            tables = (f"CREATE TABLE {change}_{number} (id);" for number in range(200))
+            with closing(sqlite3.connect(path)) as other:
+                other.executescript(f"BEGIN; {' '.join(tables)} COMMIT;")
+            await slow.fetch(ANN, sqlite.ids, (ANN,), False, max_bytes=None)
+            slow._idle.pop().close()
+            for _ in range(5):
+                await slow.fetch(ANN, sqlite.ids, (ANN,), False, max_bytes=None)
+            assert slow._idle == []  # no reader thread was needed again
+        await slow.close()
+
     @pytest.mark.parametrize("slow", [False, True])
     async def test_an_endless_read_times_out(self, tmp_path: Path, slow: bool) -> None:
         db = await open_database(f"sqlite:///{tmp_path / 'x.db'}", statement_seconds=0.1)

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 from masthead.errors import StatementTimeout
@@ -34,6 +35,7 @@ MAX_INLINE_BYTES = 512 * 1024
 """Of long texts; a thread reads larger rows."""
 
 _DATA_VERSION = "PRAGMA data_version"
+_ANY_TABLE = "SELECT 1 FROM sqlite_master LIMIT 1"
 _RETRY_IN_THREAD = BUSY | {sqlite3.SQLITE_INTERRUPT}
 
 
@@ -75,6 +77,7 @@ class Readers:
             return await self._fetch_in_thread(scope, statement, values, max_bytes)
         except sqlite3.Error as error:
             if code_of(error) in _RETRY_IN_THREAD:
+                self._load_schema()
                 return await self._fetch_in_thread(scope, statement, values, max_bytes)
             raise translated(error) from error
 
@@ -102,6 +105,14 @@ class Readers:
         self._ticks = 0
         self._started = self._monotonic()
         return _rows(self._on_loop.execute(statement.text, values), statement, max_bytes)
+
+    def _load_schema(self) -> None:
+        """Takes microseconds if it is loaded. SQLite loads it with the first read after it has
+        changed, and forgets it if that read is interrupted: without this, where loading takes
+        longer than a read may, every later read would be interrupted, too."""
+        self._ticks, self._started = 0, math.inf
+        with suppress(sqlite3.Error):
+            self._on_loop.execute(_ANY_TABLE).fetchone()
 
     def _tick(self) -> bool:
         self._ticks += 1
