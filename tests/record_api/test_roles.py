@@ -37,7 +37,7 @@ ALLOWED = {
     ("editor", "member_history"): READ,
     ("editor", "member_mails"): READ,
     ("editor", "newsletters"): READ,
-    ("editor", "mailings"): READ,
+    ("editor", "mailings"): READ | {"update"},
     ("editor", "trash"): READ | {"update", "delete"},
     ("editor", "post_working_copies"): READ | {"update", "delete"},
     ("editor", "page_working_copies"): READ | {"update", "delete"},

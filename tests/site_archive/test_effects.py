@@ -180,7 +180,7 @@ async def test_the_new_site_serves_and_its_people_sign_in(world: World, tmp_path
     listed = await guest.get("/api/collections/posts/records")
     assert listed.json()["totalItems"] == 1
     found = await guest.get("/search", params={"q": "lighthouse"})
-    assert "The lighthouse keeper" in found.text
+    assert "The <mark>lighthouse</mark> keeper" in found.text
 
 
 @pytest.mark.parametrize("codes_left", [10, 0])

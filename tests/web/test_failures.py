@@ -35,6 +35,7 @@ def test_an_address_in_the_path_is_left_out() -> None:
     assert line["path"] == "/api/v1/members/***"
 
 
-def test_a_refusal_has_none_and_a_full_disk_has_its_own() -> None:
+def test_a_refusal_has_none_and_a_full_disk_has_one() -> None:
     assert logged(BadRequest(), 400) == []
-    assert logged(DiskFull(), 503) == []
+    (line,) = logged(DiskFull(), 503)
+    assert (line["event"], line["error"]) == ("request.failed", "DiskFull")
