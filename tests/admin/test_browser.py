@@ -189,6 +189,22 @@ async def test_a_late_answer_moves_nobody(admin: Admin) -> None:
     await expect(page.locator("#title")).to_have_value("Story 07")
 
 
+async def test_a_focus_that_moves_while_an_answer_is_put_in_stays(admin: Admin) -> None:
+    page = await admin.opened(admin.owner)
+    await page.goto(f"{admin.origin}/admin/posts")
+    rows = page.locator("tbody tr")
+    link = rows.filter(has_text="Story 09").locator("a").first
+    await rows.filter(has_text="Story 10").locator("a").first.focus()
+    await link.evaluate(
+        "(link) => document.addEventListener('htmx:before:swap', () => link.focus(), {once: true})"
+    )
+    await page.locator("#q").evaluate(
+        "(q) => { q.value = 'Story'; q.dispatchEvent(new Event('input', {bubbles: true})); }"
+    )
+    await expect(rows.filter(has_text=LONG)).to_have_count(0)
+    await expect(link).to_be_focused()
+
+
 async def test_every_link_of_the_frame_is_reached_in_a_low_window(admin: Admin) -> None:
     await admin.tenant.create("products", {"name": "Clock", "price": 900, "currency": "eur"})
     page = await admin.opened(admin.operator)

@@ -7,6 +7,8 @@ let place = null;
 
 document.addEventListener("htmx:before:swap", () => (place = remember()));
 document.addEventListener("htmx:after:swap", () => restore(place));
+// Somebody may go on between an answer and its place in the page.
+document.addEventListener("focusin", () => place && (place = remember()));
 document.addEventListener("mh-replace", ({ detail: replace }) => {
   const before = remember();
   replace();
