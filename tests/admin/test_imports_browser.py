@@ -72,7 +72,13 @@ def exports() -> list[object]:
     large = corpus.found("wordpress/real/theme-unit-test-data.xml")
     return [
         pytest.param("tideline.ghost.json", ghost(POSTS), POSTS, id="ghost"),
-        pytest.param("tideline.xml", wordpress.BLOG.encode(), len(SHORTCODES), id="wordpress"),
+        pytest.param(
+            "tideline.xml",
+            wordpress.BLOG.encode(),
+            len(SHORTCODES),
+            id="wordpress",
+            marks=pytest.mark.sweep,
+        ),
         *(pytest.param(path.name, path.read_bytes(), None, id="corpus") for path in large),
     ]
 

@@ -40,8 +40,11 @@ class Desk:
     context: BrowserContext
     post: Record
 
-    async def open(self, path: str) -> Page:
+    async def open(self, path: str, *, has_clock: bool = False) -> Page:
+        """With a clock, the test can move the page's time on."""
         page = await self.context.new_page()
+        if has_clock:
+            await page.clock.install()
         await page.goto(f"{self.origin}{path}")
         await page.evaluate("window.isSamePage = true")
         return page
@@ -183,7 +186,7 @@ async def test_without_the_stream_a_page_asks_as_before(desk: Desk) -> None:
 
 async def test_two_editors_of_a_post_see_each_other(desk: Desk, browser: Browser) -> None:
     address = f"/admin/posts/{desk.post['id']}"
-    mine = await desk.open(address)
+    mine = await desk.open(address, has_clock=True)
     here = mine.locator("[data-presence]")
     await expect(here).to_have_attribute("role", "status")
     other = await desk.tenant.owner(role="editor", name="Bo Ek")
@@ -193,11 +196,13 @@ async def test_two_editors_of_a_post_see_each_other(desk: Desk, browser: Browser
     theirs = await context.new_page()
     await theirs.goto(f"{desk.origin}{address}")
     await expect(theirs.locator("[data-presence]")).to_have_text("Also here: Nell Ashby")
+    await mine.clock.run_for(8_000)
     await expect(here).to_have_text("Also here: Bo Ek")
     await context.close()
     parts, usual = desk.world.parts, desk.world.parts.presence
-    parts.presence = Presence(parts.limit_store, desk.world.clock, gone_after=timedelta(seconds=5))
+    parts.presence = Presence(parts.limit_store, desk.world.clock, gone_after=timedelta(0))
     try:
+        await mine.clock.run_for(8_000)
         await expect(here).to_have_text("")
     finally:
         parts.presence = usual

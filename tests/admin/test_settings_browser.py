@@ -87,6 +87,8 @@ async def test_a_key_is_made_copied_and_calls_the_api(site: Site) -> None:
 
 async def test_a_domain_is_proven_while_the_page_is_open(site: Site) -> None:
     page = await site.opened("/admin/settings/domain")
+    await page.clock.install()
+    await page.reload()
     await page.get_by_label("Domain", exact=True).fill("blog.example.com")
     await page.get_by_role("button", name="Request it").click()
     await expect(page.get_by_role("button", name="Check now")).to_be_visible()
@@ -97,6 +99,7 @@ async def test_a_domain_is_proven_while_the_page_is_open(site: Site) -> None:
     assert (await guest.get("/")).status_code == 404
     site.names.tell_text(name, value)
     # Nothing is pressed: the page looks by itself.
+    await page.clock.run_for(15_000)
     await expect(page.get_by_text("The site is now served there")).to_be_visible()
     assert (await guest.get("/")).status_code == 200
     await page.goto(f"{site.origin}/admin/settings/domain")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from bench import ai
 
 
+@pytest.mark.sweep
 def test_every_stream_is_read_to_its_end() -> None:
     shape = ["--rounds=1", "--streams=5", "--seconds=1", "--per-second=10", "--over=0.1"]
     report = ai.run(ai.read_options([*shape, "--calm=0.1"]), posts=10)

@@ -6,6 +6,7 @@ import json
 from argparse import Namespace
 from pathlib import Path
 
+import pytest
 from bench.privacy_clients import COMPACTION, READ, Calls, Phases, compared
 
 from bench import privacy
@@ -39,6 +40,7 @@ def test_each_phase_is_compared_with_the_turns_between() -> None:
     assert rows == {"none": 1.0, "the whole": 3.0, "posts": 3.0, "events": 2.0}
 
 
+@pytest.mark.sweep
 def test_a_whole_erasure_leaves_no_address(tmp_path: Path) -> None:
     steps = list(privacy.STEPS)
     given = Namespace(steps=steps, posts=40, members=25, media_mb=8, postgres=False, turn=0.3)

@@ -425,6 +425,7 @@ def is_alive(pid: int) -> bool:
         return False
 
 
+@pytest.mark.sweep
 def test_a_killed_import_started_again_ends_as_a_clean_one(
     masthead: Masthead, tmp_path: Path
 ) -> None:

@@ -13,6 +13,7 @@ from tests.pooler import needs_pgbouncer, through_pooler
 pytestmark = needs_pgbouncer
 
 
+@pytest.mark.sweep
 def test_everything_works_through_a_pooler(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -56,6 +56,7 @@ def test_the_printed_admin_address_opens_and_the_printed_login_works(tmp_path: P
         assert server.terminate() == 0
 
 
+@pytest.mark.slow("starts a service with the demo twice")
 def test_the_demo_is_seeded_once_and_its_credentials_are_printed_each_time(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with serving(data, "--demo") as server:
@@ -107,6 +108,7 @@ def test_the_demo_leaves_a_database_with_tenants_alone(tmp_path: Path) -> None:
         assert server.line() == "<the end>"
 
 
+@pytest.mark.slow("starts a service of two processes")
 def test_several_processes_share_the_port_and_end_together(tmp_path: Path) -> None:
     with serving(tmp_path / "data", "--demo", "--workers", "2", program=COMMAND) as server:
         lines = [server.line() for _ in range(3)]

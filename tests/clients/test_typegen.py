@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.clients.node import HERE, run_node
 from tests.conftest import Server
 from tests.world import PASSWORD
@@ -34,6 +35,7 @@ STRICT = (
 )
 
 
+@pytest.mark.sweep
 async def test_its_types_compile_strictly(server: Server, tmp_path: Path) -> None:
     owner = await server.tenant.owner()
     made = await run_node(

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import httpx
+import pytest
 from tests.durability.servers import Running, Site, environment, new_sites, ready, servers
 from tests.record_api.listener import Listener, Message, listening
 
@@ -79,6 +80,7 @@ async def _go_on(running: Running, last_id: str, site: Site) -> list[Message]:
         return messages
 
 
+@pytest.mark.sweep
 async def test_other_processes_refuse_what_is_not_theirs(database_url: str, tmp_path: Path) -> None:
     """Another account, and a connection that is gone."""
     environ = environment(tmp_path, database_url)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.tiers import rounds
 
 from masthead.errors import BadRequest
 from masthead.identity.hosts import (
@@ -102,6 +103,7 @@ def test_a_malformed_host_is_refused(raw: str) -> None:
         parse_host(raw)
 
 
+@settings(max_examples=rounds(30, 300))
 @given(st.text())
 def test_a_parsed_host_is_a_plain_name(raw: str) -> None:
     try:

@@ -36,6 +36,7 @@ def restricted(unit: Path, program: str | Path) -> Path:
     return script
 
 
+@pytest.mark.sweep
 def test_the_service_does_all_that_it_does_without(unit: Path, tmp_path: Path) -> None:
     """The demo has pictures to scale and passwords to hash."""
     with serving(tmp_path / "data", "--demo", program=restricted(unit, COMMAND)) as running:

@@ -89,6 +89,7 @@ async def looks_well(page: Page) -> None:
     assert await accessibility(page, [(PHONE, "light"), (WIDE, "dark")]) == {}
 
 
+@pytest.mark.slow("a newsletter from its first word to its bounce, in a browser")
 async def test_from_the_first_word_to_the_bounce(desk: Desk) -> None:
     page, gate = desk.page, desk.gate
     await page.goto(f"{desk.origin}/admin/posts/new")

@@ -195,6 +195,7 @@ def test_a_worker_of_its_own_has_its_own_metrics(tmp_path: Path) -> None:
         process.stderr.close()
 
 
+@pytest.mark.slow("waits for the lock of a database that another process keeps")
 def test_every_503_has_a_line_at_level_error_with_its_cause(tmp_path: Path) -> None:
     data = tmp_path / "data"
     tenant(data)

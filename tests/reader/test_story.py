@@ -26,7 +26,13 @@ EMAIL = "ada@example.com"
 OPEN, MEMBERS, PAID = "Fog on the sound", "A map of fountains", "Where the money went"
 
 
-@pytest.fixture(params=["with-script", "without-script", "over-tls"])
+@pytest.fixture(
+    params=[
+        pytest.param("with-script", marks=pytest.mark.slow("a whole way of a reader in a browser")),
+        pytest.param("without-script", marks=pytest.mark.sweep),
+        pytest.param("over-tls", marks=pytest.mark.sweep),
+    ]
+)
 def way(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

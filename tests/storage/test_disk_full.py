@@ -223,6 +223,7 @@ async def posts_on_a_small_disk(url: str) -> AsyncIterator[Path]:
             await server.close()
 
 
+@pytest.mark.sweep
 async def test_the_disk_of_a_postgresql_server_without_space(tmp_path: Path) -> None:
     url = empty_postgres_url()
     await migrate(url)
