@@ -142,6 +142,35 @@ async def test_a_connection_with_a_small_unread_body_is_used_again(is_chunked: b
         peer.writer.close()
 
 
+@pytest.mark.parametrize("size", [1, 5_000])
+@pytest.mark.parametrize("is_chunked", [False, True])
+async def test_the_end_of_a_body_comes_with_its_last_byte_unless_it_is_in_chunks(
+    size: int, is_chunked: bool
+) -> None:
+    ends = list[bool]()
+
+    async def listening(scope: Scope, receive: Receive, send: Send) -> None:
+        async def noted() -> Message:
+            message = await receive()
+            ends.append(not message.get("more_body"))
+            return message
+
+        await echo(scope, noted, send)
+
+    body = b"x" * size
+    raw = request(body=body)
+    if is_chunked:
+        raw = head(CHUNKED) + b"%x\r\n%s\r\n" % (size, body) + TERMINATED
+    async with serving(listening) as served:
+        peer = await served.send(raw)
+        assert await peer.answer() == (200, body)
+        # The server has read it to its end.
+        peer.writer.write(raw)
+        assert await peer.answer() == (200, body)
+        peer.writer.close()
+    assert ends == ([False, True] if is_chunked else [True]) * 2
+
+
 async def test_a_sender_of_a_large_body_is_told_that_the_connection_ends() -> None:
     async with serving(answers_early) as served:
         peer = await served.send(request("/early", body=b"x" * (MAX_BYTES + 1)) + BEHIND)

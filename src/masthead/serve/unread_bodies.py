@@ -7,6 +7,7 @@ sending then sees a broken connection instead of the answer.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -45,17 +46,21 @@ class UnreadBodies:
 
 
 class _Exchange:
-    __slots__ = ("_is_closing", "_is_read", "_length", "_receive", "_send")
+    __slots__ = ("_is_closing", "_is_read", "_left", "_length", "_receive", "_send")
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._receive = receive
         self._send = send
-        self._length = _length(scope)
+        self._length = self._left = _length(scope)
         self._is_read = self._length == 0
         self._is_closing = False
 
     async def receive(self) -> Message:
         message = await self._receive()
+        self._left -= len(message.get("body", b""))
+        if self._left == 0:
+            # The server tells the end of a body in a message of its own, which takes as long.
+            message["more_body"] = False
         if not message.get("more_body", False):
             self._is_read = True
         return message
@@ -124,15 +129,15 @@ class _Lingering:
 _lingering = _Lingering()
 
 
-def _length(scope: Scope) -> int:
-    """Of the body; 0 without one. Where it is in chunks, or its sender waits for a word before it
-    sends (`Expect`), it is read as far as the limits allow, or not at all."""
+def _length(scope: Scope) -> float:
+    """Of the body; 0 without one. Where it is in chunks (-1), or its sender waits for a word before
+    it sends (`Expect`), it is read as far as the limits allow, or not at all."""
     length = 0
     for name, value in scope["headers"]:
         if name == b"expect":
-            return MAX_BYTES + 1
+            return math.inf
         if name == b"transfer-encoding":
-            length = 1
+            length = -1
         elif name == b"content-length" and value.isdigit():
             length = int(value[:20])
     return length
