@@ -49,11 +49,14 @@ def test_every_file_of_the_code_that_a_page_names_is_there(name: str) -> None:
     assert [each for each in sorted(named) if f"/{each}" not in existing()] == []
 
 
-def test_the_index_of_the_docs_has_every_page() -> None:
-    index = (ROOT / "docs" / "README.md").read_text()
-    linked = {path for path, _ in _LINK.findall(index)}
-    pages = {each.relative_to(ROOT / "docs").as_posix() for each in PAGES if "docs" in each.parts}
-    assert pages - {"README.md"} <= linked
+@pytest.mark.parametrize("folder", ["docs", "docs/decisions"])
+def test_the_index_of_a_folder_has_every_page(folder: str) -> None:
+    index = ROOT / folder / "README.md"
+    linked = {(index.parent / path).resolve() for path, _ in _LINK.findall(index.read_text())}
+    own = {each.parent for each in index.parent.glob("*/README.md")}
+    pages = [each for each in PAGES if each.is_relative_to(index.parent) and each != index]
+    assert {each for each in pages if each.parent not in own} <= linked
+    assert {each / "README.md" for each in own} <= linked
 
 
 @pytest.mark.parametrize("name", ["README.md", "ARCHITECTURE.md"])
