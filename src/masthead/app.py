@@ -264,7 +264,7 @@ class Service:
 
     @property
     def http(self) -> FrontDoor:
-        """What our own server calls, once the service has started."""
+        """The application that our own server calls, once the service has started."""
         assert self._http is not None
         return self._http
 

@@ -1,4 +1,4 @@
-"""What runs besides requests: jobs, regular chores, deliveries of webhooks, the search index."""
+"""The work besides requests: jobs, regular chores, deliveries of webhooks, the search index."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 from masthead.counters import CacheCounts
 
 OVERHEAD_BYTES = 1024
-"""Of an entry, besides its content."""
+"""The memory that an entry takes besides its content."""
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -33,7 +33,7 @@ class ByteCache(Generic[K, V]):
         return found[0]
 
     def put(self, key: K, value: V, content_bytes: int) -> None:
-        """What is larger than all of the cache is not stored."""
+        """Does not store a value that is larger than the whole cache."""
         self.remove(key)
         size = content_bytes + OVERHEAD_BYTES
         if size > self._max_bytes:

@@ -49,7 +49,7 @@ class Caller:
     collection: str = ""
     scopes: frozenset[str] = frozenset()
     audience: Audience = Audience.GUEST
-    """Of a page of the reader's site."""
+    """The audience of a page of the reader's site."""
     sign_in: str = ""
     """Which sign-in of the account it is; forms are bound to it."""
     lacks_factor: bool = False

@@ -1,4 +1,4 @@
-"""What this process has done, in plain numbers: `/metrics` shows them.
+"""Counts of this process in plain numbers: `/metrics` shows them.
 
 A count is an addition in a dictionary, so it happens whether anybody looks at it or not.
 """

@@ -35,5 +35,5 @@ IGNORED: Final = r"<[!?/][^>]*+(?:>|\Z)"
 MARKUP: Final = rf"{COMMENT} | {TAG} | {IGNORED}"
 
 CAREFUL_INSIDE: Final = r"""(?:[^<>"']++|"[^"]*+"|'[^']*+'){0,64}+"""
-"""What is inside a tag, for changes of text: it ends at the next `<`, so that a damaged tag is left
+"""The inside of a tag, for changes of text: it ends at the next `<`, so that a damaged tag is left
 as it is instead of taking the text after it along."""

@@ -1,4 +1,4 @@
-"""What both the service and the commands open: the database, and the engine on it.
+"""The installation that both the service and the commands open: the database, and the engine on it.
 
 The service builds everything else on top (`app.py`). A command opens only this, and whatever the
 command does not use is neither imported nor constructed.

@@ -40,7 +40,8 @@ class Hold(msgspec.Struct, array_like=True, frozen=True):
 
 
 class State(msgspec.Struct, array_like=True, frozen=True):
-    """What a tenant has spent on one day, counted from 1970, and what its running calls reserve."""
+    """The tokens that a tenant has spent on one day, counted from 1970, and those that its running
+    calls reserve."""
 
     day: int = 0
     spent: int = 0
@@ -67,7 +68,7 @@ class Reservation:
 
     id: str
     max_tokens: int
-    """Of the answer."""
+    """The most tokens that the answer may have."""
     tenant_id: TenantId
     budgets: Budgets
 
@@ -113,7 +114,7 @@ class _Remaining:
     left: int
     """For an answer."""
     held: int
-    """By other calls."""
+    """Tokens that other calls reserve."""
 
     @property
     def answer(self) -> int:

@@ -1,4 +1,4 @@
-"""What the audit log says of a change, and of what changes no record."""
+"""Entries of the audit log: for changes of records, and for actions that change none."""
 
 from __future__ import annotations
 

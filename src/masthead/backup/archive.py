@@ -33,11 +33,11 @@ class NotAnArchive(MastheadError):
 class Header(msgspec.Struct, frozen=True):
     format: int
     version: str
-    """Of Masthead."""
+    """Masthead's version."""
     created: str
     engine: str
     revision: str
-    """Of the schema."""
+    """The schema's revision."""
     tables: dict[str, TableLayout]
 
 

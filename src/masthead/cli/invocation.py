@@ -1,4 +1,5 @@
-"""What every command shares: the global options, the settings, and one way to print a result.
+"""The parts that all commands share: the global options, the settings, and one way to print a
+result.
 
 A command is a function that takes an `Invocation` first and returns `Output`, its result as text
 and as JSON.
@@ -23,7 +24,7 @@ import click
 @dataclass(frozen=True, slots=True)
 class Output:
     data: Any
-    """What `--json` prints."""
+    """The value that `--json` prints."""
     text: str = ""
     columns: Sequence[str] = ()
     """Without `--json`, a list of objects is printed as a table of these columns."""

@@ -1,4 +1,4 @@
-"""What `masthead tenant suspend|resume|delete` do, with the services that they need."""
+"""Carries out `masthead tenant suspend|resume|delete`, with the services that they need."""
 
 from __future__ import annotations
 

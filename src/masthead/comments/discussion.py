@@ -73,7 +73,7 @@ class Author:
         return self.member_id or self.staff_id
 
     def wrote(self, comment: Record) -> bool:
-        """By the account, so that the next person at the same computer is another one."""
+        """Compares accounts first, so that the next person at the same computer is another one."""
         if comment["member_id"] or comment["staff_id"]:
             mine = (self.member_id, self.staff_id)
             return (comment["member_id"], comment["staff_id"]) == mine

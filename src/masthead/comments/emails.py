@@ -128,7 +128,7 @@ class CommentEmails:
 
 
 def comment_url(site_url: str, post: Record, comment: Record) -> str:
-    """Of the thread, which works anywhere in a long discussion."""
+    """The address of the comment's thread, which works anywhere in a long discussion."""
     thread = comment["thread_id"] or comment["id"]
     return f"{site_url}/posts/{quote(post['slug'])}?thread={thread}#comment-{comment['id']}"
 

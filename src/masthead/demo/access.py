@@ -79,7 +79,7 @@ def site_of(settings: Settings, slug: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _SeedServices:
-    """What uploading the demo's pictures needs, at the time of the story."""
+    """The services for uploading the demo's pictures, at the time of the story."""
 
     records: Records
     objects: ObjectStore

@@ -20,7 +20,7 @@ class DemoPost:
     status: str = "published"
     visibility: str = "public"
     author: str = ""
-    """By name; without one, a post is the owner's."""
+    """The author's name; without one, a post is the owner's."""
     picture: str = ""
     alt: str = ""
     document: Node | None = None

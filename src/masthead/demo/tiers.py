@@ -1,4 +1,4 @@
-"""What the demo magazine sells. Nobody pays for it: its payment pages don't exist."""
+"""The tiers of the demo magazine. Nobody pays for them: their payment pages don't exist."""
 
 from __future__ import annotations
 

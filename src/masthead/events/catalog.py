@@ -23,7 +23,7 @@ class Category(StrEnum):
 
 
 class Cause(StrEnum):
-    """What was done to the record."""
+    """The kind of change of a record."""
 
     CREATE = "create"
     UPDATE = "update"
@@ -62,7 +62,7 @@ class EventKind:
     example_facts: Mapping[str, Any] = field(default_factory=dict)
     """Where the example differs from those of the facts."""
     example_previous: Mapping[str, Any] = field(default_factory=dict)
-    """What the example's change replaced."""
+    """The values that the example's change replaced."""
 
     @property
     def example(self) -> dict[str, Any]:

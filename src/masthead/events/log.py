@@ -23,7 +23,7 @@ class LoggedEvent:
     payload: str
     """JSON text."""
     collection: str = ""
-    """Of the record that it is about; only `get` reads this and the next."""
+    """The collection of the event's record; only `get` reads this field and the next."""
     record_id: str = ""
 
     @property

@@ -38,7 +38,7 @@ APP = "Authenticator app"
 TOO_MANY = f"An account has at most {MAX_PASSKEYS} passkeys. Remove one first."
 
 Stamp = Callable[[Record], Record]
-"""What to store of an account, given the account as it is in the transaction."""
+"""Makes the values to store of an account from the account as it is in the transaction."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,4 @@
-"""What `masthead init` is going to write: the answers to its questions, and the files made of
-them."""
+"""The plan of `masthead init`: the answers to its questions, and the files made of them."""
 
 from __future__ import annotations
 

@@ -24,9 +24,9 @@ from masthead.storage.cancelling import complete
 from masthead.turns import Turns
 
 RULES: Final = 1
-"""Of what is let through. Whoever changes the rules takes the next number and adds a migration that
-queues `texts.clean` for every site; until a text is cleaned again, each page that shows it cleans
-it."""
+"""The number of the present rules of cleaning. A change of the rules takes the next number and adds
+a migration that queues `texts.clean` for every site; until a text is cleaned again, each page that
+shows it cleans it."""
 
 MAX_DEPTH: Final = 250
 """More than the deepest document of the editor has."""
@@ -58,7 +58,8 @@ async def clean(html: str) -> str:
 
 
 async def clean_or_plain(html: str) -> str:
-    """Of a text beyond the limits, which was stored before there were any, only the words."""
+    """The clean text, or only the words of a text beyond the limits that was stored before there
+    were any."""
     return (await clean_all_or_plain([html]))[0]
 
 

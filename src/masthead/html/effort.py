@@ -16,7 +16,7 @@ from masthead.html_tags import ATTRIBUTE, BLANK, MARKUP
 MAX_TAGS: Final = 120_000
 """A table of many thousand rows has this many."""
 MAX_ATTRIBUTES: Final = 100
-"""Of one tag. A parser compares each with those before it."""
+"""The most attributes of one tag. A parser compares each with those before it."""
 _LIGHT_STEPS: Final = 3_000_000
 """Tags times open elements: some hundredths of a second."""
 _LIGHT_REPEATS: Final = 4_000_000
@@ -24,7 +24,7 @@ _LIGHT_REPEATS: Final = 4_000_000
 FEW_TAGS: Final = 60
 """Tags that are no work, whatever they are."""
 _MANY_CHARACTERS: Final = 400
-"""Of a tag, from which its attributes are counted."""
+"""The attributes of a tag are counted if it has at least this many characters."""
 
 
 class Effort(NamedTuple):
@@ -90,8 +90,8 @@ _ENDED_BY_END: Final[dict[str, frozenset[str]]] = {
     **dict.fromkeys(("table", "tr", *_SECTIONS), _IN_TABLE),
     "ruby": _RUBY_TEXT,
 }
-"""What may be open in an element when its end tag comes. None of it can be open twice, one in the
-other, without an element between them."""
+"""The elements that may be open in an element when its end tag comes. None of them can be open
+twice, one in the other, without an element between them."""
 
 
 class _Rule(NamedTuple):
@@ -121,7 +121,7 @@ _NO_RULE: Final = _Rule()
 def _scanned(html: str) -> Effort:
     open_names: list[str] = []
     weights: list[int] = []
-    """Of the formatting elements among the open ones: the characters of their tags."""
+    """The numbers of characters of the open formatting tags."""
     tags = deepest = weight = repeats = 0
     for piece in _PIECE.finditer(html):
         end, name, inside = piece.groups()

@@ -81,7 +81,7 @@ def _embed(address: str) -> Embed | None:
 
 
 def _kind(host: str) -> str:
-    """By the host, or by the one that it is a part of."""
+    """Looks up the host, then each domain that it is a part of."""
     parts = host.split(".")
     for start in range(len(parts) - 1):
         if kind := _KINDS.get(".".join(parts[start:])):

@@ -28,13 +28,13 @@ Attributes = dict[str, str]
 class Token(NamedTuple):
     kind: Literal["start", "end", "text"]
     name: str
-    """Of a tag. Of a text it is the text, with resolved entities."""
+    """The name of a tag; for a text, the text itself with resolved entities."""
     attributes: Attributes = {}  # noqa: RUF012  (read only, and shared by all that have none)
 
 
 VOID = frozenset({"br", "hr", "img", "input", "source", "track", "col", "wbr"})
 PAYWALL_CLASS = "paywall"
-"""Of the rule that begins the part of a text for members."""
+"""The class of the rule that begins the part of a text for members."""
 PAYWALL_COMMENT = "<!--more-->"
 PAYWALL_MARK = "\U000f4d57"
 """Stands for that comment while a text is sanitized, which drops comments. A character that no
@@ -54,7 +54,8 @@ def restricted(safe: str) -> tuple[str, list[Token]]:
 
 
 def tokens_of(clean: str) -> list[Token]:
-    """Of clean HTML as it was written here, or of its beginning: what is open is closed."""
+    """Splits clean HTML that was written here, or its beginning, into tokens. Elements that are
+    still open are closed."""
     tokens: list[Token] = []
     open_names: list[str] = []
     at = 0

@@ -16,7 +16,7 @@ from masthead.limited_process import Unavailable as NoProcess
 from masthead.records.safe_addresses import LINK_SCHEMES
 
 MAX_SECONDS: Final = 2.0
-"""Of the processor."""
+"""The limit on processor time."""
 MAX_GROWTH: Final = 6
 """Times the length that was sent, as an escaped character has; and some more."""
 MAX_CHARACTERS: Final = 8_000_000

@@ -43,7 +43,7 @@ def safe_srcset(text: str) -> str:
 
 
 def widest(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Of candidates with the same address, the one with the most pixels."""
+    """Keeps one of several candidates with the same address: the one with the most pixels."""
     sizes: dict[str, str] = {}
     for url, size in candidates:
         if url not in sizes or _pixels(size) > _pixels(sizes[url]):

@@ -26,7 +26,8 @@ class CallCounts:
     def __init__(self, counts: DailyCounts, flush_seconds: float = FLUSH_SECONDS) -> None:
         self._counts = counts
         self._pending: Counter[tuple[str, str, int]] = Counter()
-        """By tenant, key and day; a day's text is made when it is written, not for each call."""
+        """Counts by tenant, key and day; a day's text is made when it is written, not for each
+        call."""
         self._writes = DelayedWrites(self._write, flush_seconds)
 
     def record(self, tenant_id: str, key_id: str, now: datetime) -> None:

@@ -37,7 +37,7 @@ class Code:
     tenant_id: TenantId
     email: str
     link_hash: str
-    """Of the link in the same email; '' for staff."""
+    """The hash of the link in the same email; '' for staff."""
     staff_id: str
     account_mark: str
 

@@ -32,7 +32,7 @@ def new_totp_secret() -> str:
 
 
 def totp_uri(secret: str, *, account: str, issuer: str) -> str:
-    """What an authenticator app reads from the QR code."""
+    """The address that an authenticator app reads from the QR code."""
     import pyotp
 
     return pyotp.TOTP(secret).provisioning_uri(account, issuer_name=issuer)

@@ -38,7 +38,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a page needs to ask the browser for a passkey."""
+    """The values with which a page asks the browser for a passkey."""
 
     options: str
     sealed: str
@@ -46,7 +46,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What the page's form brings back."""
+    """The values that the page's form brings back."""
 
     answer: str
     sealed: str

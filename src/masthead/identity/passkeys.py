@@ -59,7 +59,7 @@ def stored(passkeys: Sequence[Passkey]) -> list[dict[str, Any]]:
 
 
 def handle_of(account: Record) -> str:
-    """What a passkey knows of its account: no name and no address."""
+    """The handle by which a passkey knows its account: no name and no address."""
     return f"{account['tenant_id']}/{account['id']}"
 
 
@@ -80,7 +80,7 @@ def account_named_by(answer: Mapping[str, Any]) -> tuple[TenantId, str]:
 
 
 def read_answer(text: str) -> dict[str, Any]:
-    """What the browser's script has put into the form."""
+    """Parses the answer that the browser's script has put into the form."""
     try:
         if len(text) <= MAX_ANSWER:
             return msgspec.json.decode(text, type=dict[str, Any])
@@ -206,7 +206,7 @@ def _verify_use(
 
 
 def _unreadable() -> tuple[type[Exception], ...]:
-    """What the library raises for answers that no browser sends."""
+    """The errors that the library raises for answers that no browser sends."""
     from cryptography.exceptions import UnsupportedAlgorithm
     from webauthn.helpers.exceptions import WebAuthnException
 

@@ -88,7 +88,7 @@ class SecondSteps:
         await self.throttle.note_success(attempt)
 
     def _used(self, account: Record, code: str) -> dict[str, Any] | None:
-        """What to store of an account once the code is used; None if it is wrong."""
+        """The values to store of an account once the code is used; None if it is wrong."""
         step = self._step(account, code)
         if step is not None:
             return {"totp_step": step}

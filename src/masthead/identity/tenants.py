@@ -31,7 +31,7 @@ SELF = "@request.auth.collectionName = '_superusers' && @request.auth.id = id"
 
 
 class Role(StrEnum):
-    """What a member of a tenant's staff may do; the collections' rules say it in full."""
+    """The role of a member of a tenant's staff; the collections' rules say what it may do."""
 
     OWNER = "owner"
     EDITOR = "editor"

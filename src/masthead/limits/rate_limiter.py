@@ -62,7 +62,7 @@ class RateLimiter:
         return admission.decision
 
     async def calls_today(self, tenant: LimitedTenant) -> int | None:
-        """Of all keys since midnight UTC; None where no quota counts them."""
+        """The calls of all keys since midnight UTC; None where no quota counts them."""
         if limits_of(tenant, self._variant).per_day is None:
             return None
         today = moment_of(self._clock()) // DAY

@@ -38,7 +38,7 @@ ATTEMPTS_PER_ACCOUNT = 100
 KNOWN_NETWORK_AGE = timedelta(days=30)
 CODES_PER_PAIR = 5
 CODES_PER_ACCOUNT = 20
-"""Of second factors: whoever may guess six digits has the password already."""
+"""Codes of second factors: a person who may guess six digits has the password already."""
 
 RESETS_PER_NETWORK = 10
 """In the long window."""
@@ -55,7 +55,7 @@ LINKS_PER_ADDRESS = 2
 """In the lifetime of a link to sign in: when no further mail is sent, an earlier link works."""
 
 GUESSES_PER_CODE = 5
-"""Of the codes in emails that share an id."""
+"""Guesses for all emailed codes that share an id."""
 WRONG_CODES_PER_DAY = 20
 """At one account, from everywhere: a code has only six digits. The link in the same email goes on
 working."""

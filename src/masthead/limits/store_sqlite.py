@@ -61,7 +61,7 @@ class SqliteLimitStore:
         self._disk = DiskState(path.parent)
         self._states: dict[str, bytes] = {}
         self._data_version: int | None = None
-        """Of the file when the states were read."""
+        """The file's data version when the states were read."""
         try:
             self._connection = _open(path)
         except sqlite3.Error as error:
@@ -174,7 +174,8 @@ class SqliteLimitStore:
             self._scheduled = loop.call_later(_jitter_seconds(), self._count_waiting)
 
     def _current_states(self, names: set[str]) -> dict[str, bytes]:
-        """Of these subjects at least. The transaction has the write lock, so they stay current."""
+        """The states of at least these subjects. The transaction has the write lock, so they stay
+        current."""
         # Changes with commits of other connections, not with those of this one.
         (version,) = self._connection.execute("PRAGMA data_version").fetchone()
         if version != self._data_version or len(self._states) > MAX_CACHED:

@@ -25,7 +25,7 @@ _FILE_ADDRESS = re.compile(rf"/(?:{MEDIA}|{collection_id(MEDIA, False)})/([a-z0-
 
 
 class CountChange(NamedTuple):
-    """By how much a count of a media item changes."""
+    """A change of one count of a media item."""
 
     item_id: str
     field: str = ""
@@ -55,7 +55,7 @@ async def count_uses(unit: Unit, changes: Sequence[CountChange]) -> None:
 
 
 def _net_changes(changes: Iterable[CountChange]) -> dict[str, dict[str, int]]:
-    """By item and field; what comes to nothing is left out."""
+    """The sums by item and field, without those that are 0."""
     totals: dict[str, dict[str, int]] = {}
     for item_id, name, number in changes:
         if name:

@@ -27,7 +27,8 @@ _OF_PROVIDERS: Final = {
     "office365.com": "include:spf.protection.outlook.com",
     "fastmail.com": "include:spf.messagingengine.com",
 }
-"""By the end of the mail server's name: these send from other machines than the one that we ask."""
+"""The SPF mechanisms of providers, by the end of the mail server's name: they send from other
+machines than the one that we ask."""
 
 
 class State(StrEnum):
@@ -53,7 +54,7 @@ class Finding:
     wanted: Wanted
     state: State
     sentence: str = ""
-    """What is wrong and what to do; empty for a record that is right."""
+    """The sentence says what is wrong and what to do; it is empty for a record that is right."""
 
     @property
     def is_right(self) -> bool:
@@ -66,7 +67,7 @@ def are_right(findings: Iterable[Finding]) -> bool:
 
 
 def spf_mechanism(settings: Settings) -> str:
-    """What an SPF record has to hold so that our mail server may send."""
+    """The mechanism that an SPF record needs so that our mail server may send."""
     if settings.mail_spf:
         return settings.mail_spf
     host = settings.smtp_url.host if settings.smtp_url else ""

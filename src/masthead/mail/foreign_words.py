@@ -1,4 +1,4 @@
-"""What other servers say about an email, as it can be stored and shown."""
+"""Messages of other servers about an email, as they can be stored and shown."""
 
 from __future__ import annotations
 

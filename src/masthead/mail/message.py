@@ -49,7 +49,7 @@ class RenderedMail(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class SigningKey:
-    """Of one domain (DKIM)."""
+    """The DKIM key of one domain."""
 
     domain: str
     selector: str

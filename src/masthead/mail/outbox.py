@@ -32,7 +32,8 @@ from masthead.storage.database import (
 
 SEND = "mail.send"
 RETENTION = timedelta(days=14)
-"""Of an email that could not be sent; its job gives up after little more than a day."""
+"""How long an email that could not be sent is stored; its job gives up after little more than a
+day."""
 _PURPOSE = "mail"
 _PLATFORM = TenantId("")
 
@@ -49,7 +50,7 @@ class FailedMail:
     id: str
     recipient: str
     at: str
-    """Of the last attempt."""
+    """The time of the last attempt."""
     why: str
     gave_up: bool
 
@@ -163,7 +164,8 @@ class Outbox:
             await self._note_failure(tx, tenant_id, mail_id, why, gave_up=gave_up)
 
     async def discard(self, tenant_id: TenantId, mail_id: str, why: str) -> None:
-        """Of an email that can never be sent only the reason stays, until the sweep."""
+        """Removes the content of an email that can never be sent. The reason stays until the
+        sweep."""
         async with self._database.transaction(EVERY_TENANT) as tx:
             await self._note_failure(tx, tenant_id, mail_id, why, gave_up=True)
             key = {"key_tenant": tenant_id, "key_id": mail_id}
@@ -180,8 +182,8 @@ class Outbox:
             await self.log.ended(tx, tenant_id, mail_id, is_sent=False)
 
     async def state(self, tenant_id: TenantId, mail_id: str) -> FailedMail | None:
-        """Of an email that waits, with no `at` before an attempt has failed. None once it is sent:
-        then the row is deleted."""
+        """The state of a waiting email, with no `at` before an attempt has failed. None once it is
+        sent: then the row is deleted."""
         bound = self._state.bind({"key_tenant": tenant_id, "key_id": mail_id})
         rows = await self._database.fetch(scope_of(tenant_id), self._state, bound)
         return _failed_mail(rows[0]) if rows else None
@@ -193,8 +195,8 @@ class Outbox:
         return [_failed_mail(row) for row in rows]
 
     async def remove(self, tenant_id: TenantId, mail_id: str) -> None:
-        """Of an email that was sent. Waits for no change of the site: as long as the row is there,
-        the email would be sent again."""
+        """Deletes the row of an email that was sent. Waits for no change of the site: as long as
+        the row is there, the email would be sent again."""
         async with self._database.transaction(EVERY_TENANT) as tx:
             if self.log:
                 await self.log.ended(tx, tenant_id, mail_id, is_sent=True)

@@ -1,4 +1,5 @@
-"""What pages say of an email that was asked for: without a mail server it is a file, not sent."""
+"""Sentences of pages about an email that was asked for: without a mail server it is a file, not
+sent."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ def where_stored(settings: Settings) -> str:
 
 
 def being_sent(settings: Settings, what: str, to: str) -> str:
-    """Of an email that was queued just now."""
+    """The sentence about an email that was queued just now."""
     if settings.smtp_url is None:
         return f"{what} for {to} was written, not sent. {STORED}"
     return f"{what} is being sent to {to}."

@@ -29,7 +29,7 @@ _STAFF = frozenset({Kind.OWNER, Kind.EDITOR, Kind.AUTHOR})
 
 
 class FileServices(UploadServices, Protocol):
-    """What serving files needs, too."""
+    """The services for serving files."""
 
     @property
     def directory(self) -> TenantDirectory: ...

@@ -188,7 +188,7 @@ def parse_copy(text: str) -> Copy | None:
 
 
 def copy_widths(width: int) -> tuple[int, ...]:
-    """Of the copies of a picture: never wider than it is."""
+    """The widths of a picture's copies: never wider than it is."""
     widest = min(width, COPY_WIDTHS[-1])
     # One that is nearly as wide would save nothing.
     return (*(each for each in COPY_WIDTHS if each <= 0.8 * widest), widest)

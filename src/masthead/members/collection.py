@@ -22,12 +22,12 @@ MEMBERS_JOINED, MEMBERS_LEFT = "members.joined", "members.left"
 SUBSCRIBED, NO_LONGER_SUBSCRIBED = "members.subscribed", "members.unsubscribed"
 """To newsletters at all."""
 TURNED_ON, TURNED_OFF = "newsletters.turned_on", "newsletters.turned_off"
-"""Of subscribed members, by the newsletter's slug."""
+"""Counts per day of subscribed members, by the newsletter's slug."""
 HISTORY: Final = "member_history"
 MAILS: Final = "member_mails"
 RECORDED: Final = ("tier", "status", "newsletter", "email", "name", "labels", "note")
 STATES_OF: Final = frozenset({"tier", "status", "newsletter"})
-"""Of which the history has the values."""
+"""The fields whose values are in the history."""
 MAX_HISTORY: Final = 100
 MAX_OFF: Final = 100
 """Newsletters that a member can turn off."""
@@ -99,7 +99,7 @@ def _turned_off(member: Record | None) -> set[str]:
 
 
 def member_snapshots(change: Change) -> Iterator[Snapshot]:
-    """What a member has become, for the page of the member."""
+    """The new state of a member, for the page of the member."""
     if change.old is None or change.new is None:
         return
     for name in RECORDED:
@@ -374,6 +374,6 @@ blog_members = Collection(
 
 
 def audience_of_member(member: Record) -> Audience:
-    """What a member may read on the site."""
+    """The audience that a member belongs to on the site."""
     is_paid = member["tier"] == "paid" and member["status"] != "cancelled"
     return Audience.PAID if is_paid else Audience.FREE

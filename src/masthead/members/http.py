@@ -34,7 +34,7 @@ MakeLinkPage = Callable[[TenantId, Site, dict[str, str], bool], Awaitable[Page]]
 
 
 class MailedServices(Protocol):
-    """What the pages of links in emails need."""
+    """The services for the pages of links in emails."""
 
     @property
     def records(self) -> Records: ...

@@ -1,4 +1,4 @@
-"""What a reader asks for by a form or a client, and the member that a confirmed sign-up makes."""
+"""Requests of readers by a form or a client, and the member that a confirmed sign-up makes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Link:
     back: str
     newsletters: tuple[str, ...] = ()
     details: str = ""
-    """Of a sign-up through the record store; encrypted."""
+    """The encrypted details of a sign-up through the record store."""
 
     @property
     def has_password(self) -> bool:
@@ -52,7 +52,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a reader asks for by a form."""
+    """A reader's request by a form."""
 
     purpose: Purpose
     email: str
@@ -61,7 +61,7 @@ class Wanted:
     newsletters: tuple[str, ...] = ()
     """The slugs of those that were chosen; none where the form does not ask for them."""
     details: Mapping[str, str] = field(default_factory=dict)
-    """Of a sign-up through the record store: `id`, `name` and `password_hash` of the member."""
+    """`id`, `name` and `password_hash` of the member, for a sign-up through the record store."""
 
 
 @dataclass(frozen=True, slots=True)

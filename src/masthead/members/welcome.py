@@ -31,8 +31,8 @@ def stamp_welcome(save: Save) -> Mapping[str, Any]:
 
 
 def welcomed_elsewhere(tier: str) -> dict[str, Any]:
-    """Of a member whose tier is imported: they joined, or paid, somewhere else. Nothing for an
-    import that leaves the tier."""
+    """Marks a member whose tier is imported as welcomed: they joined, or paid, somewhere else.
+    Marks nothing for an import that leaves the tier."""
     return {"welcomed": [FREE, PAID] if tier == PAID else [FREE]} if tier else {}
 
 

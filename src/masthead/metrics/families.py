@@ -93,7 +93,7 @@ def _families(totals: Totals, present: Present) -> Iterator[Metric]:
 
 
 def _standard(totals: Totals) -> Iterator[Metric]:
-    """Of each process, which the label `pid` names."""
+    """The standard metrics of each process, which the label `pid` names."""
     families: dict[str, Metric] = {}
     for pid, each in totals.standard:
         family = families.setdefault(each.name, Metric(each.name, each.help, each.kind))

@@ -1,4 +1,4 @@
-"""What waits to be done, by kind: jobs, webhook deliveries, and recipients of newsletters.
+"""Counts of waiting work by kind: jobs, webhook deliveries, and recipients of newsletters.
 
 Each count reads an index, and ends at `COUNTED`, so that a long queue does not slow the look at it.
 """

@@ -23,7 +23,7 @@ from masthead.web.request_counts import OTHER, RequestCounts
 
 CACHE_BYTES: Final = "masthead_cache_bytes"
 FRESH_SECONDS: Final = 10.0
-"""What a process says of its present state is worth nothing when it has died."""
+"""Gauges of an older snapshot are ignored: its process may have died."""
 
 Labels = tuple[str, ...]
 
@@ -42,11 +42,11 @@ class Snapshot(msgspec.Struct):
     requests: list[tuple[str, str, int, int]] = []
     """Route, method, status, count."""
     times: dict[str, tuple[float, list[int]]] = {}
-    """By route: the seconds of all requests, and how many are in which bucket."""
+    """The seconds of all requests by route, and how many are in which bucket."""
     counters: dict[str, list[tuple[list[str], float]]] = {}
-    """By name: labels and number."""
+    """Labels and numbers by the counter's name."""
     gauges: dict[str, float] = {}
-    """Of the present state; shown as the sum over the processes."""
+    """The present state; shown as the sum over the processes."""
     pid: str = ""
     standard: list[StandardFamily] = []
     """Shown for each process."""
@@ -139,8 +139,8 @@ def _standard_families() -> list[StandardFamily]:
 
 
 class SharedFolder:
-    """Of the processes of one `serve`. A process that has died leaves its counts behind, so that
-    their sum never falls."""
+    """Snapshots of the processes of one `serve`. A process that has died leaves its counts behind,
+    so that their sum never falls."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

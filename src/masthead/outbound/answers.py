@@ -1,4 +1,4 @@
-"""What outgoing calls return."""
+"""The results of outgoing calls."""
 
 from __future__ import annotations
 

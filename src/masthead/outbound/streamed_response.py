@@ -14,7 +14,7 @@ from masthead.outbound.http_errors import translated_errors
 from masthead.outbound.retry_after import parse_retry_after
 
 MAX_READ_BYTES = 16 * 1024
-"""Of one read, so that no response blocks the event loop for long."""
+"""The most bytes of one read, so that no response blocks the event loop for long."""
 
 
 class StreamedResponse:

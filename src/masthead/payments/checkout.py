@@ -36,7 +36,7 @@ class Buyer:
     tenant_slug: str
     member: Record
     key: str = field(repr=False)
-    """Of the site, for the processor; '' without one."""
+    """The site's key for the processor; '' without one."""
     tiers_url: str
     account_url: str
     """Where the processor sends the member afterwards."""

@@ -1,4 +1,4 @@
-"""What a site's tiers cost, and which of the payment processor's products, customers and
+"""The prices of a site's tiers, and which of the payment processor's products, customers and
 subscriptions are which products and members."""
 
 from __future__ import annotations

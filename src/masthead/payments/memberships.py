@@ -15,7 +15,7 @@ from masthead.records.write.unit import Unit
 WELCOME = "payments.welcome"
 """The job that mails a member who has become paid."""
 MAX_SUBSCRIPTIONS = 1_000
-"""Of one member, ever."""
+"""The most subscriptions that one member can ever have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class SubscriptionUpdate:
     email: str = ""
     name: str = ""
     member_id: str = ""
-    """Of the member for whom this service has started the checkout."""
+    """The id of the member for whom this service has started the checkout."""
     terms: Terms | None = None
     creates_member: bool = False
     """Whether an unknown customer becomes a member."""
@@ -58,7 +58,8 @@ async def apply_update(unit: Unit, update: SubscriptionUpdate) -> None:
 
 
 async def find_member(unit: Unit, customer: str, email: str, member_id: str = "") -> Record | None:
-    """By the processor's customer, else by the id that our checkout has, else by email."""
+    """Finds a member by the processor's customer, else by the id that our checkout has, else by
+    email."""
     if customer:
         if member := await _one(unit, blog_members, payment_customer_id=customer):
             return member

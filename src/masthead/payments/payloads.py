@@ -20,7 +20,7 @@ MAX_NAME = 255
 MEMBER = "member_id"
 """In the metadata of a checkout that this service has started, and of its subscription."""
 LAST_SECOND = 253_402_300_799
-"""Of the year 9999, after which a date has no fixed-width text."""
+"""The end of the year 9999, after which a date has no fixed-width text."""
 
 Payload = Mapping[str, Any]
 _EMAIL = Email(name="email")

@@ -32,15 +32,15 @@ _BEST_FIRST = tuple(MemberStatus)
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionState:
-    """What is known of one subscription, each value with the time of its event."""
+    """The known values of one subscription, each with the time of its event."""
 
     status: str = ""
     at: str = ""
     tier: str = ""
     tier_at: str = ""
-    """Of the last event that set the tier; a late payment does not set it."""
+    """The time of the last event that set the tier; a late payment does not set it."""
     failed_at: str = ""
-    """Of the last payment that failed."""
+    """The time of the last payment that failed."""
 
     def merge(self, other: SubscriptionState) -> SubscriptionState:
         newest = max(self, other, key=_status_order)

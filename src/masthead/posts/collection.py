@@ -204,7 +204,7 @@ EDITED_FIELDS = (
     Text(name="seo_title", max=60),
     Text(name="seo_description", max=160),
 )
-"""What a working copy and a revision of a post hold."""
+"""The fields that a working copy and a revision of a post have."""
 EDITED = tuple(each.name for each in EDITED_FIELDS)
 
 FILES = Uses(

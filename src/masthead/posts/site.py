@@ -66,7 +66,7 @@ _NEEDS: Final = {
 
 
 def summarized(save: Save) -> Mapping[str, Any]:
-    """What lists show of a text, made when the text is saved."""
+    """The summary of a text for lists, made when the text is saved."""
     old, new = save.old, save.new
     if old and all(old[name] == new[name] for name in ("content_html", "visibility")):
         return {}

@@ -62,7 +62,7 @@ tag_changes = Collection(
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Of a change that is under way."""
+    """The progress of a change that is under way."""
 
     tag: str
     new_tag: str

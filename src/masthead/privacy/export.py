@@ -110,8 +110,8 @@ class Exports:
         return None
 
     async def _drop_older(self, request: Record) -> None:
-        """Of exports requested without a session only the newest is stored, so that they can't
-        fill the disk."""
+        """Deletes all but the newest of the exports that were requested without a session, so that
+        they can't fill the disk."""
         subject = {name: request[name] for name in ("tenant_id", "type", "subject", "member_id")}
         older = await self._records.find(
             gdpr_requests,

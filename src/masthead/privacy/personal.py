@@ -22,7 +22,7 @@ from masthead.records.registry import Registry
 
 
 class ErasureRule(StrEnum):
-    """What the erasure of a member does to the records about them."""
+    """The effect of a member's erasure on the records about them."""
 
     DELETE = "delete"
     ANONYMIZE = "anonymize"

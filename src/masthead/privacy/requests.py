@@ -198,7 +198,7 @@ class Requests:
         return await self._cancel(request, by)
 
     async def planned_deletion(self, tenant_id: TenantId) -> Record | None:
-        """Of the whole site, which can still be cancelled: the first of them to come."""
+        """The next planned deletion of the whole site that can still be cancelled."""
         wanted = {"subject": TENANT, "type": "delete", "status": "queued"}
         found = await self._records.find(gdpr_requests, wanted, tenant_id=tenant_id, limit=100)
         now = clock.to_text(self._records.clock())
