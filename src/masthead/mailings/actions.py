@@ -1,4 +1,5 @@
-"""What staff does with a mailing: pause, resume, cancel, mail the uncertain again, try it out."""
+"""Actions of staff on a mailing: pause, resume, cancel, send the uncertain emails again, send a
+test."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ NAME: Final = f"name{_MARK}"
 EMAIL: Final = f"email{_MARK}"
 UNSUBSCRIBE_URL: Final = f"unsubscribe{_MARK}"
 READER: Final = f"reader{_MARK}"
-"""Of an email whose opens or clicks are counted."""
+"""The placeholder for the reader, in an email whose opens or clicks are counted."""
 
 GMAIL_BYTES: Final = 102 * 1000
 """Gmail hides what comes after so much HTML behind a link."""
@@ -41,7 +41,7 @@ class Recipient:
 
     @property
     def values(self) -> Mapping[str, str]:
-        """By placeholder; not escaped."""
+        """The values by placeholder; not escaped."""
         return {
             NAME: self.name,
             EMAIL: self.email,

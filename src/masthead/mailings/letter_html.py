@@ -17,7 +17,7 @@ from masthead.html.markup import VOID, Attributes, Token, escaped, written
 from masthead.media.signed_addresses import PARAMETER
 
 WIDTH: Final = 536
-"""Of the text, in CSS pixels: 600 less its margins."""
+"""The width of the text in CSS pixels: 600 less its margins."""
 RETINA: Final = 1200
 """Wider pictures are mailed in this width, which thumbs have."""
 
@@ -63,13 +63,13 @@ class MailedPicture:
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """What turns an address of the text into one that works in an email."""
+    """Turns addresses of the text into addresses that work in an email."""
 
     site: str
     page: str = ""
-    """Of the post; empty for one that has no page."""
+    """The address of the post; empty for one that has no page."""
     signatures: Mapping[str, str] = field(default_factory=dict)
-    """By the ids of files that not everyone may open."""
+    """Signatures by the ids of files that not everyone may open."""
 
     def whole(self, address: str) -> str:
         """Empty where it leads nowhere. Notes are on the post's page, because few programs jump
@@ -103,7 +103,7 @@ class HtmlWriter:
         self._pictures = pictures
         self._addresses = addresses
         self._written_as: list[str] = []
-        """What was written for each element that is open."""
+        """The tags that were written for the elements that are open."""
 
     def run(self) -> str:
         pieces: list[str] = []

@@ -1,4 +1,4 @@
-"""What a letter shows around the text and of its pictures, read from the site's records."""
+"""Values that a letter shows around the text, and its pictures, read from the site's records."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from masthead.site.collection import site_settings
 from masthead.site.dates import shown_date
 
 MAX_PICTURES: Final = 200
-"""Of a letter whose sizes are looked up."""
+"""The most pictures of a letter whose sizes are looked up."""
 FULL_WIDTH: Final = 600
 _ACCENT: Final = "#8f1d2c"
 _STILL: Final = frozenset({"image/jpeg", "image/png", "image/webp"})
-"""Of others no thumb is mailed: one of a GIF would not move."""
+"""Types of which thumbs are emailed: a thumb of a GIF would not move."""
 
 
 class Wall(NamedTuple):
@@ -95,7 +95,7 @@ async def read_note_values(
     html: str,
     is_once: bool,
 ) -> LetterValues:
-    """Of an email that is no post: it has no page, no author and no date."""
+    """The values of an email that is no post: it has no page, no author and no date."""
     return await _values(
         records,
         on_the_site(tenant_id, Audience.FREE),
@@ -169,7 +169,7 @@ _FIELDS: Final = site_settings.fields
 
 
 def _addresses_in(html: str) -> list[str]:
-    """Of its pictures."""
+    """The addresses of the text's pictures."""
     images = (each for each in tokens_of(html) if each.name == "img")
     return [each.attributes["src"] for each in images if each.attributes]
 
@@ -182,7 +182,7 @@ _OF_PICTURES: Final = frozenset(
 async def _pictures(
     records: Records, tenant_id: TenantId, addresses: list[str]
 ) -> dict[str, MailedPicture]:
-    """By their address in the text; only those of the site's media."""
+    """The pictures by their address in the text; only those of the site's media."""
     wanted = {address: file for address in addresses if (file := named_file(address))}
     ids = sorted({file.record_id for file in wanted.values()})
     if not ids:

@@ -40,7 +40,7 @@ def _report(block: Message, message_id: str) -> Report:
 
 
 def _original_id(parts: list[Message]) -> str:
-    """Of the email that came back, which is a part of the notification, or its headers are."""
+    """The id of the email that came back: the notification has it, or its headers, as a part."""
     for part in parts:
         if part.get_content_type() == "text/rfc822-headers":
             found = message_from_bytes(_bytes_of(part)).get("Message-ID")

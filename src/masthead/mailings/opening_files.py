@@ -15,11 +15,11 @@ from masthead.media.signed_addresses import IN_EMAILS, sign_file
 from masthead.records.engine import Records
 
 MAX_FILES: Final = 500
-"""Of one email."""
+"""The most files of one email."""
 
 
 async def signatures(records: Records, tenant_id: TenantId, texts: Iterable[str]) -> dict[str, str]:
-    """By the ids of those files in the texts that not everyone may open."""
+    """Signatures by the ids of those files in the texts that not everyone may open."""
     ids = sorted(named_files(texts))[:MAX_FILES]
     if not ids:
         return {}

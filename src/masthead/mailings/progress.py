@@ -1,4 +1,4 @@
-"""What a mailing becomes as a whole: it starts, is shown, is paused by the breaker, and ends."""
+"""The course of a mailing as a whole: it starts, is shown, is paused by the breaker, and ends."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Whom(NamedTuple):
     slug: str
     """The newsletter's."""
     welcome: str = ""
-    """Of a welcome email: the tier. It is not only for readers of the newsletter."""
+    """The tier of a welcome email, which is not only for readers of the newsletter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What became of one attempt."""
+    """The result of one attempt."""
 
     claimed: Claimed
     state: State

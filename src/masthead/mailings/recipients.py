@@ -145,7 +145,7 @@ def _recipient(row: Row) -> Recipient:
 
 
 def _fate(state: str, report: str) -> Fate:
-    """What was reported later says more than that the mail server took the email."""
+    """The later report, if there is one: it says more than that the mail server took the email."""
     if report:
         return Fate(report)
     return Fate(state) if state in PAGED else Fate.WAITING

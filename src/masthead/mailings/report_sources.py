@@ -25,7 +25,7 @@ UNREADABLE: Final = "The body is not a report that this source sends."
 SES: Final = "ses"
 SENDGRID_SIGNATURE: Final = b"x-twilio-email-event-webhook-signature"
 MAX_AGE: Final = timedelta(days=1)
-"""Of a signature: providers repeat a call for hours."""
+"""The greatest age of a signature: providers repeat a call for hours."""
 
 Check = Callable[[Settings, Request, bytes, float], str]
 """Returns what is the same in every repetition of the call; empty if it may be repeated."""
@@ -66,7 +66,7 @@ def authentic_reports(
 
 
 def _check_secret(settings: Settings, request: Request, _body: bytes, _now: float) -> str:
-    """Of sources without a signature: `?secret=…`."""
+    """Checks `?secret=…`, for sources without a signature."""
     if settings.mail_events_secret is None:
         raise NotFound(NO_SOURCE)
     given = parse_qs(request.query_string.decode("latin-1")).get("secret", [""])[0]

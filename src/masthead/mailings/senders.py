@@ -63,8 +63,8 @@ class Senders:
         )
 
     async def warning(self, tenant_id: TenantId) -> str:
-        """What is wrong with the sender of the site's newsletters, for those who are about to send
-        one; '' if nothing is. From the last check: no name server is asked."""
+        """Describes what is wrong with the sender of the site's newsletters, for people who are
+        about to send one; '' if nothing is. From the last check: no name server is asked."""
         if not self._is_sent:
             return ""
         sender = self.installation.addr_spec

@@ -21,7 +21,7 @@ from masthead.site.limits import SiteLimit
 
 EVERY: Final = timedelta(days=1)
 LIMITS: Final = Limits(per_minute=20, per_hour=600)
-"""Of a site. A page that is open checks twice a minute."""
+"""Checks of one site. A page that is open checks twice a minute."""
 _REFUSAL: Final = "Too many checks at once. Try again in a few minutes."
 _AT_ONCE: Final = 1_000
 

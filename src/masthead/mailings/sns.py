@@ -35,7 +35,7 @@ OLD_SIGNATURE: Final = "Set the topic's SignatureVersion to 2: older signatures 
 MAX_CERTIFICATE_BYTES: Final = 20_000
 MAX_CERTIFICATES: Final = 8
 FETCHES_PER_MINUTE: Final = 10
-"""Of certificates: their names are in messages that nobody has verified yet."""
+"""Fetches of certificates: their names are in messages that nobody has verified yet."""
 FETCH_SECONDS: Final = 5.0
 _NAME: Final = re.compile(r"/(SimpleNotificationService-[0-9a-f]{32}\.pem)")
 _TOKEN: Final = re.compile(r"[0-9a-f]{16,1024}")
@@ -70,7 +70,7 @@ class SnsMessages:
         self._fetches: list[datetime] = []
 
     async def reports(self, settings: Settings, body: bytes) -> list[Report]:
-        """What a message reports. Raises NotFound, Unauthenticated, BadRequest or Unavailable."""
+        """The reports in a message. Raises NotFound, Unauthenticated, BadRequest or Unavailable."""
         if not settings.mail_events_ses_topics:
             raise NotFound(NO_SOURCE)
         message = _decoded(body)
@@ -180,7 +180,8 @@ def _signed_text(message: Mapping[str, str]) -> bytes:
 
 
 def _reports(event: Any) -> Iterator[Report]:
-    """Of a notification of SES; one of a configuration set calls its type otherwise."""
+    """The reports in a notification of SES; one of a configuration set has another name for its
+    type."""
     kind = event.get("notificationType") or event.get("eventType")
     message_id = str(event.get("mail", {}).get("commonHeaders", {}).get("messageId") or "")
     if kind == "Bounce":

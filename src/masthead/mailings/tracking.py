@@ -38,7 +38,7 @@ _SIGNATURE_BYTES: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Tracked:
-    """What the letters of one mailing need, to be counted."""
+    """The values that the letters of one mailing need in order to be counted."""
 
     mailing_id: str
     site_url: str
@@ -48,7 +48,7 @@ class Tracked:
 
     @property
     def notice(self) -> str:
-        """Of the footer: readers are told."""
+        """The sentence in the footer that tells readers."""
         if self.opens and self.clicks:
             return "This email counts whether it is opened and which readers follow its links."
         if self.opens:

@@ -22,7 +22,7 @@ _HEADERS: Final = (
     (b"x-robots-tag", b"noindex"),
 )
 _KEPT: Final = "%/:=&?~#+!$,;'@()*[]"
-"""Of an address; anything else in a header is written in percent."""
+"""Characters of an address that stay in a header; all others are percent-encoded."""
 
 
 class TrackingServices(Protocol):

@@ -83,10 +83,10 @@ class MailingWorker:
         self._server_is_gone_until = 0.0
         self._gone_since: datetime | None = None
         self._failures: Counter[MailingKey] = Counter()
-        """Of attempts in a row."""
+        """Numbers of failed attempts in a row."""
 
     def stop(self) -> None:
-        """What is being handed over is finished and recorded; nothing new is begun."""
+        """Begins nothing new. Emails that are being handed over are finished and recorded."""
         self._stopping.set()
         self._room.set()
 

@@ -71,7 +71,8 @@ def _order(post: PostRecord) -> tuple[str, str]:
 
 
 def _position(text: str) -> tuple[str, str] | None:
-    """Of the last post of the page before, or a day, from which old addresses lead here."""
+    """The place of the last post of the page before, or a day, from which old addresses lead
+    here."""
     if _DAY.fullmatch(text):
         return text, ""
     moment, _, record_id = text.rpartition("_")
@@ -108,7 +109,7 @@ def _card(
 
 
 async def authors_of(request: SiteRequest, found: Iterable[PostRecord]) -> dict[str, Author]:
-    """By id. Without any author, a post is the owner's."""
+    """The authors by id. Without any author, a post is the owner's."""
     wanted: set[str] = set()
     for post in found:
         wanted.update(post["authors"] or [request.tenant_record["owner_id"]])

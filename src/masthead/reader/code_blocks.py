@@ -20,7 +20,7 @@ from masthead.reader.lexing_process import LexingProcess
 MAX_CHARACTERS: Final = 20_000
 MAX_LINE: Final = 1_000
 MAX_BLOCKS: Final = 200
-"""Of a page; those after them stay plain."""
+"""The most blocks of a page; those after them stay plain."""
 _PROCESS: Final = LexingProcess()
 
 

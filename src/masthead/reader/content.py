@@ -69,7 +69,7 @@ async def in_a_feed(html: str, site_url: str) -> str:
 class _Text(NamedTuple):
     tokens: list[Token]
     addresses: list[str]
-    """Of its pictures."""
+    """The addresses of its pictures."""
     has_code: bool
 
 
@@ -109,7 +109,7 @@ class _Writer:
         return Markup("".join(pieces))  # noqa: S704  (clean, and written anew)
 
     def _piece(self, at: int) -> tuple[str, int]:
-        """What is written for the tokens from `at`, and the index after them."""
+        """The HTML for the tokens from `at`, and the index after them."""
         token = self._tokens[at]
         if token.kind == "text":
             return escaped(token.name), at + 1

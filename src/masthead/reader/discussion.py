@@ -38,7 +38,7 @@ _AFTER_A_LINK: Final = ".,;:!?)]}"
 
 @dataclass(slots=True)
 class _Found:
-    """What a page shows, before it is nested."""
+    """The comments of a page, before they are nested."""
 
     heads: list[Record]
     answers: list[Record]
@@ -92,7 +92,7 @@ def author_of(request: SiteRequest) -> Author:
 
 
 def page_address(request: SiteRequest, post: PostRecord) -> str:
-    """Of the page that a form was sent from."""
+    """The address of the page that a form was sent from."""
     return f"/posts/{quote(post['slug'])}{_same_page(request)}"
 
 

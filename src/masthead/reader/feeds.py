@@ -28,7 +28,7 @@ from masthead.records.read.page import ListRequest
 
 ENTRIES = 20
 MAX_BYTES = 4 * 1024 * 1024
-"""Of the texts in a feed; beyond that it has fewer entries."""
+"""The most bytes of the texts in a feed; beyond that it has fewer entries."""
 _FIELDS = CARD_FIELDS | {"content_html", "updated"}
 # XML 1.0 has no form for these.
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")

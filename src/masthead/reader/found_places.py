@@ -19,9 +19,9 @@ _BEFORE: Final = 60
 _AFTER: Final = 130
 """Characters around the first word that is found."""
 _MAX_HTML: Final = 100_000
-"""Of a text, in which the words are looked for."""
+"""Characters of a text in which the words are looked for."""
 _MAX_ALL: Final = 500_000
-"""Of all texts of a page. The others show their excerpt."""
+"""Characters of all texts of a page. Texts beyond them show their excerpt."""
 # As the index splits texts: scripts without blanks have a word for each character.
 _WORD: Final = re.compile(rf"{UNSPACED.pattern}|[^\W_]+")
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pygments.lexer import Lexer
 
 MAX_SECONDS: Final = 0.5
-"""Of the processor, for one block and for all of a page. The first block of HTML takes a quarter of
+"""Processor time, for one block and for all of a page. The first block of HTML takes a quarter of
 it: the lexers of styles and scripts are made then."""
 _CLASSES: Final = (
     ("Token.Comment", "c"),
@@ -51,7 +51,7 @@ class Lexed(NamedTuple):
     runs: list[Run] | None
     """None where the code stays plain."""
     seconds: float
-    """Of the processor."""
+    """Processor time."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What crawlers read: `robots.txt`, the sitemap and `/.well-known`."""
+"""The files for crawlers: `robots.txt`, the sitemap and `/.well-known`."""
 
 from __future__ import annotations
 

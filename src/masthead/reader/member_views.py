@@ -1,4 +1,4 @@
-"""What the templates of members' pages get: signing up and in, the account, the paid tiers. As in
+"""Values for the templates of members' pages: signing up and in, the account, the paid tiers. As in
 `views.py`, plain values only."""
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class OwnTier:
     name: str = ""
     price: str = ""
     interval: str = ""
-    """Of the tier; empty where it is not known."""
+    """The tier's interval; empty where it is not known."""
     renews: datetime | None = None
     """When it is paid again."""
     ends: datetime | None = None
@@ -72,7 +72,7 @@ class LeavingPage:
 
 @dataclass(frozen=True, slots=True)
 class FormProblem:
-    """What is wrong with a form: the id of a field in it, and a sentence."""
+    """A problem with a form: the id of a field in it, and a sentence."""
 
     field: str
     message: str
@@ -87,7 +87,7 @@ class SignUpPage:
     back: str = ""
     problems: tuple[FormProblem, ...] = ()
     offer: Offer | None = None
-    """What the paid tiers cost, where the site sells any."""
+    """The prices of the paid tiers, where the site sells any."""
     newsletters: tuple[Newsletter, ...] = ()
     """To choose from, where the site has several."""
 
@@ -117,7 +117,7 @@ class InboxPage:
 
     email: str
     kind: str
-    """What was asked for: `sign_up`, `sign_in` or `password`."""
+    """The request: `sign_up`, `sign_in` or `password`."""
     stored: str = ""
     """Where the email is, if the service has no mail server to send it."""
     code_id: str = ""
@@ -173,7 +173,7 @@ class AccountPage:
     comment_mails: bool = True
     """Gets a mail when a comment was answered."""
     notice: str = ""
-    """What has just been done."""
+    """The sentence about what has just been done."""
     deleted_on: datetime | None = None
     """The day on which a deletion that was asked for happens."""
     opened: str = ""

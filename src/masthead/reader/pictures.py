@@ -15,8 +15,8 @@ from masthead.records.collection import Record
 
 
 async def pictures_of(request: SiteRequest, addresses: Iterable[str]) -> dict[str, Picture]:
-    """By address. One that is not of the site's media has an address and nothing else; a private
-    one is left out for guests."""
+    """The pictures by address. One that is not of the site's media has an address and nothing else;
+    a private one is left out for guests."""
     pictures = {address: Picture(address) for address in addresses if address}
     wanted = {address: file for address in pictures if (file := named_file(address))}
     ids = sorted({file.record_id for file in wanted.values()})

@@ -98,7 +98,7 @@ class SiteRequest:
     path: str
     query_string: bytes
     query: dict[str, str]
-    """Of a page that is cached, only what it is cached by."""
+    """The query; for a cached page, only the parameters that it is cached by."""
     site_record: SettingsRecord
     tenant_record: Record
     member: MemberRecord | None = None

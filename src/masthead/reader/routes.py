@@ -61,7 +61,8 @@ _ELSEWHERE = Policy(who=Who.VISITOR, origin=Origin.COOKIES)
 
 
 def other_addresses(pages: SitePages) -> Route:
-    """What no route has: pages at `/<slug>`, old addresses, and the site's own "not found"."""
+    """The route of all other addresses: pages at `/<slug>`, old addresses, and the site's own "not
+    found"."""
 
     async def answer(request: Request) -> Answer:
         slug = request.path[1:]

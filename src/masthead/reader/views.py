@@ -128,7 +128,7 @@ class CommentForm:
     """A form that was sent and could not be taken: what was typed, and why not."""
 
     errors: Mapping[str, str]
-    """By field: `body`, `name`, `email`, or an empty name for what is about the whole."""
+    """Errors by field: `body`, `name`, `email`, or an empty name for the whole form."""
     body: str = ""
     name: str = ""
     email: str = ""
@@ -157,7 +157,7 @@ class Discussion:
     is_thread: bool = False
     """Only one thread is shown."""
     query: str = ""
-    """What forms add to their address, so that the answer is the same page."""
+    """The query that forms add to their address, so that the answer is the same page."""
     form: CommentForm | None = None
 
 
@@ -170,7 +170,7 @@ class Pager:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What search engines and other sites learn about a page."""
+    """The information about a page for search engines and other sites."""
 
     title: str
     description: str = ""
@@ -191,14 +191,14 @@ class Head:
     embedding: str = ""
     """Where another site learns how to embed the page (oEmbed)."""
     feeds: tuple[Link, ...] = ()
-    """Of the page itself, before those of the site, which every page has."""
+    """The feeds of the page itself, before those of the site, which every page has."""
     translations: tuple[Link, ...] = ()
     """The same text in other languages, this one included: the label is the language's tag."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chrome:
-    """What every page has."""
+    """The values that every page has."""
 
     site: Site
     reader: Reader
@@ -232,7 +232,7 @@ class ListPage:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What the paid tiers cost."""
+    """The prices of the paid tiers."""
 
     price: str
     interval: str

@@ -66,7 +66,8 @@ async def request_verification(call: Call) -> Answer:
 
 
 async def confirm_verification(call: Call) -> Answer:
-    """By the token of a verification's email, or of that to somebody who joins."""
+    """Confirms an address by the token of a verification's email, or of the email to a guest who
+    joins."""
     _members_only(auth_collection(call), STAFF_ARE_VERIFIED)
     given = await call.small_json()
     refuse_problems(blanks(given, "token"))
@@ -96,7 +97,8 @@ async def request_email_change(call: Call) -> Answer:
 
 
 async def confirm_email_change(call: Call) -> Answer:
-    """By the token and the account's password; the page of the link needs no password."""
+    """Changes an address by the token and the account's password; the page of the link needs no
+    password."""
     _members_only(auth_collection(call), STAFF_CHANGE_DIRECTLY)
     given = await call.small_json()
     problems = blanks(given, "token", "password")

@@ -57,7 +57,7 @@ async def _leave_out_private(
 
 
 def _text_of(value: Any) -> str:
-    """Of a text, or of a document as it is read to be sent."""
+    """The text itself, or the JSON of a document as it is read to be sent."""
     if isinstance(value, str):
         return value
     return (bytes(value) if isinstance(value, Raw) else msgspec.json.encode(value)).decode()

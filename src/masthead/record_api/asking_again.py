@@ -19,7 +19,8 @@ from masthead.webhooks.collection import webhook_subscriptions
 
 @dataclass(frozen=True, slots=True)
 class Sensitive:
-    """What of a collection's records is only for staff who have proved who they are."""
+    """The fields and steps of a collection that only staff who have proved who they are may
+    change."""
 
     fields: frozenset[str] = frozenset()
     creation: bool = False

@@ -36,7 +36,7 @@ from masthead.web.multipart import Upload
 from masthead.web.request import Request
 
 MAX_SECONDS = 3.0
-"""Of the transaction, which others of the tenant wait for."""
+"""The time limit of the transaction, which the tenant's other writers wait for."""
 
 Apply = Callable[[Unit], Awaitable[Record]]
 
@@ -49,8 +49,8 @@ class _Change(NamedTuple):
 
 
 class _Refusal(NamedTuple):
-    """Of a request that could not be prepared. It is raised at the request's turn, because the
-    first failure is the one that is reported."""
+    """The error of a request that could not be prepared. It is raised at the request's turn,
+    because the first failure is the one that is reported."""
 
     error: MastheadError
 

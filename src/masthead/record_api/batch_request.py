@@ -15,7 +15,7 @@ from masthead.web.multipart import JSON_PAYLOAD, Form, Upload, read_form
 
 MAX_REQUESTS = 50
 MAX_BYTES = 128 * 1024 * 1024
-"""Of a batch, with its files."""
+"""The size of a batch with its files."""
 MAX_JSON_BYTES = 32 * 1024 * 1024
 MAX_URL = 2_000
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -102,7 +102,7 @@ async def _decode(raw: bytes) -> dict[str, Any]:
 
 
 def _files_of(form: Form) -> dict[int, list[Upload]]:
-    """By request. As in PocketBase, a file that belongs to none is ignored."""
+    """The files by request. As in PocketBase, a file that belongs to none is ignored."""
     found: dict[int, list[Upload]] = {}
     for upload in form.files:
         if match := _FILE.fullmatch(upload.field):

@@ -14,7 +14,7 @@ from masthead.records.collection import Record
 from masthead.web.answers import JSON, encode
 
 PRIVATE = (b"cache-control", b"private, no-cache")
-"""What a caller may read is the caller's own: no cache may give it to the next one."""
+"""Each caller reads other records, so no cache may give an answer to the next caller."""
 CHUNK_BYTES = 256 * 1024
 """Bytes that are encoded before other tasks run, and that are sent in one message."""
 

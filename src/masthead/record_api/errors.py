@@ -48,7 +48,7 @@ class BatchRefused(RefusedWithData):
 
 
 def batch_failure(number: int, error: MastheadError) -> MastheadError:
-    """What a batch is refused with if this request of it fails."""
+    """The error of a batch if this request of it fails."""
     response = _envelope(error)
     if response["status"] >= 500:
         # The batch is right, and may be sent again.

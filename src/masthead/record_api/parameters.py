@@ -18,9 +18,9 @@ _CACHED_BYTES = 1_000
 """Longer query strings are parsed each time: a thousand of them would take much memory."""
 MAX_PER_PAGE = 1_000
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
-"""Of the records in an answer to an administrator: a thousand posts of 32 KiB."""
+"""The records in an answer to staff: a thousand posts of 32 KiB."""
 MAX_READER_BYTES = 8 * 1024 * 1024
-"""Of the records in an answer to a guest or a member."""
+"""The records in an answer to a guest or a member."""
 
 
 @dataclass(frozen=True, slots=True)

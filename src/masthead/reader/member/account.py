@@ -60,7 +60,7 @@ DONE = {
     "sign_in": "That sign-in has ended.",
     "connection": "Removed.",
 }
-"""What the page says after a change, by the word in its address."""
+"""The page's message after a change, by the word in its address."""
 MAILED = {
     "email": ("A link", "the new address", "The change takes effect when you confirm it there."),
     "password_link": ("A link", "you", "It leads to a page where you choose a password."),

@@ -211,7 +211,7 @@ async def _slugs(request: SiteRequest) -> list[str]:
 
 
 async def _what_is_sent(request: SiteRequest, chosen: tuple[str, ...]) -> str:
-    """What the emails are, after the button was pressed."""
+    """The sentence about the emails, after the button was pressed."""
     names = [each["name"] for each in await newsletters_of(request) if each["slug"] in chosen]
     what = " and ".join(names) if names else "new stories"
     return f"You get {what} by email until you turn that off."

@@ -1,4 +1,4 @@
-"""What the pages of members work with."""
+"""The services for the pages of members."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from masthead.web.errors import retry_after
 TRAP: Final = "website"
 """The field that people don't see."""
 NAME_LENGTH: Final = 100
-"""Of an account's name, as far as a comment shows it."""
+"""Characters of an account's name that a comment shows."""
 CLOSED: Final = "You can't read this post, so you can't comment on it."
 _FIELDS: Final = {"author_name": "name", "author_email": "email", "body": "body"}
 """From the record's fields to the form's."""

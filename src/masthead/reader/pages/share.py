@@ -1,4 +1,4 @@
-"""What other sites get of a post: its share picture, and oEmbed."""
+"""The share picture and the oEmbed answer of a post, for other sites."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from masthead.reader.views import Card, Site
 
 EMBEDDING = ("format", "url", "maxwidth")
 EMBED_WIDTH, EMBED_HEIGHT = 600, 200
-"""Of the card that another site shows, in CSS pixels."""
+"""The size of the card that another site shows, in CSS pixels."""
 _JSON = b"application/json; charset=utf-8"
 
 
@@ -66,7 +66,7 @@ async def oembed(request: SiteRequest) -> Document:
 
 
 def _slug(site: Site, address: str) -> str:
-    """Of a post of this site."""
+    """The slug of the post of this site at an address. Raises NotFound."""
     try:
         parts = urlsplit(address)
     except ValueError as error:

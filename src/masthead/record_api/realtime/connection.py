@@ -44,13 +44,13 @@ class Connection:
     def __init__(self, client_id: str, tenant_id: TenantId | None, address: str) -> None:
         self.id = client_id
         self.tenant_id = tenant_id
-        """Of the host; else of the account that subscribes."""
+        """The tenant of the host, else of the account that subscribes."""
         self.site = tenant_id or ""
         """Which it was opened at."""
         self.address = address
         self.caller: Caller = guest(tenant_id)
         self.token = ""
-        """Of an account, which is asked again whether it still holds."""
+        """The token of an account, which is checked again from time to time."""
         self.expires: datetime | None = None
         self.identities: tuple[int, int] | None = None
         """The identity versions of its tenant and of the platform when it was last checked."""
@@ -60,9 +60,10 @@ class Connection:
         """It has got everything up to here, once it has joined the feed of its tenant."""
         self.is_joined = False
         self.by_record: dict[tuple[str, str], list[Subscription]] = {}
-        """By collection and record."""
+        """Subscriptions by collection and record."""
         self.since: dict[str, Place] = {}
-        """By the name of a subscription: it gets no earlier changes. A resumed one has none."""
+        """The first places by the name of a subscription: it gets no earlier changes. A resumed one
+        has none."""
         self.options: frozenset[Options] = frozenset()
         """The different ones of its subscriptions: each costs a test of every change."""
         self.is_closed = False

@@ -22,9 +22,10 @@ from masthead.records.write.unit_changes import DELETED, LocalChange, Place
 log = structlog.get_logger()
 
 MAX_LOCAL = 100
-MAX_LOCAL_CHARACTERS = 64 * 1024
-"""Of a record that is remembered. A longer one is read again, as those of other processes."""
 """Changes of this process whose whole records wait for the reader of the log."""
+MAX_LOCAL_CHARACTERS = 64 * 1024
+"""The greatest length of a record that is remembered. A longer one is read again, as those of other
+processes."""
 RETRY_SECONDS = 1.0
 ROOM_SECONDS = 0.05
 """Until a client that catches up is looked at again, if it has not read what it got."""
@@ -116,7 +117,7 @@ class Feed:
                 self._news.set()
 
     async def _read(self) -> None:
-        """What is new, for all that are up to date."""
+        """Sends new changes to all connections that are up to date."""
         changes = await self._log.after(self.tenant_id, self._place)
         if not changes:
             return
@@ -129,8 +130,8 @@ class Feed:
             self._news.set()
 
     async def _catch_up(self) -> None:
-        """What each of the others has missed, some at a time: those that are up to date do not wait
-        for them."""
+        """Sends each of the other connections some of the changes that it has missed: those that
+        are up to date do not wait for them."""
         for connection in tuple(self._joining):
             if connection.after >= SentPlace(*self._place, MAX_NUMBER):
                 self._joining.remove(connection)

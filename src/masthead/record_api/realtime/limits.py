@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class RealtimeLimits:
-    """Of one process. A loopback address is that of a proxy, or of this machine: it has no
-    limit."""
+    """The limits of one process. A loopback address is that of a proxy, or of this machine: it has
+    no limit."""
 
     per_site: int = 5_000
     per_address: int = 500

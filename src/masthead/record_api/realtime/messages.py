@@ -1,4 +1,4 @@
-"""What clients are told of a change: who may read the record, and the message itself.
+"""Messages to clients about a change: who may read the record, and the message itself.
 
 Rules are tested once for all clients with the same access and the same answers to what the rule
 asks of them, and a message is written once for all of them with the same options.
@@ -146,7 +146,7 @@ class _Writer:
         return self._tests[key]
 
     async def _action_for(self, group: _Group, collection: Collection, told: Told) -> str:
-        """What has happened for them; '' if nothing they may know."""
+        """The action as this group sees it; '' if the change is not for them."""
         change = told.change
         after = _state(change, {})
         before = _state(change, change.previous)

@@ -15,7 +15,7 @@ class SentPlace(NamedTuple):
     version: int
     ordinal: int
     number: int
-    """Of the subscription: a change may be sent for several, one message each."""
+    """The number of the subscription: a change may be sent for several, one message each."""
 
     @property
     def place(self) -> Place:

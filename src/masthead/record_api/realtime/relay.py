@@ -32,7 +32,7 @@ class Request(msgspec.Struct, frozen=True):
     topics: list[str]
     tenant_id: TenantId | None
     token: str
-    """Of an account; '' for a guest."""
+    """The token of an account; '' for a guest."""
 
 
 class Relay:
@@ -86,7 +86,7 @@ class Relay:
         return ""
 
     async def pending(self) -> Sequence[tuple[str, Request]]:
-        """What other processes ask of this one."""
+        """Requests of other processes to this one."""
         bound = self._pending.bind({"process": self._process})
         rows = await self._database.fetch(EVERY_TENANT, self._pending, bound)
         opened = ((request_id, self._open(sealed, request_id)) for request_id, sealed in rows)

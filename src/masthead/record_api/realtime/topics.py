@@ -1,4 +1,5 @@
-"""What a client subscribes to: `posts`, `posts/*` or `posts/<id>`, with options in a query."""
+"""Topics of a client's subscriptions: `posts`, `posts/*` or `posts/<id>`, with options in a
+query."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ EVERY_RECORD = "*"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What of a record is sent, and of which records."""
+    """Options of a subscription: which records are sent, and which parts of them."""
 
     filter: str = ""
     expand: str = ""
