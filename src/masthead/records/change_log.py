@@ -25,7 +25,7 @@ from masthead.storage.database import EVERY_TENANT, Database, Statement, scope_o
 RETENTION = timedelta(hours=4)
 """How long a change stays in the log, and a tenant watched after its last client has left."""
 MAX_CHANGES = 50_000
-"""Of one tenant. Older ones go."""
+"""The most changes of one tenant. Older ones are deleted."""
 READ_AT_ONCE = 50
 """With their records, which may be a megabyte each."""
 SWEEP_BATCH = 500
@@ -43,11 +43,11 @@ class LoggedChange(NamedTuple):
     state: dict[str, Any]
     """The logged fields after the change, or before a deletion."""
     previous: dict[str, Any]
-    """Of an update: the old values of those that differ."""
+    """The old values of the fields that an update has changed."""
 
 
 class LogState(NamedTuple):
-    """Of a tenant."""
+    """The state of a tenant's log."""
 
     version: int
     identity: int

@@ -54,11 +54,11 @@ class Rendering:
     rules: int
     """The number of today's rules."""
     prepare: Callable[[Mapping[str, Any]], Awaitable[PreparedTexts]]
-    """Of the values that were given. Raises `Invalid` for a text beyond the limits."""
+    """Renders the texts among the given values. Raises `Invalid` for a text beyond the limits."""
     make: Callable[[str], Awaitable[str]]
-    """Of one text. Raises `Invalid`."""
+    """Renders one text. Raises `Invalid`."""
     make_anyway: Callable[[Sequence[str]], Awaitable[list[str]]]
-    """Of texts that were stored before these rules, whatever they are."""
+    """Renders texts that were stored before these rules, whatever they are."""
 
     def stored(self, text: str, rendered: str) -> Record:
         # A text of which nothing is left is a blank: an empty field says that it is as it was sent.
@@ -149,7 +149,7 @@ class Follower(Protocol):
 
     @property
     def note(self) -> Callable[[Change], Iterable[Any]]:
-        """What a change means: mostly nothing."""
+        """Makes notes of a change for `settle`: mostly none."""
 
     @property
     def settle(self) -> Callable[[Any, Sequence[Any]], Awaitable[None]]:
@@ -158,7 +158,7 @@ class Follower(Protocol):
 
 
 class Tally(NamedTuple):
-    """What a change adds to the count of a day."""
+    """A change's addition to the count of a day."""
 
     metric: str
     day: str

@@ -66,7 +66,7 @@ def _all_found(_: Audience) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SiteRules:
-    """What the reader's site shows of a collection."""
+    """The rules by which the reader's site shows a collection."""
 
     read: str
     """The filter for records that are on the site, for every audience."""
@@ -183,7 +183,7 @@ class Trashed:
     owners: Callable[[Record], Iterable[str]] = _no_owners
     """The accounts of authors who see it there: those who could delete it."""
     restored: Callable[[Record, str], Mapping[str, Any]] = _as_it_was
-    """What a restore changes in the record, given the time."""
+    """The values that a restore changes in the record, given the time."""
     size: str = ""
     """The field with the bytes of its file; '' if it has none."""
     kept_for: timedelta = KEPT_FOR
@@ -250,7 +250,7 @@ class Collection:
     is_identity: bool = False
     """Contains accounts, keys or tenant settings: a change invalidates their caches."""
     hooks_read: tuple[str, ...] = ()
-    """Of the settings of a site: the fields that every change is given, as `Site.settings`."""
+    """The fields of a site's settings that every change is given, as `Site.settings`."""
     owner_may_delete: bool = True
     required_value: tuple[str, str] | None = None
     """A field and a value that at least one record of every tenant must have. The last such record
@@ -269,7 +269,7 @@ class Collection:
     sums: tuple[str, ...] = ()
     """Number fields whose sum over all records of a tenant is stored, such as bytes."""
     tallies: Callable[[Change, str], Iterable[Tally]] = _no_tallies
-    """What a change adds to the counts of days, given the time of the change."""
+    """The additions of a change to the counts of days, given the time of the change."""
     indexes: tuple[Index, ...] = ()
     searchable: tuple[Searched, ...] = ()
     audited: str | None = None
@@ -317,8 +317,9 @@ class Collection:
 
     @cached_property
     def logged_fields(self) -> tuple[str, ...]:
-        """What the log of changes holds of a record: enough for the access rules and most of a
-        message. No secrets, no personal data, and no long texts, which would double every write."""
+        """The fields of a record that are in the log of changes: enough for the access rules and
+        most of a message. No secrets, no personal data, and no long texts, which would double every
+        write."""
         return tuple(
             each.name
             for each in (*self.fields, CREATED, UPDATED)

@@ -156,7 +156,8 @@ class Records(RecordReader):
             return await unit.delete(collection, record_id, expected_version=expected_version)
 
     async def prepare(self, collection: Collection, values: Mapping[str, Any]) -> PreparedTexts:
-        """What a change with these values needs and takes long to make: for `unit`."""
+        """Makes the texts of a change with these values before its `unit`, because they may take
+        long."""
         if collection.rendering is None:
             return NOTHING_PREPARED
         return await collection.rendering.prepare(values)

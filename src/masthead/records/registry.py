@@ -37,7 +37,7 @@ class Registry:
         )
 
     def find(self, key: str) -> Collection | None:
-        """By name or by collection id, as PocketBase's clients use either."""
+        """Finds a collection by name or by collection id, as PocketBase's clients use either."""
         return self._by_key.get(key)
 
     def __getitem__(self, name: str) -> Collection:

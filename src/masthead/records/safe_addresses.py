@@ -28,7 +28,8 @@ def safe_link(address: str) -> str:
 
 
 def safe_source(address: str) -> str:
-    """What a page may load without a click: from the web or from its own site."""
+    """The address if a page may load it without a click, from the web or from its own site; else
+    ''."""
     return _with_scheme(address, _FETCHED_SCHEMES)
 
 

@@ -32,9 +32,9 @@ SUMS: Final = "SHA256SUMS"
 
 CHUNK_BYTES: Final = 1024 * 1024
 MAX_SMALL_BYTES: Final = 16 * 1024 * 1024
-"""Of an entry that is read into memory: the header and the like."""
+"""The size of an entry that is read into memory: the header and the like."""
 MAX_ROWS_BYTES: Final = 256 * 1024 * 1024
-"""Of the rows of one entry, unpacked: a post of the greatest length takes 80 MB."""
+"""The unpacked size of the rows of one entry: a post of the greatest length takes 80 MB."""
 _MAX_NAME_BYTES: Final = 64 * 1024
 _BLOCK: Final = tarfile.BLOCKSIZE
 _END: Final = bytes(2 * _BLOCK)

@@ -26,7 +26,7 @@ _NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
 
 
 logged: Final[dict[str | None, float]] = {}
-"""By folder, when its last line was logged: the database and the counters of limits are two files
+"""The times of the last log line, by folder: the database and the counters of limits are two files
 on one disk."""
 
 

@@ -40,7 +40,7 @@ log = structlog.get_logger()
 
 
 class Presence:
-    """Of this process."""
+    """The heartbeat of this process in the database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

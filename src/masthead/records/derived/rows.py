@@ -91,8 +91,8 @@ class DerivedRows:
         collection: Collection,
         record: Record,
     ) -> None:
-        """Of a record that another installation has made. It counts for no day: the counts of days
-        are copied as they are."""
+        """Adds the rows of a record that another installation has made. It counts for no day: the
+        counts of days are copied as they are."""
         key = _RecordKey(tenant_id, collection.name, record["created"], record["id"])
         counters = _counter_rows(key, collection, Change(None, record))
         tx.defer(

@@ -35,7 +35,7 @@ class Context:
                 values[name] = self._auth(name[5:])
 
     def auth_values(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """What a statement with these parameters learns of the caller."""
+        """The caller's values that a statement with these parameters gets."""
         return tuple(self._auth(name[5:]) for name in names if name.startswith("auth_"))
 
     def _auth(self, name: str) -> str:

@@ -88,7 +88,7 @@ class Joins:
         return sa.exists(found.where(test).correlate(ref.table))
 
     def smallest(self, value: ColumnElement[Any], ref: TableRef) -> ColumnElement[Any]:
-        """Of the joined rows; NULL without any."""
+        """The smallest value of the joined rows; NULL without any."""
         found = sa.select(sa.func.min(value)).select_from(self._rows())
         return found.correlate(ref.table).scalar_subquery()
 

@@ -49,7 +49,8 @@ class Operand:
     is_long: bool = False
     number: ColumnElement[Any] | None = None
     string: ColumnElement[Any] | None = None
-    """Of a value inside a document: at most one of both is not NULL. `sql` is its text."""
+    """`number` and `string` have the typed value inside a document: at most one of them is not NULL.
+    `sql` is its text."""
     has_own_type: bool = False
     """A text that was computed, such as one in small letters: a number is not read as text beside
     it, but is less than any text."""
@@ -102,7 +103,7 @@ def as_moment(value: Any) -> str:
 
 
 def as_path(value: Any) -> str:
-    """Of an address, whatever its host: the host is not stored."""
+    """The path of an address, whatever its host: the host is not stored."""
     return _ORIGIN.sub("/", as_text(value), count=1)
 
 

@@ -39,7 +39,7 @@ class ListRequest:
     """The fields to read; None is all of them."""
     skip_total: bool = False
     max_bytes: int | None = None
-    """Of all records together. Beyond that `AnswerTooLarge` is raised."""
+    """The size of all records together. Beyond it, `AnswerTooLarge` is raised."""
     rendered: bool = False
     """Texts as readers see them, even for callers who can see the original."""
 

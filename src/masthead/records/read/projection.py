@@ -44,7 +44,7 @@ class Excerpt:
 
 @dataclass(slots=True)
 class _Level:
-    """What to show of one value: all of it (`whole`) or some of its members."""
+    """The selected part of one value: all of it (`whole`) or some of its members."""
 
     members: dict[str, _Level] = field(default_factory=dict)
     whole: bool = False

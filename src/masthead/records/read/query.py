@@ -47,7 +47,7 @@ from masthead.storage.database import Database, Statement
 
 MAX_PREPARED = 2_000
 NUMBER = "given_number"
-"""Of one of the states that `Queries.given` tests."""
+"""The column for the number of a state that `Queries.given` tests."""
 MAX_INLINE_COMPARISONS = 4
 """Filters of more comparisons are compiled in a thread. Four take some milliseconds."""
 

@@ -59,14 +59,14 @@ SEVERAL_TENANTS = f"Several tenants have a record with this id. {NAME_A_TENANT}"
 
 
 class StateTest(NamedTuple):
-    """By a collection's read rule for a kind of caller, and a filter."""
+    """A test of states by a collection's read rule for a kind of caller, and by a filter."""
 
     prepared: Prepared
     parsed: ParsedFilter | None
 
     def audience(self, caller: Caller) -> tuple[str, ...]:
-        """What the test depends on of a caller beside the access: callers with the same values have
-        the same result."""
+        """The caller's values that the test depends on, besides the access: callers with the same
+        values have the same result."""
         return Context(caller, NO_TIME).auth_values(self.prepared.statement.names)
 
 
@@ -206,8 +206,8 @@ class RecordReader:
     async def prepare_test(
         self, caller: Caller, collection: Collection, given: str = ""
     ) -> StateTest | None:
-        """What tests states of records for a caller who may read some of them, and a filter.
-        Raises `BadRequest` for an invalid filter; None if every state passes."""
+        """A test of states of records, for a caller who may read some of them, and a filter. Raises
+        `BadRequest` for an invalid filter; None if every state passes."""
         access = access_of(caller)
         parsed = parse_given(given, for_admin=not caller.is_reader)
         if parsed is None and not collection.rules_for(access).read:

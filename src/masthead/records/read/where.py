@@ -98,7 +98,7 @@ class WhereCompiler:
             self.access, self._constant = access, constant
 
     def sort_keys(self, key: SortKey, ref: TableRef) -> list[ColumnElement[Any]]:
-        """By the first item of a list, and by the smallest value of a back-relation. As in
+        """Sorts by the first item of a list, and by the smallest value of a back-relation. As in
         PocketBase, a modifier that does not fit the field is ignored."""
         outer, self._joins, self._is_sorting = self._joins, Joins(), True
         operand = self._path(key.path, ref, key.modifier)

@@ -74,7 +74,7 @@ class Unit(TenantTransaction):
         self.events: UnitEvents
         self.changes: UnitChanges
         self._noted: dict[Settle, list[Any]] = {}
-        """What changes mean to the followers of their collections."""
+        """Notes for the followers of the changed collections."""
 
     @property
     def caller(self) -> Caller:
@@ -170,7 +170,8 @@ class Unit(TenantTransaction):
     async def _render(
         self, rendering: Rendering, old: Record | None, new: Record
     ) -> Mapping[str, Any]:
-        """What readers see of a new text. It was prepared, or the change itself waits for it."""
+        """The version of a new text for readers. It was prepared, or the change itself waits for
+        it."""
         text = new[rendering.of]
         if old is not None and text == old[rendering.of]:
             return {}
@@ -311,8 +312,8 @@ class Unit(TenantTransaction):
         self.changes.add(collection, Change(None, record))
 
     async def render_again(self, collection: Collection, record_id: str, text: str) -> None:
-        """By the current rules, if the record still has the prepared text. This changes no version
-        and fires no event."""
+        """Renders by the current rules, if the record still has the prepared text. This changes no
+        version and fires no event."""
         rendering = collection.rendering
         assert rendering is not None
         for old in await self.find(collection, {"id": record_id}, limit=1):

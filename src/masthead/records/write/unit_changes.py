@@ -15,7 +15,7 @@ CREATED, UPDATED, DELETED = "create", "update", "delete"
 
 
 class Place(NamedTuple):
-    """Of a change in its tenant's log: by the order of commits, then within its unit."""
+    """The place of a change in its tenant's log: in the order of commits, then within its unit."""
 
     version: int
     ordinal: int
@@ -61,7 +61,7 @@ class UnitChanges:
         self._rows.append(row)
 
     def take_rows(self) -> list[tuple[object, ...]]:
-        """What is to be stored."""
+        """The rows to store."""
         rows, self._rows = self._rows, []
         return rows
 

@@ -20,7 +20,7 @@ class WrittenEvent(NamedTuple):
     created: str
     record_id: str = ""
     is_restored: bool = False
-    """Of a record that came back from the trash: nobody needs an email about it."""
+    """The record came back from the trash: nobody needs an email about it."""
 
 
 class UnitEvents:
@@ -91,7 +91,7 @@ class UnitEvents:
         return written
 
     def take_rows(self) -> list[tuple[object, ...]]:
-        """What is to be stored."""
+        """The rows to store."""
         rows, self._rows = self._rows, []
         return rows
 

@@ -33,7 +33,7 @@ class Connection(asyncpg.Connection):  # type: ignore[misc]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.scope: Scope | None = None
-        """What a direct connection has set; None if that is not known."""
+        """The scope that a direct connection has set; None if it is not known."""
         self.is_pooled = False
         self.needs_role = False
         """Whether the user bypasses row-level security."""

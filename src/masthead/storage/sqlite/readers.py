@@ -32,7 +32,7 @@ _MAX_SECONDS = 0.002
 """For long steps, such as a LIKE."""
 _STEPS_PER_CHECK = 25_000
 MAX_INLINE_BYTES = 512 * 1024
-"""Of long texts; a thread reads larger rows."""
+"""The size of long texts in a row; a thread reads larger rows."""
 
 _DATA_VERSION = "PRAGMA data_version"
 _ANY_TABLE = "SELECT 1 FROM sqlite_master LIMIT 1"

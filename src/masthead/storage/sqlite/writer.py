@@ -97,11 +97,11 @@ class Writer:
         self._holder: asyncio.Task[Any] | None = None
         """The task whose turn it is."""
         self._turns = 0
-        """Of the batch, failed ones included: they must not keep it open for ever."""
+        """The turns of the batch, failed ones included: they must not keep it open for ever."""
         self._capacity = 0
         """How many turns the batch may have."""
         self._commits: list[Commit] = []
-        """Of the transactions that have finished in the batch."""
+        """The futures of the transactions that have finished in the batch."""
         self._deferred = Deferred()
         """Their rows that are written before the commit."""
         self._written_early = Deferred()

@@ -1,4 +1,4 @@
-"""What staff and operators have done is in a log."""
+"""A log has the actions of staff and operators."""
 
 from __future__ import annotations
 

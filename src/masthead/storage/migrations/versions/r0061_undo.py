@@ -1,4 +1,4 @@
-"""What is needed to undo a change of many records."""
+"""Tables for undoing a change of many records."""
 
 from __future__ import annotations
 
