@@ -135,10 +135,10 @@ class Services:
     single_sign_on: SingleSignOn
     form_tokens: FormTokens
     limiter: RateLimiter
-    """Of API calls, which says how many there were today, too."""
+    """The limiter of API calls, which also counts those of today."""
     read_limit: ReadLimit
     near_lookups: Lookups
-    """Of posts near an address that leads nowhere."""
+    """Look-ups of posts near an address that leads nowhere."""
     privacy_limit: RequestLimit
     ai_limits: AiLimits
     ai_budgets: Budgets

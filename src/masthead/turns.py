@@ -34,7 +34,7 @@ class Turns:
         self._max = waiting
         self._working: set[str] = set()
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
-        """By site. The first that does not work has the next turn."""
+        """Waiting work by site. The first site that is not working has the next turn."""
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:

@@ -17,7 +17,8 @@ from masthead.serve.listener import listen
 @dataclass(frozen=True, slots=True)
 class MetricsPlace:
     listener: socket.socket | None = None
-    """Of a port of its own; None with a token on that of the service."""
+    """The socket of a separate port; None if the metrics are on the service's port, with a
+    token."""
     folder: Path | None = None
     """None for a single process."""
 

@@ -16,8 +16,8 @@ MAX_BYTES = 256 * 1024
 """Read before the answer, so that the connection can be used again."""
 READ_SECONDS = 5.0
 MAX_LINGER_BYTES = 4 * 1024 * 1024
-"""Of a longer body, read after the answer: the connection ends, but not before the client had time
-to see the answer (RFC 9112, 9.6)."""
+"""Bytes of a longer body that are read after the answer: the connection ends, but not before the
+client had time to see the answer (RFC 9112, 9.6)."""
 LINGER_SECONDS = 1.0
 LINGER_RATE = 8 * 1024 * 1024
 """Bytes a second of all such bodies, and twice that at once. A flood of refused bodies is not read
@@ -112,7 +112,7 @@ class _Exchange:
 
 
 class _Lingering:
-    """What may be read of all unread bodies now."""
+    """The number of bytes that may be read now of all unread bodies."""
 
     def __init__(self) -> None:
         self.room = 2.0 * LINGER_RATE
@@ -130,8 +130,8 @@ _lingering = _Lingering()
 
 
 def _length(scope: Scope) -> float:
-    """Of the body; 0 without one. Where it is in chunks (-1), or its sender waits for a word before
-    it sends (`Expect`), it is read as far as the limits allow, or not at all."""
+    """The body's length in bytes; 0 without a body. If it is in chunks (-1), or its sender waits
+    for a word before it sends (`Expect`), it is read as far as the limits allow, or not at all."""
     length = 0
     for name, value in scope["headers"]:
         if name == b"expect":

@@ -237,5 +237,5 @@ _waiting = _Waiting()
 
 
 def held_bytes() -> int:
-    """Of all bodies that this process has in memory."""
+    """The bytes of all bodies that this process has in memory."""
     return _held.total

@@ -65,7 +65,8 @@ class _File:
     content_type: str
     is_compressed: bool
     bodies: dict[str | None, bytes]
-    """By encoding; None is the file as it is. The others are added when they are first sent."""
+    """The bytes by encoding; None is the file as it is. The others are added when they are first
+    sent."""
 
     async def body(self, encoding: str | None) -> bytes:
         if encoding not in self.bodies:

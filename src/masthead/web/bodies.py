@@ -23,7 +23,8 @@ SMALL_FORM_VALUES = 1_000
 LARGE_BYTES = 128 * 1024
 """A larger body is decoded in a thread."""
 MAX_VALUES = 250_000
-"""Of a JSON body: a value needs many times the memory of its two bytes, and time to decode."""
+"""The values of a JSON body: one needs many times the memory of its two bytes, and time to
+decode."""
 MAX_DEPTH = 128
 """Deeper than real documents, and shallow enough for recursive code."""
 

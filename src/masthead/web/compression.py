@@ -25,7 +25,8 @@ MIN_BYTES = 1024
 """Below this the additional headers are larger than the gain."""
 MAX_INLINE_BYTES = 64 * 1024
 MAX_ACCEPT_BYTES = 1024
-"""Of Accept-Encoding: what is longer is no browser's, and would fill the memory of choices."""
+"""The length of Accept-Encoding: a longer one is no browser's, and would fill the memory of
+choices."""
 
 Compress = Callable[[bytes], bytes]
 

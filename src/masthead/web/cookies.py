@@ -14,7 +14,7 @@ from masthead.web.answers import header_lines
 from masthead.web.request import request_of
 
 MAX_BYTES = 16 * 1024
-"""Of all cookies of a request. A browser sends up to 4 KB for each."""
+"""The size of all cookies of a request. A browser sends up to 4 KB for each."""
 
 _TOO_LARGE = (
     f"The request's cookies have over {MAX_BYTES:,} bytes. "

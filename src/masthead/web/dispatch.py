@@ -27,7 +27,7 @@ Handler: TypeAlias = Callable[[Request], Awaitable[Answer | Stream]]
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What one method of a path does, and for whom."""
+    """The handler of one method of a path, and for whom it is."""
 
     handler: Handler
     policy: Policy
@@ -35,7 +35,7 @@ class Action:
 
 ANY_METHOD = "*"
 Actions: TypeAlias = Mapping[str, Action]
-"""By method."""
+"""Actions by method."""
 
 
 def reading(handler: Handler, policy: Policy) -> Actions:

@@ -21,13 +21,13 @@ from masthead.web.tables import request_errors
 
 RETENTION = timedelta(days=30)
 MAX_PENDING = 100
-"""Of a burst of errors the first ones are enough."""
+"""The first errors of a burst are enough."""
 MAX_ROWS = 5_000
 """Each may have a long trace, and a fault in every request must not fill the disk."""
 MAX_TEXT = 20_000
 MAX_LISTED = 100
 BATCH = 500
-"""Of a sweep: writes of others need not wait for all of it."""
+"""Rows of one sweep: writes of others need not wait for all of it."""
 
 
 log = structlog.get_logger()

@@ -11,7 +11,7 @@ from masthead.web.answers import Answer, RawHeaders, Stream
 from masthead.web.request import Request
 
 NO_STORE = (b"cache-control", b"no-store")
-"""Of errors: a 404 may be stored for a while by a cache that is told nothing."""
+"""The header of errors: a cache that is told nothing may store a 404 for a while."""
 
 ErrorResponder: TypeAlias = Callable[[Request, MastheadError], Awaitable[Answer | Stream]]
 
@@ -33,7 +33,7 @@ class MethodNotAllowed(MastheadError):
 
 
 RETRY_AFTER_SECONDS = 5
-"""Of a 503: long enough for a database restart."""
+"""The delay in a 503: long enough for a database restart."""
 
 
 def retry_after(status: int, error: MastheadError | None = None) -> RawHeaders:

@@ -10,7 +10,7 @@ from masthead.errors import Conflict
 from masthead.ids import TenantId
 
 MAX_BYTES = 4096
-"""Of a header with ETags: more than a browser or a proxy sends."""
+"""The length of a header with ETags: more than a browser or a proxy sends."""
 _VERSION = re.compile(r"([0-9]{1,20})(?:-([0-9a-f]{12}))?", re.ASCII)
 _TAG = re.compile(r'(?:W/)?"([^"]*)"')
 

@@ -61,7 +61,7 @@ class Content(Info, Protocol):
 
 
 class Store(Protocol):
-    """What this module needs of `storage.objects.ObjectStore`."""
+    """The part of `storage.objects.ObjectStore` that this module needs."""
 
     async def head(self, key: str) -> Info: ...
     async def get(

@@ -25,7 +25,7 @@ MAX_FIELDS = 200
 CONTENT_TYPE = "application/x-www-form-urlencoded"
 FORM_TOKEN = "form_token"  # noqa: S105  (the name of a field)
 TOKEN_HEADER = b"x-form-token"
-"""Of a call by a page's script."""
+"""The header of a call by a page's script."""
 
 ANOTHER_ORIGIN = (
     "The form was not sent from a page of this site. Open the page again and send the form there."
@@ -91,7 +91,8 @@ def check_same_origin(scope: Scope) -> None:
 
 
 def own_origin(scope: Scope) -> str:
-    """Of the request, which may have come by the site's own domain or by its subdomain."""
+    """The origin of the request, which may have come by the site's own domain or by its
+    subdomain."""
     scheme = "https" if request_of(scope).is_https else "http"
     return f"{scheme}://{header(scope, b'host')}"
 

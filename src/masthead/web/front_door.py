@@ -123,7 +123,7 @@ class FrontDoor:
 
 
 async def respond(routes: Dispatch, checks: Checks, request: Request) -> Answer | Stream:
-    """By the route of the path: its checks, then its handler."""
+    """Finds the route of the path, then runs its checks and its handler."""
     route = routes.find(request)
     while isinstance(route, LazyRoute):
         route = (await route.face.load()).routes.find(request)

@@ -35,7 +35,7 @@ MAX_CONTENT_TYPE_BYTES = 512
 MAX_PART_HEADERS = 8
 MAX_HEADER_BYTES = 4096
 IN_MEMORY_BYTES = 256 * 1024
-"""Of a form's files together; files beyond it are written to disk in threads."""
+"""The bytes of all files of a form that stay in memory; more are written to disk in threads."""
 HEAD_BYTES = 4096
 JSON_PAYLOAD = "@jsonPayload"
 

@@ -14,8 +14,8 @@ FORM_BYTES = 64 * 1024
 JSON_BYTES = 8 * 1024 * 1024
 LARGEST_UNPROVEN = 1024 * 1024
 MAX_SIGNED_OUT = 256 * 1024
-"""Of a form whose sender was signed out meanwhile. It is shown again, so that nothing typed is
-lost; a larger form of a stranger is not read."""
+"""The size of a form whose sender was signed out meanwhile. It is shown again, so that nothing
+typed is lost; a larger form of a stranger is not read."""
 
 
 class Who(Enum):
@@ -49,7 +49,7 @@ class WhileSuspended(Enum):
 
 
 class Origin(Enum):
-    """What shows that a page of ours sent a request that changes something."""
+    """The proof that a page of ours sent a request that changes something."""
 
     ANY = auto()
     """Nothing: no cookie counts here."""
@@ -73,7 +73,8 @@ class Limit(Enum):
 
     NONE = auto()
     CALLS = auto()
-    """Of an API key, by the plan of its site; the only one that is counted before the handler."""
+    """Calls with an API key, by the plan of its site; the only limit that is counted before the
+    handler."""
     COSTLY_READS = auto()
     CONNECTIONS = auto()
     """That are open, of a site and of an address."""
@@ -130,9 +131,9 @@ class Policy:
     who: Who
     while_suspended: WhileSuspended = WhileSuspended.CLOSED
     needs_site: bool = True
-    """Of staff: an operator has to choose a site first."""
+    """A route of staff needs a site, which an operator has to choose first."""
     scope: str = ""
-    """Of an API key."""
+    """The scope that an API key needs."""
     other_scopes: tuple[str, ...] = ()
     """Each of them also admits a key. What it may do then, the handler checks."""
     limit: Limit = Limit.NONE
@@ -140,12 +141,12 @@ class Policy:
     body: Body | None = None
     cache: Cache = Cache.NOBODY
     asks_again: bool = False
-    """Of staff: a sensitive step, which needs a proof of who they are that is at most 15 minutes
+    """A sensitive step of staff, which needs a proof of who they are that is at most 15 minutes
     old."""
     proof_left: timedelta = timedelta()
     """How long that proof has to hold from now on: a page asks before its form is filled in."""
     for_enrolment: bool = False
-    """Of staff: also for someone who has to add a second factor first."""
+    """Open to staff who have to add a second factor first, too."""
     is_repeatable: bool = False
     """A repeated `Idempotency-Key` gets the first answer again."""
     # Read by every request, so they are not worked out for each.
@@ -193,4 +194,4 @@ _FORM_KINDS = frozenset({BodyKind.FORM, BodyKind.FILES})
 _CHECKED = frozenset({Origin.LINK, Origin.OWN, Origin.FORM, Origin.SCRIPT})
 
 FOR_ALL = Policy(who=Who.ANYONE, while_suspended=WhileSuspended.OPEN, cache=Cache.ANYONE)
-"""What holds nothing of a site."""
+"""The policy of a route that holds nothing of a site."""

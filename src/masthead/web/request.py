@@ -62,7 +62,7 @@ class Request:
         self.receive = receive
         self.id = request_id
         self.tenant = tenant
-        """By host, default tenant or `x-tenant-id`; None on the bare host."""
+        """The tenant by host, default or `x-tenant-id`; None on the bare host."""
         self.address = address
         """The client's IP address, behind trusted proxies too."""
         self.is_https = is_https
@@ -72,21 +72,21 @@ class Request:
         """The template of its path; '' before one was found."""
         self.path_parameters: dict[str, str] = {}
         self.policy: Policy | None = None
-        """Of its route."""
+        """The policy of its route."""
         self.error: MastheadError | None = None
         """Why it was refused, or failed: for the log."""
         self.caller: Caller | None = None
         """Who makes it, once that was asked: see `Callers`."""
         self.site: Tenant | None = None
-        """Of staff: the site they work in, which an operator may have chosen."""
+        """The site that staff work in, which an operator may have chosen."""
         self.is_staff_known = False
         self.account: Record = {}
-        """Of staff, who are signed in."""
+        """The account of staff who are signed in."""
         self.key: ApiKey | None = None
         self.form: dict[str, str] = {}
-        """Of a route that takes one, after the checks."""
+        """The form of a route that takes one, after the checks."""
         self.files: list[Upload] = []
-        """Of the form; open until the handler has answered."""
+        """The files of the form; open until the handler has answered."""
         self._resources: AsyncExitStack | None = None
         # For what has only the scope.
         scope["masthead.request"] = self
@@ -132,7 +132,8 @@ class Request:
         return body.limit if is_known else min(body.limit, body.readers)
 
     async def body(self, most: int | None = None) -> bytes:
-        """Of at most `most` bytes, where that is less than the route takes from this caller."""
+        """The body with at most `most` bytes, where that is less than the route takes from this
+        caller."""
         limit = self.max_body if most is None else min(most, self.max_body)
         return await read_body(self.scope, self.receive, limit=limit)
 

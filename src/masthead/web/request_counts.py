@@ -23,7 +23,7 @@ class RouteCounts:
 
     def __init__(self) -> None:
         self.answers: dict[tuple[str, int], int] = {}
-        """By method and status."""
+        """Counts by method and status."""
         self.buckets = [0] * (len(BOUNDS) + 1)
         self.seconds = 0.0
 
@@ -31,7 +31,7 @@ class RouteCounts:
 class RequestCounts:
     def __init__(self) -> None:
         self.routes: dict[str, RouteCounts] = {}
-        """By the template of the route: there are as many as the service has."""
+        """Counts by the template of the route: there are as many as the service has."""
 
     def note_answer(self, request: Request, status: int, seconds: float) -> None:
         counts = self.routes.get(request.route)

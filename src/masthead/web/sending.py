@@ -29,7 +29,7 @@ class Sending:
         self.added: RawHeaders = []
         """Headers of the response besides those of its endpoint."""
         self.status = NO_ANSWER
-        """Of what was sent: until then an error can be answered instead."""
+        """The status that was sent: until then an error can be answered instead."""
 
     async def answer(self, answer: Answer) -> None:
         status, body = answer.status, answer.body

@@ -41,7 +41,7 @@ AGAIN_CHALLENGE = f"{AGAIN}challenge"
 TICKET_COOKIE = "mh_second_step"
 """Between the two steps of a sign-in: the second one is done in the same browser."""
 OWNER_HEADER = b"x-page-owner"
-"""Of the page whose script calls: see `page_owner`."""
+"""The header with the owner of the page whose script calls: see `page_owner`."""
 
 _STAFF = frozenset({Kind.OWNER, Kind.EDITOR, Kind.AUTHOR, Kind.OPERATOR})
 
@@ -210,8 +210,8 @@ def ticket_cookie(request: Request, ticket: str) -> str:
 
 
 def form_binding(request: Request) -> str:
-    """What the token of a form is bound to. An operator may have pages of two sites open: a form of
-    one must not change the other."""
+    """The value that the token of a form is bound to. An operator may have pages of two sites open:
+    a form of one must not change the other."""
     assert request.caller is not None
     return f"{request.caller.sign_in} {request.site.id if request.site else ''}"
 

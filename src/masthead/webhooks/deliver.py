@@ -404,7 +404,7 @@ class DeliveryWorker:
 
 
 _COUNTED = {DELIVERED: counters.DELIVERED, PENDING: counters.FAILED, DEAD: counters.DEAD}
-"""By the new state of the delivery."""
+"""Counters by the new state of the delivery."""
 
 
 def _batches(shares: dict[QueueKey, int]) -> Iterator[dict[QueueKey, int]]:

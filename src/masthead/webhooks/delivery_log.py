@@ -175,7 +175,7 @@ class DeliveryLog:
         return DeadCount(total, counted < most)
 
     async def last_attempts(self, tenant_id: TenantId, ids: Sequence[str]) -> _LastAttempts:
-        """By delivery; those without an attempt are left out."""
+        """The last attempts by delivery; deliveries without one are left out."""
         sql = self._sql.attempts_of
         values = {"tenant": tenant_id, "deliveries": self._database.list_value(ids)}
         rows = await self._database.fetch(EVERY_TENANT, sql, sql.bind(values))

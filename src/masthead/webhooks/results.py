@@ -88,7 +88,7 @@ def outcomes_of(results: Iterable[Result]) -> dict[QueueKey, Outcome]:
 
 
 def tallies_of(results: Iterable[Result]) -> Iterator[tuple[str, Tally]]:
-    """What has ended, by the day of its end."""
+    """Counts of finished deliveries, by the day of their end."""
     metrics = {DELIVERED: DELIVERIES_DELIVERED, DEAD: DELIVERIES_DIED}
     for result in results:
         if result.state in metrics:

@@ -23,7 +23,7 @@ from masthead.webhooks.tables import webhook_attempts
 
 ATTEMPT_RETENTION = timedelta(days=30)
 FINISHED_RETENTION = timedelta(days=30)
-"""Of deliveries that were delivered or dropped."""
+"""How long deliveries that were delivered or dropped are stored."""
 DEAD_RETENTION = timedelta(days=90)
 EVENT_RETENTION = timedelta(days=90)
 

@@ -22,11 +22,11 @@ class Envelope(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
     name: str
-    """Of the operation, for the clients that are generated."""
+    """The name of the operation, for generated clients."""
     tag: str
     summary: str
     answers: Mapping[str, Any]
-    """By status."""
+    """The answers by status."""
     parameters: Sequence[Any] = ()
     body: Mapping[str, Any] | None = None
     errors: Sequence[int] = ()

@@ -60,7 +60,7 @@ class Part:
 
     rows: Sequence[Row]
     tags: Mapping[str, str]
-    """What each of them is about."""
+    """Tags with their descriptions."""
     responses: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -48,7 +48,7 @@ tags: dict[str, tuple[str, str]] = {
     "site-settings": ("Site settings", "The site's name, looks and switches."),
     "webhooks": ("Webhooks", "Subscriptions to the site's events, and the events themselves."),
 }
-"""By the first part of the path, in reading order."""
+"""Tags by the first part of the path, in reading order."""
 
 common_fields: dict[str, str] = {
     "id": "Opaque, and unique in the site.",

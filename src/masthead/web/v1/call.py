@@ -29,7 +29,7 @@ _NO_SUCH_RECORD = "There is no such record. It may have been deleted."
 
 
 class V1Services(Protocol):
-    """What most endpoints need. A room may ask for more by a protocol of its own."""
+    """The services for most endpoints. A capability may ask for more by a protocol of its own."""
 
     @property
     def records(self) -> Records: ...
