@@ -1,4 +1,4 @@
-"""What a provider says of itself: its endpoints and its keys, cached for a while.
+"""A provider's description of itself: its endpoints and its keys, cached for a while.
 
 A token that names an unknown key makes the keys be read again, at most once a minute for each
 provider: providers change their keys, and a flood of forged tokens must not become a flood of

@@ -14,7 +14,7 @@ from masthead.single_sign_on.person import Person
 
 MAX_LISTED = 100
 MAX_STAFF = 1_000
-"""Of each provider, among those who are listed."""
+"""The most accounts of one provider, among those that are listed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ class Pending(msgspec.Struct, frozen=True):
 
     @property
     def challenge(self) -> str:
-        """Of PKCE, S256 (RFC 7636)."""
+        """The challenge of PKCE, S256 (RFC 7636)."""
         digest = hashlib.sha256(self.verifier.encode()).digest()
         return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 

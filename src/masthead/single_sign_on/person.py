@@ -76,8 +76,8 @@ class Person:
 
 
 def claim_values(claims: Mapping[str, Any], name: str) -> set[str]:
-    """Of a claim with one value or a list of them. A name with dots also leads into an object, such
-    as `realm_access.roles`."""
+    """The values of a claim, which has one or a list of them. A name with dots also leads into an
+    object, such as `realm_access.roles`."""
     found: Any = claims.get(name)
     if found is None:
         found = claims

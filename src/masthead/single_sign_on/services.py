@@ -1,4 +1,4 @@
-"""What the faces use of single sign-on, built once for a process."""
+"""The services of single sign-on for the faces, built once for a process."""
 
 from __future__ import annotations
 

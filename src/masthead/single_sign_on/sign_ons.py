@@ -35,7 +35,8 @@ MAX_PROVIDERS = 20
 MAX_CODE = 4_000
 REFUSED = "The sign-in provider did not sign you in. Try it again, or sign in another way."
 LIMITS = Limits(per_pair=20, per_account=100_000, sentence=WAIT)
-"""Of failures. All people of a provider share its id, so only those of a network count."""
+"""Limits on failures. All people of a provider share its id, so only the failures of a network
+count."""
 
 log = structlog.get_logger()
 
@@ -48,7 +49,7 @@ class Departure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrival:
-    """What the browser brings back."""
+    """The values that the browser brings back."""
 
     cookie: str
     query: Mapping[str, str]

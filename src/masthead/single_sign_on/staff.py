@@ -73,7 +73,8 @@ class StaffSignOns:
         return await self.accounts.begin(superusers, account, client, tenant_id)
 
     async def connect(self, caller: Caller, provider_id: str, subject: str) -> None:
-        """By someone who is signed in; raises BadRequest if the person is another account here."""
+        """Connects the account of the caller; raises BadRequest if the person is another account
+        here."""
         assert caller.tenant_id is not None
         async with self.records.unit(system(caller.tenant_id)) as unit:
             providers = await unit.find(sign_in_providers, {"id": provider_id}, limit=1)

@@ -17,7 +17,7 @@ Linear = tuple[float, float, float]
 
 
 def style_sheet(colour: str) -> str:
-    """What a site's style sheet holds; `colour` is `#rgb` or `#rrggbb`."""
+    """The content of a site's style sheet; `colour` is `#rgb` or `#rrggbb`."""
     light, dark = readable(colour)
     return (
         f":root{{--accent:light-dark({light},{dark})}}"

@@ -43,7 +43,7 @@ def before_save(save: Save) -> Mapping[str, Any]:
 
 _FILES = Uses(("site_logo", "site_favicon", "navigation"))
 MAX_FORMER_KEYS = 10
-"""Of 64 characters each, with blanks between."""
+"""The most former keys: 64 characters each, with blanks between."""
 
 site_settings = Collection(
     "site_settings",

@@ -29,7 +29,7 @@ LABEL = "_masthead"
 EVERY = timedelta(days=7)
 """How often the proof of a served domain is checked again."""
 LIMITS = Limits(per_minute=20, per_hour=600)
-"""Of a site. A page that is open checks four times a minute."""
+"""Limits of one site. A page that is open checks four times a minute."""
 _REFUSAL = "Too many checks at once. Try again in a few minutes."
 _PURPOSE = "domain-proof"
 _CHARACTERS = 32

@@ -27,7 +27,7 @@ EVERY_WHILE_MISSING = timedelta(days=1)
 GRACE = timedelta(days=14)
 _AT_ONCE = 1_000
 _LONG_AGO = "2000"
-"""Of dates of domains that were served before there were checks: see revision 0041."""
+"""The year in the dates of domains that were served before there were checks: see revision 0041."""
 
 
 class DomainChecks:

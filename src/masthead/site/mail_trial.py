@@ -20,7 +20,7 @@ from masthead.site.address import Sites
 from masthead.site.limits import SiteLimit
 
 LIMITS = Limits(per_minute=3, per_hour=20)
-"""Of a site."""
+"""Limits of one site."""
 KNOWN_FOR = timedelta(days=1)
 """How long the outcome of a test email can be shown. Failed emails are stored for longer, so a
 missing one was sent."""

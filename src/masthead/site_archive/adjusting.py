@@ -1,4 +1,4 @@
-"""What differs in a moved site, beside ids and addresses.
+"""Differences of a moved site, besides ids and addresses.
 
 An import sends nothing and starts nothing that the old installation may also be doing: mailings
 under way are paused, imports and exports under way have failed, webhooks are paused unless their

@@ -81,7 +81,7 @@ def _check_file(collection: Collection, name: str, value: str) -> None:
 
 
 def check_row(table: sa.Table, row: Record) -> None:
-    """Of a table that holds no records."""
+    """Checks a row of a table that holds no records."""
     for column in table.columns:
         if not _has_type(column, row[column.name]):
             raise _bad(str(table.name), str(column.name), "Has another type.")

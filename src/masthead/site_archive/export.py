@@ -47,7 +47,7 @@ class UnreachableFiles(MastheadError):
 
 
 class ArchiveServices(Protocol):
-    """What an export and an import use."""
+    """The services for an export and an import."""
 
     @property
     def settings(self) -> Settings: ...
@@ -60,7 +60,7 @@ class ArchiveServices(Protocol):
 
 
 class SealingServices(ArchiveServices, Protocol):
-    """What an export with secrets uses as well."""
+    """The services for an export with secrets."""
 
     @property
     def keyring(self) -> KeyRing: ...

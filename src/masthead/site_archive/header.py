@@ -43,14 +43,15 @@ class NewerSite(MastheadError):
 class Header(msgspec.Struct, frozen=True):
     format: int
     version: str
-    """Of Masthead."""
+    """Masthead's version."""
     created: str
     revision: str
-    """Of the schema."""
+    """The schema's revision."""
     tenant_id: str
     slug: str
     hosts: list[str]
-    """Of the site's addresses, with ports. The first is the one that its slug gives it."""
+    """The hosts of the site's addresses, with ports. The first is the one that its slug gives
+    it."""
     tables: dict[str, TableLayout]
 
 

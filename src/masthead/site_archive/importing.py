@@ -183,7 +183,7 @@ class _Import:
             log.exception("site.import_not_removed", tenant_id=self._tenant_id)
 
     async def _read_site(self) -> None:
-        """What has to be there: the site itself, once, and its settings."""
+        """Reads the parts that have to be there: the site itself, once, and its settings."""
         found = [each async for page in self._all(tenants) for each in page]
         settings = [each async for page in self._all(site_settings) for each in page]
         is_whole = len(found) == 1 and len(settings) == 1 and found[0]["id"] == found[0][TENANT]

@@ -58,14 +58,14 @@ class Moving:
         return moved
 
     def row(self, table: str, row: Record) -> Record:
-        """Of a table that holds no records."""
+        """Moves a row of a table that holds no records."""
         moved = {**row, TENANT: self.tenant_id}
         for name in MOVED[table]:
             moved[name] = self._new_ids.of(row[name])
         return moved
 
     def object_key(self, key: str) -> str:
-        """Of a stored file. Any other text is returned as it is."""
+        """The new key of a stored file. Any other text is returned as it is."""
         match = self._key.fullmatch(key)
         if match is None:
             return key

@@ -1,4 +1,4 @@
-"""What an archive of one site holds: every table with a tenant, or the reason why it does not.
+"""Contents of an archive of one site: every table with a tenant, or the reason why it is left out.
 
 A collection is moved unless it is in `LEFT_OUT`. The tables that hold no records are moved if they
 are in `MOVED`, with the columns that hold ids. A table that is in neither stops the export, and a

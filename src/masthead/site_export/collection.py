@@ -68,6 +68,6 @@ def export_folder(tenant_id: str, export_id: str) -> str:
 
 
 def export_key(export: Record) -> str:
-    """Of the file in the object store."""
+    """The key of the export's file in the object store."""
     name = f"site.{ENDINGS[Format(export['format'])]}"
     return file_key(export["tenant_id"], site_exports, export["id"], name)

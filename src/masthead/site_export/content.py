@@ -138,7 +138,7 @@ class Content:
         return sorted(staff, key=lambda each: str(each["email"]))
 
     async def comments_of(self, texts: Iterable[Record]) -> dict[str, list[Record]]:
-        """By post, the oldest first, so that an answer follows what it answers."""
+        """The comments by post, the oldest first, so that a reply follows its comment."""
         ids = [each["id"] for each in texts]
         caller, names = system(self._tenant_id), frozenset(_COMMENT)
         found = await self._records.find_related(
@@ -184,7 +184,7 @@ class Content:
         return self._all("media", media, _MEDIA, FILES_PER_PAGE)
 
     async def media_in(self, texts: Iterable[Record]) -> Mapping[str, Record]:
-        """By id: the media that posts or pages link to or use as featured image."""
+        """The media by id that posts or pages link to or use as featured image."""
         keys = sorted(
             {
                 link.media_id

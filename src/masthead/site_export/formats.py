@@ -22,7 +22,8 @@ KINDS: dict[Format, tuple[str, ...]] = {
     Format.HTML: ("posts", "pages", "media"),
     Format.MASTHEAD: ("records", "media"),
 }
-"""What each format has, in the order of writing. Members are in formats that others import."""
+"""The kinds of records in each format, in the order of writing. Members are in formats that others
+import."""
 
 OTHER_PLATFORMS: tuple[Format, ...] = tuple(each for each in Format if each != Format.MASTHEAD)
 

@@ -27,7 +27,7 @@ from masthead.site_export.tag_slugs import TagSlugs
 from masthead.texts.publication import PUBLISHED
 
 VERSION = "5.130.2"
-"""Of Ghost, with these tables; 5.x and 6.x import them."""
+"""The version of Ghost with these tables; 5.x and 6.x import them."""
 PLACEHOLDER = "__GHOST_URL__"
 LONGEST_EXCERPT = 300
 LONGEST_ALT = 125
@@ -42,7 +42,7 @@ _OWNER_ROLE_ID = "000000000000000000000005"
 _AUTHOR_ROLE_ID = "000000000000000000000003"
 _SPOOLED = ("posts_authors", "posts_meta", "posts_tags", "comments")
 _STATES = ("cancelled", "past_due")
-"""Of members, as labels; Ghost has no field for them."""
+"""States of members that become labels; Ghost has no field for them."""
 _COMMENT_STATES = {"approved": "published", "pending": "hidden", "spam": "hidden"}
 _NAMESPACE = uuid.UUID("8b6c1f0e-6f52-4f0a-9d0e-5a3a2c3f7e41")
 

@@ -85,7 +85,7 @@ class _Stopped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What the writers read from."""
+    """The sources that the writers read from."""
 
     records: Records
     objects: ObjectStore

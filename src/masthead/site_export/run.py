@@ -31,7 +31,7 @@ WRITERS: dict[Format, Write] = {
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What is in a file."""
+    """Counts of a file's contents."""
 
     posts: int
     pages: int

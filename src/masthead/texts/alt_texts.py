@@ -32,7 +32,8 @@ def alt_jobs(collection: str, change: Change) -> Iterator[Later]:
 
 
 def alts_in(record: Record | None) -> dict[str, str]:
-    """By the id of the picture. The time it takes is bounded, whatever the text is."""
+    """Alternative texts by the id of the picture. The time it takes is bounded, whatever the text
+    is."""
     text = _html(record) if record else ""
     found: dict[str, str] = {}
     for match in islice(_ADDRESS.finditer(text), _MOST_PICTURES):

@@ -41,10 +41,11 @@ CLEAN_FIELDS = (
     Text(name="content_clean", max=10_000_000, read=Access.ENGINE, write=Access.ENGINE),
     Number(name="clean_rules", read=Access.ENGINE, write=Access.ENGINE),
 )
-"""What readers see of the text, empty where it is as it was sent; and the rules that made it."""
+"""The clean text for readers, empty if it is as it was sent, and the number of the rules that made
+it."""
 
 STAMPED: Final = frozenset({"edited_by", "revised_at", "content_clean", "clean_rules"})
-"""What changes along with a text. The audit log does not name it."""
+"""Fields that change along with a text. The audit log does not name them."""
 
 CONTENT_MARKDOWN: Final = Text(
     name="content_markdown",

@@ -21,15 +21,16 @@ from masthead.turns import Turns
 SAME, ADDED, REMOVED, CHANGED, SKIPPED = "same", "added", "removed", "changed", "skipped"
 
 MAX_CHARACTERS: Final = 1_000_000
-"""Of each text, as HTML. Ten thousand words have about 70,000."""
+"""Characters of each text, as HTML. Ten thousand words have about 70,000."""
 MAX_BLOCKS: Final = 4_000
-"""Of each text. A page with the difference of more would take long to write, and longer to read."""
+"""Blocks of each text. A page with the difference of more would take long to write, and longer to
+read."""
 _STEPS: Final = 1_000_000
-"""Of all comparisons together: about a second."""
+"""Steps of all comparisons together: about a second."""
 _LONG: Final = 100_000
 """Characters of both texts from which a process compares them."""
 _SECONDS: Final = 4.0
-"""Of the processor, for long texts."""
+"""Processor time, for long texts."""
 _NEAR: Final = 8
 """How many blocks ahead the counterpart of a changed one is looked for."""
 _AROUND: Final = 1
@@ -52,7 +53,7 @@ class Row:
     kind: str
     """same, added, removed, changed, or skipped: so many blocks that are the same."""
     name: str = ""
-    """Of the block, such as Heading; empty for a paragraph."""
+    """The name of the block, such as Heading; empty for a paragraph."""
     pieces: tuple[Piece, ...] = ()
     count: int = 0
 

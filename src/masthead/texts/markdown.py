@@ -21,7 +21,7 @@ from masthead.texts.editor import render
 from masthead.texts.footnotes import NOTES, REFERENCE, Notes, reference_rule, take_notes
 
 MAX_SECONDS: Final = 2.0
-"""Of the processor, for one text: some texts of special characters take the parser very long."""
+"""Processor time for one text: some texts of special characters take the parser very long."""
 MAX_DEPTH: Final = 100
 """The parser drops what is nested deeper, so such a text is refused."""
 MAX_ADDRESSES: Final = 1_000_000

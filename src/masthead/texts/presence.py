@@ -16,7 +16,7 @@ SAID_EVERY_SECONDS = 8
 GONE_AFTER = timedelta(seconds=20)
 """Two that were lost or late, and a little."""
 MOST = 20
-"""Of one text."""
+"""The most accounts that are listed for one text."""
 
 
 class Presence:

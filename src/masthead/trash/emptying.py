@@ -56,7 +56,7 @@ async def empty_trash(records: Records, caller: Caller) -> int:
 
 
 async def _delete_until(records: Records, tenant_id: TenantId, until: str) -> int:
-    """What is deleted meanwhile stays in the trash."""
+    """Deletes entries up to `until`: records that are deleted meanwhile stay in the trash."""
     earlier = Comparison(Identifier(("created",)), "<=", Literal(until))
     wanted = ListRequest(
         per_page=_AT_ONCE, filter=earlier, names=frozenset({"created"}), skip_total=True

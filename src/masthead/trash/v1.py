@@ -29,7 +29,7 @@ TYPE = Parameter(
     choices=TYPES,
 )
 _SCOPES: Final = {"posts": "posts", "pages": "posts", "media": "media"}
-"""By type, the first part of the scopes. Pages have none of their own."""
+"""The first part of the scopes, by type. Pages have none of their own."""
 
 
 async def list_trash(call: Call) -> Page:

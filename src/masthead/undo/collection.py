@@ -1,4 +1,4 @@
-"""What is needed to undo a change of many records, for an hour."""
+"""The records from which a change of many records is undone, stored for an hour."""
 
 from __future__ import annotations
 
