@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import sqlite3
+import threading
 from collections.abc import AsyncIterator
 from contextlib import closing, suppress
 from pathlib import Path
@@ -15,7 +16,7 @@ from tests.storage.notebook import ANN, BOB, Notebook, new_url, open_notebook
 from masthead.errors import StatementTimeout, Unavailable
 from masthead.storage.database import Deferral, Statement, UniqueViolation
 from masthead.storage.open import open_database
-from masthead.storage.sqlite.connection import connect
+from masthead.storage.sqlite.connection import MAX_INLINE_BYTES, connect
 from masthead.storage.sqlite.database import SqliteDatabase
 from masthead.storage.sqlite.readers import Readers
 from masthead.storage.sqlite.writer import MAX_BATCH, MIN_BATCH, State, Writer
@@ -105,6 +106,33 @@ class TestReads:
             assert await readers.fetch(ANN, sqlite.ids, (ANN,), False, max_bytes=None) == []
         assert readers._idle == []  # no reader thread was needed
         await readers.close()
+
+    async def test_a_long_value_is_read_in_a_thread(self, sqlite: Notebook) -> None:
+        assert isinstance(sqlite.db, SqliteDatabase)
+        short, long = "s" * 1_000, "l" * (MAX_INLINE_BYTES + 1)
+        async with sqlite.db.transaction(ANN) as tx:
+            await tx.execute(sqlite.add, (ANN, "1", short))
+            await tx.execute(sqlite.add, (ANN, "2", long))
+        slug = Statement("SELECT slug FROM notes WHERE id = ?", (), {})
+
+        assert await sqlite.db.fetch(ANN, slug, ("1",)) == [(short,)]
+        assert sqlite.db._readers._idle == []  # no reader thread was needed
+        assert await sqlite.db.fetch(ANN, slug, ("2",)) == [(long,)]
+        assert len(sqlite.db._readers._idle) == 1
+
+        threads: list[str] = []
+        connection = sqlite.db._writer.connection
+        connection.set_trace_callback(lambda _: threads.append(threading.current_thread().name))
+        async with sqlite.db.transaction(ANN) as tx:
+            await tx.execute(sqlite.add, (ANN, "3", "three"))
+            threads.clear()
+            assert await tx.fetch(slug, ("1",)) == [(short,)]
+            assert threads == ["MainThread"]
+            assert await tx.fetch(slug, ("2",)) == [(long,)]
+            assert threads[-1].startswith("sqlite-writer")
+        connection.set_trace_callback(None)
+        # The transaction is as it was.
+        assert await sqlite.ids_of(ANN) == ["1", "2", "3"]
 
     async def test_a_schema_that_loads_slowly_is_loaded_once(self, sqlite: Notebook) -> None:
         """An interrupted read forgets what it has loaded."""

@@ -42,6 +42,11 @@ CACHE_KB = 4_096
 MAIN_CACHE_KB = 16_384
 """The page caches of the two connections that nearly every request uses: the writer's, and the
 reader's on the event loop."""
+MAX_INLINE_BYTES = 512 * 1024
+"""A longer value is read in a thread: copying some megabytes from their pages takes milliseconds,
+or tens of them."""
+_MAX_BYTES = 1_000_000_000
+"""SQLite's own limit."""
 
 
 def connect(
@@ -66,6 +71,13 @@ def connect(
         connection.execute("PRAGMA query_only = ON")
     connection.execute(f"PRAGMA busy_timeout = {int(busy_seconds * 1000)}")
     return connection
+
+
+def limit_values(connection: sqlite3.Connection, *, inline: bool = True) -> None:
+    """Statements with a value that is too long for the event loop fail with SQLITE_TOOBIG before
+    they read it. Without `inline` any value is read again."""
+    most = MAX_INLINE_BYTES if inline else _MAX_BYTES
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, most)
 
 
 def code_of(error: sqlite3.Error) -> int:

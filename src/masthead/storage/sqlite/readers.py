@@ -1,8 +1,8 @@
 """Reads of an SQLite file, outside any transaction.
 
 An indexed read takes about 15 µs and a switch to a thread more than that, so short reads run on the
-event loop. A read that exceeds its budget of steps is interrupted and runs again in a thread, with
-a timeout.
+event loop. A read that exceeds its budget of steps, or has a long value, is interrupted and runs
+again in a thread, with a timeout.
 """
 
 from __future__ import annotations
@@ -20,7 +20,15 @@ from pathlib import Path
 from masthead.errors import StatementTimeout
 from masthead.storage.database import Row, RowsTooLarge, Scope, SizedRows, Statement
 from masthead.storage.fair_share import FairShare
-from masthead.storage.sqlite.connection import BUSY, MAIN_CACHE_KB, code_of, connect, translated
+from masthead.storage.sqlite.connection import (
+    BUSY,
+    MAIN_CACHE_KB,
+    MAX_INLINE_BYTES,
+    code_of,
+    connect,
+    limit_values,
+    translated,
+)
 
 THREADS = 4
 THREADS_PER_TENANT = 2
@@ -31,12 +39,10 @@ runs, so the first tick may come at any moment of a run."""
 _MAX_SECONDS = 0.002
 """For long steps, such as a LIKE."""
 _STEPS_PER_CHECK = 25_000
-MAX_INLINE_BYTES = 512 * 1024
-"""The size of long texts in a row; a thread reads larger rows."""
 
 _DATA_VERSION = "PRAGMA data_version"
 _ANY_TABLE = "SELECT 1 FROM sqlite_master LIMIT 1"
-_RETRY_IN_THREAD = BUSY | {sqlite3.SQLITE_INTERRUPT}
+_RETRY_IN_THREAD = BUSY | {sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_TOOBIG}
 
 
 class Readers:
@@ -50,6 +56,7 @@ class Readers:
         self._path = path
         self._timeout_seconds = timeout_seconds
         self._on_loop = connect(path, busy_seconds=0, query_only=True, cache_kb=MAIN_CACHE_KB)
+        limit_values(self._on_loop)
         self._on_loop.set_progress_handler(self._tick, _STEPS_PER_TICK)
         self._ticks = 0
         self._started = 0.0

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 INLINE_ROWS = 100
 """More rows are written in a thread."""
-_INLINE_READ_SECONDS = 0.001
+_RETRY_IN_THREAD = {sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_TOOBIG}
 
 Result = TypeVar("Result")
 
@@ -111,13 +111,12 @@ class SqliteTransaction:
             raise self._failed_by(error) from error
 
     async def _read(self, statement: Statement, values: Sequence[object]) -> list[Row]:
-        read = self._writer.read
         try:
-            return read(statement, values, _INLINE_READ_SECONDS)
-        except sqlite3.OperationalError as error:
-            if code_of(error) != sqlite3.SQLITE_INTERRUPT:
+            return self._writer.read_inline(statement, values)
+        except sqlite3.Error as error:
+            if code_of(error) not in _RETRY_IN_THREAD:
                 raise
-        again = partial(read, statement, values, self._writer.timeout_seconds)
+        again = partial(self._writer.read, statement, values, self._writer.timeout_seconds)
         return await self._writer.in_thread(again)
 
     def _finish(self) -> Commit | None:

@@ -53,7 +53,14 @@ from masthead.storage.cancelling import complete
 from masthead.storage.database import Row, Statement
 from masthead.storage.disk import DiskState
 from masthead.storage.sqlite.checkpoints import Checkpoints
-from masthead.storage.sqlite.connection import BUSY, MAIN_CACHE_KB, code_of, connect, translated
+from masthead.storage.sqlite.connection import (
+    BUSY,
+    MAIN_CACHE_KB,
+    code_of,
+    connect,
+    limit_values,
+    translated,
+)
 from masthead.storage.sqlite.deferred import Deferred
 from masthead.storage.sqlite.transaction import INLINE_ROWS, SqliteTransaction
 
@@ -62,6 +69,7 @@ MIN_BATCH = 8
 """A batch has room for so many transactions, and for more only if they are already queued. Later
 ones join the next batch, which the event loop prepares while this one is being committed."""
 _STEPS_PER_TICK = 25_000
+_INLINE_READ_SECONDS = 0.001
 
 Commit = asyncio.Future[BaseException | None]
 """Done once the commit has ended; its result is the failure, if any."""
@@ -146,6 +154,14 @@ class Writer:
         except BaseException:
             self.end_turn()
             raise
+
+    def read_inline(self, statement: Statement, values: Sequence[object]) -> list[Row]:
+        """On the event loop: interrupted after a millisecond, and before a long value."""
+        limit_values(self.connection)
+        try:
+            return self.read(statement, values, _INLINE_READ_SECONDS)
+        finally:
+            limit_values(self.connection, inline=False)
 
     def read(self, statement: Statement, values: Sequence[object], seconds: float) -> list[Row]:
         """Interrupted after so many seconds."""
