@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import unescape
 from html.parser import HTMLParser
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from tests.tiers import rounds
 from tests.work import at_most
 
-from masthead.html.markup import Token, background_of, cleaned, cleaned_or_plain
+from masthead.html.markup import Token, background_of, cleaned, cleaned_or_plain, tokens_of
 from masthead.html.sanitizer import TAGS
 
 GIF = "data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw=="
@@ -173,6 +174,13 @@ def test_late_sizes() -> None:
 def test_what_stands_in_for_a_script() -> None:
     html = '<script src=gist.js></script><noscript><a href="/gist">See it</a></noscript>b<noscript>'
     assert safe(html) == '<a href="/gist">See it</a>b'
+
+
+def test_long_texts_are_resolved_in_parts() -> None:
+    short, long = "&amp;lt; &lt;b&gt; words&nbsp;", "x" * 150_000
+    for text in (short * 20_000, long + short * 9_000, short * 9_000 + long, f"{long}&amp;{long}"):
+        [token] = tokens_of(text)
+        assert token.name == unescape(text)
 
 
 def test_tokens_say_the_same() -> None:

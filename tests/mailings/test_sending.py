@@ -14,6 +14,7 @@ from tests.waiting import until
 
 from masthead.background import mailing_worker
 from masthead.caller import system
+from masthead.html import clean_texts
 from masthead.identity.tenants import TenantStatus, tenants
 from masthead.mailings.collection import mailings
 from masthead.mailings.queue import LEASE
@@ -96,6 +97,20 @@ class TestWholeSend:
         texts = {each["To"]: text_of(each) for each in press.postbox.letters}
         assert "The rest." not in texts["free0@example.com"]
         assert "The rest." in texts["paid0@example.com"]
+
+    async def test_a_text_that_is_clean_is_not_cleaned_again(
+        self, press: Press, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        await press.readers(1)
+        await press.mail(await press.tenant.published(content_html="<p onclick='x'>Tides</p>"))
+
+        def refuse(html: str) -> str:
+            raise AssertionError(html)
+
+        monkeypatch.setattr(clean_texts, "cleaned_or_plain_text", refuse)
+        await press.send()
+        assert "Tides" in text_of(press.postbox.letters[0])
+        assert "onclick" not in text_of(press.postbox.letters[0], "html")
 
     async def test_more_recipients_than_a_slice(self, press: Press) -> None:
         await press.readers(230)

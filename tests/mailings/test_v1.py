@@ -11,6 +11,7 @@ from tests.mailings.conftest import MAILINGS, Press
 from tests.v1.keys import key_client
 
 from masthead import clock
+from masthead.records.write.transaction import TenantTransaction
 
 NAMES = [
     "id",
@@ -114,6 +115,25 @@ class TestCreate:
         theirs = await other.published()
         answer = await post_to(press, post_id=theirs["id"])
         assert code_of(answer) == (422, "VALIDATION_ERROR")
+
+    async def test_a_second_mailing_is_refused_before_the_post_is_read(
+        self, press: Press, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Its text may have megabytes, and the site's write lock is held meanwhile."""
+        await press.readers(1)
+        post = await press.tenant.published()
+        await press.mail(post)
+        read: list[str] = []
+        find = TenantTransaction.find
+
+        async def watched(unit: Any, collection: Any, *values: Any, **more: Any) -> Any:
+            read.append(collection.name)
+            return await find(unit, collection, *values, **more)
+
+        monkeypatch.setattr(TenantTransaction, "find", watched)
+        assert code_of(await post_to(press, post_id=post["id"])) == (409, "CONFLICT")
+        assert "newsletters" in read
+        assert "posts" not in read
 
     async def test_a_post_is_mailed_once_to_a_newsletter(self, press: Press) -> None:
         await press.readers(1)

@@ -8,7 +8,7 @@ values in double quotes, tags closed. Later steps only remove.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple
 from urllib.parse import unquote
 
@@ -56,30 +56,36 @@ def restricted(safe: str) -> tuple[str, list[Token]]:
 def tokens_of(clean: str) -> list[Token]:
     """Splits clean HTML that was written here, or its beginning, into tokens. Elements that are
     still open are closed."""
-    tokens: list[Token] = []
+    return list(iterate_tokens(clean))
+
+
+def iterate_tokens(clean: str) -> Iterator[Token]:
+    """Yields the same tokens one by one: where the reader stops, the rest of a long text costs
+    nothing."""
     open_names: list[str] = []
     at = 0
     for tag in _TAG.finditer(clean):
         start, end = tag.span()
         if start > at:
-            tokens.append(Token("text", _resolved(clean[at:start])))
+            yield Token("text", _resolved(clean[at:start]))
         at = end
         slash, name, attributes = tag.groups()
         if slash:
             if open_names and open_names[-1] == name:
                 open_names.pop()
-            tokens.append(Token("end", name))
+            yield Token("end", name)
             continue
         if attributes:
             given = {key: _resolved(value) for key, value in _ATTRIBUTE.findall(attributes)}
-            tokens.append(Token("start", name, given))
+            yield Token("start", name, given)
         else:
-            tokens.append(Token("start", name))
+            yield Token("start", name)
         if name not in VOID:
             open_names.append(name)
     if at < len(clean):
-        tokens.append(Token("text", _resolved(clean[at:])))
-    return [*tokens, *(Token("end", name) for name in reversed(open_names))]
+        yield Token("text", _resolved(clean[at:]))
+    for name in reversed(open_names):
+        yield Token("end", name)
 
 
 def depth_of(tokens: Sequence[Token]) -> int:
@@ -224,6 +230,10 @@ class _Tokenizer:
 
 def _resolved(text: str) -> str:
     """Resolves the references that the sanitizer writes."""
+    half = len(text) // 2
+    if half > _AT_ONCE and (cut := max(text.find("&", half), text.rfind("&", 1, half))) > 0:
+        # In parts, because no other thread runs during a replacement.
+        return _resolved(text[:cut]) + _resolved(text[cut:])
     if "&" in text:
         # The ampersand last, so that its result is not resolved again.
         for character, entity in reversed(_ENTITIES):
@@ -231,6 +241,8 @@ def _resolved(text: str) -> str:
     return text
 
 
+_AT_ONCE = 100_000
+"""Characters."""
 _FRAGMENT = re.compile(r'href="#([^"]+)"')
 _NEED_A_SOURCE = frozenset({"img", "source", "track"})
 _LISTS = frozenset({"ul", "ol", "li"})

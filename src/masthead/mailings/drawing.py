@@ -16,54 +16,32 @@ from jinja2 import (
 )
 from markupsafe import Markup
 
-from masthead.html.markup import VOID, Token, tokens_of
 from masthead.mailings.letter_html import HtmlWriter
 from masthead.mailings.letter_text import TextWriter
 from masthead.mailings.letter_values import LetterValues
 
 FOLDER: Final = Path(__file__).parent / "templates"
-MAX_TEXT: Final = 400_000
-"""Characters of a post's HTML that are mailed: the rest is on the site."""
 
 
 def draw_parts(
     subject: str, values: LetterValues, *, to: str, unsubscribe: str, notice: str = ""
 ) -> tuple[str, str]:
     """May block. `notice` tells readers what is counted."""
-    tokens, is_cut = _shortened(tokens_of(values.html), has_page=bool(values.addresses.page))
     given: dict[str, Any] = {
         **values.shown,
         "subject": subject,
-        "wall": None if is_cut else values.wall,
-        "rest": is_cut,
+        "wall": None if values.is_cut else values.wall,
+        "rest": values.is_cut,
         "to": to,
         "unsubscribe": unsubscribe,
         "notice": notice,
     }
-    body = HtmlWriter(tokens, values.pictures, values.addresses).run()
+    body = HtmlWriter(values.tokens, values.pictures, values.addresses).run()
     html = _template("letter.html").render(
         {**given, "body": Markup(body)}  # noqa: S704  (clean, and written anew)
     )
-    text = TextWriter(tokens, values.addresses).run()
+    text = TextWriter(values.tokens, values.addresses).run()
     return _inliner().inline(html), _template("letter.txt").render({**given, "body": text})
-
-
-def _shortened(tokens: list[Token], *, has_page: bool) -> tuple[list[Token], bool]:
-    """The beginning of a text that is too long to be mailed, up to the end of a block of it."""
-    length = depth = end = 0
-    if not has_page:
-        return tokens, False
-    for at, (kind, name, _) in enumerate(tokens):
-        length += len(name) + 5
-        if length > MAX_TEXT:
-            return tokens[:end], True
-        if kind == "start" and name not in VOID:
-            depth += 1
-        elif kind == "end":
-            depth -= 1
-        if depth == 0:
-            end = at + 1
-    return tokens, False
 
 
 @cache

@@ -24,6 +24,7 @@ from masthead.members.unsubscribe import Unsubscribe
 from masthead.posts.collection import posts
 from masthead.records.collection import Record
 from masthead.records.engine import Records
+from masthead.records.fields.base import Access
 from masthead.site.address import Site, Sites
 
 NOTHING_TO_READ: Final = "no longer a paid member, who could read the posts"
@@ -136,15 +137,17 @@ class FormCache:
         found = await self._records.find(posts, {"id": mailing["post_id"]}, tenant_id=tenant_id)
         if not found:
             return None
+        shown = await self._records.as_read_by(Access.SITE, posts, found[0])
         return await draw_letter(
             self._records,
             tenant_id=tenant_id,
             site=site,
             newsletter=newsletter,
-            post=found[0],
+            post={**found[0], **shown},
             audience=audience,
             subject=mailing["subject"],
             counted=tracked,
+            is_clean=True,
         )
 
     async def _draw_digest(

@@ -88,11 +88,14 @@ async def draw_letter(
     audience: Audience,
     subject: str = "",
     counted: Counted | None = None,
+    is_clean: bool = False,
 ) -> Letter:
     """`post` and `newsletter` are whole records, and the post may be a draft. The letter has what
-    this audience may read on the site. Without a `subject` it is the post's title."""
-    clean = {**post, "content_html": await clean_or_plain(post["content_html"])}
-    shown = POSTS_ON_THE_SITE.show(clean, audience)
+    this audience may read on the site. Without a `subject` it is the post's title. `is_clean`: the
+    text of the post is as readers see it."""
+    if not is_clean:
+        post = {**post, "content_html": await clean_or_plain(post["content_html"])}
+    shown = POSTS_ON_THE_SITE.show(post, audience)
     subject = subject or post["title"]
     values = await read_values(
         records,

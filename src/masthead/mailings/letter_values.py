@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from masthead import clock
 from masthead.caller import Audience, Caller, system
 from masthead.caller import site as on_the_site
-from masthead.html.markup import tokens_of
+from masthead.html.markup import VOID, Token, iterate_tokens
 from masthead.identity.tenants import superusers, tenants
 from masthead.ids import TenantId
 from masthead.mailings.letter_html import RETINA, WIDTH, Addresses, MailedPicture
@@ -29,6 +29,8 @@ from masthead.site.address import Site
 from masthead.site.collection import site_settings
 from masthead.site.dates import shown_date
 
+MAX_TEXT: Final = 400_000
+"""Characters of a post's text and tags that are mailed: the rest is on the site."""
 MAX_PICTURES: Final = 200
 """The most pictures of a letter whose sizes are looked up."""
 FULL_WIDTH: Final = 600
@@ -48,8 +50,10 @@ class Wall(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LetterValues:
-    html: str
-    """The clean text, as far as its reader may read it."""
+    tokens: Sequence[Token]
+    """The clean text, as far as its reader may read it and it is mailed."""
+    is_cut: bool
+    """The rest of the text is on the site only."""
     pictures: Mapping[str, MailedPicture]
     addresses: Addresses
     wall: Wall | None
@@ -69,7 +73,7 @@ async def read_values(
     """`post` is as the site shows it to this audience."""
     settings = await _settings(records, tenant_id)
     caller = on_the_site(tenant_id, audience)
-    html = without_paywall(post["content_html"])
+    html = post["content_html"]
     shown = {
         "byline": await _byline(records, caller, tenant_id, settings, post=post),
         "is_note": False,
@@ -103,7 +107,7 @@ async def read_note_values(
         newsletter,
         settings=await _settings(records, tenant_id),
         post={**_NO_POST, "title": title},
-        html=without_paywall(html),
+        html=html,
         shown={"byline": "", "is_note": is_once},
     )
 
@@ -130,18 +134,21 @@ async def _values(
     tenant_id = caller.tenant_id
     assert tenant_id is not None
     header = newsletter.get("header_image", "")
-    # Reading a long text takes longer than the event loop may wait.
-    found = await asyncio.to_thread(_addresses_in, html)
-    wanted = list(dict.fromkeys((header, post["featured_image"], *found)))[:MAX_PICTURES]
-    pictures = await _pictures(records, tenant_id, [each for each in wanted if each])
     page = "" if post.get("email_only") else f"{site.url}/posts/{quote(post['slug'])}"
-    signed = await signatures(records, tenant_id, (header, post["featured_image"], html))
+    # Reading a long text takes longer than the event loop may wait.
+    tokens, is_cut = await asyncio.to_thread(mailed_tokens, html, has_page=bool(page))
+    around = (header, post["featured_image"])
+    wanted = list(dict.fromkeys((*around, *_pictures_in(tokens))))[:MAX_PICTURES]
+    pictures = await _pictures(records, tenant_id, [each for each in wanted if each])
+    named = (value for each in tokens for value in each.attributes.values())
+    signed = await signatures(records, tenant_id, (*around, *named))
     addresses = Addresses(site.url, page, signed)
     accent, dark_accent = readable(
         newsletter.get("accent_color") or settings["accent_color"] or _ACCENT
     )
     return LetterValues(
-        html=html,
+        tokens=tokens,
+        is_cut=is_cut,
         pictures=pictures,
         addresses=addresses,
         wall=None,
@@ -168,9 +175,31 @@ async def _values(
 _FIELDS: Final = site_settings.fields
 
 
-def _addresses_in(html: str) -> list[str]:
+def mailed_tokens(html: str, *, has_page: bool) -> tuple[list[Token], bool]:
+    """The text without its paywall, and whether it was cut. One that is too long to be mailed is
+    cut at the end of a block, unless it has no page for the rest."""
+    tokens = iterate_tokens(without_paywall(html))
+    if not has_page:
+        return list(tokens), False
+    mailed: list[Token] = []
+    length = depth = end = 0
+    for token in tokens:
+        length += len(token.name) + 5
+        if length > MAX_TEXT:
+            return mailed[:end], True
+        mailed.append(token)
+        if token.kind == "start" and token.name not in VOID:
+            depth += 1
+        elif token.kind == "end":
+            depth -= 1
+        if depth == 0:
+            end = len(mailed)
+    return mailed, False
+
+
+def _pictures_in(tokens: Sequence[Token]) -> list[str]:
     """The addresses of the text's pictures."""
-    images = (each for each in tokens_of(html) if each.name == "img")
+    images = (each for each in tokens if each.name == "img")
     return [each.attributes["src"] for each in images if each.attributes]
 
 

@@ -223,15 +223,17 @@ class Starting:
     ) -> tuple[Record, Record]:
         """The post and the newsletter."""
         problems = {}
+        listed = await unit.find(newsletters, {"slug": newsletter}, limit=1)
+        if listed:
+            # Before the post, whose text may be long, is read.
+            await self.refuse_second(unit, given["post_id"], newsletter)
+        else:
+            problems["newsletter"] = NO_NEWSLETTER
         found = await unit.find(posts, {"id": given["post_id"]}, limit=1)
         if not found:
             problems["post_id"] = NO_POST
-        listed = await unit.find(newsletters, {"slug": newsletter}, limit=1)
-        if not listed:
-            problems["newsletter"] = NO_NEWSLETTER
         if problems:
             raise Invalid(problems)
-        await self.refuse_second(unit, given["post_id"], newsletter)
         return found[0], listed[0]
 
     async def refuse_second(self, unit: Unit, post_id: str, newsletter: str) -> None:
