@@ -33,7 +33,7 @@ def old_path(link: str) -> str:
 
 
 def own_hosts(site_url: str) -> frozenset[str]:
-    """Of a site, with and without `www.`; none where its address is unknown."""
+    """The hosts of a site, with and without `www.`; none if its address is unknown."""
     host = _host(site_url).removeprefix("www.")
     return frozenset({host, f"www.{host}"} if host else ())
 

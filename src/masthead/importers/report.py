@@ -54,7 +54,7 @@ class Tally(msgspec.Struct):
     updated: int = 0
     failed: int = 0
     skipped: dict[str, int] = msgspec.field(default_factory=dict)
-    """By reason."""
+    """Counts by reason."""
 
     def add(self, outcome: Outcome) -> None:
         if outcome.result == "skipped":
@@ -110,9 +110,9 @@ class Undone(msgspec.Struct):
     total: int = 0
     """Records that the import has created, and which are still there."""
     removed: dict[str, int] = msgspec.field(default_factory=dict)
-    """By collection."""
+    """Counts by collection."""
     stayed: dict[str, int] = msgspec.field(default_factory=dict)
-    """By reason."""
+    """Counts by reason."""
     left: list[Note] = msgspec.field(default_factory=list)
     """The first that stayed. Their kind is the collection, their source id the record's id."""
 
@@ -240,7 +240,7 @@ class Report(msgspec.Struct):
         return found | {"to_fetch": images.to_fetch} if images.to_fetch else found
 
     def others(self) -> dict[str, Tally]:
-        """Of items that only some exports have."""
+        """Tallies of items that only some exports have."""
         tallies = {"comments": self.comments, "authors": self.authors}
         return {name: tally for name, tally in tallies.items() if any(tally.summary().values())}
 

@@ -73,7 +73,7 @@ class SourceAuthor(Struct, frozen=True):
     name: str = ""
     bio: str = ""
     slug: str = ""
-    """Of the author's page; '' where the source does not say it."""
+    """The slug of the author's page; '' if the source does not say it."""
 
 
 class OldAddress(Struct, frozen=True):
@@ -83,8 +83,8 @@ class OldAddress(Struct, frozen=True):
     """With the query, if it has one."""
     leads_to: Literal["feed", "atom", "archive", "tag", "tag feed", "author", "author feed", "file"]
     name: str = ""
-    """Of the tag; the source id of the author; the address of the file; for the archive, the day
-    before which its posts were published, '' for all."""
+    """The name of the tag; the source id of the author; the address of the file; for the archive,
+    the day before which its posts were published, '' for all."""
     post_id: str = ""
     """The source id of the post or page that a file belongs to, where it is not copied."""
 
@@ -185,7 +185,7 @@ class Source(Protocol):
     def comments(self) -> Iterator[SourceComment | Skipped]: ...
 
     def addresses(self) -> Iterator[OldAddress]:
-        """Of feeds, lists and files, also of those that are not imported."""
+        """Old addresses of feeds, lists and files, also of those that are not imported."""
         ...
 
     def read_file(self, entry: str) -> bytes:

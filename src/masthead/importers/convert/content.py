@@ -44,9 +44,10 @@ class Prepared(Struct, frozen=True):
     html: str
     content_json: dict[str, Any] | None
     why_html_only: str
-    """What the editor can't represent; '' where it can open the post, or there is no text."""
+    """The parts that the editor can't represent; '' if it can open the post, or there is no
+    text."""
     images: tuple[ImageRef, ...]
-    """Of the text, and the featured image."""
+    """The images of the text, and the featured image."""
     mentioned: tuple[str, ...] = ()
     """The addresses of players and links, which are copied if the export has the files."""
 

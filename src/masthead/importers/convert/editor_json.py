@@ -72,7 +72,7 @@ _MARK_ORDER = {
     )
 }
 _FLOW, _TEXT, _CODE, _LIST, _TASKS, _TABLE, _ROW = range(7)
-"""What may come next: blocks and text, only text, only items …"""
+"""The kinds of content that may come next: blocks and text, only text, only items …"""
 
 _DATA_PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp|avif);base64,[A-Za-z0-9+/=\s]+")
 _SIDE = re.compile(r"text-align: ([a-z]+)")

@@ -39,7 +39,7 @@ class ImageRef(Struct, frozen=True):
     """Addresses to fetch, the best first. Empty for a relative address of an unknown site, and for
     a `data:` image."""
     source_id: str = ""
-    """Of the post."""
+    """The source id of the post."""
 
 
 def find_pictures(urls: Iterable[str], site_url: str, source_id: str = "") -> list[ImageRef]:

@@ -131,7 +131,7 @@ class _Header(NamedTuple):
     lines: int
     """Up to the first row."""
     number: int
-    """Of its row. Spreadsheet programs don't show the line that names the separator."""
+    """The number of its row. Spreadsheet programs don't show the line that names the separator."""
     names: list[str]
     delimiter: str
 
@@ -150,7 +150,7 @@ def _header(lines: Iterator[str]) -> _Header:
 
 
 def _split_header(line: str, delimiters: str) -> tuple[list[str], str]:
-    """By the delimiter that occurs most often."""
+    """Splits the header at the delimiter that occurs most often."""
     if len(line) > MAX_CELL:
         raise BadFile("The first line of the list does not name columns.")
     delimiter = max(delimiters, key=line.count)

@@ -75,7 +75,7 @@ class WindowsFallback:
 
 
 def _has_escapes(text: str) -> bool:
-    """By encoding, which is ten times as quick as searching."""
+    """Tries to encode the text, which is ten times as quick as searching for escapes."""
     if text.isascii():
         return False
     try:

@@ -15,7 +15,7 @@ class Density:
     always_allowed: int
     """Up to this count, the size does not matter."""
     min_bytes: int
-    """Of the file per part, on average of what was read so far."""
+    """The least bytes of the file per part, on average of what was read so far."""
 
     def check(self, count: int, size: int) -> None:
         if count > self.always_allowed and size < count * self.min_bytes:

@@ -51,8 +51,8 @@ class Files(ABC):
     """The files of an export. Each can be opened as a stream, several times."""
 
     sizes: Mapping[str, int | None]
-    """By name, sorted, without clutter and without a single top folder. The size of a gz is
-    None."""
+    """The sizes by name, sorted, without clutter and without a single top folder. The size of a gz
+    is None."""
     is_single: bool = False
     """Whether the export is one file, not an archive or a folder."""
 

@@ -1,4 +1,4 @@
-"""What owners do with a list of members: upload it, say what its columns mean, start the import,
+"""Actions of owners on a list of members: upload it, say what its columns mean, start the import,
 or discard it."""
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from masthead.storage.objects import ObjectStore
 from masthead.web.multipart import Upload
 
 HEAD_BYTES: Final = 1024 * 1024
-"""Of the file, for the check of its first rows."""
+"""The beginning of the file that is read to check its first rows."""
 NO_FILE: Final = "Choose a file first."
 STARTED: Final = "The import has already started."
 

@@ -40,7 +40,7 @@ _SPREADSHEETS: Final = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the whole file shows."""
+    """The results of reading the whole file."""
 
     rows: int
     encoding: str
@@ -72,7 +72,7 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What a person says about the columns, and what is wrong with it."""
+    """A person's choice of columns, and what is wrong with it."""
 
     chosen: Chosen
     problem: str = ""

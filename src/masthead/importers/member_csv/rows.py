@@ -26,7 +26,7 @@ FIELDS: Final = {
     "status": "Status",
     "created": "Joined",
 }
-"""What a column can be, with the words for it."""
+"""The fields that a column can be, with the words for them."""
 
 _KNOWN: Final = {
     "email": ("email", "e_mail", "email_address", "e_mail_address", "mail"),
@@ -59,7 +59,7 @@ Mapped = Mapping[str, str]
 class MemberRow(Struct, frozen=True):
     number: int
     values: dict[str, Any]
-    """Of the fields whose column is mapped and whose cell is filled."""
+    """Values of the fields whose column is mapped and whose cell is filled."""
     created: str = ""
 
 

@@ -1,4 +1,4 @@
-"""What staff does with an import: upload an export, which is previewed first; then run it, discard
+"""Actions of staff on an import: upload an export, which is previewed first; then run it, discard
 it, try its pictures again, or undo it. The worker does the work."""
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ async def discard_import(records: Records, caller: Caller, run_id: str) -> None:
 
 
 def possible_tasks(run: Mapping[str, Any]) -> frozenset[str]:
-    """What can be done with the import now."""
+    """The tasks that are possible for the import now."""
     task, has_file = run["task"], bool(run["object_key"])
     if run["state"] not in (DONE, FAILED) or not run["report"]:
         return frozenset()

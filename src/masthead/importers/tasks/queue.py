@@ -33,7 +33,7 @@ class QueuedImport:
     file_name: str
     object_key: str
     id: str = ""
-    """Of the run; '' for a new one."""
+    """The id of the run; '' for a new one."""
     file_size: int = 0
     options: Options = field(default_factory=Options)
     batch_size: int = DEFAULT_BATCH
@@ -93,5 +93,5 @@ async def drop_file(services: ImportServices, run: Record) -> None:
 
 
 def folder_of(tenant_id: str, run_id: str) -> str:
-    """Of the files of a run in the object store."""
+    """The folder of a run's files in the object store."""
     return file_key(tenant_id, import_runs, run_id, "").rstrip("/")

@@ -129,7 +129,7 @@ class AddressBatches:
     async def _author_slugs(
         self, addresses: Sequence[OldAddress], account_ids: Mapping[str, str]
     ) -> dict[str, str]:
-        """By source id, of those who have a page here."""
+        """Slugs by source id, for authors who have a page here."""
         names = {each.name for each in addresses if each.leads_to == "author"}
         ids = {account_ids[name]: name for name in names if name in account_ids}
         found = await self._destination.records.find_related(
@@ -139,7 +139,7 @@ class AddressBatches:
         return {name: slugs[account] for account, name in ids.items() if slugs.get(account)}
 
     async def _files(self, addresses: Sequence[OldAddress], unit: Unit) -> dict[str, str]:
-        """By old path: the copy of a file, or the post or page that it belongs to."""
+        """New addresses by old path: the copy of a file, or the post or page that it belongs to."""
         files = [each for each in addresses if each.leads_to == "file"]
         if not files:
             return {}

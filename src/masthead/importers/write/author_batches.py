@@ -23,7 +23,7 @@ KNOWN: Final = "on the staff already"
 
 class _State(BatchState, frozen=True):
     account_ids: dict[str, str]
-    """By key, of authors that were imported before; '' where the account was deleted."""
+    """Accounts by key, for authors that were imported before; '' if the account was deleted."""
     by_email: dict[str, CurrentRecord]
 
 
@@ -34,9 +34,9 @@ class AuthorBatches(Batches[SourceAuthor, _State]):
     def __init__(self, destination: Destination) -> None:
         super().__init__(destination)
         self.account_ids: dict[str, str] = {}
-        """By source id, of the authors written so far."""
+        """Accounts by source id, for the authors written so far."""
         self._new_emails: set[str] = set()
-        """Of accounts that a run would have made before, in a dry run."""
+        """Addresses of accounts that a real run would have made before; used in a dry run."""
 
     async def _load(self, items: Sequence[SourceAuthor], unit: Unit | None) -> _State:
         previous = self._destination.previous

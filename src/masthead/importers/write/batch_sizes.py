@@ -13,5 +13,5 @@ AUTHORS_PER_BATCH: Final = 200
 PREPARED_AHEAD: Final = 3
 """Batches that are prepared while one is written."""
 MAX_CHARACTERS: Final = 4_000_000
-"""Of text in one batch, to bound memory when posts are long."""
+"""Characters of text in one batch, to bound memory when posts are long."""
 MAX_ENTRIES: Final = 1_000

@@ -20,17 +20,17 @@ UNCHANGED: Final = "unchanged since the last import"
 EDITED: Final = "edited here since the last import"
 DELETED: Final = "deleted here since the last import"
 SHOWN_CHARACTERS: Final = 200
-"""Of a title or an address in a report."""
+"""Characters of a title or an address in a report."""
 
 SaveProgress = Callable[[Unit, Sequence[Outcome]], Awaitable[None]]
 """Stores the run's report, with the outcomes of the batch, in the batch's transaction."""
 
 
 class BatchState(Struct, frozen=True, kw_only=True):
-    """What the database holds about the items of a batch."""
+    """The state of a batch's items in the database."""
 
     new_items: dict[str, Item] = field(default_factory=dict)
-    """By key: what the batch has written."""
+    """Items that the batch has written, by key."""
 
 
 Given = TypeVar("Given", bound=Struct)

@@ -29,7 +29,7 @@ NO_PARENT: Final = "The comment that it replies to is not here, so it is not par
 
 class _State(BatchState, frozen=True):
     items: dict[str, Item]
-    """Of the comments and of their parents."""
+    """The items of the comments and of their parents."""
     records: Mapping[str, CurrentRecord]
     posts: Mapping[str, str]
     """From a post's key to the id of its record, where that exists."""

@@ -127,7 +127,8 @@ def _decide(member: SourceMember, state: _State) -> _Decision:
 
 
 def _merged(member: SourceMember, known: CurrentMember) -> _Decision:
-    """What may be added to a member who was not created by an import, or was edited since."""
+    """The values that may be added to a member who was not created by an import, or was edited
+    since."""
     changes: dict[str, Any] = {}
     if member.tier == "paid" and known.tier != "paid":
         changes["tier"] = "paid"
@@ -158,7 +159,7 @@ def _values(member: SourceMember) -> dict[str, Any]:
 
 
 def _given(member: SourceMember) -> dict[str, Any]:
-    """What not every export has, and what staff here may have set meanwhile."""
+    """The values that not every export has, and that staff here may have set meanwhile."""
     found = {"labels": _labels(member), "note": member.note[:_NOTE], "status": member.past_state}
     return {name: value for name, value in found.items() if value}
 

@@ -28,7 +28,7 @@ class Redirect(Struct, frozen=True):
 
 
 class NewRedirects:
-    """Of one transaction."""
+    """The redirects of one transaction."""
 
     def __init__(
         self, unit: Unit, destination: Destination, new_items: dict[str, Item], *, may_move: bool

@@ -133,7 +133,7 @@ class Import:
         self._skipped = skipped
         self.redirects = RedirectRows()
         self.samples = Samples()
-        """Of a dry run."""
+        """Samples of a dry run."""
         self._tags: set[str] = set()
         self._services = services
         self._source = source

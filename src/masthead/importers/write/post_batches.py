@@ -70,14 +70,14 @@ Entry = ReadyPost | Skipped
 class Written(Struct):
     outcomes: list[Outcome] = field(default_factory=list)
     redirects: list[Redirect] = field(default_factory=list)
-    """Of every published post and page of the batch, written now or before."""
+    """Redirects of every published post and page of the batch, written now or before."""
 
 
 class State(BatchState, frozen=True):
     items: Mapping[str, Item]
     records: Mapping[str, CurrentRecord]
     slugs: dict[str, set[str]] = field(default_factory=dict)
-    """By collection: the slugs of the batch that are taken."""
+    """The slugs of the batch that are taken, by collection."""
 
     def decide(self, key: str, prints: Prints) -> str:
         """CREATE, UPDATE, or the reason to skip the post."""
@@ -115,7 +115,7 @@ class PostBatches:
         return State(items, records)
 
     async def preview(self, entries: Sequence[Entry]) -> Written:
-        """What `write` would return, without writing."""
+        """The result that `write` would have, without writing."""
         state = await self.load([each.post for each in entries if isinstance(each, ReadyPost)])
         written = Written()
         for entry in entries:
@@ -305,7 +305,7 @@ def _redirects_of(post: SourcePost, slug: str, status: str) -> Iterator[Redirect
 
 
 def _redirects_without_writing(ready: ReadyPost, state: State) -> Iterator[Redirect]:
-    """Of a post that stays as it is here, and in a dry run."""
+    """Redirects of a post that stays as it is here, or of a dry run."""
     item = state.items.get(key_of_post(ready.post))
     record = state.records.get(item.record_id) if item else None
     if record is not None:

@@ -29,7 +29,7 @@ MAX_PROCESSES: Final = 4
 MAX_TAGS: Final = 200_000
 MAX_REFERENCES: Final = 500_000
 MAX_PICTURES: Final = 10_000
-"""Of one text; a long book has a tenth of each."""
+"""Limits of one text; a long book has a tenth of each."""
 _PICTURE: Final = re.compile(r"<img\b", re.IGNORECASE)
 
 

@@ -1,4 +1,4 @@
-"""What earlier imports wrote (table `import_items`), and the current state of those records.
+"""Records of earlier imports (table `import_items`), and their current state.
 
 Each method reads or writes a whole batch in one statement. A read runs in the transaction of
 `unit`, or outside of any transaction where `unit` is None.
@@ -146,13 +146,13 @@ class PreviousImports:
     async def items(
         self, source: str, source_ids: Iterable[str], unit: Unit | None = None
     ) -> dict[str, Item]:
-        """By source id. An id that is missing was never imported."""
+        """The items by source id. An id that is missing was never imported."""
         ids = {key_of(each): each for each in source_ids}
         rows = await self._fetch(unit, self._items, ids, source=source)
         return {ids[row[0]]: Item(*row[1:]) for row in rows}
 
     async def save(self, unit: Unit, source: str, items: Mapping[str, Item]) -> None:
-        """By source id. Commits together with the records that the unit writes."""
+        """Stores the items by source id. Commits together with the records that the unit writes."""
         pending = list(items.items())
         for start in range(0, len(pending), ROWS_PER_INSERT):
             rows = pending[start : start + ROWS_PER_INSERT]
@@ -171,7 +171,7 @@ class PreviousImports:
     async def records(
         self, collection: str, ids: Iterable[str], unit: Unit | None = None
     ) -> dict[str, CurrentRecord]:
-        """By id. An id that is missing was deleted."""
+        """The records by id. An id that is missing was deleted."""
         rows = await self._fetch(unit, self._records[collection], ids)
         return {row[0]: CurrentRecord(*row[:4]) for row in rows}
 
@@ -195,7 +195,7 @@ class PreviousImports:
     async def redirects(
         self, sources: Iterable[str], unit: Unit | None = None
     ) -> dict[str, CurrentRedirect]:
-        """By old path, where it has a redirect."""
+        """The redirects by old path, where it has one."""
         rows = await self._fetch(unit, self._redirects, sources)
         return {row[0]: CurrentRedirect(*row) for row in rows}
 
@@ -248,7 +248,7 @@ class PreviousImports:
         await self._change_some(unit, self._note_version, collection, [record_id], version=version)
 
     async def adopt(self, unit: Unit, run_ids: Iterable[str]) -> None:
-        """What these runs have created is this run's from now on."""
+        """Makes the items that these runs have created those of this run."""
         keys = self._database.list_value(list(run_ids))
         values = {"tenant": self._tenant_id, "run": self.run_id, "keys": keys}
         await unit.execute(self._adopt, values)
@@ -280,7 +280,7 @@ class PreviousImports:
 
 
 def _upsert(count: int) -> sa.Insert:
-    """Of `count` rows with different keys."""
+    """Inserts or updates `count` rows with different keys."""
     shared: dict[str, Any] = {name: sa.bindparam(name) for name in ("tenant_id", "source")}
     names = ("source_id", *_ITEM_COLUMNS)
     rows = [

@@ -26,7 +26,7 @@ class RedirectRows:
         self._writer = csv.writer(self._file)
         self._writer.writerow(COLUMNS)
         self.counts: Counter[str] = Counter()
-        """By kind."""
+        """Counts by kind."""
         # Hashes, to save memory.
         self._listed: set[int] = set()
 

@@ -66,8 +66,8 @@ class RunLog:
         return read_report(run["report"]) if run["report"] else None
 
     async def continue_unfinished(self, report: Report, previous: PreviousImports) -> None:
-        """What earlier runs from the same source have created before they failed becomes this
-        run's, so that one undo removes all of it. The report is stored, so that the run can be
+        """Takes over the items that earlier runs from the same source have created before they
+        failed, so that one undo removes all of them. The report is stored, so that the run can be
         undone if it ends before its first batch."""
         if not self.run_id:
             return

@@ -13,7 +13,7 @@ from masthead.records.read.plain_text import plain_text
 
 SAMPLES: Final = 10
 MAX_CHARACTERS: Final = 500_000
-"""Of the text of a sample. Longer posts are not shown."""
+"""Characters of a sample's text. Longer posts are not shown."""
 
 
 class Sample(msgspec.Struct, frozen=True):

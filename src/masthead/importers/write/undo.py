@@ -35,7 +35,7 @@ _USED_BY: Final[Mapping[str, Container[str]]] = {
     "blog_members": ("orders", "payment_customers", "payment_subscriptions"),
     "_superusers": ("posts",),
 }
-"""By collection: whose records must not lose one that they point at."""
+"""The collections whose records must not lose a record that they point at, by its collection."""
 _WORKING_COPIES: Final[Mapping[str, Container[str]]] = {
     posts.name: (post_working_copies.name,),
     "pages": (page_working_copies.name,),

@@ -49,8 +49,8 @@ class Operand:
     is_long: bool = False
     number: ColumnElement[Any] | None = None
     string: ColumnElement[Any] | None = None
-    """`number` and `string` have the typed value inside a document: at most one of them is not NULL.
-    `sql` is its text."""
+    """`number` and `string` are the value inside a document by its type: at most one of them is not
+    NULL. `sql` is its text."""
     has_own_type: bool = False
     """A text that was computed, such as one in small letters: a number is not read as text beside
     it, but is less than any text."""

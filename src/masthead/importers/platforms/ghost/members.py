@@ -74,7 +74,8 @@ def _of_row(email: str, row: Mapping[str, Any], links: Links) -> SourceMember:
 
 
 def _is_paid(row: Mapping[str, Any], customer: str, links: Links) -> bool:
-    """By the status since 4.0. Before that, complimentary members had a subscription, too."""
+    """Reads the status, which Ghost has since 4.0. Before that, complimentary members had a
+    subscription, too."""
     status = text(row.get("status"))
     return status in _PAID if status else links.is_paying(customer)
 

@@ -15,7 +15,7 @@ from masthead.importers.source import NOT_SCHEDULED, PAYWALL, Kind, Options, Ski
 
 UNTITLED: Final = "(Untitled)"
 SHOWN_CHARACTERS: Final = 200
-"""Of a title in a report."""
+"""Characters of a title in a report."""
 HAS_PREVIEW: Final = "It has a public preview, whose end is marked in its text."
 UNDATED: Final = "The date of publication is missing or can't be read."
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -99,7 +99,7 @@ def _post(
 
 
 def _kind(row: Row) -> Kind:
-    """By the type since 3.0, before that by a flag."""
+    """Reads the type, which Ghost has since 3.0, or the flag that it had before."""
     is_page = row.get("type") == "page" or row.get("page") in (1, True, "1", "true")
     return "page" if is_page else "post"
 
@@ -115,7 +115,8 @@ def _source_id(row: Row) -> str:
 
 
 def _other_paths(uuid: str, site_url: str) -> tuple[str, ...]:
-    """Of the preview that Ghost has for every post, and which is shared before it is published."""
+    """The path of the preview that Ghost has for every post, and which is shared before it is
+    published."""
     return (f"{base_path(site_url)}/p/{uuid}/",) if _UUID.fullmatch(uuid) else ()
 
 

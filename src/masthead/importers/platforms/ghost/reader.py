@@ -33,7 +33,7 @@ from masthead.importers.source import (
 )
 
 MAX_FILE: Final = 50 * 1024**2
-"""Of an image in the archive; the default limit of an upload."""
+"""The size of an image in the archive; the default limit of an upload."""
 _ASSET: Final = re.compile(r"(?:\A|/)((?:images|media|files)/.+)")
 
 
@@ -188,7 +188,7 @@ def _outside_assets(files: Files, extension: str) -> list[str]:
 
 
 def _assets(files: Files, site_url: str) -> dict[str, str]:
-    """By path, and by address where the site's address is known."""
+    """The files by path, and by address if the site's address is known."""
     found: dict[str, str] = {}
     for name in files.sizes:
         asset = _ASSET.search(name)

@@ -70,7 +70,7 @@ def _data(element: HtmlElement) -> Mapping[str, Any]:
 
 
 def _keep_one_image(root: HtmlElement) -> None:
-    """Of the many sizes of a picture, the `src` that every browser supports."""
+    """Keeps one of the many sizes of a picture: the `src`, which every browser supports."""
     for source in root.xpath(".//picture/source"):
         source.drop_tree()
     for picture in root.xpath(".//picture"):

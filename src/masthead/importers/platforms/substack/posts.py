@@ -36,7 +36,7 @@ _VISIBILITY: Final[Mapping[str, Any]] = {
 
 
 def number_and_slug(post_id: str) -> tuple[str, str]:
-    """Of `160000001.hello-readers`. A draft without a slug has the number only."""
+    """Splits `160000001.hello-readers`. A draft without a slug has only the number."""
     number, _, slug = post_id.strip().partition(".")
     return number[:_LONGEST_ID], slug
 

@@ -53,7 +53,7 @@ def tag_name(text: str) -> str:
 
 
 def other_paths(item: Item, kind: Kind, site_url: str) -> tuple[str, ...]:
-    """By number, which WordPress always understands, and the address in the guid."""
+    """The address by number, which WordPress always understands, and the one in the guid."""
     number, base = as_number(item.get("post_id")), base_path(site_url)
     if number is None or kind == "product":
         return ()
@@ -87,7 +87,7 @@ def month_of(item: Item) -> str:
 
 
 def date_addresses(base: str, months: Collection[str]) -> Iterator[OldAddress]:
-    """Of the lists of months and years, and of the later pages of the list of all posts."""
+    """Addresses of the lists of months and years, and of the later pages of all posts."""
     yield OldAddress(f"{base}/page/", "archive")
     for year in sorted({each[:4] for each in months}):
         before = f"{int(year) + 1:04}-01-01"
@@ -125,7 +125,7 @@ def author_addresses(base: str, authors: Mapping[str, str]) -> Iterator[OldAddre
 
 
 def attachment_addresses(base: str, attachments: Attachments) -> Iterator[OldAddress]:
-    """Of the page that WordPress makes for each file."""
+    """Addresses of the page that WordPress makes for each file."""
     for number, attachment in attachments.all():
         above = str(attachment.parent or "")
         yield OldAddress(f"{base}/?attachment_id={number}", "file", attachment.url, above)

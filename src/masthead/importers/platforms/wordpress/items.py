@@ -68,7 +68,7 @@ _TERM_FIELDS: Final = {
     "term_parent": "parent",
 }
 _TERM_DOMAINS: Final = {"category": "category", "tag": "post_tag", "term": ""}
-"""By element; one of `term` says its taxonomy itself."""
+"""Taxonomies by element; a `term` says its taxonomy itself."""
 _MAX_TERM_FIELD: Final = 200
 MAX_TERMS: Final = 50_000
 """Held in memory, for the redirects of their lists."""

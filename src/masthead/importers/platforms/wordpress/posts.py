@@ -90,7 +90,7 @@ _PRICE: Final = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,6})?")
 
 @dataclass(slots=True)
 class Site:
-    """What a first pass has found in the whole export."""
+    """Facts about the whole export, found by a first pass."""
 
     title: str = ""
     tagline: str = ""
@@ -107,7 +107,7 @@ class Site:
     terms: dict[tuple[str, str], Term] = field(default_factory=dict)
     """Categories and tags, by domain and slug."""
     author_numbers: dict[str, str] = field(default_factory=dict)
-    """By login."""
+    """Numbers by login."""
     months: set[str] = field(default_factory=set)
     """In which posts were published, as `2024/05`: WordPress has a list of each."""
     is_ours: bool = False

@@ -54,7 +54,7 @@ class ImportServices(UploadServices, Protocol):
 @dataclass(frozen=True, slots=True)
 class ImageFailure:
     source_id: str
-    """Of the post."""
+    """The source id of the post."""
     url: str
     """As written in the post."""
     reason: str
@@ -91,7 +91,7 @@ class ImageCopier:
         self._retry_delays = retry_delays
         self._same_content = HostSlots(1)
         self._new_urls: dict[str, str] = {}
-        """By picture key, as are `_reasons`, why a picture was not copied."""
+        """New addresses by picture key; so are `_reasons`, why a picture was not copied."""
         self._reasons: dict[str, str] = {}
 
     @cached_property

@@ -31,7 +31,7 @@ class EarlierFailures:
         self._tenant_id = tenant_id
         self._run_id = run_id
         self._notes: dict[str, dict[str, Note]] = {}
-        """By the post's source id and the address in it."""
+        """Notes by the post's source id and the address in it."""
 
     async def load(self, platform: str, namespace: str) -> None:
         wanted = ListRequest(

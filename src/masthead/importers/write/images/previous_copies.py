@@ -23,7 +23,7 @@ NO_ADDRESS: Final = "The address is relative, and the export has no site address
 async def previous_copies(
     records: Records, previous: PreviousImports, tenant_id: TenantId, keys: Iterable[str]
 ) -> dict[str, Record]:
-    """By key: the media records that an earlier run has created and that still exist."""
+    """The media records that an earlier run has created and that still exist, by key."""
     items = await previous.items(IMAGES, keys)
     ids = list({item.record_id for item in items.values()})
     found = await records.find_related(system(tenant_id), media, "id", ids, limit=len(ids))
@@ -40,7 +40,7 @@ def entry_of(refs: Iterable[ImageRef], archive: Archive) -> str:
 
 
 class Foreseen(Struct):
-    """What a run would do with the pictures of a batch."""
+    """The plan of a run for the pictures of a batch."""
 
     copied: int = 0
     """In the export itself."""

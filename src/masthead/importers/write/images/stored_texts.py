@@ -17,7 +17,7 @@ from masthead.records.engine import Records
 async def stored_records(
     records: Records, tenant_id: TenantId, items: Iterable[Item]
 ) -> dict[str, Record]:
-    """By id. One that is missing was deleted."""
+    """The records by id. One that is missing was deleted."""
     ids: dict[str, list[str]] = {}
     for item in items:
         ids.setdefault(item.collection, []).append(item.record_id)
