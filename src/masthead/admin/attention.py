@@ -1,4 +1,4 @@
-"""What needs attention: what waits, what failed and what was found. Each count comes from a counter
+"""Matters that need attention: waiting work, failures and findings. Each count comes from a counter
 or from the beginning of an index, so that home is as quick for a site with a million deliveries."""
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ PLACES: Mapping[str, Place] = {
     "payments": Place("/admin/settings/payments"),
     "webhooks": Place("/admin/webhooks"),
 }
-"""By kind of attention: `comments`, `deliveries`, `domain`, `webhooks`, `imports`, `mailings`,
-`payments`. Only pages that exist."""
+"""Pages by kind of attention: `comments`, `deliveries`, `domain`, `webhooks`, `imports`,
+`mailings`, `payments`. Only pages that exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def _why_dead(dead: Sequence[Record], names: Mapping[str, str]) -> str:
 
 
 def _turned_off(request: AdminRequest, webhooks: Sequence[Record]) -> Attention | None:
-    """By failures: what a person turned off needs none."""
+    """Webhooks that failures have turned off: those that a person turned off need no attention."""
     off = [each for each in webhooks if each["disabled_at"] and not each["paused"]]
     if not off:
         return None
@@ -166,7 +166,8 @@ def _domain(request: AdminRequest) -> Attention | None:
 
 
 async def _payments(request: AdminRequest) -> Attention | None:
-    """What the nightly check of payments found. The report is for those who may change all."""
+    """The findings of the nightly check of payments. The report is for callers who may change
+    all."""
     if not request.caller.is_admin:
         return None
     stored = await request.tools.payment_reports.of(request.tenant_id)

@@ -10,12 +10,12 @@ DAYS = 30
 WIDTH = 200
 HEIGHT = 56
 _GAP = 1 / 3
-"""Of a bar's share of the width."""
+"""The gap, as a part of a bar's share of the width."""
 _TALLEST = 55.0
 _SHORTEST = 1.0
 """A day without anything is a line, not a hole."""
 _HIGHEST = 5.0
-"""Of a line's points, from the top; the lowest are on the ground line."""
+"""The highest point of a line, from the top; the lowest are on the ground line."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,13 +45,14 @@ class Ask:
     """The words for the values of a choice, or for what a relation may point to. A text with
     choices is chosen from a list; '' is the choice of no value."""
     rows: int = 0
-    """Of an area; 0 is by the length of the text. With rows a list has an item in each."""
+    """The rows of a text area; 0 means by the length of the text. With rows, a list has one item in
+    each."""
     prefix: str = ""
     """Shown before the value, such as `/posts/`."""
     is_picture: bool = False
     """An address of a picture, which may be chosen from the library."""
     known: tuple[str, ...] = ()
-    """What a list of texts is likely to hold, most likely first."""
+    """Likely items of a list of texts, most likely first."""
     suggestions: str = ""
     """Where there is more of that: the address of those that begin as what is typed."""
     are_people: bool = False
@@ -84,7 +85,7 @@ class Widget:
     choices: tuple[Choice, ...] = ()
     autocomplete: str = ""
     is_set: bool = False
-    """Of a secret, whose value is never shown."""
+    """A secret has a value, which is never shown."""
     links: tuple[tuple[str, str], ...] = ()
     """Label and address of each, with empty ones to fill in."""
     known: tuple[str, ...] = ()
@@ -105,7 +106,8 @@ def widgets(
     typed: Mapping[str, str] | None = None,
     problems: Mapping[str, Problem] | None = None,
 ) -> dict[str, Widget]:
-    """By name, for the fields that the caller may set. `typed` is what was sent and refused."""
+    """The widgets by name, for the fields that the caller may set. `typed` is what was sent and
+    refused."""
     found: dict[str, Widget] = {}
     for ask in asks:
         declared = collection.by_name[ask.name]
@@ -119,7 +121,7 @@ def widgets(
 def given_values(
     caller: Caller, collection: Collection, asks: Iterable[Ask], form: Mapping[str, str]
 ) -> dict[str, Any]:
-    """What the form says of the fields that the caller may set, in the types that the engine
+    """The form's values of the fields that the caller may set, in the types that the engine
     takes."""
     given: dict[str, Any] = {}
     for ask in asks:
@@ -234,7 +236,7 @@ _WIDGETS: tuple[tuple[Callable[[_Asked], bool], Callable[[_Asked], dict[str, Any
     (lambda asked: isinstance(asked.declared, Select), _selection),
     (lambda asked: bool(asked.ask.choices), _given_choices),
 )
-"""What draws a field: the first that fits."""
+"""The functions that draw a field: the first that fits is used."""
 
 
 def _kind(declared: Field, ask: Ask) -> str:

@@ -1,4 +1,4 @@
-"""What every page of the admin shows around its content."""
+"""The frame around the content of every page of the admin."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Frame:
     has_single_keys: bool
     form_token: str
     page_owner: str
-    """What scripts send with their calls; see `AdminRequest.page_owner`."""
+    """The value that scripts send with their calls; see `AdminRequest.page_owner`."""
     flash: Flash
     request_id: str
     is_signed_in: bool

@@ -20,10 +20,11 @@ _MAX_DIGITS = 9
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a list shows. Every field of a subclass is a text and a parameter of the address."""
+    """The choices of what a list shows. Every field of a subclass is a text and a parameter of the
+    address."""
 
     address: ClassVar[str]
-    """Of the list."""
+    """The address of the list."""
     choices: ClassVar[Mapping[str, Container[str]]] = {}
     """The values that a field takes. An unknown one is no filter."""
 

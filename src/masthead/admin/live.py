@@ -26,7 +26,7 @@ from masthead.web.request import Request
 
 ADDRESS = "/admin/live"
 TOPICS = {each.name: each for each in (comments, import_runs, member_imports, mailings)}
-"""What pages listen to. Deliveries of webhooks are not in the log of changes."""
+"""The collections that pages listen to. Deliveries of webhooks are not in the log of changes."""
 MOST = 10
 _ONLY_ID = Options(fields="id")
 
@@ -56,7 +56,8 @@ async def _open(pages: AdminPages, request: Request) -> Stream:
 
 
 def _wanted(request: Request) -> list[Subscription]:
-    """Of `?topics=comments,mailings/<id>`. Messages have the names that the page gives."""
+    """The subscriptions in `?topics=comments,mailings/<id>`. Messages have the names that the page
+    gives."""
     given = parse_query_string(request.scope["query_string"], "utf-8").get("topics", "")
     names = list(dict.fromkeys(given.split(",")))
     if len(names) > MOST:

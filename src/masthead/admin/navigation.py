@@ -95,7 +95,7 @@ _SITE = (
 _ACCOUNT = _Entry("Your account", "/admin/account", "user")
 """At the foot of the frame; on a phone with the others."""
 DATA_PROTECTION = _Entry("Data protection", "/admin/settings/privacy", "lock", Access.ADMIN)
-"""Of the settings; a link of its own where it is all that is open."""
+"""A page of the settings; a link of its own if it is all that is open."""
 _OPERATE = (
     TENANTS,
     _Entry("Queue", "/admin/operator/queue", "list-ordered"),

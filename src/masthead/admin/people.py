@@ -14,13 +14,13 @@ from masthead.records.read.page import ListRequest
 
 MAX_STAFF = 200
 MAX_OWNERS = 5
-"""Of those who are named as the people to ask."""
+"""The most owners who are named as the people to ask."""
 _SHOWN = frozenset({"name", "email", "role"})
 _ARTICLES = {Role.OWNER: "an owner", Role.EDITOR: "an editor", Role.AUTHOR: "an author"}
 
 
 async def staff_names(request: AdminRequest) -> dict[str, str]:
-    """By id. One without a name is shown by address and role."""
+    """The names by id. An account without a name is shown by address and role."""
     page = await _staff(request, ListRequest(per_page=MAX_STAFF, names=_SHOWN, skip_total=True))
     return {each["id"]: each["name"] or _unnamed(request, each) for each in page}
 
@@ -41,8 +41,8 @@ async def owners_of(request: AdminRequest) -> list[str]:
 
 
 async def names_of(request: AdminRequest, account_ids: Sequence[str]) -> list[str]:
-    """Of staff and operators. Empty for an account that is gone, and for a program, which has none:
-    its id is empty."""
+    """The names of staff and operators. Empty for an account that is gone, and for a program, whose
+    id is empty."""
     known = await staff_names(request)
     return [known.get(each) or await _operator(request, each) for each in account_ids]
 

@@ -122,7 +122,7 @@ class AdminServices(UploadServices, Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdminTools:
-    """What only the admin needs: it is made with the face, after the start."""
+    """The tools that only the admin needs; made with the face, after the start."""
 
     templates: AdminTemplates
     invitations: Invitations

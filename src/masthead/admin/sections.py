@@ -21,7 +21,7 @@ class Section:
     noun: str
     """One of its texts, in a sentence."""
     address: str
-    """Of its list; the pages of a text are below it."""
+    """The address of its list; the pages of a text are below it."""
     site_prefix: str
     """The part before the slug in an address of the reader's site."""
     first: str

@@ -77,7 +77,7 @@ NOUNS = {
     "trash": "item in the trash",
     "sign_in_providers": "sign-in provider",
 }
-"""Of the collections that the log covers."""
+"""Nouns for the collections that the log covers."""
 _PAGES = {
     "posts": "/admin/posts",
     "_superusers": "/admin/staff",
@@ -110,7 +110,7 @@ _EVENTS = {
     DISCONNECTED: "Disconnected a sign-in provider:",
     DISCARDED_JOB: "Discarded failed work:",
 }
-"""What changes no record."""
+"""Sentences for actions that change no record."""
 _UNNAMED: dict[str, str] = {Kind.SHELL: "The command line"}
 """Who has no account, by role."""
 _STATUS = {
@@ -158,7 +158,7 @@ class Row:
     sentence: str
     label: str
     url: str
-    """Of the record's page, if it has one."""
+    """The address of the record's page, if it has one."""
     details: str
     address: str
     site: str
@@ -222,7 +222,7 @@ async def _site(request: AdminRequest, tenant_id: str) -> str:
 
 
 def _sentence(entry: Record) -> str:
-    """What was done, before the name of the record."""
+    """The action in words, before the name of the record."""
     if entry["action"] in _EVENTS:
         return _EVENTS[entry["action"]]
     noun = NOUNS.get(entry["subject"], str(entry["subject"]))

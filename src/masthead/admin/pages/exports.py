@@ -171,7 +171,7 @@ def _running(found: list[Record]) -> Running | None:
 
 
 def _ended(found: list[Record]) -> str:
-    """What to say to a page that waits for an export."""
+    """The message for a page that waits for an export."""
     ended = max(found, key=lambda each: str(each["finished_at"]), default=None)
     if ended is None:
         return "The export is cancelled."

@@ -57,7 +57,7 @@ class Coming:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What to do on a new site."""
+    """A suggested step on a new site."""
 
     icon: str
     what: str

@@ -1,4 +1,4 @@
-"""What the command palette finds: pages and settings of the admin, posts, members and mailings."""
+"""Search of the command palette: pages and settings of the admin, posts, members and mailings."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _can_write(request: AdminRequest) -> bool:
 
 
 async def _members(request: AdminRequest, words: str) -> list[Found]:
-    """By name or address."""
+    """Finds members by name or address."""
     wanted = ListRequest(
         per_page=MOST,
         search=searched(words),
@@ -110,7 +110,7 @@ async def _members(request: AdminRequest, words: str) -> list[Found]:
 
 
 async def _mailings(request: AdminRequest, words: str) -> list[Found]:
-    """By subject: a site has few enough to read them all."""
+    """Finds mailings by subject: a site has few enough to read them all."""
     wanted = ListRequest(
         per_page=MOST,
         filter=Comparison(Identifier(("subject",)), "~", Literal(f"%{words}%")),
@@ -124,7 +124,7 @@ async def _mailings(request: AdminRequest, words: str) -> list[Found]:
 
 
 async def _posts(request: AdminRequest, words: str) -> list[Found]:
-    """By any words of their text."""
+    """Finds posts by any words of their text."""
     wanted = ListRequest(
         per_page=MOST,
         search=searched(words),

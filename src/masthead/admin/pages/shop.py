@@ -1,4 +1,4 @@
-"""What the site sells and has sold: tiers and products to edit; orders and gift cards."""
+"""The shop: tiers and products to edit; orders and gift cards."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class GiftCardFilters(Filters):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What was bought, one of several."""
+    """One line of an order."""
 
     name: str
     quantity: str
@@ -320,7 +320,7 @@ def _price(request: AdminRequest, amount: int, currency: str) -> str:
 
 
 def _items(stored: Any) -> list[Any]:
-    """What the order says was bought. An API client may have sent any JSON."""
+    """The items of the order. An API client may have sent any JSON."""
     items = msgspec.json.decode(stored) if isinstance(stored, msgspec.Raw) else stored
     return items if isinstance(items, list) else []
 

@@ -139,7 +139,8 @@ def _confirm_page(request: AdminRequest, person: Person, pending: Pending) -> Pa
 
 
 async def _provider(request: AdminRequest, slug: str) -> Record:
-    """Of the host's own site: on the service's own host no site is known before the sign-in."""
+    """A provider of the host's own site: on the service's own host no site is known before the
+    sign-in."""
     flow = request.services.single_sign_on.flow
     return await flow.provider(request.context.tenant_id, slug, STAFF)
 

@@ -93,7 +93,7 @@ async def _page(
 async def _around(
     request: AdminRequest, comment: CommentRecord
 ) -> tuple[list[Record], list[Record]]:
-    """What readers see of the thread before and after the comment."""
+    """The approved comments of the thread before and after this one."""
     thread = comment["thread_id"] or comment["id"]
     shown = all_of([equals("thread_id", thread), equals("status", APPROVED)]) or ""
     at = (comment["created"], comment["id"])

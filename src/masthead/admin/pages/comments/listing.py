@@ -105,7 +105,7 @@ class Row:
     answer_url: str
     name: str
     about: str
-    """What is known of the author, such as "member, paid"."""
+    """Known facts about the author, such as "member, paid"."""
     when: str
     at: str
     text: str
@@ -165,7 +165,7 @@ async def _tabs(request: AdminRequest, filters: CommentFilters) -> list[tuple[ob
 
 
 def email_of(request: AdminRequest, filters: CommentFilters) -> str:
-    """Of the guest; empty without one, and for a text that is no such address."""
+    """The guest's email address; empty without one, and for a text that is no such address."""
     if not filters.guest:
         return ""
     try:
@@ -291,7 +291,7 @@ class Person:
     facts: list[tuple[str, str]]
     before: list[Before]
     all_url: str
-    """Of all their comments; empty for one of whom nothing else is known."""
+    """The address of the list of all their comments; empty if nothing else is known of them."""
     total: int
     """One more than `counted` where there are more."""
     counted: int = COUNTED
@@ -345,7 +345,8 @@ def _written_by(request: AdminRequest, comment: CommentRecord) -> CommentFilters
 async def _states(
     request: AdminRequest, comment: CommentRecord, theirs: CommentFilters
 ) -> list[str]:
-    """Of the newest ones, and of one more than are counted: there is no counter for a person."""
+    """The states of the newest comments, one more than are counted: there is no counter for a
+    person."""
     wanted = replace(
         theirs.in_state(ALL).listing(comment["author_email"]).wanted,
         per_page=COUNTED + 1,

@@ -1,4 +1,4 @@
-"""What to import of an export, as a form: the options that the command line has as flags."""
+"""The form for what is imported from an export: the options that the command line has as flags."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ EVERYTHING = Options(
     include_unpublished=True,
 )
 NEW = EVERYTHING
-"""Of a new import, in which each can be changed."""
+"""The options of a new import, in which each can be changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +107,6 @@ def chosen_options(form: Mapping[str, str], site_url: str = "") -> Options:
 
 
 def stored_options(stored: Mapping[str, Any] | None) -> Options:
-    """Of a run's field `options`, which has more."""
+    """The options in a run's field `options`, which has more."""
     names = {each.name for each in fields(Options)}
     return Options(**{name: value for name, value in (stored or {}).items() if name in names})

@@ -20,7 +20,7 @@ _REASONS = {
     "already a member": "already members",
     "on the staff already": "already on the staff",
 }
-"""Of the engine, as the page says them."""
+"""The page's words for the engine's reasons."""
 _STAYED = {
     EDITED: "edited here since the import",
     IN_USE: "still in use by a comment, a payment or a text",

@@ -42,7 +42,7 @@ _COUNTED = {PREVIEW: "Read", IMPORT: "Imported", PICTURES: "", UNDO: "Removed"}
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What the page shows of an import."""
+    """An import as its page shows it."""
 
     id: str
     url: str
@@ -55,7 +55,7 @@ class Run:
     about: str
     """The file, its size and where it comes from."""
     step: int
-    """Of `STEPS`, from 1."""
+    """The number of the step in `STEPS`, from 1."""
     doing: str
     counted: str
     done: int

@@ -27,7 +27,7 @@ class SampleRow:
     note: str
     """Its pictures and words."""
     url: str
-    """Of the page for the frame."""
+    """The address of the page for the frame."""
 
 
 async def sample_rows(request: AdminRequest, run_id: str) -> list[SampleRow]:

@@ -1,5 +1,5 @@
-"""What is chosen for the email of a post: the newsletter, who gets it, and the subject. The dialog
-before publishing and the page that emails a published post share it."""
+"""The choices for the email of a post: the newsletter, who gets it, and the subject. The dialog
+before publishing and the page that emails a published post share them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def chosen_mail(post: Record, given: Mapping[str, str]) -> MailChoice:
 
 
 async def newsletter_names(request: AdminRequest) -> dict[str, str]:
-    """By slug, the oldest first."""
+    """The names by slug, the oldest first."""
     wanted = ListRequest(per_page=MOST, sort="created", skip_total=True)
     found = await request.records.page(request.caller, newsletters, wanted)
     return {each["slug"]: each["name"] for each in found.items}

@@ -25,9 +25,9 @@ _CHOICES: Final = {
     "width": {"700": "700 px", "375": "375 px"},
     "colours": {"light": "Light", "dark": "Dark"},
 }
-"""By the name in the address; the first is what is shown without one."""
+"""Choices by the name in the address; the first is shown without one."""
 _KEPT: Final = ("live", "subject", "visibility")
-"""What the page that led here has chosen."""
+"""Parameters with the choices of the page that led here."""
 _NAMES: Final = {"as": "Read by", "width": "Width", "colours": "Colours"}
 _DARK: Final = "@media (prefers-color-scheme: dark)"
 _POLICY: Final = (

@@ -115,7 +115,7 @@ async def _read(request: AdminRequest, filters: RecipientFilters, mailing_id: st
 
 
 async def _members(request: AdminRequest, words: str) -> list[str]:
-    """Of this address, or else the newest that are found by the words."""
+    """The members with this address, or else the newest that are found by the words."""
     wanted = ListRequest(
         per_page=PER_PAGE, filter=equals("email", normal_email(words)), skip_total=True
     )

@@ -51,7 +51,7 @@ _KEPT: Final = (
     "when",
     AT,
 )
-"""What the two dialogs ask for: a test leaves it as it was."""
+"""The fields of the two dialogs: a test leaves them as they were."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +225,7 @@ def _sentence(
 
 
 def mailed_in_words(request: AdminRequest, mailing: Record, newsletter: str) -> str:
-    """What became of a post's mailing, or will."""
+    """The past or future of a post's mailing in words."""
     name = newsletter or mailing["newsletter"]
     if mailing["status"] == SCHEDULED and mailing["scheduled_for"]:
         when = moment_in_words(request, mailing["scheduled_for"])

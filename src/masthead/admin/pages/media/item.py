@@ -35,7 +35,7 @@ ADDRESS = "/admin/media"
 SMALL = "300x0"
 LARGE = "1200x0"
 MAX_USES = 20
-"""Of each kind, in the list of places where an item is used."""
+"""The most uses of each kind in the list of places where an item is used."""
 
 _READERS = "Staff, and members who can read a text that uses it"
 
@@ -245,7 +245,7 @@ async def _find_using(
 
 
 def thumb_of(item: MediaRecord, size: str = SMALL) -> str:
-    """By its path, which is the same on every host. Empty for what no browser shows."""
+    """The path of a thumb, which is the same on every host. Empty if no browser shows the file."""
     path = media_path(item["id"], item["file"])
     if item["mime_type"] == SVG:
         return path

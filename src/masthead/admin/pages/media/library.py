@@ -96,7 +96,7 @@ class Tile:
     thumb: str
     """Empty for what is no picture."""
     extension: str
-    """Of the name, shown where there is no picture."""
+    """The extension of the name, shown where there is no picture."""
     kind: str
     size: str
     dimensions: str
@@ -107,7 +107,7 @@ class Tile:
     added: str
     added_at: str
     picture: Mapping[str, Any]
-    """What a text needs of it."""
+    """The values of the item that a text needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +258,7 @@ def _use(item: MediaRecord) -> str:
 
 
 def picture_of(request: AdminRequest, item: MediaRecord) -> dict[str, Any]:
-    """What scripts get of an item."""
+    """The values of an item for scripts."""
     return {
         "id": item["id"],
         "url": request.site_url + item["url"],

@@ -75,7 +75,7 @@ class Column:
 class Preview:
     columns: list[Column]
     members: list[dict[str, str]]
-    """What the first rows say, in the words of the list of members."""
+    """The first rows, in the words of the list of members."""
     checked: int
     is_whole: bool
     """All rows were checked."""
@@ -101,7 +101,7 @@ class Typed:
 
     choice: Choice
     fields: dict[str, str] = field(default_factory=dict)
-    """By column."""
+    """Fields by column."""
 
 
 async def upload_form(request: AdminRequest) -> Answer:

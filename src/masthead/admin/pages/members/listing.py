@@ -167,7 +167,7 @@ def _row(request: AdminRequest, member: MemberRecord) -> Row:
 
 
 def items_of(value: Any) -> list[str]:
-    """Of a list field that was read for an answer."""
+    """The items of a list field that was read for an answer."""
     return list(msgspec.json.decode(value) if isinstance(value, msgspec.Raw) else value)
 
 

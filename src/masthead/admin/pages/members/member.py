@@ -60,7 +60,7 @@ ASKS = (
     Ask("note", "Note", "Only staff see this. An export of the person's data includes it.", rows=3),
 )
 NEWEST = 20
-"""Of each kind of entry."""
+"""The most entries of each kind."""
 KINDS = {
     "": "Everything",
     "changes": "Changes",
@@ -125,7 +125,7 @@ MAIL_WORDS = {
     "welcome_email_test": "a test of a welcome email",
     "welcome_paid": "a welcome as a paid member",
 }
-"""By template."""
+"""Words for emails, by template."""
 _OUTCOMES = {WAITING: "waiting to be sent", SENT: "sent", FAILED: "could not be delivered"}
 _STORED = {**_OUTCOMES, WAITING: "waiting to be written", SENT: "written to a file, not sent"}
 """Without a mail server."""
@@ -153,7 +153,7 @@ class Entry:
     linked: str = ""
     quote: str = ""
     note: str = ""
-    """By whom, or what became of it."""
+    """The person who did it, or its outcome."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ async def ask_for_domain(request: AdminRequest) -> Answer:
 
 
 async def check_domain(request: AdminRequest) -> Answer:
-    """By the button, and every few seconds while the page is open."""
+    """Called by the button, and every few seconds while the page is open."""
     wanted = request.site_record["wanted_domain"]
     if not wanted:
         return Redirect(DOMAIN)

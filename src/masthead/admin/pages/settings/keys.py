@@ -155,7 +155,7 @@ async def _has_ended(request: AdminRequest) -> bool:
 
 
 async def _calls(request: AdminRequest, keys: list[Record]) -> dict[str, Chart]:
-    """Of each key by its id, and of all together by ''."""
+    """The charts of each key by its id, and of all together by ''."""
     names = {"": "all keys"} | {key["id"]: key["name"] for key in keys}
     now = request.records.clock()
     since = day_of(now - timedelta(days=DAYS - 1))

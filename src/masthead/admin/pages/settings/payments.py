@@ -54,7 +54,7 @@ class FoundOne:
     id: str
     why: str
     url: str
-    """Of the record's page, if it has one."""
+    """The address of the record's page, if it has one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from masthead.media.upload import store_upload
 from masthead.site.collection import site_settings
 
 PICTURES = {"logo": "site_logo", "favicon": "site_favicon"}
-"""By the name in the address."""
+"""Fields by the name in the address."""
 SENTENCES = {"logo": "The site has a new logo.", "favicon": "The site has a new icon."}
 _SHOWN = frozenset(
     {"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/svg+xml"}

@@ -34,7 +34,7 @@ from masthead.records.read.page import ListRequest
 
 @dataclass(frozen=True, slots=True)
 class RequestFilters(Filters):
-    """Of a list that shows everything."""
+    """No filters: the list shows everything."""
 
     address: ClassVar[str] = PRIVACY
 
@@ -113,7 +113,7 @@ async def _find_request(request: AdminRequest, request_id: str) -> Record:
 
 
 async def _emails(request: AdminRequest, asked: Sequence[Record]) -> dict[str, str]:
-    """Of the members that the requests are about, without those who are gone."""
+    """The addresses of the members that the requests are about, without those who are gone."""
     ids = {each["member_id"] for each in asked if each["member_id"]}
     if not ids:
         return {}

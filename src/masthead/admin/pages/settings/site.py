@@ -1,4 +1,4 @@
-"""What readers see of the site: its name, look, language and links, and who may comment."""
+"""The settings of the site for readers: its name, look, language and links, and who may comment."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Accent:
     paper: str
     color: str
     ratio: str
-    """Of its contrast with the ground where it is weakest."""
+    """The contrast with the ground where it is weakest."""
     was: str
     """The same of the colour that was chosen, where that is too weak."""
 
@@ -106,7 +106,7 @@ class Picture:
     field: str
     title: str
     without: str
-    """What the site shows while it has none."""
+    """The site's replacement while it has none."""
     help: str
     url: str
 

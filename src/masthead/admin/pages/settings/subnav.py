@@ -1,4 +1,5 @@
-"""What the pages of the settings share: the links to each other, and the sentences of a form."""
+"""The parts that the pages of the settings share: the links to each other, and the sentences of a
+form."""
 
 from __future__ import annotations
 

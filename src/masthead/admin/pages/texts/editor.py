@@ -114,7 +114,7 @@ def _saved(request: AdminRequest, opened: Opened) -> JsonAnswer:
 
 
 def _state(request: AdminRequest, opened: Opened) -> dict[str, str]:
-    """What the bar says of the text."""
+    """The state of the text for the bar."""
     kind, words = status_of(request, opened.values, has_copy=opened.copy is not None)
     return {"kind": kind, "words": words}
 
@@ -126,7 +126,7 @@ def _now(request: AdminRequest) -> str:
 async def _differs(
     section: Section, request: AdminRequest, text_id: str, form: Mapping[str, str]
 ) -> JsonAnswer:
-    """What is stored now, for the author to compare with the form that was sent."""
+    """The stored text, for the author to compare with the form that was sent."""
     opened = await open_text(request.records, request.caller, section.kind, text_id)
     # Where the live text was changed after its working copy was begun, the two are in conflict.
     theirs = opened.text if opened.is_outdated or opened.copy is None else opened.values

@@ -57,7 +57,8 @@ _SENTENCES = {
     "review": "",
     "discard": "The changes are discarded.",
 }
-"""By what a button of the form does. `review` saves, and leads to the dialog that publishes."""
+"""Sentences by the action of the form's button. `review` saves, and leads to the dialog that
+publishes."""
 
 _OF_PUBLISHED = {"save": "Saved. The site shows it after Update."}
 _LEADS_TO = {"preview": "preview", "review": "publish"}
@@ -248,8 +249,8 @@ def _action(section: Section, request: AdminRequest) -> str:
 
 
 async def _library_alts(section: Section, request: AdminRequest, record: Record) -> dict[str, str]:
-    """What the library says of the pictures in a text, by their id: readers get it where the text
-    says nothing itself."""
+    """The library's alternative texts of the pictures in a text, by their id: readers get them
+    where the text has none of its own."""
     uses = uses_of(section.texts)
     ids = sorted(uses.files(record))[:_MOST_PICTURES] if uses else []
     if not ids:
@@ -339,7 +340,7 @@ async def stored_settings(
 
 
 def _result(section: Section, request: AdminRequest, record: Record) -> dict[str, str]:
-    """What the head of the text's page will say of it: see `reader/pages/texts.py`."""
+    """The future values of the head of the text's page: see `reader/pages/texts.py`."""
     summary = lists_show(record)["summary"]
     return {
         "host": urlsplit(request.site_url).netloc,

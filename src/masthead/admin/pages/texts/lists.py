@@ -50,8 +50,8 @@ class TextFilters(Filters):
 
     @property
     def order(self) -> str:
-        """By title only without a filter: in that order a list would be read past all that the
-        filter leaves out."""
+        """Sorts by title only without a filter: in that order a list would be read past all that
+        the filter leaves out."""
         is_by_title = self.sort.lstrip("-") == "title"
         return _DEFAULT_ORDER if not self.sort or (is_by_title and self.is_narrow) else self.sort
 
@@ -109,7 +109,7 @@ class Row:
     badge: str
     status: str
     cells: tuple[str, ...]
-    """Of the further columns."""
+    """The cells of the further columns."""
     changed: str
     changed_at: str
 
@@ -143,7 +143,8 @@ async def show_list(
 
 
 async def _total(request: AdminRequest, filters: TextFilters) -> int:
-    """Of the whole section; -1 for callers who see only a part of it, which has no counter."""
+    """The total of the whole section; -1 for callers who see only a part of it, which has no
+    counter."""
     if not type(filters)().has_total(request.caller):
         return -1
     wanted = ListRequest(per_page=1, names=frozenset({"id"}))

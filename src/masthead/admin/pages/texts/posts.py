@@ -67,8 +67,8 @@ class PostFilters(TextFilters):
     author: str = ""
 
     def has_orders(self, caller: Caller) -> bool:
-        """What a search finds, the posts of a tag or an author, and those with a status and readers
-        are newest first, and scheduled ones by their time: these lists are read in that order, and
+        """Search results, the posts of a tag or an author, and those with a status and readers are
+        newest first, and scheduled ones by their time: these lists are read in that order, and
         sorting would read all."""
         is_of_author = bool(self.author) or caller.kind is Kind.AUTHOR
         is_scheduled = self.status == SCHEDULED and not self.q

@@ -194,7 +194,7 @@ def _chosen(request: AdminRequest, dialog: Dialog, given: Mapping[str, str]) -> 
 
 
 def _options(section: Section, opened: Opened) -> list[str]:
-    """What can be done with the text; what is most likely wanted comes first."""
+    """The possible actions on the text; the most likely one comes first."""
     if opened.text["status"] == PUBLISHED:
         return [UPDATE, UNPUBLISH] if opened.copy is not None else [KEEP, UNPUBLISH]
     if not section.has_schedule:
@@ -330,7 +330,7 @@ def _sentence(request: AdminRequest, dialog: Dialog, choice: Choice, mailed: str
 
 
 def _sentence_of_email(request: AdminRequest, dialog: Dialog, choice: Choice, host: str) -> str:
-    """Of a text that has no page, or has none until now."""
+    """The sentence about a text that has no page, or has none until now."""
     no_page = f"It has no page on {host}: only those who get the email can read it."
     match choice.what:
         case "publish":

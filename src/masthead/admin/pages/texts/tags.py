@@ -91,7 +91,8 @@ async def _totals(request: AdminRequest, limit: int, **more: str) -> dict[str, i
 def _page(
     request: AdminRequest, filters: TagFilters, totals: Mapping[str, int]
 ) -> tuple[dict[str, int], Pager]:
-    """Of a site with as many tags as are read at once: in any order, by any part of their names."""
+    """A page of tags, on a site with as many tags as are read at once: in any order, by any part of
+    their names."""
     words = filters.q.casefold()
     found = {tag: total for tag, total in totals.items() if words in tag.casefold()}
     keys = sorted(filters.key(tag, total) for tag, total in found.items())
@@ -109,7 +110,8 @@ def _page(
 
 
 async def _further_page(request: AdminRequest, filters: TagFilters) -> tuple[dict[str, int], Pager]:
-    """Of a site with more tags than that: in the order of their text, by how they begin."""
+    """A page of tags, on a site with more tags than that: in the order of their text, by how they
+    begin."""
     _, _, after = request.query.get("after", "").partition("~")
     # PostgreSQL would refuse NUL as a parameter.
     given = {"begins": filters.q.replace("\0", ""), "after": after.replace("\0", "")}

@@ -45,7 +45,7 @@ async def webhooks_page(request: AdminRequest) -> Answer:
 
 
 async def _around(request: AdminRequest, records: list[Record]) -> dict[str, Any]:
-    """What is on the page besides the list of deliveries."""
+    """The values of the page besides the list of deliveries."""
     run = await request.services.retries.find_running(request.tenant_id)
     return {
         "address": ADDRESS,
