@@ -105,6 +105,23 @@ def _view(server: Server) -> list[Request]:
     return [Request(server.view_post(post), _is(post)) for post in _records_in_turn()]
 
 
+def _first_read(
+    requests: Callable[[Server], list[Request]],
+) -> Callable[[Server], list[Request]]:
+    """The same requests, each with an address of its own, which no cache knows."""
+
+    def prepare(server: Server) -> list[Request]:
+        return [Request(_with_serial(each.raw), each.is_right) for each in requests(server)]
+
+    return prepare
+
+
+def _with_serial(raw: bytes) -> bytes:
+    path, protocol, rest = raw.partition(b" HTTP/1.1")
+    sign = b"&" if b"?" in path else b"?"
+    return path + sign + b"n=" + SERIAL + protocol + rest
+
+
 def _create(server: Server) -> list[Request]:
     source = random.Random(data.VERSION)
     return [
@@ -173,10 +190,13 @@ def _api_upload(server: Server) -> list[Request]:
 OPERATIONS = (
     Operation("health", _health),
     Operation("list 20 with total", _list, target=15),
-    Operation("list 20 without total", _list_without_total),
-    Operation("list last page with total", _last_page, target=20),
-    Operation("list title ~ word", _search),
-    Operation("view one post", _view, target=1.2),
+    Operation("list 20 with total, first read", _first_read(_list), target=15),
+    Operation("list 20 without total, first read", _first_read(_list_without_total)),
+    Operation("list last page with total, first read", _first_read(_last_page), target=20),
+    Operation("list title ~ word", _search, target=10),
+    Operation("list title ~ word, first read", _first_read(_search)),
+    Operation("view one post", _view, target=2),
+    Operation("view one post, first read", _first_read(_view), target=1.2),
     Operation("v1 list 20 with total", _api_list, target=20),
     Operation("v1 view one post", _api_view, target=2),
     # Writes last, so that the answers of all reads are known.

@@ -203,14 +203,20 @@ def _api_view(query: str) -> Callable[[Service], Task]:
     return prepare
 
 
-def _record_list(service: Service) -> Task:
-    newest = service.posts[READ][-1].title.encode()
-    path = f"{RECORDS}?perPage=20&sort=-created"
-    return Load(service, [service.get(path, service.headers(READ))], newest)
+def _record_list(query: str) -> Callable[[Service], Task]:
+    def prepare(service: Service) -> Task:
+        newest = service.posts[READ][-1].title.encode()
+        path = f"{RECORDS}?perPage=20&sort=-created{query}"
+        return Load(service, [service.get(path, service.headers(READ))], newest)
+
+    return prepare
 
 
-def _record_view(service: Service) -> Task:
-    return _views(service, f"{RECORDS}/{{}}", service.headers(READ))
+def _record_view(query: str) -> Callable[[Service], Task]:
+    def prepare(service: Service) -> Task:
+        return _views(service, f"{RECORDS}/{{}}{query}", service.headers(READ))
+
+    return prepare
 
 
 def _views(service: Service, path: str, headers: dict[str, str]) -> Task:
@@ -256,9 +262,9 @@ def _update(service: Service) -> Task:
     return Load(service, requests, b"renamed", is_repeatable=False)
 
 
-# Each request has an address of its own, which no cache knows, and the same answer. The API's cache
-# takes the whole query; that of pages takes what they read: the thread of a discussion, and the
-# position in a list, here before its beginning.
+# Each request has an address of its own, which no cache knows, and the same answer. The caches of
+# both APIs take the whole query; that of pages takes what they read: the thread of a discussion,
+# and the position in a list, here before its beginning.
 _API_MISS: Final = f"n={_SERIAL}"
 _POST_MISS: Final = f"thread={_SERIAL}"
 _HOME_MISS: Final = f"before=2999-01-01T00:00:00.000Z_0000000{_SERIAL}"
@@ -269,8 +275,10 @@ OPERATIONS: Final = (
     Operation(f"v1 list{MISS}", _api_list(f"&{_API_MISS}")),
     Operation(f"v1 view{WARM}", _api_view("")),
     Operation(f"v1 view{MISS}", _api_view(f"?{_API_MISS}")),
-    Operation("record list", _record_list),
-    Operation("record view", _record_view),
+    Operation(f"record list{WARM}", _record_list("")),
+    Operation(f"record list{MISS}", _record_list(f"&{_API_MISS}")),
+    Operation(f"record view{WARM}", _record_view("")),
+    Operation(f"record view{MISS}", _record_view(f"?{_API_MISS}")),
     Operation(f"post's page{WARM}", _page("/posts/{slug}")),
     Operation(f"post's page{MISS}", _page(f"/posts/{{slug}}?{_POST_MISS}")),
     Operation(f"home{WARM}", _page("/")),

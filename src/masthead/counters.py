@@ -88,7 +88,9 @@ _MEBIBYTE = 1024 * 1024
 CACHES: dict[str, CacheCounts] = {
     "site": CacheCounts(32 * _MEBIBYTE),
     "v1": CacheCounts(32 * _MEBIBYTE),
+    "records": CacheCounts(16 * _MEBIBYTE),
     "compressed": CacheCounts(16 * _MEBIBYTE),
     "code": CacheCounts(16 * _MEBIBYTE),
 }
-"""Finished answers by face, compressed answers, and code blocks with their colours."""
+"""Finished answers by face (of the record store only those to guests), compressed answers, and code
+blocks with their colours."""

@@ -21,6 +21,7 @@ from masthead.comments.mail_links import CommentMailLinks
 from masthead.config import served_secret
 from masthead.config.keyring import KeyRing
 from masthead.config.settings import Settings
+from masthead.counters import CACHES
 from masthead.events.log import EventLog
 from masthead.factors.enrolment import Factors
 from masthead.identity.accounts import Accounts
@@ -75,6 +76,7 @@ from masthead.storage.database import Database
 from masthead.storage.migrate import migrate
 from masthead.storage.objects import ObjectStore
 from masthead.texts.presence import Presence
+from masthead.web.cache import AnswerCache
 from masthead.web.callers import Callers
 from masthead.web.error_log import ErrorLog
 from masthead.web.forms import FormTokens
@@ -148,6 +150,8 @@ class Services:
     themes: Themes
     accents: AccentStyles
     changes: ChangeLog
+    guest_answers: AnswerCache
+    """Of the record store."""
     realtime: Hub = field(init=False)
 
     async def close(self) -> None:
@@ -280,6 +284,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Services:
         themes=Themes(settings.themes_dir),
         accents=AccentStyles(keyring),
         changes=ChangeLog(database, now),
+        guest_answers=AnswerCache(versions, now, counts=CACHES["records"]),
     )
     services.realtime = Hub(services, services.changes)
     commits.listener = services.realtime.note_changes

@@ -244,3 +244,14 @@ async def test_a_search_in_titles_is_counted_in_an_index(tenant: TenantWorld, ap
     total = await app.parts.records._queries.total(shape, parsed, Context(caller, app.clock()))
     plan = await _plan(app, total.statement, dict.fromkeys(total.statement.names, "x"))
     assert "USING COVERING INDEX ix_posts__public" in plan[0]
+
+
+@on_sqlite
+async def test_the_next_date_of_a_post_is_read_from_the_index_of_late_ones(
+    tenant: TenantWorld, app: World
+) -> None:
+    statement = app.parts.records._queries.next_due(app.collection("posts"), "published_at")
+    plan = await _plan(app, statement, dict.fromkeys(statement.names, "x"))
+    index = "ix_posts__tenant_id_visibility_status_published_at"
+    late = "(tenant_id=? AND visibility=? AND status=? AND published_at>?)"
+    assert plan == [f"SEARCH posts USING INDEX {index} {late}"]

@@ -28,6 +28,7 @@ from masthead.web.bodies import (
     decode_json_object,
     json_object,
 )
+from masthead.web.cache import AnswerCache
 from masthead.web.callers import Callers
 from masthead.web.multipart import form_to_object, read_form
 from masthead.web.request import Request
@@ -76,15 +77,19 @@ class RecordStoreServices(Protocol):
     def directory(self) -> TenantDirectory: ...
     @property
     def realtime(self) -> Hub: ...
+    @property
+    def guest_answers(self) -> AnswerCache: ...
 
 
 class Call:
-    __slots__ = ("caller", "request", "services")
+    __slots__ = ("caller", "is_repeatable", "request", "services")
 
     def __init__(self, services: RecordStoreServices, request: Request, caller: Caller) -> None:
         self.services = services
         self.request = request
         self.caller = caller
+        self.is_repeatable = False
+        """Another guest gets the same answer while no record changes and none becomes due."""
 
     @property
     def records(self) -> Records:

@@ -9,6 +9,7 @@ from masthead.errors import BadRequest, StatementTimeout
 from masthead.record_api.addresses import complete_addresses, with_tenant
 from masthead.record_api.call import Call
 from masthead.record_api.chunked_answers import PRIVATE, check_size, encode_chunks, send_chunks
+from masthead.record_api.guest_answers import is_repeatable
 from masthead.record_api.parameters import (
     max_answer_bytes,
     parse_list_parameters,
@@ -66,6 +67,9 @@ async def _read_limited_page(call: Call, collection: Collection, wanted: ListReq
         raise
     if page.is_costly or page.weight > LARGE_ANSWER or (wanted.filter and not page.items):
         await limit.count(address)
+    else:
+        # A list that counts must be read each time.
+        call.is_repeatable = is_repeatable(wanted)
     return page
 
 
@@ -73,6 +77,7 @@ async def view_record(call: Call) -> Answer:
     collection = call.collection()
     record = await read_record(call, collection, call.caller, call.record_id)
     check_size(record, max_answer_bytes(call.caller))
+    call.is_repeatable = not parse_view_parameters(call.request.query_string).expand
     return json_answer(200, record, (PRIVATE,))
 
 

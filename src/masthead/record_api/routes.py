@@ -20,6 +20,7 @@ from masthead.record_api import (
 from masthead.record_api import account_description as accounts
 from masthead.record_api.batch_request import MAX_JSON_BYTES
 from masthead.record_api.call import Call, RecordStoreServices
+from masthead.record_api.guest_answers import Handler, answer_from_cache
 from masthead.record_api.realtime import description as realtime_description
 from masthead.record_api.realtime import http as realtime
 from masthead.web.answers import Answer, Stream
@@ -30,6 +31,7 @@ from masthead.web.policy import (
     JSON_BYTES,
     Body,
     BodyKind,
+    Cache,
     Limit,
     Origin,
     Policy,
@@ -38,8 +40,6 @@ from masthead.web.policy import (
 )
 from masthead.web.request import Request
 from masthead.web.rows import READ, Row, mount
-
-Handler = Callable[[Call], Awaitable[Answer | Stream]]
 
 COLLECTIONS = "/api/collections"
 COLLECTION = "/api/collections/{collection}"
@@ -66,15 +66,19 @@ def _row(
     while_suspended: WhileSuspended = WhileSuspended.OPERATORS,
     limit: Limit = Limit.COSTLY_READS,
     max_body: int = JSON_BYTES,
+    cache: Cache = Cache.NOBODY,
 ) -> Row:
+    answering = partial(answer_from_cache, handler) if cache is Cache.VERSIONED else handler
+
     async def answer(services: RecordStoreServices, request: Request) -> Answer | Stream:
-        return await handler(Call(services, request, await services.callers.of(request)))
+        return await answering(Call(services, request, await services.callers.of(request)))
 
     policy = replace(
         _FOR_VISITORS,
         while_suspended=while_suspended,
         limit=limit,
         body=Body(BodyKind.JSON, max_body) if described.body else None,
+        cache=cache,
     )
     return Row(method, path, answer, policy, described)
 
@@ -136,9 +140,9 @@ _ACCOUNT_CALLS: tuple[tuple[str, Handler, Description], ...] = (
 ROWS = (
     _row("GET", COLLECTIONS, collections.list_collections, description.LIST_COLLECTIONS),
     _row("GET", COLLECTION, collections.view_collection, description.VIEW_COLLECTION),
-    _row("GET", RECORDS, records.list_records, description.LIST),
+    _row("GET", RECORDS, records.list_records, description.LIST, cache=Cache.VERSIONED),
     _row("POST", RECORDS, changes.create_record, description.CREATE),
-    _row("GET", RECORD, records.view_record, description.VIEW),
+    _row("GET", RECORD, records.view_record, description.VIEW, cache=Cache.VERSIONED),
     _row("PATCH", RECORD, changes.update_record, description.UPDATE),
     _row("DELETE", RECORD, changes.delete_record, description.DELETE),
     _row("POST", "/api/batch", batch.change_records, description.BATCH, max_body=MAX_JSON_BYTES),

@@ -46,16 +46,22 @@ class AnswerCache:
         self._counts = counts
 
     async def get(self, key: CacheKey) -> CachedAnswer | None:
-        answer = self._answers.get(key)
+        answer = await self.find(key)
         if answer is None:
             self._counts.misses += 1
+        else:
+            self._counts.hits += 1
+        return answer
+
+    async def find(self, key: CacheKey) -> CachedAnswer | None:
+        """Like `get`, without a count."""
+        answer = self._answers.get(key)
+        if answer is None:
             return None
         is_over = bool(answer.until) and clock.to_text(self._clock()) >= answer.until
         if is_over or await self.version(key[0]) != answer.version:
             self._answers.remove(key)
-            self._counts.misses += 1
             return None
-        self._counts.hits += 1
         return answer
 
     def put(

@@ -29,6 +29,7 @@ from masthead.records.filter.ast import Expression, comparisons, conjuncts
 from masthead.records.filter.parser import ParsedFilter, parse
 from masthead.records.read.context import Context
 from masthead.records.read.decoding import RowDecoder, answer_decoder
+from masthead.records.read.due_dates import without_date
 from masthead.records.read.joins import TableRef, shown_columns
 from masthead.records.read.operands import Slot
 from masthead.records.read.ordering import (
@@ -146,6 +147,11 @@ class Queries:
     def next_position(self, collection: Collection, listing: str) -> Statement:
         key = ("next position", collection.name, listing)
         return self._cached(key, lambda: self._database.compile(next_position(collection, listing)))
+
+    def next_due(self, collection: Collection, date: str) -> Statement:
+        """The next date at which the rule for guests lets a record of the tenant in."""
+        key = ("next due", collection.name)
+        return self._cached(key, lambda: self._compile_next_due(collection, date))
 
     def is_listed(self) -> Statement:
         return self._cached(("is listed",), lambda: self._database.compile(is_listed()))
@@ -282,6 +288,20 @@ class Queries:
         if rule:
             query = query.where(compiler.trusted(rule, ref))
         return self._database.compile(query.with_only_columns(ref.table.c.id))
+
+    def _compile_next_due(self, collection: Collection, date: str) -> Statement:
+        table, rule = self._tables[collection.name], collection.rules.read
+        assert rule is not None
+        query = sa.select(sa.func.min(table.c[date])).where(
+            table.c.tenant_id == sa.bindparam("tenant", required=True),
+            table.c[date] > sa.bindparam("macro_now", required=True),
+            # For the partial index, as in the totals.
+            table.c[date] > table.c.updated,
+        )
+        if others := without_date(rule):
+            compiler = WhereCompiler(self._registry, self._tables, Access.PUBLIC)
+            query = query.where(compiler.trusted(others, TableRef(collection, table)))
+        return self._database.compile(query)
 
     def _compile_given(self, shape: Shape, wanted: ParsedFilter | None) -> Prepared:
         collection = self._registry[shape.collection]

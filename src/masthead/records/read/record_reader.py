@@ -29,6 +29,7 @@ from masthead.records.filter.parser import ParsedFilter, parse_given
 from masthead.records.read.context import Context
 from masthead.records.read.counts import Counts
 from masthead.records.read.decoding import engine_decoder
+from masthead.records.read.due_dates import due_date
 from masthead.records.read.expand import Expansion, expand_records, with_relations
 from masthead.records.read.page import (
     MAX_OFFSET,
@@ -255,6 +256,23 @@ class RecordReader:
         values = {"tenant": tenant_id, "listing_value": listing[1], "after": after}
         rows = await self.database.fetch(scope_of(tenant_id), statement, statement.bind(values))
         return str(rows[0][0]) if rows else ""
+
+    async def unchanged_until(
+        self, guest: Caller, collection: Collection, now: datetime
+    ) -> str | None:
+        """When a guest may read a record that was not shown `now`, although none has changed; '' if
+        that does not happen by itself. None if it can't be told."""
+        rule = collection.rules.read
+        date = due_date(rule) if rule is not None else None
+        if not date:
+            return date
+        if not any(each.only_late == date for each in collection.indexes):
+            return None
+        statement = self._queries.next_due(collection, date)
+        values: dict[str, Any] = {"tenant": guest.tenant_id}
+        Context(guest, now).fill(statement.names, values)
+        rows = await self.database.fetch(scope_of_caller(guest), statement, statement.bind(values))
+        return rows[0][0] or ""
 
     async def is_listed(
         self,

@@ -88,12 +88,12 @@ class WhereCompiler:
         assert rule is not None
         return self.trusted(rule, TableRef(collection, table)) if rule else None
 
-    def trusted(self, rule: str, ref: TableRef) -> ColumnElement[bool]:
+    def trusted(self, rule: str | Expression, ref: TableRef) -> ColumnElement[bool]:
         """An access rule: literals are constants and every field may be named."""
         access, constant = self.access, self._constant
         self.access, self._constant = Access.PLATFORM, True
         try:
-            return self._whole(parse(rule), ref)
+            return self._whole(parse(rule) if isinstance(rule, str) else rule, ref)
         finally:
             self.access, self._constant = access, constant
 
