@@ -11,7 +11,14 @@ from typing import Final, NamedTuple
 from masthead.caller import Audience
 from masthead.links.file_readers import EVERYONE, Part, Shown, list_of
 from masthead.records.changes import Change
-from masthead.records.collection import Collection, Listing, Listings, Record, collection_id
+from masthead.records.collection import (
+    Collection,
+    Listing,
+    Listings,
+    Record,
+    Relisted,
+    collection_id,
+)
 from masthead.records.write.unit import Unit
 
 MEDIA: Final = "media"
@@ -21,7 +28,8 @@ OPEN_USES: Final = "open_uses"
 USES: Final = "uses of media"
 """The listing of the records that use a file, by the file's id."""
 # On any host, and by the record store's address, where a collection has two names.
-_FILE_ADDRESS = re.compile(rf"/(?:{MEDIA}|{collection_id(MEDIA, False)})/([a-z0-9]{{15}})/")
+_STARTS: Final = (f"/{MEDIA}/", f"/{collection_id(MEDIA, False)}/")
+_FILE_ADDRESS = re.compile(rf"(?:{'|'.join(_STARTS)})([a-z0-9]{{15}})/")
 
 
 class CountChange(NamedTuple):
@@ -133,26 +141,19 @@ class Uses:
             return frozenset()
         return named_files(str(record[name]) for name in self.fields)
 
-    def note(self, change: Change) -> Iterator[CountChange]:
-        if not change.touches(self._by):
-            return
-        before, after = self._counted(change.old), self._counted(change.new)
-        for counted, number in ((before - after, -1), (after - before, 1)):
-            for item_id, name in counted:
-                yield CountChange(item_id, name, number)
-
-    def _counted(self, record: Record | None) -> set[tuple[str, str]]:
-        """Files, and the counts of them that the record is part of."""
-        if record is None:
-            return set()
-        names = {USES: self.counted_in, EVERYONE: OPEN_USES}
-        listed = self._list(record)
-        return {(each.value, names[each.name]) for each in listed if each.name in names}
+    def note(self, _: Change, relisted: Relisted) -> Iterator[CountChange]:
+        counted = {USES: self.counted_in, EVERYONE: OPEN_USES}
+        for listings, number in ((relisted.left, -1), (relisted.joined, 1)):
+            for each in listings:
+                if each.name in counted:
+                    yield CountChange(each.value, counted[each.name], number)
 
 
 def named_files(texts: Iterable[str]) -> frozenset[str]:
     """The ids of the media items whose addresses stand in the texts."""
-    return frozenset(each for text in texts for each in _FILE_ADDRESS.findall(text))
+    # Most texts name none, and to see that takes a tenth of the time.
+    naming = [text for text in texts if _STARTS[0] in text or _STARTS[1] in text]
+    return frozenset(each for text in naming for each in _FILE_ADDRESS.findall(text))
 
 
 class NewFiles:
@@ -161,7 +162,7 @@ class NewFiles:
     settle = staticmethod(count_uses)
 
     @staticmethod
-    def note(change: Change) -> Iterator[CountChange]:
+    def note(change: Change, _: Relisted) -> Iterator[CountChange]:
         if change.old is None:
             yield CountChange(change.record["id"])
 

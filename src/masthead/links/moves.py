@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from masthead.records.changes import Change
+from masthead.records.collection import Relisted
 from masthead.records.fields.text import Text
 from masthead.records.write.unit import Unit
 
@@ -52,5 +53,8 @@ async def _redirect(unit: Unit, move: Move) -> None:
 class Moves:
     """Follows a collection whose records have pages of their own."""
 
-    note: Callable[[Change], Iterable[Move]]
+    of: Callable[[Change], Iterable[Move]]
     settle = staticmethod(redirect)
+
+    def note(self, change: Change, _: Relisted) -> Iterable[Move]:
+        return self.of(change)

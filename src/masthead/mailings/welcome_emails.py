@@ -13,7 +13,7 @@ from masthead.links.file_uses import Uses
 from masthead.mailings.collection import ONE_LINE, PAUSED, SENDING, mailings
 from masthead.members.welcome import KINDS, WELCOME_EMAILS
 from masthead.records.changes import Change, Save
-from masthead.records.collection import Collection, Index, Record
+from masthead.records.collection import Collection, Index, Record, Relisted
 from masthead.records.fields.base import Access
 from masthead.records.fields.documents import Json
 from masthead.records.fields.text import Text
@@ -90,7 +90,7 @@ class Switch:
     settle = staticmethod(hold_or_go_on)
 
     @staticmethod
-    def note(change: Change) -> Iterator[Switched]:
+    def note(change: Change, _: Relisted) -> Iterator[Switched]:
         if change.touches(("is_on",)):
             is_on = change.new is not None and change.new["is_on"]
             yield Switched(change.record["kind"], is_on)

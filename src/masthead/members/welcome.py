@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from masthead.records.changes import Change, Save
-from masthead.records.collection import Record
+from masthead.records.collection import Record, Relisted
 from masthead.records.write.unit import Unit
 
 FREE, PAID = "free", "paid"
@@ -58,7 +58,7 @@ class Welcome:
     settle = staticmethod(queue_welcomes)
 
     @staticmethod
-    def note(change: Change) -> Iterator[Due]:
+    def note(change: Change, _: Relisted) -> Iterator[Due]:
         new = change.new
         if new is None or not new["verified"] or new["tier"] not in _gained(change.old, new):
             return

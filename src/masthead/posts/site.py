@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from masthead.caller import Audience
@@ -117,6 +118,7 @@ def without_paywall(html: str) -> str:
     return _PAYWALL.sub("", html)
 
 
+@lru_cache(maxsize=1_000)
 def tag_slug(tag: str) -> str:
     return slugify(tag)
 

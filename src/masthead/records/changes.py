@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from masthead.caller import Caller
 
 if TYPE_CHECKING:
-    from masthead.records.collection import Record
+    from masthead.records.collection import Record, Relisted
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +148,8 @@ class Follower(Protocol):
     along at the end of their unit, in its transaction."""
 
     @property
-    def note(self) -> Callable[[Change], Iterable[Any]]:
-        """Makes notes of a change for `settle`: mostly none."""
+    def note(self) -> Callable[[Change, Relisted], Iterable[Any]]:
+        """Makes notes of a change and of its lists for `settle`: mostly none."""
 
     @property
     def settle(self) -> Callable[[Any, Sequence[Any]], Awaitable[None]]:

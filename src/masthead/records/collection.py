@@ -89,6 +89,13 @@ class Listing(NamedTuple):
     position: str
 
 
+class Relisted(NamedTuple):
+    """The ordered lists that a change takes its record out of, and those that it puts it into."""
+
+    left: set[Listing]
+    joined: set[Listing]
+
+
 @dataclass(frozen=True, slots=True)
 class Listings:
     """The ordered lists that a record is in, besides those by the items of its indexed fields."""
@@ -152,6 +159,15 @@ class Index:
     saved, which are the few that may not be due yet."""
     name: str = ""
     """Made of the fields, unless that is longer than the 63 characters of PostgreSQL."""
+
+
+def _items_of(name: str) -> Listings:
+    """The lists by the items of an indexed field."""
+
+    def listings(record: Record) -> list[Listing]:
+        return [Listing(name, item, record["created"]) for item in record[name]]
+
+    return Listings(by=(name,), of=listings)
 
 
 MAX_SHORT = 5_000
@@ -401,26 +417,22 @@ class Collection:
     def readable(self, access: Access) -> tuple[Field, ...]:
         return self._readable[access]
 
-    def listed(self, record: Record | None) -> set[Listing]:
+    def listed(self, record: Record) -> set[Listing]:
         """Every ordered list that the record is in."""
-        if record is None:
-            return set()
-        created = record["created"]
-        by_item = (
-            Listing(each.name, item, created)
-            for each in self.indexed_lists
-            for item in record[each.name]
-        )
-        declared = (listing for each in self.listings for listing in each.of(record))
-        return {*by_item, *declared}
+        return {listing for each in self._all_listings for listing in each.of(record)}
+
+    def relisted(self, change: Change) -> Relisted:
+        before: set[Listing] = set()
+        after: set[Listing] = set()
+        for each in self._all_listings:
+            if change.touches(each.by):
+                before.update(each.of(change.old) if change.old is not None else ())
+                after.update(each.of(change.new) if change.new is not None else ())
+        return Relisted(before - after, after - before)
 
     @cached_property
-    def listed_by(self) -> tuple[str, ...]:
-        """The fields that decide in which lists a record is."""
-        return (
-            *(each.name for each in self.indexed_lists),
-            *(name for each in self.listings for name in each.by),
-        )
+    def _all_listings(self) -> tuple[Listings, ...]:
+        return (*(_items_of(each.name) for each in self.indexed_lists), *self.listings)
 
     @cached_property
     def searched_names(self) -> tuple[str, ...]:

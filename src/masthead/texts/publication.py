@@ -110,6 +110,6 @@ def moves_of(change: Change, prefix: str) -> Iterator[Move]:
         return
     assert change.old is not None
     assert change.new is not None
-    old, new = (f"{prefix}{quote(each['slug'])}" for each in (change.old, change.new))
+    old, new = change.old["slug"], change.new["slug"]
     if old != new:
-        yield Move(old, new)
+        yield Move(f"{prefix}{quote(old)}", f"{prefix}{quote(new)}")

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from masthead.ids import TenantId
 from masthead.records.changes import Change, Tally
-from masthead.records.collection import Collection, Counter, Listing, Record
+from masthead.records.collection import Collection, Counter, Record, Relisted
 from masthead.records.derived.daily_counts import DailyCounts
 from masthead.records.derived.list_items import listed_values
 from masthead.records.search import terms as search_terms
@@ -56,6 +56,7 @@ class DerivedRows:
         *,
         collection: Collection,
         change: Change,
+        relisted: Relisted,
         taken_back: bool = False,
     ) -> None:
         """`version` is the tenant's version that this change takes. A record that is `taken_back`
@@ -68,10 +69,8 @@ class DerivedRows:
         tx.defer(
             Deferral(self._add_to_counter, _counter_rows(key, collection, change), adding=True),
             self._daily.deferral((tenant_id, each) for each in tallies),
+            *self._items(key, relisted),
         )
-        if change.touches(collection.listed_by):
-            before, after = collection.listed(change.old), collection.listed(change.new)
-            tx.defer(*self._items(key, before, after))
         if collection.searchable:
             await self._update_search_queue(tx, key, version, collection, change=change)
 
@@ -80,7 +79,7 @@ class DerivedRows:
     ) -> None:
         """Writes the listings of a record that was saved before the collection had them."""
         key = _RecordKey(tenant_id, collection.name, record["created"], record["id"])
-        tx.defer(*self._items(key, set(), collection.listed(record)))
+        tx.defer(*self._items(key, Relisted(set(), collection.listed(record))))
 
     def add_copy(
         self,
@@ -97,19 +96,17 @@ class DerivedRows:
         counters = _counter_rows(key, collection, Change(None, record))
         tx.defer(
             Deferral(self._add_to_counter, counters, adding=True),
-            *self._items(key, set(), collection.listed(record)),
+            *self._items(key, Relisted(set(), collection.listed(record))),
         )
         if collection.searchable:
             # Negative: it is not in the index yet.
             row = (tenant_id, collection.name, record["id"], -version)
             tx.defer(Deferral(self._queue, [row]))
 
-    def _items(
-        self, key: _RecordKey, before: set[Listing], after: set[Listing]
-    ) -> Iterator[Deferral]:
+    def _items(self, key: _RecordKey, relisted: Relisted) -> Iterator[Deferral]:
         for statement, listings in (
-            (self._delete_item, before - after),
-            (self._insert_item, after - before),
+            (self._delete_item, relisted.left),
+            (self._insert_item, relisted.joined),
         ):
             rows = [(key.tenant_id, key.collection, *each, key.record_id) for each in listings]
             yield Deferral(statement, rows)

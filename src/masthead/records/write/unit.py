@@ -443,6 +443,7 @@ class Unit(TenantTransaction):
     async def _record_change(
         self, collection: Collection, change: Change, *, taken_back: bool = False
     ) -> None:
+        relisted = collection.relisted(change)
         await self._context.derived.update(
             self._tx,
             self.tenant_id,
@@ -450,6 +451,7 @@ class Unit(TenantTransaction):
             self._now,
             collection=collection,
             change=change,
+            relisted=relisted,
             taken_back=taken_back,
         )
         if collection.is_identity:
@@ -459,7 +461,7 @@ class Unit(TenantTransaction):
         for snapshot in collection.snapshots(change):
             await self.store_snapshot(snapshot)
         for follower in collection.followers:
-            for fact in follower.note(change):
+            for fact in follower.note(change, relisted):
                 self._noted.setdefault(follower.settle, []).append(fact)
         self.events.write_caused(collection, change, self._origin)
         self.changes.add(collection, change)
