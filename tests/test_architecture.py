@@ -377,6 +377,22 @@ def is_empty_package(path: Path) -> bool:
     return path.name == "__init__.py" and not path.read_text().strip()
 
 
+_GENITIVE = re.compile(r"\s*(?:Of|By|What)\b")
+
+
+def test_a_docstring_begins_with_its_subject_or_verb() -> None:
+    """One that begins with *Of*, *By* or *What* leaves the reader to look for its noun."""
+    assert [
+        f"{name_of(path)}:{node.lineno}"
+        for path in MODULES
+        for node in nodes_of(path)
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+        and _GENITIVE.match(node.value.value)
+    ] == []
+
+
 def test_only_storage_checks_which_database_it_is() -> None:
     for path in modules(without=MAY_KNOW_THE_ENGINE):
         nodes = nodes_of(path)
