@@ -25,4 +25,5 @@ EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
     CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:8000/api/health', timeout=4)"]
 ENTRYPOINT ["masthead"]
+# A container may have no IPv6.
 CMD ["serve", "--host", "0.0.0.0"]

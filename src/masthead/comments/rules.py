@@ -21,7 +21,8 @@ _WAIT: Final = {
 }
 """From which audience on a comment appears at once."""
 MAX_LINKS: Final = 2
-"""A comment with more of them waits, unless it is the staff's."""
+"""A comment with more of them waits, unless it is the staff's. A refusal would teach spammers the
+limit."""
 
 
 def may_comment(comments_by: str, audience: Audience) -> bool:

@@ -34,7 +34,8 @@ class Token(NamedTuple):
 
 VOID = frozenset({"br", "hr", "img", "input", "source", "track", "col", "wbr"})
 PAYWALL_CLASS = "paywall"
-"""The class of the rule that begins the part of a text for members."""
+"""The class of the rule that begins the part of a text for members. Unlike a comment, it survives
+sanitizers and editors."""
 PAYWALL_COMMENT = "<!--more-->"
 PAYWALL_MARK = "\U000f4d57"
 """Stands for that comment while a text is sanitized, which drops comments. A character that no
