@@ -54,7 +54,7 @@ class Finding:
     wanted: Wanted
     state: State
     sentence: str = ""
-    """The sentence says what is wrong and what to do; it is empty for a record that is right."""
+    """Says what is wrong and what to do; empty for a record that is right."""
 
     @property
     def is_right(self) -> bool:

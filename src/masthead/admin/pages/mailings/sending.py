@@ -225,7 +225,7 @@ def _sentence(
 
 
 def mailed_in_words(request: AdminRequest, mailing: Record, newsletter: str) -> str:
-    """The past or future of a post's mailing in words."""
+    """Says what became of a post's mailing, or will."""
     name = newsletter or mailing["newsletter"]
     if mailing["status"] == SCHEDULED and mailing["scheduled_for"]:
         when = moment_in_words(request, mailing["scheduled_for"])

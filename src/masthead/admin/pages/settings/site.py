@@ -106,7 +106,7 @@ class Picture:
     field: str
     title: str
     without: str
-    """The site's replacement while it has none."""
+    """The sentence about what the site shows without the picture."""
     help: str
     url: str
 

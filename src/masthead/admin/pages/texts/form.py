@@ -340,7 +340,7 @@ async def stored_settings(
 
 
 def _result(section: Section, request: AdminRequest, record: Record) -> dict[str, str]:
-    """The future values of the head of the text's page: see `reader/pages/texts.py`."""
+    """Values of the head that the text's page will have: see `reader/pages/texts.py`."""
     summary = lists_show(record)["summary"]
     return {
         "host": urlsplit(request.site_url).netloc,

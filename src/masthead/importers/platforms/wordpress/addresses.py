@@ -87,7 +87,7 @@ def month_of(item: Item) -> str:
 
 
 def date_addresses(base: str, months: Collection[str]) -> Iterator[OldAddress]:
-    """Addresses of the lists of months and years, and of the later pages of all posts."""
+    """Addresses of the lists of months and years, and of later pages of the list of posts."""
     yield OldAddress(f"{base}/page/", "archive")
     for year in sorted({each[:4] for each in months}):
         before = f"{int(year) + 1:04}-01-01"
