@@ -151,7 +151,7 @@ class Services:
     accents: AccentStyles
     changes: ChangeLog
     guest_answers: AnswerCache
-    """Of the record store."""
+    """Answers of the record store to guests, by request."""
     realtime: Hub = field(init=False)
 
     async def close(self) -> None:
