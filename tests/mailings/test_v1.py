@@ -135,6 +135,23 @@ class TestCreate:
         assert "newsletters" in read
         assert "posts" not in read
 
+    async def test_a_further_mailing_compiles_no_statement(
+        self, press: Press, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        await press.readers(1)
+        first, second = await press.tenant.published(), await press.tenant.published()
+        await press.mail(first)
+        database, compiled = press.world.parts.records.database, []
+
+        def watched(statement: Any, *more: Any) -> Any:
+            compiled.append(statement)
+            return compile_statement(statement, *more)
+
+        compile_statement = database.compile
+        monkeypatch.setattr(database, "compile", watched)
+        await press.mail(second)
+        assert compiled == []
+
     async def test_a_post_is_mailed_once_to_a_newsletter(self, press: Press) -> None:
         await press.readers(1)
         await press.tenant.create("newsletters", {"name": "Second", "slug": "second"})

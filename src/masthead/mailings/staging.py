@@ -9,7 +9,7 @@ the members since the first batch.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any, Final
 
@@ -57,6 +57,7 @@ class Recipients:
         self._batch = batch
         self._database = database
         self._members = tables[blog_members.name]
+        self._compiled: dict[tuple[str, str, bool], Statement] = {}
         r = mailing_recipients.c
         here = (r.tenant_id == sa.bindparam("tenant"), r.mailing_id == sa.bindparam("mailing"))
         self._last = database.compile(sa.select(sa.func.max(r.member_id)).where(*here))
@@ -73,8 +74,11 @@ class Recipients:
         return int(number)
 
     def number(self, mailing: Chosen) -> Statement:
-        chosen = sa.select(sa.func.count()).select_from(self._members)
-        return self._database.compile(chosen.where(*self._chosen(mailing)))
+        def build() -> Any:
+            chosen = sa.select(sa.func.count()).select_from(self._members)
+            return chosen.where(*self._chosen(mailing))
+
+        return self._statement("number", mailing, build)
 
     def values(self, tenant_id: TenantId | None, mailing: Chosen) -> dict[str, Any]:
         return {
@@ -85,15 +89,15 @@ class Recipients:
 
     async def write(self, unit: Unit, mailing: Record) -> int:
         """All of them."""
-        insert = self._insert(unit, mailing)
-        return await unit.execute(insert, self.values(unit.tenant_id, mailing), slow=True)
+        insert = self._insert("write", mailing)
+        return await unit.execute(insert, self._written(unit, mailing), slow=True)
 
     async def stage(self, unit: Unit, mailing: Record) -> bool:
         """The next batch. False: there is none."""
         m = self._members.c
         ((last,),) = await unit.fetch(self._last, _key(unit, mailing))
-        insert = self._insert(unit, mailing, m.id > sa.bindparam("after"), most=self._batch)
-        values = {**self.values(unit.tenant_id, mailing), "after": last or ""}
+        insert = self._insert("stage", mailing, m.id > sa.bindparam("after"), most=self._batch)
+        values = {**self._written(unit, mailing), "after": last or ""}
         return await unit.execute(insert, values, slow=True) == self._batch
 
     async def settle(self, unit: Unit, mailing: Record) -> int | None:
@@ -108,13 +112,15 @@ class Recipients:
         has_changed = (m.tenant_id == sa.bindparam("tenant"), m.updated >= sa.bindparam("since"))
         left = sa.select(m.id).where(*has_changed, sa.not_(sa.and_(*self._chosen(mailing))))
         here = (r.tenant_id == sa.bindparam("tenant"), r.mailing_id == sa.bindparam("mailing"))
-        remove = self._database.compile(
-            sa.delete(mailing_recipients).where(*here, r.member_id.in_(left))
+        remove = self._statement(
+            "remove",
+            mailing,
+            lambda: sa.delete(mailing_recipients).where(*here, r.member_id.in_(left)),
         )
         is_there = sa.exists().where(*here, r.member_id == m.id)
-        add = self._insert(unit, mailing, has_changed[1], sa.not_(is_there))
+        add = self._insert("add", mailing, has_changed[1], sa.not_(is_there))
         since = clock.to_text(clock.from_text(began) - CLOCKS_DIFFER)
-        values = {**self.values(unit.tenant_id, mailing), **_key(unit, mailing), "since": since}
+        values = {**self._written(unit, mailing), "since": since}
         for statement in (remove, add):
             await unit.execute(statement, values, slow=True)
         ((number,),) = await unit.fetch(self._staged, _key(unit, mailing))
@@ -146,18 +152,33 @@ class Recipients:
         await unit.execute(self._discard, _key(unit, mailing), slow=True)
 
     def _insert(
-        self, unit: Unit, mailing: Record, *conditions: Any, most: int | None = None
+        self, name: str, mailing: Record, *conditions: Any, most: int | None = None
     ) -> Statement:
-        m = self._members.c
-        constants = (mailing["id"], State.PENDING.value, unit.now)
-        chosen = (
-            sa.select(m.tenant_id, m.id, *(sa.literal(each) for each in constants))
-            .where(*self._chosen(mailing), *conditions)
-            .order_by(m.id)
-        )
-        if most is not None:
-            chosen = chosen.limit(sa.literal_column(str(most)))
-        return self._database.compile(sa.insert(mailing_recipients).from_select(_NAMES, chosen))
+        def build() -> Any:
+            r, m = mailing_recipients.c, self._members.c
+            # By another name than in the conditions: PostgreSQL infers another type.
+            mailing_id = sa.bindparam("mailing_id", type_=r.mailing_id.type)
+            due_at = sa.bindparam("now", type_=r.due_at.type)
+            state = sa.literal(State.PENDING.value)
+            chosen = sa.select(m.tenant_id, m.id, mailing_id, state, due_at)
+            chosen = chosen.where(*self._chosen(mailing), *conditions).order_by(m.id)
+            if most is not None:
+                chosen = chosen.limit(sa.literal_column(str(most)))
+            return sa.insert(mailing_recipients).from_select(_NAMES, chosen)
+
+        return self._statement(name, mailing, build)
+
+    def _written(self, unit: Unit, mailing: Record) -> dict[str, Any]:
+        values = {**self.values(unit.tenant_id, mailing), **_key(unit, mailing)}
+        return {**values, "mailing_id": mailing["id"], "now": unit.now}
+
+    def _statement(self, name: str, mailing: Chosen, build: Callable[[], Any]) -> Statement:
+        """Compiles it once for all mailings whose conditions differ only in their values. Compiling
+        takes some milliseconds, in which the event loop does nothing else."""
+        key = (name, mailing["audience"], bool(mailing["labels"]))
+        if key not in self._compiled:
+            self._compiled[key] = self._database.compile(build())
+        return self._compiled[key]
 
     def _chosen(self, mailing: Chosen) -> tuple[Any, ...]:
         m = self._members.c
