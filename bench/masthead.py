@@ -118,7 +118,7 @@ def build(folder: Path, posts: Iterable[data.Post]) -> None:
 def _version() -> str:
     """Of all that decides how a post is stored, so that an outdated data set is not used."""
     package = Path(masthead.__file__).parent
-    migrations = sorted(package.glob("storage/migrations/versions/*.py"))
+    migrations = sorted(package.glob("storage/migrations/versions/r*"))
     digest = hashlib.sha256()
     for path in (*migrations, package / "posts" / "collection.py", Path(__file__)):
         digest.update(path.read_bytes())

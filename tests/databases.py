@@ -17,15 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 import asyncpg
 import pytest
-from sqlalchemy import MetaData, create_mock_engine
-from sqlalchemy.engine.mock import MockConnection
+from sqlalchemy import MetaData
 from tests.budget import once
 
 from masthead.storage import load
 from masthead.storage.database import Database
-from masthead.storage.metadata import add_postgresql_conditions
 from masthead.storage.migrate import migrate, sqlite_schema
-from masthead.storage.postgres.row_security import TENANT_COLUMN, create_role, grant, protect
+from masthead.storage.migrations.squash import create_statements
+from masthead.storage.postgres.row_security import create_role
 from masthead.storage.sqlite.database import SqliteDatabase
 from masthead.storage.urls import sqlite_path
 
@@ -112,22 +111,10 @@ def create_tables(url: str, metadata: MetaData) -> None:
     path = sqlite_path(url)
     if path is not None:
         with closing(sqlite3.connect(path)) as connection:
-            connection.executescript(_script_of(metadata, "sqlite"))
+            connection.executescript(";\n".join(create_statements(metadata, "sqlite")))
         return
-    script = [create_role(), _script_of(metadata, "postgresql")]
-    for name, table in metadata.tables.items():
-        script += [grant(name), *(protect(name) if TENANT_COLUMN in table.c else ())]
+    script = [create_role(), *create_statements(metadata, "postgresql")]
     run_apart(lambda: _run_postgres_script(url, ";\n".join(script)))
-
-
-def _script_of(metadata: MetaData, dialect: str) -> str:
-    statements: list[str] = []
-    engine: MockConnection = create_mock_engine(
-        f"{dialect}://", lambda ddl, *_: statements.append(str(ddl.compile(dialect=engine.dialect)))
-    )
-    add_postgresql_conditions(metadata)
-    metadata.create_all(engine, checkfirst=False)
-    return ";\n".join(statements)
 
 
 async def _run_postgres_script(url: str, script: str) -> None:

@@ -24,7 +24,7 @@ from masthead.records.tables import record_counts, tenant_states
 from masthead.site_export.collection import export_key, site_exports
 from masthead.site_export.formats import Format
 from masthead.storage import archives
-from masthead.storage.migrate import HEAD, sqlite_schema
+from masthead.storage.migrate import HEAD, OLDEST, sqlite_schema
 from masthead.storage.snapshot import open_snapshot
 
 pytestmark = pytest.mark.sweep
@@ -174,7 +174,7 @@ class TestRoundTrip:
         async with original.serving() as world:
             filled = await fill(world, original)
             await original.json("backup", str(tmp_path / "new.tar"))
-        as_of_an_older_version(tmp_path / "new.tar", tmp_path / "old.tar", "0001")
+        as_of_an_older_version(tmp_path / "new.tar", tmp_path / "old.tar", OLDEST)
 
         restored = Installation.empty(engine, tmp_path / "restored")
         restored.data_dir.parent.mkdir()
@@ -407,6 +407,16 @@ class TestRefusals:
         assert "newer version of Masthead" in refused.err
         assert not target.data_dir.exists()
 
+    async def test_an_archive_of_no_released_version_is_refused(self, tmp_path: Path) -> None:
+        _, file = await small_backup("sqlite", tmp_path)
+        as_of_an_older_version(file, tmp_path / "older.tar", "0047")
+        target = Installation.empty("sqlite", tmp_path / "target")
+        for words in (["restore"], ["backup", "verify"]):
+            refused = await target.command(*words, str(tmp_path / "older.tar"))
+            assert refused.code == 1
+            assert "No released version of Masthead wrote this archive." in refused.err
+        assert not target.data_dir.exists()
+
 
 async def small_backup(
     engine: str, tmp_path: Path, **environment: str
@@ -495,7 +505,8 @@ def as_of_an_older_version(file: Path, target: Path, revision: str) -> None:
     """The archive with the tables and columns that a schema had."""
     contents = archive.read_contents(file)
     header = contents.header
-    kept = header.tables if revision > HEAD else tables_of(revision, target.with_suffix(".db"))
+    is_known = OLDEST <= revision <= HEAD
+    kept = tables_of(revision, target.with_suffix(".db")) if is_known else header.tables
     columns = {
         name: [each for each in header.tables[name].columns if each in kept_columns(kept[name])]
         for name in header.tables

@@ -3,14 +3,8 @@ collection get them."""
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from datetime import timedelta
-from pathlib import Path
 
-import asyncpg
-import pytest
-from tests.databases import empty_postgres_url
 from tests.world import Account, TenantWorld, World, records_of
 
 from masthead import clock
@@ -20,11 +14,8 @@ from masthead.identity.tenants import superusers
 from masthead.members.collection import MEMBERS_JOINED, MEMBERS_LEFT, blog_members
 from masthead.posts.collection import POSTS_PUBLISHED, posts
 from masthead.records.derived.daily_counts import RETENTION, ByDay, day_of
-from masthead.storage.migrate import migrate, postgres_schema, sqlite_schema
 
 EVER = "0000-00-00"
-BEFORE = "0017"
-"""The revision without these counts."""
 
 
 async def caller_of(app: World, account: Account) -> Caller:
@@ -126,52 +117,3 @@ async def test_days_are_deleted_after_400_days(
     await app.parts.records.daily.sweep(now)
     kept = await published(app, owner)
     assert sorted(kept) == sorted(day_of(now - timedelta(days=age)) for age in ages[:2])
-
-
-_ROWS = """
-INSERT INTO tenants (tenant_id, id, slug, name, plan, created, updated, version)
-VALUES ('{t}', '{t}', 'a', 'A', 'business', '{now}', '{now}', 1);
-INSERT INTO posts (tenant_id, id, title, slug, status, published_at, created, updated, version)
-VALUES ('{t}', 'p00000000000001', 'A', 'a', 'published', '{now}', '{now}', '{now}', 1),
-       ('{t}', 'p00000000000002', 'B', 'b', 'published', '{now}', '{now}', '{now}', 1),
-       ('{t}', 'p00000000000003', 'C', 'c', 'draft', '', '{now}', '{now}', 1);
-INSERT INTO listed_values (tenant_id, collection, field, value, created, record_id)
-VALUES ('{t}', 'posts', 'published authors', 'a00000000000001', '{now}', 'p00000000000001'),
-       ('{t}', 'posts', 'published authors', '', '{now}', 'p00000000000002');
-INSERT INTO webhook_deliveries (tenant_id, id, state, created, updated, version)
-VALUES ('{t}', 'd00000000000001', 'dead', '{now}', '{now}', 1),
-       ('{t}', 'd00000000000002', 'pending', '{now}', '{now}', 1)
-"""
-_COUNTS = "SELECT metric, subject, day, total FROM daily_counts ORDER BY metric, subject"
-
-
-@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
-async def test_an_upgrade_counts_what_is_there(engine: str, tmp_path: Path) -> None:
-    now = clock.now()
-    rows = _ROWS.format(t="t00000000000001", now=clock.to_text(now))
-    expected = [
-        ("deliveries.died", "", day_of(now), 1),
-        ("posts.published", "", day_of(now), 2),
-        ("posts.published", "a00000000000001", day_of(now), 1),
-    ]
-    if engine == "sqlite":
-        path = tmp_path / "old.db"
-        sqlite_schema(path, BEFORE)
-        with closing(sqlite3.connect(path)) as connection:
-            connection.executescript(rows)
-        await migrate(f"sqlite:///{path}")
-        with closing(sqlite3.connect(path)) as connection:
-            assert connection.execute(_COUNTS).fetchall() == expected
-        return
-    url = empty_postgres_url()
-    connection = await asyncpg.connect(url)
-    try:
-        async with connection.transaction():
-            await postgres_schema(connection, BEFORE)
-            await connection.execute("SELECT set_config('masthead.tenant', '*', true)")
-            await connection.execute(rows)
-        await migrate(url)
-        await connection.execute("SELECT set_config('masthead.tenant', '*', false)")
-        assert [tuple(each) for each in await connection.fetch(_COUNTS)] == expected
-    finally:
-        await connection.close()

@@ -109,6 +109,7 @@ CASES: dict[str, tuple[Callable[[Entries], Entries], str]] = {
     ),
     "SQL in the name of a table": (_injected, DAMAGED),
     "a newer schema": (_header(revision="9999"), "newer version"),
+    "a schema of no released version": (_header(revision="0047"), "No released version"),
     "a newer format": (_header(format=2), "newer version"),
     "no such schema": (_header(revision="x"), "newer version"),
     "an id that is none": (_header(tenant_id="../.."), DAMAGED),

@@ -20,7 +20,7 @@ from masthead.backup.take import REBUILT
 from masthead.config.settings import Settings
 from masthead.schema import metadata
 from masthead.services import build
-from masthead.storage.migrate import HEAD, migrate, revision_of
+from masthead.storage.migrate import HEAD, OLDEST, OLDEST_VERSION, migrate, revision_of
 from masthead.storage.snapshot import open_snapshot
 from masthead.version import NUMBER
 
@@ -70,6 +70,11 @@ async def test_a_released_database_gets_the_schema_of_today(
     await migrate(url)
 
     assert plain(await schema_of(url)) == plain(await schema_of(fresh))
+
+
+async def test_migrations_begin_with_the_oldest_release(engine: str, tmp_path: Path) -> None:
+    assert versions()[0] == OLDEST_VERSION
+    assert await revision_of(restored(OLDEST_VERSION, engine, tmp_path)) == OLDEST
 
 
 def plain(schema: dict[str, list[Any]]) -> dict[str, list[str]]:

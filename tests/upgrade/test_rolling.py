@@ -164,5 +164,5 @@ def test_a_rolling_migration_only_adds(before: str, revision: str) -> None:
 
 
 def test_what_is_not_declared_is_not_rolling() -> None:
-    assert not_rolling("0053")[0] == "0054"
+    assert not_rolling("0065")[0] == "0066"
     assert not_rolling(HEAD) == []

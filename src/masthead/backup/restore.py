@@ -21,7 +21,7 @@ from masthead.records.search.index import queue_all_records
 from masthead.schema import registry, tables
 from masthead.storage.archives import CHUNK_BYTES, OBJECTS, entries, read_rows
 from masthead.storage.load import Loading, NotEmpty, open_loading, require_empty
-from masthead.storage.migrate import HEAD
+from masthead.storage.migrate import HEAD, OLDEST, OLDEST_VERSION, NeverReleased
 from masthead.storage.objects import ObjectStore
 from masthead.storage.open_objects import open_object_store
 
@@ -109,6 +109,11 @@ def check_versions(contents: Contents) -> None:
     # Revisions have leading zeros, so they compare as text.
     if contents.header.format > FORMAT or contents.header.revision > HEAD:
         raise NewerArchive
+    if contents.header.revision < OLDEST:
+        raise NeverReleased(
+            f"No released version of Masthead wrote this archive. Restore it with version "
+            f"{OLDEST_VERSION}, and take another backup."
+        )
 
 
 def _check_secrets(settings: Settings, contents: Contents) -> None:

@@ -17,7 +17,7 @@ from masthead.storage.archives import (
     TableLayout,
     read_whole,
 )
-from masthead.storage.migrate import HEAD
+from masthead.storage.migrate import HEAD, OLDEST, OLDEST_VERSION, NeverReleased
 
 FORMAT: Final = 1
 HEADER: Final = "site.json"
@@ -86,7 +86,6 @@ def _check(header: Header) -> None:
     is_valid = (
         header.format == FORMAT
         and _REVISION.fullmatch(header.revision)
-        and int(header.revision) > 0
         and ids.is_id(header.tenant_id)
         and all(_HOST.fullmatch(each) for each in header.hosts)
         and all(_NAME.fullmatch(each) for each in names)
@@ -94,3 +93,8 @@ def _check(header: Header) -> None:
     )
     if not is_valid:
         raise DamagedSite
+    if header.revision < OLDEST:
+        raise NeverReleased(
+            f"No released version of Masthead wrote this archive. Import it with version "
+            f"{OLDEST_VERSION}, and export the site again."
+        )

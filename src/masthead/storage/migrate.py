@@ -14,6 +14,8 @@ from masthead.storage.urls import sqlite_path
 
 HEAD = "0073"
 """The newest revision, so that a start need not search for it."""
+OLDEST, OLDEST_VERSION = "0063", "0.1.0"
+"""The first revision, and the version of Masthead that it belongs to."""
 
 _LOCK_KEY = 7_306_086_967  # for PostgreSQL's advisory lock; the same in every version
 _CONNECT_SECONDS = 5.0
@@ -23,6 +25,10 @@ class NewerDatabase(MastheadError):
     message = "The database was migrated by a newer version of Masthead. Upgrade this one."
 
 
+class NeverReleased(MastheadError):
+    """A database or an archive from before `OLDEST`; the message says what to do."""
+
+
 class OlderProcesses(MastheadError):
     """A migration that they can't live with; the message names their versions."""
 
@@ -30,16 +36,27 @@ class OlderProcesses(MastheadError):
 async def migrate(url: str) -> str:
     """Does nothing on a current database. Processes may call it concurrently.
 
-    Raises `OlderProcesses` before it changes anything, if such are running on PostgreSQL and a
-    migration is not declared as `rolling`.
+    Before it changes anything, it raises `NeverReleased`, or `OlderProcesses` if such are running
+    on PostgreSQL and a migration is not declared as `rolling`.
     """
-    if await revision_of(url) != HEAD:
+    current = await revision_of(url)
+    if current != HEAD:
+        _refuse_before_the_oldest(current)
         path = sqlite_path(url)
         if path is None:
             await _migrate_postgres(url)
         else:
             await asyncio.to_thread(sqlite_schema, path)
     return HEAD
+
+
+def _refuse_before_the_oldest(current: str | None) -> None:
+    # Revisions have leading zeros, so they compare as text.
+    if current is not None and current < OLDEST:
+        raise NeverReleased(
+            f"No released version of Masthead made this database (revision {current}). Run "
+            f"`masthead migrate` of version {OLDEST_VERSION} on it first, then this version."
+        )
 
 
 async def revision_of(url: str) -> str | None:
@@ -103,8 +120,6 @@ async def _refuse_beside_older_processes(connection: Any) -> None:
     current = await _postgres_revision(connection)
     if current is None or not (migrations := not_rolling(current)):
         return
-    if await connection.fetchval("SELECT to_regclass('running_processes')") is None:
-        return  # a version that did not say that it is running
     versions = [row[0] for row in await connection.fetch(_OLDER_PROCESSES, HEAD)]
     if versions:
         raise OlderProcesses(
