@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
+import msgspec
 import uvloop
 
 from masthead import logs
@@ -71,7 +72,9 @@ async def serve(port: int) -> None:
         work = GatedWork(parts.privacy.work)
         loop.add_signal_handler(signal.SIGUSR1, work.open)
         loop.add_signal_handler(signal.SIGUSR2, work.close)
-        worker = Background(replace(parts, privacy=replace(parts.privacy, work=work)))
+        worker = Background(
+            replace(parts, privacy=msgspec.structs.replace(parts.privacy, work=work))
+        )
         workers[worker] = asyncio.create_task(worker.run_forever())
 
     workers: dict[Background, asyncio.Task[None]] = {}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
+
+import msgspec
+from msgspec.structs import replace
 
 from masthead.ids import TenantId
 
@@ -39,8 +41,7 @@ class Audience(IntEnum):
     STAFF = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(msgspec.Struct, frozen=True):
     kind: Kind
     tenant_id: TenantId | None = None
     """The tenant of the call; None is the whole platform."""

@@ -6,7 +6,7 @@ A message says what to do next and never contains a path, a statement or a secre
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 
 class MastheadError(Exception):
@@ -18,13 +18,12 @@ class MastheadError(Exception):
         super().__init__(message or self.message)
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(msgspec.Struct, frozen=True):
     """A problem with one field: a stable code, a message, and the message's values."""
 
     code: str
     message: str
-    params: dict[str, object] = field(default_factory=dict)
+    params: dict[str, object] = msgspec.field(default_factory=dict)
 
 
 class Invalid(MastheadError):

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pyotp
 import sqlalchemy as sa
+from msgspec.structs import replace
 from playwright.async_api import Page, ViewportSize, expect
 from tests.admin.served import world_at_its_address
 from tests.browser import Browser

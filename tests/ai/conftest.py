@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 from tests.ai.stream import KEY, PLATFORM_KEY, Answered, read_answer
 from tests.databases import fresh_url
@@ -92,7 +93,7 @@ class AiWorld:
 
     def _with(self, **changed: Any) -> AiWorld:
         parts = self.world.parts
-        generator = replace(parts.generator, **changed)
+        generator = msgspec.structs.replace(parts.generator, **changed)
         return AiWorld(with_parts(self.world, replace(parts, generator=generator)), self.provider)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 from tests.admin.visitor import staff
 from tests.mailings.conftest import Press
@@ -29,7 +30,8 @@ async def press(press: Press) -> Press:
     recipients = Recipients(parts.database, tables, at_once=3, batch=2)
     starting = Starting(parts.database, tables, recipients)
     world = World(
-        replace(parts, mailings=replace(parts.mailings, starting=starting)), press.world.clock
+        replace(parts, mailings=msgspec.structs.replace(parts.mailings, starting=starting)),
+        press.world.clock,
     )
     tenant = replace(press.tenant, world=world)
     api = await key_client(tenant, "mailings:read", "mailings:write")

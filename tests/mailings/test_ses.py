@@ -12,6 +12,7 @@ from ipaddress import ip_network
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
+import msgspec
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
@@ -113,7 +114,7 @@ async def amazon(press: Press, tmp_path_factory: pytest.TempPathFactory) -> Asyn
     async with Receiver(authority.certificate(), answer(200, certificate(KEY))) as host:
         outbound = OutboundClient(allow=[ip_network("127.0.0.0/8")], ca_file=authority.ca_file)
         sns = SnsMessages(outbound, press.world.clock, lambda _: f"localhost:{host.port}")
-        parts.mailings = replace(parts.mailings, sns=sns)
+        parts.mailings = msgspec.structs.replace(parts.mailings, sns=sns)
         parts.settings = replace(parts.settings, mail_events_ses_topics=(TOPIC,))
         yield Amazon(press, host)
         await outbound.close()

@@ -3,11 +3,11 @@ threads, several authors, posts without a picture, and nothing at all."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from markupsafe import Markup
+from msgspec.structs import replace
 
 from masthead.reader.member_views import (
     AccountPage,

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import datetime
 from itertools import product
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 from lxml import html
 from markupsafe import Markup
+from msgspec.structs import replace
 from structlog.testing import capture_logs
 from tests.reader.samples import (
     HOME,

@@ -6,11 +6,11 @@ import asyncio
 import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Any, cast
 
 import pytest
 import sqlalchemy as sa
+from msgspec.structs import replace
 from tests.loop_time import LoopTime
 from tests.world import TenantWorld, World
 

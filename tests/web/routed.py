@@ -45,7 +45,7 @@ def routed(routes: Iterable[Route | LazyRoute], fallback: Route | None = None) -
     """A path without a route is 404, and so is what the fallback does not find."""
     dispatch = Dispatch(routes, fallback or nothing())
     # Open routes ask for no service.
-    checks = Checks.__new__(Checks)
+    checks = Checks(**dict.fromkeys(Checks.__struct_fields__))  # type: ignore[arg-type]
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

@@ -4,8 +4,9 @@ or from the beginning of an index, so that home is as quick for a site with a mi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
+
+import msgspec
 
 from masthead import clock
 from masthead.admin.request import AdminRequest
@@ -31,8 +32,7 @@ LATELY = timedelta(days=7)
 _TEXT = 140
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """The page where something is handled."""
 
     url: str
@@ -52,8 +52,7 @@ PLACES: Mapping[str, Place] = {
 `mailings`, `payments`. Only pages that exist."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attention:
+class Attention(msgspec.Struct, frozen=True):
     about: str
     """The kind, which leads to its place."""
     icon: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from masthead.admin.endpoint import AdminPages
 from masthead.admin.forms import sentence_of
@@ -30,8 +31,7 @@ from masthead.web.request import Request
 _HEADERS = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")]
 
 
-@dataclass(frozen=True, slots=True)
-class JsonAnswer:
+class JsonAnswer(msgspec.Struct, frozen=True):
     """The answer to a script."""
 
     body: dict[str, Any]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
+
+import msgspec
 
 DAYS = 30
 WIDTH = 200
@@ -18,8 +19,7 @@ _HIGHEST = 5.0
 """The highest point of a line, from the top; the lowest are on the ground line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(msgspec.Struct, frozen=True):
     x: float
     y: float
     width: float
@@ -28,15 +28,13 @@ class Bar:
     """`now` for the last one, `fail` for what failed of one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Day:
+class Day(msgspec.Struct, frozen=True):
     label: str
     count: int
     failed: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
+class Chart(msgspec.Struct, frozen=True):
     sentence: str
     """A description of the chart for screen readers."""
     days: tuple[Day, ...]

@@ -3,7 +3,6 @@ settings, of one member on the member's page."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -38,8 +37,7 @@ _ADDRESSES = {
 """Where a request is downloaded or cancelled, by its subject."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """A request and what has become of it."""
 
     kind: str

@@ -4,12 +4,13 @@ that look like the admin."""
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import lru_cache, partial
 from typing import Any
 from urllib.parse import quote
 
+import msgspec
+from msgspec.structs import replace
 from starlette.types import Scope, Send
 
 from masthead.admin.flash import COOKIE as FLASH_COOKIE
@@ -64,21 +65,19 @@ CHOOSE_A_SITE = "/admin/tenants"
 _URL_CHARACTERS = "/:?#[]@!$&'()*+,;=%~"
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(msgspec.Struct, frozen=True):
     """A page before it is rendered."""
 
     template: str
     title: str
-    values: dict[str, Any] = field(default_factory=dict)
+    values: dict[str, Any] = msgspec.field(default_factory=dict)
     status: int = 200
     fragment: str = ""
     """The template of the part that htmx asks for."""
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Redirect:
+class Redirect(msgspec.Struct, frozen=True):
     """See another page, which shows the sentence."""
 
     url: str
@@ -88,8 +87,7 @@ class Redirect:
     """The address that undoes what the sentence tells: a form there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Framed:
+class Framed(msgspec.Struct, frozen=True):
     """A page of another face that the admin shows in a frame."""
 
     body: bytes
@@ -97,8 +95,7 @@ class Framed:
     """Its own Content-Security-Policy, where it differs from that of our pages."""
 
 
-@dataclass(frozen=True, slots=True)
-class Download:
+class Download(msgspec.Struct, frozen=True):
     """A file, as a download. It is made while it is sent."""
 
     chunks: AsyncIterator[bytes]
@@ -106,8 +103,7 @@ class Download:
     content_type: str
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(msgspec.Struct, frozen=True):
     """A file of the object store, as a download that can be resumed."""
 
     key: str

@@ -4,7 +4,6 @@ gives order and labels. Only the engine validates values."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -33,15 +32,14 @@ _EMPTY_LINKS = 2
 _SENTENCES = {"validation_required": "This can't be empty."}
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(msgspec.Struct, frozen=True):
     """A row of a page's table: which field, in which words."""
 
     name: str
     label: str
     help: str = ""
     """Instead of the collection's."""
-    choices: Mapping[str, str] = field(default_factory=dict)
+    choices: Mapping[str, str] = msgspec.field(default_factory=dict)
     """The words for the values of a choice, or for what a relation may point to. A text with
     choices is chosen from a list; '' is the choice of no value."""
     rows: int = 0
@@ -59,15 +57,13 @@ class Ask:
     """The choices are people, who are searched by name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     value: str
     label: str
     is_chosen: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Widget:
+class Widget(msgspec.Struct, frozen=True):
     name: str
     label: str
     kind: str
@@ -147,8 +143,7 @@ def sentence_of(problem: Problem | None) -> str:
     return _SENTENCES.get(problem.code, problem.message)
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(msgspec.Struct, frozen=True):
     declared: Field
     ask: Ask
     stored: Any

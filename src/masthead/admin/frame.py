@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from urllib.parse import urlsplit
+
+import msgspec
 
 from masthead.admin.flash import NOTHING, Flash
 from masthead.admin.navigation import Group, Link, bottom_of, groups_of
@@ -19,8 +20,7 @@ _ROLES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(msgspec.Struct, frozen=True):
     title: str
     site_name: str
     site_url: str

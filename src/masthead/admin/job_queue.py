@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 
 from masthead import clock
@@ -22,8 +22,7 @@ COUNTED = 1_000
 MAX_LISTED = 100
 
 
-@dataclass(frozen=True, slots=True)
-class KindState:
+class KindState(msgspec.Struct, frozen=True):
     kind: str
     due: int
     """At most `COUNTED`."""
@@ -35,8 +34,7 @@ class KindState:
     failed: int
 
 
-@dataclass(frozen=True, slots=True)
-class FailedJob:
+class FailedJob(msgspec.Struct, frozen=True):
     tenant_id: str
     id: str
     kind: str

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass, fields, replace
 from typing import ClassVar, Self
 from urllib.parse import urlencode
+
+import msgspec
+from msgspec.structs import asdict, replace
 
 from masthead import ids
 from masthead.admin.request import AdminRequest
@@ -18,8 +20,7 @@ PER_PAGE = 20
 _MAX_DIGITS = 9
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
+class Filters(msgspec.Struct, frozen=True):
     """The choices of what a list shows. Every field of a subclass is a text and a parameter of the
     address."""
 
@@ -30,7 +31,7 @@ class Filters:
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> Self:
-        given = {each.name: query.get(each.name, "").strip() for each in fields(cls)}
+        given = {name: query.get(name, "").strip() for name in cls.__struct_fields__}
         return cls(**{name: text for name, text in given.items() if cls._is_known(name, text)})
 
     @classmethod
@@ -43,7 +44,7 @@ class Filters:
         return any(name != "sort" for name in self.parameters())
 
     def parameters(self) -> dict[str, str]:
-        given = {each.name: getattr(self, each.name) for each in fields(self)}
+        given = asdict(self)
         return {name: text for name, text in given.items() if text}
 
     def url(self, **more: str | int) -> str:
@@ -55,8 +56,7 @@ def with_query(address: str, **parameters: str | int) -> str:
     return f"{address}?{query}" if query else address
 
 
-@dataclass(frozen=True, slots=True)
-class Pager:
+class Pager(msgspec.Struct, frozen=True):
     """The links below a list."""
 
     first: int
@@ -67,8 +67,7 @@ class Pager:
     older: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(msgspec.Struct, frozen=True):
     """A value of a filter and its words."""
 
     value: str
@@ -79,8 +78,7 @@ def options(labels: Mapping[str, str]) -> list[Option]:
     return [Option(value, label) for value, label in labels.items()]
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(msgspec.Struct, frozen=True):
     collection: Collection
     wanted: ListRequest
     """The list from its beginning: filter, order, fields, and whether it is counted."""

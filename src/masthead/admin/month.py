@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, timedelta
+
+import msgspec
 
 from masthead.admin.charts import Chart, Day, bar_chart, line_chart
 from masthead.admin.request import AdminRequest
@@ -24,8 +25,7 @@ from masthead.webhooks.collection import (
 DAYS = 30
 
 
-@dataclass(frozen=True, slots=True)
-class Stat:
+class Stat(msgspec.Struct, frozen=True):
     title: str
     total: int
     note: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
+
+import msgspec
 
 from masthead.admin.attention import LATELY
 from masthead.admin.request import AdminRequest, Count
@@ -17,8 +18,7 @@ from masthead.records.filter.conditions import equals
 from masthead.webhooks.delivery_log import DeliveryFilter
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(msgspec.Struct, frozen=True):
     label: str
     url: str
     icon: str
@@ -26,8 +26,7 @@ class Link:
     count: Count | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(msgspec.Struct, frozen=True):
     label: str
     links: tuple[Link, ...]
 

@@ -4,9 +4,10 @@ reads members."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, timedelta
 from typing import Final
+
+import msgspec
 
 from masthead.admin.request import AdminRequest
 from masthead.members.collection import (
@@ -24,8 +25,7 @@ _GETS: Final = ("active", "past_due")
 """The statuses of members who get newsletters."""
 
 
-@dataclass(frozen=True, slots=True)
-class Growth:
+class Growth(msgspec.Struct, frozen=True):
     readers: int
     gained: int
     """In 30 days, or fewer than none."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import Protocol
 from zoneinfo import ZoneInfo
 
+import msgspec
+from msgspec.structs import replace
 from starlette.types import Scope
 
 from masthead import clock
@@ -120,8 +121,7 @@ class AdminServices(UploadServices, Protocol):
     def presence(self) -> Presence: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdminTools:
+class AdminTools(msgspec.Struct, frozen=True, kw_only=True):
     """The tools that only the admin needs; made with the face, after the start."""
 
     templates: AdminTemplates
@@ -134,8 +134,7 @@ class AdminTools:
     queue: QueueState
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
+class Count(msgspec.Struct, frozen=True):
     number: int
     what: str
     """In words, such as "waiting"."""
@@ -144,8 +143,7 @@ class Count:
     """Only so many were counted."""
 
 
-@dataclass
-class AdminRequest:
+class AdminRequest(msgspec.Struct, dict=True):
     services: AdminServices
     tools: AdminTools
     context: Request
@@ -157,7 +155,7 @@ class AdminRequest:
     """None for an operator who has not chosen one, and for a guest on the service's own host."""
     site_record: SettingsRecord
     """The site's settings; empty without a site."""
-    waiting: dict[str, Count] = field(default_factory=dict)
+    waiting: dict[str, Count] = msgspec.field(default_factory=dict)
     """How much waits behind a link of the frame, by its address."""
     sells: bool = True
     """False hides the shop in the menu: nothing is for sale, and nothing was sold."""

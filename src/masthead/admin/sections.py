@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from masthead.admin.forms import Ask
 from masthead.pages.collection import PAGES as PAGE_TEXTS
@@ -13,8 +13,7 @@ from masthead.texts.kinds import TextKind
 READERS = {"public": "Everyone", "members": "Members", "paid": "Paid members"}
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(msgspec.Struct, frozen=True):
     kind: TextKind
     label: str
     """Its name in the navigation."""

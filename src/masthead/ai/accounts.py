@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 from masthead.ai.addresses import NotAllowed, policy_of
 from masthead.ai.providers import BASE_URLS, DEFAULT_MODELS, Account
@@ -26,14 +26,13 @@ class AiUnavailable(Exception):
     """There is no usable key, or its URL is not allowed; the message may be shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class SiteAi:
+class SiteAi(msgspec.Struct, frozen=True):
     """The AI settings of a tenant."""
 
     provider: AiProvider | None = None
     base_url: str = ""
     model: str = ""
-    key: Secret = field(default=Secret(""), repr=False)
+    key: Secret = Secret("")
     used_by: AiFor | None = None
     per_minute: int | None = None
     per_day: int | None = None
@@ -44,8 +43,7 @@ class SiteAi:
         return bool(self.key)
 
 
-@dataclass(frozen=True, slots=True)
-class Destination:
+class Destination(msgspec.Struct, frozen=True):
     account: Account
     policy: OutboundPolicy
 

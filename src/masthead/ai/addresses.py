@@ -7,9 +7,10 @@ operator has listed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any
+
+from msgspec.structs import asdict
 
 from masthead.config.settings import Settings
 from masthead.outbound.errors import OutboundError
@@ -73,11 +74,10 @@ def policy_of(base_url: str, settings: Settings) -> OutboundPolicy:
     return OutboundPolicy.LISTED
 
 
-@dataclass(frozen=True, kw_only=True)
-class AiAddress(Url):
+class AiAddress(Url, frozen=True, kw_only=True):
     """A URL that the operator allows."""
 
-    check_policy: Callable[[str], OutboundPolicy] = field(repr=False, compare=False)
+    check_policy: Callable[[str], OutboundPolicy]
 
     def parse(self, value: Any) -> str:
         address = super().parse(value)
@@ -97,5 +97,4 @@ def with_operator_rules(registry: Registry, settings: Settings) -> Registry:
 def _bound(declared: Field, check: Callable[[str], OutboundPolicy]) -> Field:
     if declared.name != _FIELD:
         return declared
-    values = {each.name: getattr(declared, each.name) for each in fields(declared)}
-    return AiAddress(**values, check_policy=check)
+    return AiAddress(**asdict(declared), check_policy=check)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import msgspec
 
@@ -62,8 +61,7 @@ def max_prompt_tokens(prompt: Prompt) -> int:
     return prompt.size + TEMPLATE_TOKENS
 
 
-@dataclass(frozen=True, slots=True)
-class Reservation:
+class Reservation(msgspec.Struct, frozen=True):
     """The reserved cost of one call; must be settled once, however the call ends."""
 
     id: str
@@ -109,8 +107,7 @@ class Budgets:
         await self._store.update(reservation.tenant_id, (SUBJECT,), settle)
 
 
-@dataclass(frozen=True, slots=True)
-class _Remaining:
+class _Remaining(msgspec.Struct, frozen=True):
     left: int
     """For an answer."""
     held: int
@@ -121,8 +118,7 @@ class _Remaining:
         return min(self.left, MAX_OUTPUT_TOKENS)
 
 
-@dataclass(frozen=True, slots=True)
-class _Reserve:
+class _Reserve(msgspec.Struct, frozen=True):
     now: Microseconds
     until: Microseconds
     id: str
@@ -140,8 +136,7 @@ class _Reserve:
         return (_encode(State(state.day, spent, (*state.holds, hold))),), remaining
 
 
-@dataclass(frozen=True, slots=True)
-class _Settle:
+class _Settle(msgspec.Struct, frozen=True):
     now: Microseconds
     id: str
     tokens: int

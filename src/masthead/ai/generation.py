@@ -6,9 +6,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import structlog
 from starlette.types import Receive
 
@@ -39,8 +39,7 @@ BYTES_PER_TOKEN = 4
 """An estimate for answers without usage. A number of characters would be right for English only."""
 
 
-@dataclass(frozen=True, slots=True)
-class Timeouts:
+class Timeouts(msgspec.Struct, frozen=True):
     """Seconds; the outgoing client has its own timeout for connecting."""
 
     first_byte: float = 60.0
@@ -62,8 +61,7 @@ class ProviderRefused(Exception):
     """The provider did not start an answer; the message may be shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class GenerationRequest:
+class GenerationRequest(msgspec.Struct, frozen=True):
     prompt: Prompt
     destination: Destination
     tenant_id: TenantId
@@ -76,8 +74,7 @@ class GenerationRequest:
         return self.reservation.max_tokens if self.reservation else None
 
 
-@dataclass(frozen=True, slots=True)
-class Generator:
+class Generator(msgspec.Struct, frozen=True):
     streams: OutboundStreams
     ledger: Ledger
     open_streams: OpenStreams
@@ -236,8 +233,7 @@ def _log_errors(request: GenerationRequest) -> Iterator[None]:
         log.exception("ai.not_recorded", tenant=request.tenant_id)
 
 
-@dataclass(slots=True)
-class _Generation:
+class _Generation(msgspec.Struct):
     request: GenerationRequest
     answer: EventStream
     reader: Reader

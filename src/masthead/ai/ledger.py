@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import sqlalchemy as sa
 from sqlalchemy import Column, PrimaryKeyConstraint, Table
 
@@ -28,8 +27,7 @@ ai_usage = Table(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class DayOfUse:
+class DayOfUse(msgspec.Struct, frozen=True):
     calls: int
     tokens: int
     """In and out, with both keys."""

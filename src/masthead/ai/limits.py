@@ -6,7 +6,6 @@ The counters are shared by every process.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import msgspec
 
@@ -64,8 +63,7 @@ class AiLimits:
         raise RateLimited(decision.retry_after)
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
+class _Call(msgspec.Struct, frozen=True):
     now: Microseconds
     limits: Limits
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from string import Template
 from typing import Any
+
+import msgspec
 
 from masthead.errors import BadRequest
 
@@ -28,16 +29,14 @@ REQUIRED = {
 _FOLDER = Path(__file__).with_name("prompts")
 
 
-@dataclass(frozen=True, slots=True)
-class PromptRequest:
+class PromptRequest(msgspec.Struct, frozen=True):
     """The action and its texts."""
 
     action: str
     texts: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(msgspec.Struct, frozen=True):
     system: str
     user: str
 

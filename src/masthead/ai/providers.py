@@ -29,12 +29,11 @@ class Failure(Exception):
         self.retryable = retryable
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(msgspec.Struct, frozen=True):
     provider: AiProvider
     base_url: str
     model: str
-    key: Secret = field(repr=False)
+    key: Secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +43,7 @@ class Call:
     body: bytes
 
 
-@dataclass(slots=True)
-class Usage:
+class Usage(msgspec.Struct):
     """Tokens as counted by the provider; None while unknown."""
 
     tokens_in: int | None = None

@@ -6,7 +6,6 @@ secret.key       the root secrets, the active one first
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -41,8 +40,7 @@ class Header(msgspec.Struct, frozen=True):
     tables: dict[str, TableLayout]
 
 
-@dataclass
-class Contents:
+class Contents(msgspec.Struct):
     header: Header
     secrets: str
     bytes: int

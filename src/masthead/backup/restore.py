@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
+
+import msgspec
 
 from masthead.backup.archive import FORMAT, Contents, read_contents
 from masthead.backup.take import UnreachableStorage
@@ -51,8 +52,7 @@ class Unfinished(MastheadError):
     """The message names the cause and what to empty."""
 
 
-@dataclass
-class Restored:
+class Restored(msgspec.Struct):
     bytes: int
     records: int = 0
     media: int = 0

@@ -7,7 +7,6 @@ later file is left out, and a file that was deleted since is reported.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -42,13 +41,12 @@ class UnreachableStorage(MastheadError):
     message = "The media storage does not answer. Check MASTHEAD_STORAGE_URL."
 
 
-@dataclass
-class Taken:
+class Taken(msgspec.Struct):
     records: int = 0
     media: int = 0
     bytes: int = 0
     missing: int = 0
-    first_missing: list[str] = field(default_factory=list)
+    first_missing: list[str] = msgspec.field(default_factory=list)
     """Keys of stored files that rows refer to and the store does not have."""
 
     def add_missing(self, key: str) -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -43,8 +42,7 @@ class UnreadableSecrets(MastheadError):
     )
 
 
-@dataclass
-class Verified:
+class Verified(msgspec.Struct):
     contents: Contents
     records: int = 0
     media: int = 0

@@ -14,15 +14,14 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(msgspec.Struct, frozen=True):
     data: Any
     """The value that `--json` prints."""
     text: str = ""
@@ -31,8 +30,7 @@ class Output:
     exit_code: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Invocation:
+class Invocation(msgspec.Struct, frozen=True):
     data_dir: Path | None = None
     database_url: str | None = None
     as_json: bool = False
@@ -134,8 +132,6 @@ def enable_gc() -> None:
 
 def show(shown: Output, *, as_json: bool) -> None:
     if as_json:
-        import msgspec
-
         sys.stdout.write(msgspec.json.encode(shown.data).decode() + "\n")
     elif shown.columns and shown.data:
         _show_table(shown.data, shown.columns)

@@ -5,9 +5,10 @@ The caller has read the post through the site's rules: who may not read it can't
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
+
+import msgspec
 
 from masthead import clock
 from masthead.caller import Audience, Caller, service_of
@@ -48,8 +49,7 @@ _NOT_ANSWERABLE: Final = Problem(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Author:
+class Author(msgspec.Struct, frozen=True):
     """Who writes on the site."""
 
     caller: Caller

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
+
+import msgspec
 
 from masthead.config.keyring import KeyRing
 from masthead.ids import TenantId
@@ -18,8 +19,7 @@ OFF_PATH: Final = "/member/comment-mails"
 APPROVE_PATH: Final = "/member/approve-comment"
 
 
-@dataclass(frozen=True, slots=True)
-class Recipient:
+class Recipient(msgspec.Struct, frozen=True):
     """An account that gets a mail."""
 
     collection: str

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import msgspec
+
 from masthead.config import root_secret
 from masthead.config.values import (
     AiFor,
@@ -73,8 +75,7 @@ class SettingsError(MastheadError):
     """An invalid setting. The message names the variable."""
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(msgspec.Struct, frozen=True):
     """One environment variable."""
 
     name: str

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
 from email.errors import HeaderParseError
 from email.headerregistry import Address
@@ -18,6 +17,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+
+import msgspec
 
 from masthead.email_address import ascii_domain
 
@@ -79,8 +80,7 @@ class LogFormat(StrEnum):
     JSON = "json"
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
+class RetryPolicy(msgspec.Struct, frozen=True):
     """The delays between attempts of a delivery, and when a failing subscription is disabled."""
 
     delays_seconds: tuple[int, ...]
@@ -100,8 +100,7 @@ class SmtpSecurity(StrEnum):
     TLS = "tls"
 
 
-@dataclass(frozen=True, slots=True)
-class SmtpServer:
+class SmtpServer(msgspec.Struct, frozen=True):
     host: str
     port: int
     security: SmtpSecurity
@@ -240,8 +239,7 @@ def parse_name_server(text: str) -> tuple[str, int]:
     return str(found), number
 
 
-@dataclass(frozen=True, slots=True)
-class MetricsAccess:
+class MetricsAccess(msgspec.Struct, frozen=True):
     """Where `/metrics` is: on a separate port, or behind a token on the service's port."""
 
     host: str = ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -77,8 +76,7 @@ def site_of(settings: Settings, slug: str) -> str:
     return f"{base.scheme}://{slug}.{settings.base_domain}{port}"
 
 
-@dataclass(frozen=True, slots=True)
-class _SeedServices:
+class _SeedServices(msgspec.Struct, frozen=True):
     """The services for uploading the demo's pictures, at the time of the story."""
 
     records: Records

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class DemoMember:
+class DemoMember(msgspec.Struct, frozen=True):
     name: str
     tier: str = "free"
     newsletter: bool = True
@@ -17,8 +16,7 @@ class DemoMember:
         return f"{self.name.lower().replace(' ', '.').replace(chr(39), '')}@example.com"
 
 
-@dataclass(frozen=True, slots=True)
-class DemoComment:
+class DemoComment(msgspec.Struct, frozen=True):
     post: str
     author: str
     body: str

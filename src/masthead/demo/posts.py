@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 Node = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class DemoPost:
+class DemoPost(msgspec.Struct, frozen=True):
     key: str
     """The name that `DemoComment.post` refers to."""
     days_ago: int

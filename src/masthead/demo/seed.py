@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from masthead.caller import Caller, system
 from masthead.comments.collection import comments
@@ -47,8 +48,7 @@ ABOUT = {
 _PICTURES = Path(__file__).parent / "pictures"
 
 
-@dataclass(slots=True)
-class StoryClock:
+class StoryClock(msgspec.Struct):
     """A clock that is set by hand; the engine stamps records with it."""
 
     moment: datetime

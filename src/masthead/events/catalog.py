@@ -7,9 +7,10 @@ read from this table. What type a fact has is the business of the record's field
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+
+import msgspec
 
 
 class Category(StrEnum):
@@ -30,8 +31,7 @@ class Cause(StrEnum):
     DELETE = "delete"
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(msgspec.Struct, frozen=True):
     """One value of a payload."""
 
     name: str
@@ -49,8 +49,7 @@ class Fact:
         return self.name if self.shows == "" else self.shows
 
 
-@dataclass(frozen=True, slots=True)
-class EventKind:
+class EventKind(msgspec.Struct, frozen=True):
     name: str
     category: Category
     trigger: str
@@ -59,9 +58,9 @@ class EventKind:
     facts: tuple[Fact, ...]
     causes: frozenset[Cause]
     """Empty if no change of a record causes it; then the payload describes none."""
-    example_facts: Mapping[str, Any] = field(default_factory=dict)
+    example_facts: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """Where the example differs from those of the facts."""
-    example_previous: Mapping[str, Any] = field(default_factory=dict)
+    example_previous: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """The values that the example's change replaced."""
 
     @property

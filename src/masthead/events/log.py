@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 
 from masthead import clock
@@ -15,8 +15,7 @@ from masthead.storage.database import Database, scope_of
 MAX_ITEMS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class LoggedEvent:
+class LoggedEvent(msgspec.Struct, frozen=True):
     id: str
     name: str
     created: str

@@ -7,7 +7,8 @@ address, so that nobody gets or loses a factor without notice.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from masthead.audit.collection import (
     ADDED_FACTOR,
@@ -41,8 +42,7 @@ Stamp = Callable[[Record], Record]
 """Makes the values to store of an account from the account as it is in the transaction."""
 
 
-@dataclass(frozen=True, slots=True)
-class Factors:
+class Factors(msgspec.Struct, frozen=True):
     records: Records
     outbox: Outbox
     sites: Sites

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import pwd
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 DEFAULT_USER = "masthead"
 _NAME = re.compile(r"[a-z_][a-z0-9_-]{0,31}\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
+class Owner(msgspec.Struct, frozen=True):
     name: str
     ids: tuple[int, int] | None
     """The user's and the group's; None: there is no such user."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
 import jinja2
+import msgspec
+from msgspec.structs import replace
 
 from masthead.first_setup.owner import Owner
 from masthead.whole_file import PRIVATE
@@ -28,8 +29,7 @@ class Proxy(StrEnum):
 _PROXY_TEMPLATES = {Proxy.CADDY: "Caddyfile", Proxy.NGINX: "nginx.conf"}
 
 
-@dataclass(frozen=True, slots=True)
-class WantedFile:
+class WantedFile(msgspec.Struct, frozen=True):
     path: Path
     text: str
     mode: int
@@ -38,8 +38,7 @@ class WantedFile:
     """The lines that follow from the answers. All others can be edited."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
     owner: Owner
     folder: Path
     program: Path

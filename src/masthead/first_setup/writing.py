@@ -9,8 +9,9 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from masthead.first_setup.owner import Owner
 from masthead.first_setup.plan import Plan, WantedFile
@@ -19,10 +20,9 @@ from masthead.whole_file import CannotWrite, sync_folder
 FOLDER_MODE, DATA_MODE = 0o750, 0o700
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    created: list[Path] = field(default_factory=list)
-    kept: list[Path] = field(default_factory=list)
+class Written(msgspec.Struct, frozen=True):
+    created: list[Path] = msgspec.field(default_factory=list)
+    kept: list[Path] = msgspec.field(default_factory=list)
 
     def note(self, path: Path, *, is_new: bool) -> None:
         (self.created if is_new else self.kept).append(path)

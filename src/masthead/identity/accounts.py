@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from datetime import timedelta
+
+import msgspec
+from msgspec.structs import replace
 
 from masthead import ids
 from masthead.audit.collection import IMPERSONATED, OPENED, SIGNED_IN
@@ -48,8 +50,7 @@ class SecondStepNeeded(Unauthenticated):
         self.ticket = ticket
 
 
-@dataclass(frozen=True, slots=True)
-class SignedIn:
+class SignedIn(msgspec.Struct, frozen=True):
     token: str
     caller: Caller
 

@@ -11,8 +11,9 @@ import secrets
 import string
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 from masthead import clock
 from masthead.caller import Caller, system
@@ -61,8 +62,7 @@ _ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _SHAPE = re.compile(rf"{START}[0-9A-Za-z]{{{RANDOM_LENGTH + CHECKSUM_LENGTH}}}\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class NewKey:
+class NewKey(msgspec.Struct, frozen=True):
     key: str
     prefix: str
     key_hash: str

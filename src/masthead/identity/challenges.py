@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from dataclasses import dataclass
 from datetime import timedelta
 
 import msgspec
@@ -31,15 +30,13 @@ class _Sealed(msgspec.Struct):
     expires: int
 
 
-@dataclass(frozen=True, slots=True)
-class Challenge:
+class Challenge(msgspec.Struct, frozen=True):
     value: bytes
     sealed: str
     """For a hidden field of the form."""
 
 
-@dataclass(frozen=True, slots=True)
-class Challenges:
+class Challenges(msgspec.Struct, frozen=True):
     keyring: KeyRing
     throttle: LoginThrottle
     clock: Clock

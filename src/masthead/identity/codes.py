@@ -10,9 +10,9 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from dataclasses import dataclass
 from datetime import timedelta
 
+import msgspec
 import sqlalchemy as sa
 
 from masthead import clock, ids
@@ -30,8 +30,7 @@ DIGITS = 6
 LIFETIME = timedelta(minutes=15)
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(msgspec.Struct, frozen=True):
     """One that was typed right."""
 
     tenant_id: TenantId

@@ -6,7 +6,8 @@ An entry is valid while the tenant's identity version is the same.
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from dataclasses import dataclass
+
+import msgspec
 
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
@@ -18,8 +19,7 @@ from masthead.records.versions import TenantVersions
 MAX_CACHED = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class Tenant:
+class Tenant(msgspec.Struct, frozen=True):
     id: TenantId
     slug: str
     name: str

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 from urllib.parse import urlsplit
+
+import msgspec
 
 from masthead.errors import BadRequest, Problem
 
@@ -44,27 +45,23 @@ class BadHost(BadRequest):
     message = "The Host header is malformed."
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
+class Host(msgspec.Struct, frozen=True):
     name: str
     """Lower case, without a trailing dot; an IPv6 address in brackets."""
     port: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Subdomain:
+class Subdomain(msgspec.Struct, frozen=True):
     """`<slug>.<base domain>`; the tenant need not exist."""
 
     slug: str
 
 
-@dataclass(frozen=True, slots=True)
-class BareHost:
+class BareHost(msgspec.Struct, frozen=True):
     """The service's own host: no tenant, or the default one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Foreign:
+class Foreign(msgspec.Struct, frozen=True):
     """Any other name: perhaps a tenant's custom domain."""
 
     domain: str

@@ -6,8 +6,9 @@ from the next call on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+import msgspec
 
 from masthead import clock
 from masthead.caller import Caller, Kind
@@ -25,8 +26,7 @@ MAX_CACHED = 20_000
 USE_INTERVAL = timedelta(minutes=1)
 
 
-@dataclass(frozen=True, slots=True)
-class ApiKey:
+class ApiKey(msgspec.Struct, frozen=True):
     id: str
     tenant: Tenant
     scopes: frozenset[str]

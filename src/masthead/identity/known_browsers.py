@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
+
+import msgspec
 
 from masthead.identity.browsers import browser_name
 from masthead.identity.sign_ins import Client
@@ -16,8 +17,7 @@ NEW_BROWSER = "accounts.new_browser"
 """The job that writes the email."""
 
 
-@dataclass(frozen=True, slots=True)
-class KnownBrowsers:
+class KnownBrowsers(msgspec.Struct, frozen=True):
     throttle: LoginThrottle
 
     async def is_new(self, account: Record, client: Client) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import structlog
 
 from masthead import clock
@@ -36,24 +35,21 @@ _SIGN_IN = "sign in at "
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """The values with which a page asks the browser for a passkey."""
 
     options: str
     sealed: str
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(msgspec.Struct, frozen=True):
     """The values that the page's form brings back."""
 
     answer: str
     sealed: str
 
 
-@dataclass(frozen=True, slots=True)
-class PasskeySignIns:
+class PasskeySignIns(msgspec.Struct, frozen=True):
     records: Records
     accounts: Accounts
     throttle: LoginThrottle

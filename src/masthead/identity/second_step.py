@@ -8,8 +8,9 @@ the first one was.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from masthead.caller import system
 from masthead.config.keyring import DecryptionError
@@ -38,8 +39,7 @@ class WrongCode(BadRequest):
     message = "That code is wrong, or it was used already. Type the code that the app shows now."
 
 
-@dataclass(frozen=True, slots=True)
-class SecondSteps:
+class SecondSteps(msgspec.Struct, frozen=True):
     records: Records
     accounts: Accounts
     throttle: LoginThrottle

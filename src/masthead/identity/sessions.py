@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -45,8 +44,7 @@ class TokenType(StrEnum):
     """The password was right; a second factor has to follow. Opens nothing by itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class Claims:
+class Claims(msgspec.Struct, frozen=True):
     id: str
     type: TokenType
     collection_id: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from masthead.caller import Caller, in_tenant, system
 from masthead.email_address import normal_email
@@ -15,8 +15,7 @@ from masthead.plans import Plan
 from masthead.records.engine import Records
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewTenant:
+class NewTenant(msgspec.Struct, frozen=True, kw_only=True):
     slug: str
     name: str
     plan: Plan
@@ -26,8 +25,7 @@ class NewTenant:
     custom_domain: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CreatedTenant:
+class CreatedTenant(msgspec.Struct, frozen=True):
     tenant_id: TenantId
     slug: str
     owner_id: str

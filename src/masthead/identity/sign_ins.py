@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 
 from masthead import clock, ids
@@ -33,16 +33,14 @@ PROOF_LASTS = timedelta(minutes=15)
 """Sensitive steps need a proof that is not older."""
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
+class Client(msgspec.Struct, frozen=True):
     """From where an account signs in, for its owner to recognize."""
 
     address: str = ""
     user_agent: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SignIn:
+class SignIn(msgspec.Struct, frozen=True):
     id: str
     address: str
     user_agent: str

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from masthead import ids
 from masthead.caller import Caller
@@ -24,8 +26,7 @@ MAX_SAME_ID = 5
 MAX_VERIFIED = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class _Session:
+class _Session(msgspec.Struct, frozen=True):
     """A verified token, valid while the tenant's identity version is the same."""
 
     caller: Caller

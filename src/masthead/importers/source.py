@@ -6,9 +6,9 @@ Items are `Struct`s, because thousands of them are sent between processes."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+import msgspec
 from msgspec import Struct
 
 from masthead.errors import MastheadError
@@ -130,8 +130,7 @@ class Skipped(Struct, frozen=True):
     title: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(msgspec.Struct, frozen=True):
     """The options of a reader."""
 
     site_url: str = ""
@@ -154,8 +153,7 @@ def site_url_of(given: str) -> str | None:
     return url if not url or url.startswith(("http://", "https://")) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Overview:
+class Overview(msgspec.Struct, frozen=True):
     """The result of a first pass, for the progress bar and for resolving images."""
 
     platform: Literal["wordpress", "substack", "ghost"]
@@ -164,9 +162,9 @@ class Overview:
     members: int | None = None
     comments: int = 0
     """To be imported."""
-    left_out: Mapping[str, int] = field(default_factory=dict)
+    left_out: Mapping[str, int] = msgspec.field(default_factory=dict)
     """Counts of `comments` and `authors` that the options leave out."""
-    files: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Images in the archive: from their old URL or path to the name of the entry."""
 
 

@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -36,8 +35,7 @@ MAX_ATTEMPTS = len(RETRY_SECONDS) + 1
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(msgspec.Struct, frozen=True):
     tenant_id: TenantId
     id: str
     kind: str
@@ -48,8 +46,7 @@ class Job:
 Handler = Callable[[Job], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Chore:
+class Chore(msgspec.Struct, frozen=True):
     """Periodic work of every worker, which also runs at its start. Several workers may do it at
     once."""
 
@@ -203,8 +200,7 @@ class _LeaseLost(Exception):
     """Another worker may have the job by now, so this one stops it."""
 
 
-@dataclass(slots=True)
-class _Lease:
+class _Lease(msgspec.Struct):
     """The end of a claim. The same text in the row identifies the claim."""
 
     until: str

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
+
+import msgspec
 
 from masthead.ids import TenantId
 
@@ -21,8 +22,7 @@ Subjects = tuple[TenantId, tuple[str, ...]]
 UpdateLocked = Callable[[TenantId, tuple[str, ...], Change[list[Any]]], Awaitable[list[Any]]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
+class _Request(msgspec.Struct, frozen=True):
     change: Change[Any]
     result: asyncio.Future[Any]
 

@@ -7,7 +7,6 @@ further calls do not reach the store.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import msgspec
 
@@ -98,8 +97,7 @@ def _read_day(states: Sequence[bytes]) -> tuple[Sequence[bytes], DayUsage]:
     return states, _decode_day(states[0]) if states[0] else DayUsage()
 
 
-@dataclass(slots=True)
-class _Call:
+class _Call(msgspec.Struct):
     """The update of the key's state and, if there is a quota, of the day's."""
 
     now: Microseconds

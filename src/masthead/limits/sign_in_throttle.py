@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import NamedTuple
 
+import msgspec
 import sqlalchemy as sa
 
 from masthead import clock
@@ -82,8 +82,7 @@ PASSWORD_LIMITS = Limits(ATTEMPTS_PER_PAIR, ATTEMPTS_PER_ACCOUNT, WAIT)
 CODE_LIMITS = Limits(CODES_PER_PAIR, CODES_PER_ACCOUNT, WAIT_FOR_CODE)
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(msgspec.Struct, frozen=True):
     """A sign-in to an account from an address.
 
     The host does not count: otherwise each host would allow ten more guesses. Attempts on unknown

@@ -15,10 +15,11 @@ import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
+
+import msgspec
 
 from masthead import clock
 from masthead.config import private_files
@@ -45,8 +46,7 @@ Change = Callable[[Sequence[bytes]], tuple[Sequence[bytes], Result]]
 _Outcome = tuple[Any, Exception | None]
 
 
-@dataclass(slots=True)
-class _Request:
+class _Request(msgspec.Struct):
     names: Sequence[str]
     change: Change[Any]
     deadline: float

@@ -7,8 +7,9 @@ from the time on. So one lookup answers whether somebody may open a file, howeve
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
+
+import msgspec
 
 from masthead.caller import Audience
 from masthead.records.collection import Record
@@ -27,8 +28,7 @@ class Part(NamedTuple):
     since: str
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(msgspec.Struct, frozen=True):
     """Which parts of a record are on the site."""
 
     by: tuple[str, ...]

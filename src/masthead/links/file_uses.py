@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+import msgspec
 
 from masthead.caller import Audience
 from masthead.links.file_readers import EVERYONE, Part, Shown, list_of
@@ -105,8 +106,7 @@ NOT_SHOWN: Final = Shown((), lambda _: ())
 """For records that are never on the site."""
 
 
-@dataclass(frozen=True, slots=True)
-class Uses:
+class Uses(msgspec.Struct, frozen=True):
     """Follows a collection whose records show or link to uploaded files: those whose addresses
     stand in these fields."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+import msgspec
 
 from masthead.records.changes import Change
 from masthead.records.collection import Relisted
@@ -49,8 +50,7 @@ async def _redirect(unit: Unit, move: Move) -> None:
         await unit.create(redirects, {"source": old, "destination": new})
 
 
-@dataclass(frozen=True, slots=True)
-class Moves:
+class Moves(msgspec.Struct, frozen=True):
     """Follows a collection whose records have pages of their own."""
 
     of: Callable[[Change], Iterable[Move]]

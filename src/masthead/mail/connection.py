@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Protocol
 
 import aiosmtplib
+import msgspec
 
 from masthead.mail.files import MailFolder
 from masthead.mail.foreign_words import readable
@@ -44,8 +44,7 @@ class Fate(StrEnum):
     """There is no connection, which has nothing to do with the recipient."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     fate: Fate
     reply: str = ""
     is_no_mailbox: bool = False

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+import msgspec
 
 from masthead.config.settings import Settings
 from masthead.outbound.name_server import NameServer, NameServerFailed
@@ -38,8 +39,7 @@ class State(StrEnum):
     UNREACHABLE = "unreachable"
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(msgspec.Struct, frozen=True):
     """A TXT record that has to be set."""
 
     kind: str
@@ -49,8 +49,7 @@ class Wanted:
     """False: emails may come from the domain without it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True):
     wanted: Wanted
     state: State
     sentence: str = ""

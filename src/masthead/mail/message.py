@@ -18,14 +18,13 @@ from masthead.email_address import is_email, normal_email
 from masthead.mail.headers import address_value, field, one_line, text_value
 
 
-@dataclass(frozen=True, slots=True)
-class Mail:
+class Mail(msgspec.Struct, frozen=True):
     """A template's name, its values and a recipient."""
 
     template: str
     to: str
     subject: str
-    values: Mapping[str, Any] = dataclass_field(default_factory=dict)
+    values: Mapping[str, Any] = msgspec.field(default_factory=dict)
     to_name: str = ""
     reply_to: str = ""
     unsubscribe_url: str = ""
@@ -57,8 +56,7 @@ class SigningKey:
     """PKCS 1, in PEM."""
 
 
-@dataclass(frozen=True, slots=True)
-class ComposedMail:
+class ComposedMail(msgspec.Struct, frozen=True):
     """The MIME message and its envelope addresses, which are never parsed from the message. The
     sender on the envelope is always the installation's, also for an email from a site's own domain,
     because undeliverable emails return to it."""

@@ -5,7 +5,6 @@ The content is encrypted, because emails hold links that are as good as a passwo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
@@ -38,15 +37,13 @@ _PURPOSE = "mail"
 _PLATFORM = TenantId("")
 
 
-@dataclass(frozen=True, slots=True)
-class QueuedMail:
+class QueuedMail(msgspec.Struct, frozen=True):
     id: str
     rendered: RenderedMail
     written: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class FailedMail:
+class FailedMail(msgspec.Struct, frozen=True):
     id: str
     recipient: str
     at: str

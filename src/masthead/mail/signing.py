@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec.structs import replace
 
 from masthead.limited_process import LimitedProcess, TookTooLong, Unavailable
 from masthead.mail.message import ComposedMail, SigningKey

@@ -4,10 +4,10 @@ test."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
+import msgspec
 import sqlalchemy as sa
 
 from masthead.caller import Audience
@@ -156,23 +156,21 @@ async def _open_mailing(unit: Unit, mailing_id: str) -> Record:
     return mailing
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(msgspec.Struct, frozen=True):
     """Which letter of a post is tried."""
 
     newsletter: str = MAIN_NEWSLETTER
     audience: Audience = Audience.PAID
     subject: str = ""
     """Empty: the post's title."""
-    changes: Mapping[str, Any] = field(default_factory=dict)
+    changes: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """Values of the post that are not stored yet."""
 
 
 WHOLE_LETTER: Final = Trial()
 
 
-@dataclass(frozen=True, slots=True)
-class TestLetters:
+class TestLetters(msgspec.Struct, frozen=True):
     """One copy of a post's email to someone of the staff. Drafts are allowed."""
 
     __test__ = False  # no class of tests, whatever its name

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from html import escape
 from typing import Final
 from urllib.parse import quote
+
+import msgspec
 
 from masthead import clock
 from masthead.caller import Audience, Caller
@@ -32,8 +33,7 @@ _NAMES: Final = frozenset(
 MAX_SUBJECT: Final = 255
 
 
-@dataclass(frozen=True, slots=True)
-class DigestLetters:
+class DigestLetters(msgspec.Struct, frozen=True):
     records: Records
     outbox: Outbox
     senders: Senders

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from masthead import clock
 from masthead.caller import Audience, system
@@ -21,8 +22,7 @@ from masthead.site.collection import site_settings
 MAX_DUE: Final = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class Digests:
+class Digests(msgspec.Struct, frozen=True):
     records: Records
     starting: Starting
 

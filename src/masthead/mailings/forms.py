@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
+
+import msgspec
 
 from masthead.caller import Audience
 from masthead.mail.message import ComposedMail
@@ -32,8 +33,7 @@ MAX_FORMS: Final = 16
 """Mailings whose messages are kept in memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Forms:
+class Forms(msgspec.Struct, frozen=True):
     free: MessageForm | None
     """None if free members can read nothing of a digest."""
     paid: MessageForm

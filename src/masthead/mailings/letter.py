@@ -6,9 +6,10 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 from html import escape
 from typing import Final, Protocol
+
+import msgspec
 
 from masthead.caller import Audience
 from masthead.html.clean_texts import clean_or_plain
@@ -32,8 +33,7 @@ GMAIL_BYTES: Final = 102 * 1000
 """Gmail hides what comes after so much HTML behind a link."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recipient:
+class Recipient(msgspec.Struct, frozen=True):
     email: str
     name: str
     unsubscribe_url: str
@@ -58,8 +58,7 @@ class Counted(Protocol):
     def apply(self, html: str) -> str: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Letter:
+class Letter(msgspec.Struct, frozen=True):
     subject: str
     """Without placeholders."""
     html: str

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urljoin
+
+import msgspec
 
 from masthead.html.embeds import find_embed
 from masthead.html.markup import VOID, Attributes, Token, escaped, written
@@ -51,8 +52,7 @@ _KEPT: Final[tuple[str, ...]] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class MailedPicture:
+class MailedPicture(msgspec.Struct, frozen=True):
     """A picture of the site's media."""
 
     src: str
@@ -61,14 +61,13 @@ class MailedPicture:
     height: int
 
 
-@dataclass(frozen=True, slots=True)
-class Addresses:
+class Addresses(msgspec.Struct, frozen=True):
     """Turns addresses of the text into addresses that work in an email."""
 
     site: str
     page: str = ""
     """The address of the post; empty for one that has no page."""
-    signatures: Mapping[str, str] = field(default_factory=dict)
+    signatures: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Signatures by the ids of files that not everyone may open."""
 
     def whole(self, address: str) -> str:

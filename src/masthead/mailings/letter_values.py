@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
+
+import msgspec
+from msgspec.structs import replace
 
 from masthead import clock
 from masthead.caller import Audience, Caller, system
@@ -48,8 +50,7 @@ class Wall(NamedTuple):
     url: str
 
 
-@dataclass(frozen=True, slots=True)
-class LetterValues:
+class LetterValues(msgspec.Struct, frozen=True):
     tokens: Sequence[Token]
     """The clean text, as far as its reader may read it and it is mailed."""
     is_cut: bool

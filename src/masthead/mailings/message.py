@@ -5,13 +5,14 @@ from __future__ import annotations
 import binascii
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from email.headerregistry import Address
 from email.utils import format_datetime
 from html import escape
 from typing import Final
 from urllib.parse import urlsplit
+
+import msgspec
 
 from masthead.ids import TenantId
 from masthead.mail.headers import address_value, field, one_line, text_value
@@ -30,8 +31,7 @@ def message_id(tenant_id: TenantId, mailing_id: str, member_id: str) -> str:
     return f"{mailing_id}.{member_id}.{tenant_id}"
 
 
-@dataclass(frozen=True, slots=True)
-class Sender:
+class Sender(msgspec.Struct, frozen=True):
     """The header fields that all emails of a mailing share."""
 
     address: Address

@@ -9,10 +9,10 @@ being handed over when its lease ended is `uncertain`, and is not mailed again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
+import msgspec
 import sqlalchemy as sa
 
 from masthead import clock, ids
@@ -41,8 +41,7 @@ class Whom(NamedTuple):
     """The tier of a welcome email, which is not only for readers of the newsletter."""
 
 
-@dataclass(frozen=True, slots=True)
-class Claimed:
+class Claimed(msgspec.Struct, frozen=True):
     """A recipient that this worker has the lease of."""
 
     key: MailingKey
@@ -54,8 +53,7 @@ class Claimed:
     attempts: int
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(msgspec.Struct, frozen=True):
     """The result of one attempt."""
 
     claimed: Claimed
@@ -68,8 +66,7 @@ class Ended:
     """The server was not reached, so it does not count as an attempt."""
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(msgspec.Struct, frozen=True):
     """A mailing's counts after a change."""
 
     sent: int

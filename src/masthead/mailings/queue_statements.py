@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
 import sqlalchemy as sa
 
 from masthead.identity.tenants import TenantStatus, tenants
@@ -25,8 +25,7 @@ COUNTED: Final = ("sent", "failed", "uncertain", "unsubscribed", "bounced")
 SITE_SUSPENDED: Final = "The site is suspended. The mailing goes on when that ends."
 
 
-@dataclass(frozen=True, slots=True)
-class WantedStatements:
+class WantedStatements(msgspec.Struct, frozen=True):
     """Those that ask whether a member still is to get the email."""
 
     next: Statement

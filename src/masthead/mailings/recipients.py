@@ -4,10 +4,10 @@ members."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+import msgspec
 import sqlalchemy as sa
 
 from masthead.ids import TenantId
@@ -28,8 +28,7 @@ class Fate(StrEnum):
     COMPLAINED = "complained"
 
 
-@dataclass(frozen=True, slots=True)
-class Recipient:
+class Recipient(msgspec.Struct, frozen=True):
     member_id: str
     email: str
     """Empty for a member who was deleted since."""
@@ -41,8 +40,7 @@ class Recipient:
     """Empty before the end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mailed:
+class Mailed(msgspec.Struct, frozen=True):
     """An email of a mailing to one member."""
 
     mailing_id: str

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
+import msgspec
 import sqlalchemy as sa
 
 from masthead import ids
@@ -20,8 +20,7 @@ MAX_REPORTS: Final = 1_000
 """In one call."""
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(msgspec.Struct, frozen=True):
     state: str
     """`bounced` or `complained`."""
     email: str

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+import msgspec
 import sqlalchemy as sa
 
 from masthead.config.keyring import KeyRing
@@ -23,8 +23,7 @@ from masthead.outbound.client import OutboundClient
 from masthead.records.engine import Records
 
 
-@dataclass(frozen=True, slots=True)
-class MailingServices:
+class MailingServices(msgspec.Struct, frozen=True):
     starting: Starting
     actions: MailingActions
     test_letters: TestLetters

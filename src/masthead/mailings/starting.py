@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+import msgspec
 import sqlalchemy as sa
 
 from masthead import clock
@@ -62,8 +62,7 @@ DRAFT = (
 NOTHING_TO_SEND = "The post or the newsletter was deleted."
 
 
-@dataclass(frozen=True, slots=True)
-class Quota:
+class Quota(msgspec.Struct, frozen=True):
     limit: int | None
     used: int
 

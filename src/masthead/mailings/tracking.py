@@ -12,11 +12,11 @@ import hashlib
 import hmac
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from html import escape, unescape
 from typing import Final
 from urllib.parse import urlencode
 
+import msgspec
 import sqlalchemy as sa
 
 from masthead import clock
@@ -36,8 +36,7 @@ _LINK: Final = re.compile(r'(<a\b[^>]*?\bhref=")(https?://[^"]+)(")')
 _SIGNATURE_BYTES: Final = 16
 
 
-@dataclass(frozen=True, slots=True)
-class Tracked:
+class Tracked(msgspec.Struct, frozen=True):
     """The values that the letters of one mailing need in order to be counted."""
 
     mailing_id: str

@@ -4,8 +4,9 @@ mailing without an end, to which a job adds the members who join or first pay.""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from masthead.caller import Caller, system
 from masthead.ids import TenantId
@@ -24,8 +25,7 @@ from masthead.site.collection import MAIN_NEWSLETTER
 MAX_SUBJECT: Final = 255
 
 
-@dataclass(frozen=True, slots=True)
-class WelcomeEmails:
+class WelcomeEmails(msgspec.Struct, frozen=True):
     records: Records
     outbox: Outbox
     senders: Senders

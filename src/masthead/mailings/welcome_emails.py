@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from html import escape
 from typing import Any, Final, NamedTuple
+
+from msgspec.structs import replace
 
 from masthead.errors import Invalid, Problem
 from masthead.html.markup import tokens_of

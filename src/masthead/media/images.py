@@ -13,10 +13,10 @@ import re
 from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, BinaryIO, Literal, NamedTuple, ParamSpec, TypeVar
 
+import msgspec
 from PIL import Image, ImageOps
 
 from masthead.errors import Unavailable
@@ -50,11 +50,10 @@ class BadImage(Exception):
     """A picture that can't be decoded: of another format, broken, truncated or too large."""
 
 
-@dataclass(slots=True)
-class _TenantQueue:
+class _TenantQueue(msgspec.Struct):
     """The running task of one tenant, and how many run or wait."""
 
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    lock: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
     count: int = 0
 
 
@@ -128,8 +127,7 @@ class Crop(StrEnum):
     FIT = "f"
 
 
-@dataclass(frozen=True, slots=True)
-class ThumbSpec:
+class ThumbSpec(msgspec.Struct, frozen=True):
     """A thumbnail's size; a width or height of 0 is derived from the other."""
 
     width: int
@@ -244,8 +242,7 @@ def _decoded(image: Image.Image, spec: ThumbSpec) -> tuple[Image.Image, bytes]:
     return _resized(image, plan), icc or b""
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
+class _Plan(msgspec.Struct, frozen=True):
     source: tuple[int, int]
     box: tuple[float, float, float, float]
     """The visible part of the upright source."""

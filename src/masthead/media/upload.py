@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol
+
+import msgspec
 
 from masthead import clock, ids
 from masthead.caller import Caller, system
@@ -57,8 +58,7 @@ class UploadServices(Protocol):
     def settings(self) -> Settings: ...
 
 
-@dataclass(frozen=True, slots=True)
-class StoredFile:
+class StoredFile(msgspec.Struct, frozen=True):
     """A file in the object store, and the values for its record."""
 
     values: Mapping[str, Any]
@@ -66,8 +66,7 @@ class StoredFile:
     stamped: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class _FileInfo:
+class _FileInfo(msgspec.Struct, frozen=True):
     name: str
     mime_type: str
     size: int

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import cast
+
+from msgspec.structs import replace
 
 from masthead.media.collection import media
 from masthead.media.record_view import MediaRecord, as_media

@@ -7,10 +7,10 @@ import hmac
 import math
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 
 from masthead import clock, ids
@@ -39,8 +39,7 @@ DEAD_LINK = "This link has been used or has expired. Request a new one in your a
 IN_USE = "This email address now has its own account, so nothing was changed."
 
 
-@dataclass(frozen=True, slots=True)
-class PendingChange:
+class PendingChange(msgspec.Struct, frozen=True):
     member_id: str
     new_email: str
     account_mark: str

@@ -6,10 +6,11 @@ Mail scanners open every link, so a GET only shows a button; the POST acts.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from functools import partial
 from typing import Protocol
 from urllib.parse import parse_qs
+
+from msgspec.structs import replace
 
 from masthead.config.keyring import KeyRing
 from masthead.errors import BadRequest, NotFound

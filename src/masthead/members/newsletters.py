@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from masthead.members.digest_times import DIGEST_FIELDS, stamp_digest
 from masthead.records.collection import Collection, Index, Rules, SiteRules

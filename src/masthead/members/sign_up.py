@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
+
+import msgspec
 
 from masthead.config.keyring import DecryptionError, KeyRing
 from masthead.errors import BadRequest, Forbidden
@@ -32,8 +33,7 @@ class Purpose(StrEnum):
     """Only that the address is theirs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(msgspec.Struct, frozen=True):
     purpose: Purpose
     email: str
     member_id: str
@@ -50,8 +50,7 @@ class Link:
         return bool(self.details)
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(msgspec.Struct, frozen=True):
     """A reader's request by a form."""
 
     purpose: Purpose
@@ -60,12 +59,11 @@ class Wanted:
     back: str = ""
     newsletters: tuple[str, ...] = ()
     """The slugs of those that were chosen; none where the form does not ask for them."""
-    details: Mapping[str, str] = field(default_factory=dict)
+    details: Mapping[str, str] = msgspec.field(default_factory=dict)
     """`id`, `name` and `password_hash` of the member, for a sign-up through the record store."""
 
 
-@dataclass(frozen=True, slots=True)
-class Details:
+class Details(msgspec.Struct, frozen=True):
     """The details of a sign-up while they wait: nobody has confirmed that they may be stored."""
 
     keyring: KeyRing

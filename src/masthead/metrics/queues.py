@@ -6,9 +6,9 @@ Each count reads an index, and ends at `COUNTED`, so that a long queue does not 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
 import sqlalchemy as sa
 
 from masthead import clock
@@ -22,8 +22,7 @@ COUNTED: Final = 100_000
 DELIVERIES, RECIPIENTS = "webhooks.deliveries", "mailings.recipients"
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(msgspec.Struct, frozen=True):
     kind: str
     depth: int
     oldest_seconds: float

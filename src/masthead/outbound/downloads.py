@@ -6,9 +6,10 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
+
+import msgspec
 
 from masthead.outbound.errors import BadStatus, Kind, OutboundError
 from masthead.outbound.slots import HostSlots
@@ -33,8 +34,7 @@ _RETRYABLE = frozenset({408, 425, 429, 500, 502, 503, 504})
 _NO_ANSWER = frozenset({Kind.DNS, Kind.CONNECT, Kind.TIMEOUT, Kind.TLS})
 
 
-@dataclass(frozen=True, slots=True)
-class RetryDelays:
+class RetryDelays(msgspec.Struct, frozen=True):
     """Seconds."""
 
     delays: tuple[float, ...] = (1.0, 4.0, 15.0)

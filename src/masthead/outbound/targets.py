@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 
 import idna
+import msgspec
 from yarl import URL
 
 from masthead.config.values import Network
@@ -21,8 +21,7 @@ from masthead.outbound.errors import refused
 MAX_URL_LENGTH = 2048
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(msgspec.Struct, frozen=True):
     """The schemes and ports of one kind of call."""
 
     schemes: frozenset[str]

@@ -7,9 +7,10 @@ valid for a week; until it is used nobody can sign in with the account.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
+
+import msgspec
 
 from masthead.caller import Caller
 from masthead.errors import BadRequest, RateLimited
@@ -31,8 +32,7 @@ TOO_MANY = "Too many emails to the staff of this site within an hour. Wait and t
 IS_ACTIVE = "This account already has a password. Its owner can request a new one by email."
 
 
-@dataclass(frozen=True, slots=True)
-class Invitations:
+class Invitations(msgspec.Struct, frozen=True):
     records: Records
     accounts: Accounts
     throttle: LoginThrottle

@@ -8,9 +8,9 @@ same for known and unknown addresses: only the worker looks up the account.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import structlog
 
 from masthead.caller import system
@@ -40,8 +40,7 @@ class DeadLink(BadRequest):
     message = "This link has been used or has expired. Request a new one."
 
 
-@dataclass(frozen=True, slots=True)
-class PasswordResets:
+class PasswordResets(msgspec.Struct, frozen=True):
     records: Records
     accounts: Accounts
     throttle: LoginThrottle

@@ -6,8 +6,8 @@ A request is the same for known and unknown addresses: only the worker looks up 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+import msgspec
 import structlog
 
 from masthead.caller import system
@@ -30,8 +30,7 @@ JOB = "password_reset.staff_code"
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
-class StaffCodes:
+class StaffCodes(msgspec.Struct, frozen=True):
     accounts: Accounts
     codes: SignInCodes
     resets: PasswordResets

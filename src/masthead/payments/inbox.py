@@ -3,8 +3,7 @@ changes that the events cause."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import sqlalchemy as sa
 
 from masthead.ids import TenantId
@@ -15,14 +14,12 @@ from masthead.storage import dialects
 from masthead.storage.database import Database, scope_of
 
 
-@dataclass(frozen=True, slots=True)
-class Refunded:
+class Refunded(msgspec.Struct, frozen=True):
     amount: int = 0
     is_full: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ReceivedEvent:
+class ReceivedEvent(msgspec.Struct, frozen=True):
     id: str
     type: str
     received: str

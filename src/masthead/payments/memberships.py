@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from masthead import ids
 from masthead.members.collection import blog_members
@@ -18,8 +19,7 @@ MAX_SUBSCRIPTIONS = 1_000
 """The most subscriptions that one member can ever have."""
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
+class Terms(msgspec.Struct, frozen=True):
     """The price of a subscription and its end; empty if an event does not contain them."""
 
     price: str
@@ -27,8 +27,7 @@ class Terms:
     ends_at: str
 
 
-@dataclass(frozen=True, slots=True)
-class SubscriptionUpdate:
+class SubscriptionUpdate(msgspec.Struct, frozen=True):
     """The content of one event about a subscription."""
 
     at: str

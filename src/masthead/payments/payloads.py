@@ -4,9 +4,10 @@ with little more than ids. Everything that is not named here is ignored."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
+
+import msgspec
 
 from masthead import clock
 from masthead.errors import BadRequest
@@ -26,8 +27,7 @@ Payload = Mapping[str, Any]
 _EMAIL = Email(name="email")
 
 
-@dataclass(frozen=True, slots=True)
-class PaymentEvent:
+class PaymentEvent(msgspec.Struct, frozen=True):
     id: str
     type: str
     at: str
@@ -38,8 +38,7 @@ class PaymentEvent:
     subject: Payload
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(msgspec.Struct, frozen=True):
     product: str
     price: str
     name: str = ""
@@ -47,8 +46,7 @@ class Item:
     amount: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Checkout:
+class Checkout(msgspec.Struct, frozen=True):
     id: str
     mode: str
     is_paid: bool
@@ -70,8 +68,7 @@ class Checkout:
         return _id(self.metadata.get(MEMBER))
 
 
-@dataclass(frozen=True, slots=True)
-class Subscription:
+class Subscription(msgspec.Struct, frozen=True):
     id: str
     customer: str
     email: str
@@ -88,15 +85,13 @@ class Subscription:
         return next((item.price for item in self.items if item.price), "")
 
 
-@dataclass(frozen=True, slots=True)
-class FailedInvoice:
+class FailedInvoice(msgspec.Struct, frozen=True):
     customer: str
     email: str
     subscription: str
 
 
-@dataclass(frozen=True, slots=True)
-class Refund:
+class Refund(msgspec.Struct, frozen=True):
     payment: str
     amount: int
     is_full: bool

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hmac
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 TOLERANCE_SECONDS = 300
 
@@ -13,8 +14,7 @@ _DIGEST = re.compile(r"[0-9a-fA-F]{64}")
 _UNIX_TIME = re.compile(r"[0-9]{1,12}")
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(msgspec.Struct, frozen=True):
     """The content of a header: digests of the body, or of `<at>.<body>` if it has a time."""
 
     digests: tuple[str, ...]

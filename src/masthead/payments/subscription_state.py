@@ -6,8 +6,9 @@ the result depends neither on the order of the events nor on repeats."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 
 class MemberStatus(StrEnum):
@@ -30,8 +31,7 @@ MEMBER_STATUS: Mapping[str, MemberStatus] = {
 _BEST_FIRST = tuple(MemberStatus)
 
 
-@dataclass(frozen=True, slots=True)
-class SubscriptionState:
+class SubscriptionState(msgspec.Struct, frozen=True):
     """The known values of one subscription, each with the time of its event."""
 
     status: str = ""
@@ -77,8 +77,7 @@ def state_from_status(status: str, at: str) -> SubscriptionState:
     return SubscriptionState(status, at) if member_status else SubscriptionState()
 
 
-@dataclass(frozen=True, slots=True)
-class MemberOutcome:
+class MemberOutcome(msgspec.Struct, frozen=True):
     """A member's tier and status; None leaves the stored value."""
 
     tier: str | None = None

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
+
+import msgspec
 
 from masthead.caller import Caller, system
 from masthead.errors import Invalid, NotFound, Problem
@@ -60,8 +61,7 @@ tag_changes = Collection(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(msgspec.Struct, frozen=True):
     """The progress of a change that is under way."""
 
     tag: str

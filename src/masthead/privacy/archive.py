@@ -9,7 +9,6 @@ import asyncio
 import hashlib
 import zipfile
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import IO, Any, cast
 
@@ -36,13 +35,12 @@ JSON_CHUNK = 256 * 1024
 _encode = msgspec.json.Encoder().encode
 
 
-@dataclass(slots=True)
-class Manifest:
+class Manifest(msgspec.Struct):
     site: str
     created: str
-    collections: list[dict[str, Any]] = field(default_factory=list)
-    files: list[dict[str, Any]] = field(default_factory=list)
-    missing: list[str] = field(default_factory=list)
+    collections: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    files: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    missing: list[str] = msgspec.field(default_factory=list)
 
     def encoded(self) -> bytes:
         document = {

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from masthead.mail.message import Mail
 from masthead.site.address import Site
 
 
-@dataclass(frozen=True, slots=True)
-class Addressee:
+class Addressee(msgspec.Struct, frozen=True):
     email: str
     name: str = ""
 

@@ -7,11 +7,11 @@ import math
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Any
 
 import msgspec
+from msgspec.structs import asdict
 
 from masthead import clock
 from masthead.errors import NotFound
@@ -42,8 +42,7 @@ MAX_RECORDS = 100_000
 _HIDDEN = frozenset({"tenant_id"})
 
 
-@dataclass(frozen=True, slots=True)
-class Export:
+class Export(msgspec.Struct, frozen=True):
     """A request that is ready, with the token of its link; `inline` is the data if it is small."""
 
     request: Record

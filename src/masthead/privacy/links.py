@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from dataclasses import dataclass
 from datetime import timedelta
+
+import msgspec
 
 PREFIX = "/api/gdpr"
 EXPORT_LIFETIME = timedelta(days=7)
@@ -28,8 +29,7 @@ def is_token_of(token: str, token_hash: str) -> bool:
     return hmac.compare_digest(hash_token(token), token_hash) and bool(token_hash)
 
 
-@dataclass(frozen=True, slots=True)
-class Links:
+class Links(msgspec.Struct, frozen=True):
     """Absolute URLs. Without a token a URL only identifies the request and gives no access."""
 
     base_url: str

@@ -6,9 +6,10 @@ Every collection with personal fields has an erasure rule in the table below; a 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+import msgspec
 
 from masthead.audit.collection import audit_log
 from masthead.identity.tenants import superusers
@@ -82,8 +83,7 @@ ANONYMOUS = "Anonymous"
 REMOVED = "[removed]"
 
 
-@dataclass(frozen=True, slots=True)
-class Person:
+class Person(msgspec.Struct, frozen=True):
     id: str
     email: str
     customer_id: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -14,10 +13,9 @@ from masthead.privacy.personal import WHY_KEPT
 FILES = "files"
 
 
-@dataclass(slots=True)
-class Receipt:
-    erased: Counter[str] = field(default_factory=Counter)
-    kept: Counter[str] = field(default_factory=Counter)
+class Receipt(msgspec.Struct):
+    erased: Counter[str] = msgspec.field(default_factory=Counter)
+    kept: Counter[str] = msgspec.field(default_factory=Counter)
 
     @classmethod
     def of(cls, stored: Mapping[str, Any] | None) -> Receipt:

@@ -6,10 +6,11 @@ emails are committed together.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 import structlog
+from msgspec.structs import replace
 
 from masthead import clock, ids
 from masthead.audit.collection import (
@@ -66,8 +67,7 @@ _CANCELLED = {MEMBER: CANCELLED_ERASURE, TENANT: CANCELLED_DELETION}
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedDeletion:
+class OpenedDeletion(msgspec.Struct, frozen=True):
     request: Record
     cancel_token: str
 

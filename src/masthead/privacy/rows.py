@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 
 from masthead.events.outbox import events
@@ -46,8 +46,7 @@ NOT_SEARCHED = (
 _WILD, _ESCAPED = re.compile(r"([\\%_])"), r"\\\1"
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(msgspec.Struct, frozen=True):
     """A statement that changes a few rows of a table, repeated until none is left."""
 
     table: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
+
+import msgspec
 
 from masthead.config.settings import Settings
 from masthead.mail.outbox import Outbox
@@ -22,8 +23,7 @@ from masthead.storage.objects import ObjectStore
 from masthead.storage.sqlite.long_reads import long_reads
 
 
-@dataclass(frozen=True, slots=True)
-class Privacy:
+class Privacy(msgspec.Struct, frozen=True):
     links: Links
     requests: Requests
     exports: Exports

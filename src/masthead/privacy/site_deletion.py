@@ -6,8 +6,9 @@ the command again completes it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from masthead.audit.collection import CANCELLED_DELETION, PLANNED_DELETION
 from masthead.audit.entries import log_action
@@ -23,8 +24,7 @@ from masthead.records.engine import Records
 REASON: Final = "This site is being deleted."
 
 
-@dataclass(frozen=True, slots=True)
-class SiteDeletions:
+class SiteDeletions(msgspec.Struct, frozen=True):
     records: Records
     requests: Requests
 

@@ -6,8 +6,9 @@ A missing value or one of the wrong type is 400; a well-formed value that is wro
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from masthead.caller import Caller, Kind
 from masthead.errors import BadRequest, Invalid, Problem, Unauthenticated
@@ -30,8 +31,7 @@ NOT_YOURS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RequestBody:
+class RequestBody(msgspec.Struct, frozen=True):
     subject: str
     member_id: str
     tenant_id: str
@@ -40,8 +40,7 @@ class RequestBody:
     blog_name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Requester:
+class Requester(msgspec.Struct, frozen=True):
     """The tenant of the request, and how far its caller is trusted."""
 
     tenant: Tenant

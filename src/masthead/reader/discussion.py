@@ -6,10 +6,10 @@ the same number of statements. Readers who can't read the post never get here.""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote, urlencode
 
+import msgspec
 from markupsafe import Markup, escape
 
 from masthead.caller import system
@@ -36,8 +36,7 @@ READ = (_BEFORE, _THREAD, _AFTER)
 _AFTER_A_LINK: Final = ".,;:!?)]}"
 
 
-@dataclass(slots=True)
-class _Found:
+class _Found(msgspec.Struct):
     """The comments of a page, before they are nested."""
 
     heads: list[Record]
@@ -180,15 +179,14 @@ def _quoted(text: str) -> str:
     return "'{}'".format(text.replace("\\", "\\\\").replace("'", "\\'"))
 
 
-@dataclass(slots=True)
-class _Nesting:
+class _Nesting(msgspec.Struct):
     """Puts answers below what they answer, without recursion: a chain may have any length."""
 
     request: SiteRequest
     found: _Found
     author: Author
-    _below: dict[str, list[Record]] = field(default_factory=dict)
-    _names: dict[str, str] = field(default_factory=dict)
+    _below: dict[str, list[Record]] = msgspec.field(default_factory=dict)
+    _names: dict[str, str] = msgspec.field(default_factory=dict)
 
     def views(self) -> tuple[Comment, ...]:
         self._place()

@@ -6,11 +6,11 @@ personal pages and the answers to forms contain data of a single reader; they ar
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from hashlib import sha256
 from urllib.parse import quote, urlencode
 
+import msgspec
 from starlette.types import Scope
 
 from masthead.caller import Audience, guest
@@ -62,8 +62,7 @@ LATEST = 3
 """Posts on the page for what was not found."""
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(msgspec.Struct, frozen=True):
     """A page before it is rendered."""
 
     template: str
@@ -74,8 +73,7 @@ class Page:
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(msgspec.Struct, frozen=True):
     """An answer that is no page, such as a feed."""
 
     body: bytes
@@ -83,8 +81,7 @@ class Document:
     status: int = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Redirect:
+class Redirect(msgspec.Struct, frozen=True):
     """The page has another address now."""
 
     url: str

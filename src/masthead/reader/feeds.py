@@ -6,7 +6,6 @@ it."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from email.utils import format_datetime
 from pathlib import Path
 from urllib.parse import quote
@@ -34,8 +33,7 @@ _FIELDS = CARD_FIELDS | {"content_html", "updated"}
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     id: str
     title: str
     url: str
@@ -49,8 +47,7 @@ class Entry:
     image: str
 
 
-@dataclass(frozen=True, slots=True)
-class Feed:
+class Feed(msgspec.Struct, frozen=True):
     title: str
     description: str
     language: str

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Final
 
 from markupsafe import Markup, escape
+from msgspec.structs import replace
 
 from masthead.reader.views import Card
 from masthead.records.collection import Record

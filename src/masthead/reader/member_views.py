@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from masthead.reader.views import Link, Offer
 
 
-@dataclass(frozen=True, slots=True)
-class Tier:
+class Tier(msgspec.Struct, frozen=True):
     """A paid tier that the site sells."""
 
     id: str
@@ -24,8 +24,7 @@ class Tier:
     """Whether the site has a way to pay for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class OwnTier:
+class OwnTier(msgspec.Struct, frozen=True):
     """A member's own tier, for the part `_tier.html`."""
 
     is_paid: bool = False
@@ -53,15 +52,13 @@ class OwnTier:
     check_seconds: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class TiersPage:
+class TiersPage(msgspec.Struct, frozen=True):
     """Template `tiers.html`: what the paid tiers cost, and what one gets."""
 
     tiers: tuple[Tier, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LeavingPage:
+class LeavingPage(msgspec.Struct, frozen=True):
     """Template `leaving.html`, which leads to another site."""
 
     title: str
@@ -70,16 +67,14 @@ class LeavingPage:
     url: str
 
 
-@dataclass(frozen=True, slots=True)
-class FormProblem:
+class FormProblem(msgspec.Struct, frozen=True):
     """A problem with a form: the id of a field in it, and a sentence."""
 
     field: str
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class SignUpPage:
+class SignUpPage(msgspec.Struct, frozen=True):
     """Template `sign_up.html`."""
 
     email: str = ""
@@ -92,8 +87,7 @@ class SignUpPage:
     """To choose from, where the site has several."""
 
 
-@dataclass(frozen=True, slots=True)
-class SignInPage:
+class SignInPage(msgspec.Struct, frozen=True):
     """Template `sign_in.html`."""
 
     email: str = ""
@@ -103,16 +97,14 @@ class SignInPage:
     """That readers can sign in with instead: the name and where it begins."""
 
 
-@dataclass(frozen=True, slots=True)
-class ForgotPage:
+class ForgotPage(msgspec.Struct, frozen=True):
     """Template `forgot.html`: asks for a mail with a link to a new password."""
 
     email: str = ""
     problems: tuple[FormProblem, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class InboxPage:
+class InboxPage(msgspec.Struct, frozen=True):
     """Template `inbox.html`: a mail was asked for. It says the same for every address."""
 
     email: str
@@ -126,8 +118,7 @@ class InboxPage:
     problems: tuple[FormProblem, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SignIn:
+class SignIn(msgspec.Struct, frozen=True):
     """A place where a member is signed in."""
 
     id: str
@@ -139,8 +130,7 @@ class SignIn:
     is_current: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Newsletter:
+class Newsletter(msgspec.Struct, frozen=True):
     """One that a member gets or does not get."""
 
     slug: str
@@ -149,8 +139,7 @@ class Newsletter:
     is_on: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Connected:
+class Connected(msgspec.Struct, frozen=True):
     """A provider that signs the member in."""
 
     id: str
@@ -158,8 +147,7 @@ class Connected:
     since: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class AccountPage:
+class AccountPage(msgspec.Struct, frozen=True):
     """Template `account.html`."""
 
     name: str
@@ -183,8 +171,7 @@ class AccountPage:
     connections: tuple[Connected, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class DeletePage:
+class DeletePage(msgspec.Struct, frozen=True):
     """Template `delete_account.html`."""
 
     phrase: str

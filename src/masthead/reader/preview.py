@@ -6,11 +6,11 @@ It is neither cached nor counted, and readers can't reach it."""
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
 import msgspec
+from msgspec.structs import replace
 
 from masthead.caller import Audience
 from masthead.html.clean_texts import clean_or_plain
@@ -34,8 +34,7 @@ _AS_JSON = ("tags", "translations")
 """Pages get these as the database has them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Previews:
+class Previews(msgspec.Struct, frozen=True):
     services: ReaderServices
 
     async def page(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol
 from urllib.parse import parse_qs
 from zoneinfo import ZoneInfo
+
+import msgspec
+from msgspec.structs import replace
 
 from masthead import clock
 from masthead.caller import Audience, Caller, Kind, guest, site
@@ -69,8 +71,7 @@ class ReaderServices(Protocol):
     def near_lookups(self) -> Lookups: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Visit:
+class Visit(msgspec.Struct, frozen=True):
     """Who asks for a page."""
 
     caller: Caller
@@ -87,8 +88,7 @@ class Visit:
         return self.caller.id if self.audience is Audience.STAFF else ""
 
 
-@dataclass
-class SiteRequest:
+class SiteRequest(msgspec.Struct, dict=True):
     services: ReaderServices
     tenant: Tenant
     caller: Caller
@@ -110,7 +110,7 @@ class SiteRequest:
     """The comments that the reader's browser has posted just now."""
     member_sign_in: str = ""
     """Which sign-in of the member it is."""
-    client: Client = field(default_factory=Client)
+    client: Client = msgspec.field(default_factory=Client)
     is_https: bool = False
 
     @property

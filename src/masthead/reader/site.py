@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import replace
 
 import msgspec
 from markupsafe import Markup
+from msgspec.structs import replace
 
 from masthead.caller import Audience
 from masthead.reader.pictures import pictures_of

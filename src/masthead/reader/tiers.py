@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import msgspec
+from msgspec.structs import replace
 
 from masthead.members.record_view import MemberRecord
 from masthead.payments.checkout import is_on_sale

@@ -6,23 +6,21 @@ setting."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 
+import msgspec
 from markupsafe import Markup
 
 from masthead.web import pages
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(msgspec.Struct, frozen=True):
     label: str
     url: str
     is_current: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(msgspec.Struct, frozen=True):
     """The site as its settings describe it."""
 
     name: str
@@ -43,8 +41,7 @@ class Site:
     comments_enabled: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
+class Reader(msgspec.Struct, frozen=True):
     """Who reads the page."""
 
     is_member: bool = False
@@ -55,8 +52,7 @@ class Reader:
     """The token in a signed-in reader's forms, so that no other site can send them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
+class Picture(msgspec.Struct, frozen=True):
     src: str
     alt: str = ""
     width: int = 0
@@ -68,8 +64,7 @@ class Picture:
     """Classes that say which part stays visible where the picture is cropped."""
 
 
-@dataclass(frozen=True, slots=True)
-class Author:
+class Author(msgspec.Struct, frozen=True):
     name: str
     url: str
     bio: str = ""
@@ -81,8 +76,7 @@ class Author:
         return "".join(word[0] for word in (*words[:1], *words[1:][-1:])).upper()
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
+class Card(msgspec.Struct, frozen=True):
     """A post in a list."""
 
     title: str
@@ -101,8 +95,7 @@ class Card:
     """Whether this reader may."""
 
 
-@dataclass(frozen=True, slots=True)
-class Comment:
+class Comment(msgspec.Struct, frozen=True):
     id: str
     author: str
     when: datetime
@@ -123,8 +116,7 @@ class Comment:
     replies: tuple[Comment, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class CommentForm:
+class CommentForm(msgspec.Struct, frozen=True):
     """A form that was sent and could not be taken: what was typed, and why not."""
 
     errors: Mapping[str, str]
@@ -138,8 +130,7 @@ class CommentForm:
     """The comment that is edited."""
 
 
-@dataclass(frozen=True, slots=True)
-class Discussion:
+class Discussion(msgspec.Struct, frozen=True):
     comments: tuple[Comment, ...]
     total: int
     may_post: bool
@@ -161,15 +152,13 @@ class Discussion:
     form: CommentForm | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Pager:
+class Pager(msgspec.Struct, frozen=True):
     newer: str = ""
     older: str = ""
     """Addresses; empty where there is nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(msgspec.Struct, frozen=True):
     """The information about a page for search engines and other sites."""
 
     title: str
@@ -196,8 +185,7 @@ class Head:
     """The same text in other languages, this one included: the label is the language's tag."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chrome:
+class Chrome(msgspec.Struct, frozen=True):
     """The values that every page has."""
 
     site: Site
@@ -206,8 +194,7 @@ class Chrome:
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class HomePage:
+class HomePage(msgspec.Struct, frozen=True):
     """Template `home.html`."""
 
     lead: Card | None
@@ -219,8 +206,7 @@ class HomePage:
     pager: Pager
 
 
-@dataclass(frozen=True, slots=True)
-class ListPage:
+class ListPage(msgspec.Struct, frozen=True):
     """Template `list.html`: the posts of a tag or an author."""
 
     heading: str
@@ -230,8 +216,7 @@ class ListPage:
     author: Author | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(msgspec.Struct, frozen=True):
     """The prices of the paid tiers."""
 
     price: str
@@ -240,8 +225,7 @@ class Offer:
     """There are others, which cost more."""
 
 
-@dataclass(frozen=True, slots=True)
-class PostPage:
+class PostPage(msgspec.Struct, frozen=True):
     """Template `post.html`."""
 
     card: Card
@@ -254,22 +238,19 @@ class PostPage:
     """Where the post is closed and the site sells tiers."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextPage:
+class TextPage(msgspec.Struct, frozen=True):
     """Template `page.html`: a page of the site, such as About."""
 
     title: str
     html: Markup
 
 
-@dataclass(frozen=True, slots=True)
-class Month:
+class Month(msgspec.Struct, frozen=True):
     label: str
     cards: tuple[Card, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ArchivePage:
+class ArchivePage(msgspec.Struct, frozen=True):
     """Template `archive.html`."""
 
     months: tuple[Month, ...]
@@ -277,17 +258,15 @@ class ArchivePage:
     pager: Pager
 
 
-@dataclass(frozen=True, slots=True)
-class SearchPage:
+class SearchPage(msgspec.Struct, frozen=True):
     """Template `search.html`."""
 
     query: str
     cards: tuple[Card, ...]
-    pager: Pager = field(default_factory=Pager)
+    pager: Pager = msgspec.field(default_factory=Pager)
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorPage:
+class ErrorPage(msgspec.Struct, frozen=True):
     """Template `error.html`: 404 and the other refusals."""
 
     status: int
@@ -302,8 +281,7 @@ class ErrorPage:
         return next((each.picture for each in self.latest if each.picture), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(msgspec.Struct, frozen=True):
     """A field of a form."""
 
     name: str
@@ -312,8 +290,7 @@ class Input:
     autocomplete: str
 
 
-@dataclass(frozen=True, slots=True)
-class MessagePage:
+class MessagePage(msgspec.Struct, frozen=True):
     """Template `message.html`: a few sentences, and at most one form, which is sent to the page's
     own address."""
 

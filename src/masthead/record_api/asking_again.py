@@ -4,8 +4,9 @@ the last 15 minutes who they are. A program can't be asked for that, so it is re
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from masthead.identity.api_keys import api_keys
 from masthead.identity.tenants import superusers, tenants
@@ -17,8 +18,7 @@ from masthead.web.asking_again import ProofTooOld
 from masthead.webhooks.collection import webhook_subscriptions
 
 
-@dataclass(frozen=True, slots=True)
-class Sensitive:
+class Sensitive(msgspec.Struct, frozen=True):
     """The fields and steps of a collection that only staff who have proved who they are may
     change."""
 

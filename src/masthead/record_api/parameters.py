@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 from masthead.caller import Caller
 from masthead.errors import BadRequest
@@ -23,14 +24,12 @@ MAX_READER_BYTES = 8 * 1024 * 1024
 """The records in an answer to a guest or a member."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListParameters:
+class ListParameters(msgspec.Struct, frozen=True):
     request: ListRequest
     projection: Projection | None
 
 
-@dataclass(frozen=True, slots=True)
-class ViewParameters:
+class ViewParameters(msgspec.Struct, frozen=True):
     expand: str
     projection: Projection | None
 

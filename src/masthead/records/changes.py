@@ -4,8 +4,9 @@ events, jobs, copies and counts that follow from it."""
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import msgspec
 
 from masthead.caller import Caller
 
@@ -13,13 +14,12 @@ if TYPE_CHECKING:
     from masthead.records.collection import Record, Relisted
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(msgspec.Struct, frozen=True):
     """The tenant's settings that writes depend on."""
 
     read_only: bool = False
     slug: str = ""
-    settings: Record = field(default_factory=dict)
+    settings: Record = msgspec.field(default_factory=dict)
     """Those that `hooks_read` of their collection names."""
 
 
@@ -42,8 +42,7 @@ class PreparedTexts:
 NOTHING_PREPARED = PreparedTexts()
 
 
-@dataclass(frozen=True, slots=True)
-class Rendering:
+class Rendering(msgspec.Struct, frozen=True):
     """The version of a text that readers see, made when the text is saved."""
 
     of: str

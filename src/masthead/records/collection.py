@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
 from typing import Any, Final, NamedTuple
+
+import msgspec
 
 from masthead import ids
 from masthead.caller import Audience
@@ -42,8 +43,7 @@ BUCKET_SEPARATOR = "\x1f"
 Pointer = Relation | RelationList
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(msgspec.Struct, frozen=True):
     """Access rules as filter expressions. None is locked: administrators only. '' is anyone."""
 
     read: str | None = None
@@ -64,8 +64,7 @@ def _all_found(_: Audience) -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True)
-class SiteRules:
+class SiteRules(msgspec.Struct, frozen=True):
     """The rules by which the reader's site shows a collection."""
 
     read: str
@@ -96,8 +95,7 @@ class Relisted(NamedTuple):
     joined: set[Listing]
 
 
-@dataclass(frozen=True, slots=True)
-class Listings:
+class Listings(msgspec.Struct, frozen=True):
     """The ordered lists that a record is in, besides those by the items of its indexed fields."""
 
     by: tuple[str, ...]
@@ -105,8 +103,7 @@ class Listings:
     of: Callable[[Record], Iterable[Listing]]
 
 
-@dataclass(frozen=True, slots=True)
-class Counter:
+class Counter(msgspec.Struct, frozen=True):
     """A stored total per combination of the named fields' values, so that no list has to count.
 
     `late` names a date that may be in the future. Lists of due records subtract the few records
@@ -120,7 +117,8 @@ class Counter:
     only among these."""
     each: str = ""
     """A list field: a record counts once for each of its items, in combination with `by`."""
-    name: str = field(init=False)
+    name: str = ""
+    """Made of the fields."""
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -129,7 +127,7 @@ class Counter:
 
     def __post_init__(self) -> None:
         name = ",".join((f"each {self.each}", *self.by) if self.each else self.by)
-        object.__setattr__(self, "name", name)
+        msgspec.structs.force_setattr(self, "name", name)
 
     def buckets(self, record: Mapping[str, Any]) -> set[str]:
         values = [str(record[name]) for name in self.by]
@@ -138,16 +136,14 @@ class Counter:
         return {BUCKET_SEPARATOR.join([item, *values]) for item in record[self.each]}
 
 
-@dataclass(frozen=True, slots=True)
-class Searched:
+class Searched(msgspec.Struct, frozen=True):
     """A field that full-text search covers."""
 
     name: str
     is_html: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Index:
+class Index(msgspec.Struct, frozen=True):
     fields: tuple[str, ...]
     unique: bool = False
     across_tenants: bool = False
@@ -189,8 +185,7 @@ def _as_it_was(_: Record, __: str) -> Mapping[str, Any]:
     return {}
 
 
-@dataclass(frozen=True, slots=True)
-class Trashed:
+class Trashed(msgspec.Struct, frozen=True):
     """A deleted record of the collection stays in the trash for some time, with everything that was
     deleted with it, and can be restored."""
 
@@ -247,8 +242,7 @@ UPDATED = Date(name="updated", write=Access.ENGINE)
 VERSION = Number(name="version", read=Access.ENGINE, write=Access.ENGINE, default=1)
 
 
-@dataclass(frozen=True)
-class Collection:
+class Collection(msgspec.Struct, frozen=True, dict=True):
     name: str
     fields: tuple[Field, ...]
     rules: Rules = Rules()
@@ -455,7 +449,7 @@ class Collection:
         return frozenset(("id", *self.site.fields) if self.site else ())
 
 
-class _Id(Field):
+class _Id(Field, frozen=True):
     """The record's id: chosen by the client at creation, or random."""
 
     kind = "text"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from masthead.records.collection import Collection, Pointer
 from masthead.records.fields.base import Field

@@ -7,9 +7,9 @@ The worker runs it while more than one root secret is configured. Once the log s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 import structlog
 
@@ -25,8 +25,7 @@ BATCH = 200
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
-class Rotated:
+class Rotated(msgspec.Struct, frozen=True):
     renewed: int
     unreadable: int
     """Encrypted with a root secret that is not configured: these have to be set again."""

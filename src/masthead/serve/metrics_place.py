@@ -7,15 +7,15 @@ import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from masthead.config.settings import Settings
 from masthead.serve.listener import listen
 
 
-@dataclass(frozen=True, slots=True)
-class MetricsPlace:
+class MetricsPlace(msgspec.Struct, frozen=True):
     listener: socket.socket | None = None
     """The socket of a separate port; None if the metrics are on the service's port, with a
     token."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ssl
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from masthead.config.settings import Settings, SettingsError
 
 
-@dataclass(frozen=True, slots=True)
-class Certificate:
+class Certificate(msgspec.Struct, frozen=True):
     chain: Path
     key: Path
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -39,8 +38,7 @@ class SecondStep(StrEnum):
     PROVIDER = "provider"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Issuer(Text):
+class Issuer(Text, frozen=True, kw_only=True):
     """Exactly as the provider writes it, since it is compared with what the provider signs."""
 
     max: int = 255
@@ -56,8 +54,7 @@ class Issuer(Text):
         return issuer
 
 
-@dataclass(frozen=True, kw_only=True)
-class RoleLines(TextList):
+class RoleLines(TextList, frozen=True, kw_only=True):
     """Each item is `value = role`: who has this value of the claim gets this role."""
 
     max_length: int = 200
@@ -77,8 +74,7 @@ class RoleLines(TextList):
         return f"{claimed} = {role}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Domains(TextList):
+class Domains(TextList, frozen=True, kw_only=True):
     max_length: int = 253
 
     def parse(self, value: Any) -> list[str]:

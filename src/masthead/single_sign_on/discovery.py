@@ -8,9 +8,10 @@ requests.
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeVar
+
+import msgspec
 
 from masthead.clock import Clock
 from masthead.outbound.client import OutboundClient
@@ -30,8 +31,7 @@ WELL_KNOWN = "/.well-known/openid-configuration"
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Metadata:
+class Metadata(msgspec.Struct, frozen=True):
     issuer: str
     authorization_endpoint: str
     token_endpoint: str
@@ -43,8 +43,7 @@ class Metadata:
     """The client's secret may be sent in the Authorization header."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Cached:
+class _Cached(msgspec.Struct, frozen=True):
     at: float
     value: Any
     error: str = ""

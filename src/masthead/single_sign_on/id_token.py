@@ -6,9 +6,10 @@ from __future__ import annotations
 import hmac
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from masthead.single_sign_on.collection import MAX_SUBJECT
 from masthead.single_sign_on.documents import Document
@@ -26,8 +27,7 @@ MAX_MODULUS = 1_400
 """Characters of base64: 8,192 bits. A larger key would take too long."""
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(msgspec.Struct, frozen=True):
     issuer: str
     client_id: str
     nonce: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from masthead.errors import NotFound
 from masthead.ids import TenantId
@@ -17,8 +17,7 @@ MAX_STAFF = 1_000
 """The most accounts of one provider, among those that are listed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Connection:
+class Connection(msgspec.Struct, frozen=True):
     """A way to sign in that an account has."""
 
     id: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from masthead.caller import system
 from masthead.errors import Forbidden, Invalid
@@ -40,8 +40,7 @@ ANOTHER = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class MemberSignOns:
+class MemberSignOns(msgspec.Struct, frozen=True):
     records: Records
     accounts: Accounts
 

@@ -10,7 +10,6 @@ import base64
 import hashlib
 import hmac
 import secrets
-from dataclasses import dataclass
 from datetime import timedelta
 
 import msgspec
@@ -45,8 +44,7 @@ class Pending(msgspec.Struct, frozen=True):
         return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
-@dataclass(frozen=True, slots=True)
-class PendingSignOns:
+class PendingSignOns(msgspec.Struct, frozen=True):
     keyring: KeyRing
     throttle: LoginThrottle
     clock: Clock

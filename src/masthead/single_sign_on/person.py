@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from masthead.email_address import MAX_OCTETS, is_email, normal_email
 from masthead.records.collection import Record
@@ -15,8 +16,7 @@ _SECOND_FACTORS = frozenset({"mfa", "otp", "hwk"})
 """In the claim `amr` (RFC 8176)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Person:
+class Person(msgspec.Struct, frozen=True):
     provider: Record
     subject: str
     claims: Mapping[str, Any]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from masthead.config.keyring import KeyRing
 from masthead.identity.accounts import Accounts
@@ -16,8 +16,7 @@ from masthead.single_sign_on.sign_ons import SignOns
 from masthead.single_sign_on.staff import StaffSignOns
 
 
-@dataclass(frozen=True, slots=True)
-class SingleSignOn:
+class SingleSignOn(msgspec.Struct, frozen=True):
     flow: SignOns
     staff: StaffSignOns
     members: MemberSignOns

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote_plus, urlencode
 
+import msgspec
 import structlog
 
 from masthead.config.keyring import DecryptionError
@@ -41,14 +41,12 @@ count."""
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
-class Departure:
+class Departure(msgspec.Struct, frozen=True):
     url: str
     cookie: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arrival:
+class Arrival(msgspec.Struct, frozen=True, kw_only=True):
     """The values that the browser brings back."""
 
     cookie: str
@@ -57,8 +55,7 @@ class Arrival:
     address: str
 
 
-@dataclass(frozen=True, slots=True)
-class SignOns:
+class SignOns(msgspec.Struct, frozen=True):
     records: Records
     client: OutboundClient
     discovery: Discovery

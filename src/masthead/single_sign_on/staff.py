@@ -7,8 +7,7 @@ belong to no site, so no provider of a site can sign one in.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import structlog
 
 from masthead.audit.collection import CHANGED, CONNECTED, CREATED, DISCONNECTED
@@ -57,8 +56,7 @@ TAKEN = "Another person on this site already signs in with that account."
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
-class StaffSignOns:
+class StaffSignOns(msgspec.Struct, frozen=True):
     records: Records
     accounts: Accounts
 

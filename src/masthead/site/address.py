@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from urllib.parse import urlsplit
+
+import msgspec
 
 from masthead.config.settings import Settings
 from masthead.errors import NotFound
@@ -15,8 +16,7 @@ from masthead.records.write.unit import Unit
 from masthead.site.collection import site_settings
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(msgspec.Struct, frozen=True):
     name: str
     url: str
     """Without a trailing slash."""

@@ -4,7 +4,6 @@ settings."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 from zoneinfo import available_timezones
@@ -40,8 +39,7 @@ THEME = Text(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class TimeZone(Text):
+class TimeZone(Text, frozen=True, kw_only=True):
     """A name of the IANA time zone database."""
 
     max: int = 64
@@ -55,8 +53,7 @@ class TimeZone(Text):
         return name
 
 
-@dataclass(frozen=True, kw_only=True)
-class Links(Json):
+class Links(Json, frozen=True, kw_only=True):
     """A list of links, each with a `label` and a `url`."""
 
     max_bytes: int = 64 * 1024

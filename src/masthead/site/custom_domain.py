@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from masthead.identity.hosts import BadHost, is_address, parse_host
 from masthead.records.fields.base import Field, refuse
@@ -11,8 +12,7 @@ from masthead.records.fields.text import Text
 from masthead.records.registry import Registry
 
 
-@dataclass(frozen=True, kw_only=True)
-class CustomDomain(Text):
+class CustomDomain(Text, frozen=True, kw_only=True):
     """Stored in lower case and without a trailing dot, as hosts are compared."""
 
     max: int = 253

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+
+import msgspec
 
 from masthead import clock
 from masthead.caller import Caller
@@ -46,8 +47,7 @@ class Outcome(StrEnum):
     """Another site has the domain."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextRecord:
+class TextRecord(msgspec.Struct, frozen=True):
     name: str
     value: str
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+
+import msgspec
 
 from masthead import ids
 from masthead.caller import Caller
@@ -38,8 +39,7 @@ class State(StrEnum):
     SENT = "sent"
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     state: State
     why: str = ""
 

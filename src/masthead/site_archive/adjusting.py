@@ -8,9 +8,10 @@ secrets came along, and so are sign-in providers. Sessions end. A domain has to 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+
+import msgspec
 
 from masthead import clock
 from masthead.identity.factor_fields import NO_FACTORS, has_second_factor
@@ -44,8 +45,7 @@ MOVED: Final = "The site was moved to another installation. Check what was sent,
 INTERRUPTED: Final = "The site was moved before this had ended."
 
 
-@dataclass(frozen=True, slots=True)
-class Circumstances:
+class Circumstances(msgspec.Struct, frozen=True):
     now: datetime
     time_zone: str
     slug: str

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Final, Protocol
 from urllib.parse import urlsplit
@@ -66,19 +65,17 @@ class SealingServices(ArchiveServices, Protocol):
     def keyring(self) -> KeyRing: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Sealing:
+class Sealing(msgspec.Struct, frozen=True):
     passphrase: str
     keyring: KeyRing
 
 
-@dataclass
-class Written:
+class Written(msgspec.Struct):
     records: int = 0
     media: int = 0
     bytes: int = 0
     missing: int = 0
-    first_missing: list[str] = field(default_factory=list)
+    first_missing: list[str] = msgspec.field(default_factory=list)
     """Files that records name and the store does not have."""
     unreadable: int = 0
     """Secrets that the root secret can't read, and that are left out."""

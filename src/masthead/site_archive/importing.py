@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Final
 
+import msgspec
 import sqlalchemy as sa
 import structlog
+from msgspec.structs import replace
 
 from masthead.caller import system
 from masthead.errors import Invalid, MastheadError, Unavailable
@@ -61,8 +62,7 @@ class SlugTaken(MastheadError):
     """The message names the slug."""
 
 
-@dataclass
-class Imported:
+class Imported(msgspec.Struct):
     tenant_id: TenantId
     slug: str
     bytes: int
@@ -74,7 +74,7 @@ class Imported:
     """The archive has secrets, and no passphrase was given."""
     passphrase_unused: bool = False
     """A passphrase was given, and the archive has no secrets."""
-    left_out: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, int] = msgspec.field(default_factory=dict)
     """Records that the archive has and the new site does not, by collection."""
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterable, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import IO, Final
 
+import msgspec
 import structlog
 
 from masthead import clock, ids
@@ -44,8 +44,7 @@ _IDS: Final = "site-import-ids"
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
-class SiteImports:
+class SiteImports(msgspec.Struct, frozen=True):
     records: Records
     objects: ObjectStore
     keyring: KeyRing

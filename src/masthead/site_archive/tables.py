@@ -8,9 +8,9 @@ test, so that a new one can't be forgotten.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
+import msgspec
 import sqlalchemy as sa
 
 from masthead import ids
@@ -72,8 +72,7 @@ class ForgottenTable(Exception):
     """A table with a tenant is neither moved nor left out with a reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class MovedTable:
+class MovedTable(msgspec.Struct, frozen=True):
     table: sa.Table
     collection: Collection | None
     """None: its rows are no records."""

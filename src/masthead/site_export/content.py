@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -81,8 +80,7 @@ class ExportServices(Protocol):
     def sites(self) -> Sites: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Blog:
+class Blog(msgspec.Struct, frozen=True):
     slug: str
     name: str
     description: str

@@ -9,13 +9,14 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import asdict, dataclass
 from datetime import timedelta
 from functools import partial
 from tempfile import TemporaryFile
 from typing import BinaryIO, Final, cast
 
+import msgspec
 import structlog
+from msgspec.structs import asdict
 
 from masthead import clock
 from masthead.caller import system
@@ -83,8 +84,7 @@ class _Stopped(Exception):
     """The worker is about to end."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
+class _Reading(msgspec.Struct, frozen=True):
     """The sources that the writers read from."""
 
     records: Records

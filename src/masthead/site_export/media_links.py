@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from masthead.media.collection import file_names
 from masthead.records.collection import Record
 
 
-@dataclass(frozen=True, slots=True)
-class MediaLink:
+class MediaLink(msgspec.Struct, frozen=True):
     written: str
     """As written in the text."""
     path: str

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+
+import msgspec
 
 from masthead import clock
 from masthead.ids import TenantId
@@ -29,8 +30,7 @@ WRITERS: dict[Format, Write] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(msgspec.Struct, frozen=True):
     """Counts of a file's contents."""
 
     posts: int

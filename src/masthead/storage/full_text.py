@@ -12,7 +12,6 @@ inserts many at once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -182,8 +181,7 @@ def position_of_record() -> sa.Select[Any]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(msgspec.Struct, frozen=True):
     """The FROM and WHERE parts of a search."""
 
     rows: FromClause
@@ -216,8 +214,7 @@ def _write_query(element: _as_query, compiler: SQLCompiler, **kw: Any) -> str:
     return f"CAST(CAST({compiler.process(query, **kw)} AS TEXT) AS tsquery)"
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(msgspec.Struct, frozen=True):
     """Consecutive words; with `is_prefix` the last one is a prefix."""
 
     words: tuple[str, ...]

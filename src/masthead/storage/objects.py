@@ -9,10 +9,10 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+import msgspec
 import obstore
 from obstore.exceptions import BaseError
 from obstore.store import LocalStore, S3Store
@@ -45,8 +45,7 @@ class RangeOutside(BadRequest):
         self.size = size
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectInfo:
+class ObjectInfo(msgspec.Struct, frozen=True):
     key: str
     size: int
     last_modified: datetime
@@ -55,8 +54,7 @@ class ObjectInfo:
     """None for local files, which have none."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredObject(ObjectInfo):
+class StoredObject(ObjectInfo, frozen=True):
     """An open object: `chunks` yields the bytes from `start` up to `stop`, of `size` in all."""
 
     start: int

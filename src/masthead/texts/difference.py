@@ -10,8 +10,9 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
+
+import msgspec
 
 from masthead.limited_process import LimitedProcess, TookTooLong, Unavailable, limited
 from masthead.storage.cancelling import complete
@@ -48,8 +49,7 @@ class Piece(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     kind: str
     """same, added, removed, changed, or skipped: so many blocks that are the same."""
     name: str = ""
@@ -58,8 +58,7 @@ class Row:
     count: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(msgspec.Struct, frozen=True):
     rows: tuple[Row, ...] = ()
     is_too_long: bool = False
     """Nothing was compared."""
@@ -128,11 +127,10 @@ class _Bag(NamedTuple):
     total: int
 
 
-@dataclass(slots=True)
-class _Comparison:
+class _Comparison(msgspec.Struct):
     steps: int = _STEPS
     is_rough: bool = False
-    _found: list[Row] = field(default_factory=list)
+    _found: list[Row] = msgspec.field(default_factory=list)
 
     def rows(self, old: Sequence[Block], new: Sequence[Block]) -> list[Row]:
         i = j = 0

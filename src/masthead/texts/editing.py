@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from masthead.caller import Caller, Kind
 from masthead.errors import BadRequest, Conflict, NotFound
@@ -31,8 +32,7 @@ _TEXT = (*_FORMS_OF_TEXT, "content_source")
 _NOT_RESTORED = ("slug", "authors", "visibility", "email_only")
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(msgspec.Struct, frozen=True):
     """A text as an editor sees it."""
 
     kind: TextKind

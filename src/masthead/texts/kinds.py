@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from masthead.records.collection import Collection
 
 
-@dataclass(frozen=True, slots=True)
-class TextKind:
+class TextKind(msgspec.Struct, frozen=True):
     texts: Collection
     working_copies: Collection
     revisions: Collection

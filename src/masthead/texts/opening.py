@@ -4,8 +4,9 @@ editor has all of its parts, because it would drop the others without a word."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from masthead.records.safe_addresses import safe_link
 from masthead.texts.editor import MAX_DEPTH, node_name
@@ -51,10 +52,9 @@ _PLAYERS = frozenset({"youtube", "iframe", "video", "audio", "twitter", "vimeo"}
 _ATTRIBUTE_NAMES = {"params": "language", "order": "start", "url": "src"}
 
 
-@dataclass
-class Opening:
+class Opening(msgspec.Struct):
     document: dict[str, Any]
-    lacks: set[str] = field(default_factory=set)
+    lacks: set[str] = msgspec.field(default_factory=set)
     """The types of nodes and marks that the editor does not have."""
 
 

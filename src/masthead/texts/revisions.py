@@ -8,9 +8,10 @@ an editor saves every few seconds.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
+
+from msgspec.structs import replace
 
 from masthead import clock
 from masthead.records.changes import Change, Save, Snapshot

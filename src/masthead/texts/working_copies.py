@@ -7,8 +7,9 @@ Without them every pause in typing would change the site and notify the subscrib
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from masthead.links.file_uses import NOT_SHOWN, Uses
 from masthead.records.changes import Save

@@ -6,10 +6,11 @@ in its own transactions: it can be interrupted and repeated, and two at once do 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from typing import Any, Final
+
+import msgspec
 
 from masthead import clock, ids
 from masthead.caller import Caller
@@ -68,11 +69,10 @@ class Steps:
         unit.append(undo_steps, values)
 
 
-@dataclass(slots=True)
-class Undone:
+class Undone(msgspec.Struct):
     subject: str
     count: int = 0
-    left: list[Record] = field(default_factory=list)
+    left: list[Record] = msgspec.field(default_factory=list)
     """Records that were changed since."""
     gone: int = 0
     """Records that are deleted now."""

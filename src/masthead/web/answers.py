@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -19,17 +18,15 @@ class ClientDisconnected(Exception):
     """The client closed the connection while it got its response."""
 
 
-@dataclass(slots=True)
-class Answer:
+class Answer(msgspec.Struct):
     """A whole response. Its length and what all responses have are added when it is sent."""
 
     status: int
     body: bytes = b""
-    headers: RawHeaders = field(default_factory=list)
+    headers: RawHeaders = msgspec.field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Stream:
+class Stream(msgspec.Struct, frozen=True):
     """A response that is sent piece by piece."""
 
     send: Callable[[Send], Awaitable[None]]

@@ -6,8 +6,9 @@ with a question for the second factor, or for the password of an account that ha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
+
+import msgspec
 
 from masthead.errors import BadRequest, Forbidden, MastheadError
 from masthead.identity.accounts import Accounts
@@ -49,8 +50,7 @@ class ProofTooOld(Forbidden):
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Proofs:
+class Proofs(msgspec.Struct, frozen=True):
     accounts: Accounts
     second_steps: SecondSteps
     passkeys: PasskeySignIns

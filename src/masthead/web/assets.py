@@ -13,10 +13,10 @@ import hashlib
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
 
+import msgspec
 import structlog
 
 from masthead.errors import NotFound
@@ -60,8 +60,7 @@ class UnknownAsset(LookupError):
     """A template or a style sheet names a file that no folder holds."""
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
+class _File(msgspec.Struct, frozen=True):
     content_type: str
     is_compressed: bool
     bodies: dict[str | None, bytes]

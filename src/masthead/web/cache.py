@@ -6,8 +6,9 @@ cache entry is valid exactly as long as its version.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+import msgspec
 
 from masthead import clock
 from masthead.byte_cache import ByteCache
@@ -22,8 +23,7 @@ MAX_ANSWER_BYTES = 2 * 1024 * 1024
 CacheKey: TypeAlias = tuple[TenantId, str, bytes]
 
 
-@dataclass(slots=True)
-class CachedAnswer:
+class CachedAnswer(msgspec.Struct):
     version: int
     body: bytes
     tag: bytes

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
+from msgspec.structs import replace
 from starlette.types import Scope
 
 from masthead.caller import Caller, Kind, guest, in_tenant

@@ -5,7 +5,7 @@ does that."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from masthead import errors
 from masthead.caller import Caller, Kind
@@ -60,8 +60,7 @@ class SiteNotChosen(NotFound):
     message = "This page belongs to a site. Choose one first."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checks:
+class Checks(msgspec.Struct, frozen=True, kw_only=True):
     settings: Settings
     directory: TenantDirectory
     callers: Callers

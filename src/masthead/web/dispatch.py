@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
+import msgspec
+from msgspec.structs import replace
 from starlette.routing import compile_path
 
 from masthead.web.answers import Answer, Stream
@@ -25,8 +26,7 @@ from masthead.web.request import Request
 Handler: TypeAlias = Callable[[Request], Awaitable[Answer | Stream]]
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
+class Action(msgspec.Struct, frozen=True):
     """The handler of one method of a path, and for whom it is."""
 
     handler: Handler
@@ -44,7 +44,7 @@ def reading(handler: Handler, policy: Policy) -> Actions:
     return {"GET": action, "HEAD": action}
 
 
-class _Path:
+class _Path(msgspec.Struct, frozen=True, dict=True):
     """`{name}` in a path is a segment, `{name:path}` any rest."""
 
     path: str
@@ -59,9 +59,7 @@ class _Path:
         return compile_path(self.path)[0]
 
 
-@dataclass(frozen=True)
-class Route(_Path):
-    path: str
+class Route(_Path, frozen=True):
     actions: Actions
     error_answer: ErrorResponder | None = None
     """How a refusal is shown, where the path's prefix does not say it: see `ErrorResponders`."""
@@ -79,11 +77,9 @@ class Route(_Path):
         return replace(first, scope="", origin=Origin.ANY, body=None)
 
 
-@dataclass(frozen=True)
-class LazyRoute(_Path):
+class LazyRoute(_Path, frozen=True):
     """A path of a face that is not built yet, which has the route."""
 
-    path: str
     face: LazyFace
 
 

@@ -7,9 +7,9 @@ database that is the reason for the errors gets no more work from them.
 from __future__ import annotations
 
 import traceback
-from dataclasses import dataclass
 from datetime import timedelta
 
+import msgspec
 import sqlalchemy as sa
 import structlog
 
@@ -33,8 +33,7 @@ BATCH = 500
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
-class RequestError:
+class RequestError(msgspec.Struct, frozen=True):
     request_id: str
     tenant_id: str
     created: str
@@ -110,10 +109,7 @@ class ErrorLog:
         errors, self._pending = self._pending, []
         if not errors:
             return
-        rows = [
-            self._insert.bind({name: getattr(each, name) for name in RequestError.__slots__})
-            for each in errors
-        ]
+        rows = [self._insert.bind(msgspec.structs.asdict(each)) for each in errors]
         try:
             async with self._database.transaction(EVERY_TENANT) as tx:
                 await tx.execute_many(self._insert, rows)

@@ -6,9 +6,9 @@ refusal is answered in the format of the route, and each response has a line in 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from time import perf_counter, time
 
+import msgspec
 import structlog
 from starlette.types import Receive, Scope, Send
 from structlog.contextvars import bind_contextvars, reset_contextvars
@@ -39,8 +39,7 @@ log = structlog.get_logger()
 _CLOSE = (b"connection", b"close")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FrontDoor:
+class FrontDoor(msgspec.Struct, frozen=True, kw_only=True):
     routes: Dispatch
     checks: Checks
     settings: Settings

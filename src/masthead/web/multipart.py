@@ -13,9 +13,9 @@ import re
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO, ParamSpec, TypeVar, cast
 
+import msgspec
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.types import Receive, Scope
@@ -120,10 +120,9 @@ class Upload:
         return self.file.read(length)
 
 
-@dataclass
-class Form:
-    fields: list[tuple[str, str]] = field(default_factory=list)
-    files: list[Upload] = field(default_factory=list)
+class Form(msgspec.Struct):
+    fields: list[tuple[str, str]] = msgspec.field(default_factory=list)
+    files: list[Upload] = msgspec.field(default_factory=list)
 
 
 @asynccontextmanager

@@ -8,11 +8,12 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
 from pathlib import Path
 
+import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
+from msgspec.structs import replace
 
 from masthead import errors
 from masthead.errors import MastheadError
@@ -24,8 +25,7 @@ from masthead.web.template_source import Unindented
 _HERE = Path(__file__).parent
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(msgspec.Struct, frozen=True):
     """A form input; `autocomplete` is for password managers."""
 
     name: str
@@ -34,8 +34,7 @@ class Input:
     autocomplete: str
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(msgspec.Struct, frozen=True):
     """A heading, a few sentences, and at most one form."""
 
     outcome: str

@@ -4,9 +4,10 @@ their order. Every route needs a policy, and a contradictory one keeps the servi
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum, auto
+
+import msgspec
 
 from masthead.config.settings import Settings
 
@@ -104,8 +105,7 @@ def largest_import(settings: Settings) -> int:
     return settings.max_import
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
+class Body(msgspec.Struct, frozen=True):
     kind: BodyKind
     limit: int = JSON_BYTES
     """In bytes; of `FILES`, without the files."""
@@ -126,8 +126,7 @@ class Cache(Enum):
     ANYONE = auto()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class Policy(msgspec.Struct, frozen=True, kw_only=True):
     who: Who
     while_suspended: WhileSuspended = WhileSuspended.CLOSED
     needs_site: bool = True
@@ -149,15 +148,15 @@ class Policy:
     """Open to staff who have to add a second factor first, too."""
     is_repeatable: bool = False
     """A repeated `Idempotency-Key` gets the first answer again."""
-    # Read by every request, so they are not worked out for each.
-    needs_key: bool = field(init=False)
-    is_for_staff: bool = field(init=False)
-    checks_origin: bool = field(init=False)
+    # Made of the others. Every request reads them, so they are not worked out for each.
+    needs_key: bool = False
+    is_for_staff: bool = False
+    checks_origin: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "needs_key", self.who is Who.KEY)
-        object.__setattr__(self, "is_for_staff", self.who in STAFF)
-        object.__setattr__(self, "checks_origin", self.origin in _CHECKED)
+        msgspec.structs.force_setattr(self, "needs_key", self.who is Who.KEY)
+        msgspec.structs.force_setattr(self, "is_for_staff", self.who in STAFF)
+        msgspec.structs.force_setattr(self, "checks_origin", self.origin in _CHECKED)
 
     def check(self, method: str) -> None:
         """Raises ValueError for a policy that contradicts itself, or if a request that changes

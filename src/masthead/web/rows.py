@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
+
+import msgspec
 
 from masthead.web.answers import Answer, Stream
 from masthead.web.dispatch import Action, Route
@@ -20,8 +21,7 @@ RowHandler: TypeAlias = Callable[[Any, Request], Awaitable[Answer | Stream]]
 READ = "GET HEAD"
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     method: str
     """`READ` is GET with HEAD, whose response is GET's without its body."""
     path: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from masthead.caller import Kind, guest, in_tenant
 from masthead.errors import BadRequest, Conflict, MastheadError
@@ -59,8 +60,7 @@ class CodeAsked(SignInFailed):
         self.problem = problem
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StaffSignIn:
+class StaffSignIn(msgspec.Struct, frozen=True, kw_only=True):
     records: Records
     accounts: Accounts
     second_steps: SecondSteps

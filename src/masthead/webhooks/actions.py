@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 
 from masthead import clock
@@ -48,8 +48,7 @@ def paused(subscription: Record, now: datetime) -> Mapping[str, Any]:
     return {"disabled_at": clock.to_text(now), "paused": True}
 
 
-@dataclass(frozen=True, slots=True)
-class Tested:
+class Tested(msgspec.Struct, frozen=True):
     """The result of a test event, and the delivery that it is logged as."""
 
     delivery_id: str

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+import msgspec
 
 from masthead import clock
 from masthead.ids import TenantId
 from masthead.webhooks.signing import Signed
 
 
-@dataclass(frozen=True, slots=True)
-class SendResult:
+class SendResult(msgspec.Struct, frozen=True):
     """The result of one HTTP call; status 0 without an answer."""
 
     url: str

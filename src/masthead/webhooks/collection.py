@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from masthead.config.values import Network
 from masthead.events.names import EVENT_NAMES
@@ -23,8 +24,7 @@ DELIVERIES_DELIVERED, DELIVERIES_DIED = "deliveries.delivered", "deliveries.died
 """Counted by day, when a delivery ends."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReceiverUrl(Url):
+class ReceiverUrl(Url, frozen=True, kw_only=True):
     """Parsed as strictly as by the client that will call it. The client resolves the host name
     (`OutboundClient.check_url`), and again at every attempt."""
 

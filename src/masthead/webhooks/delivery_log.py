@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
+from msgspec.structs import replace
 
 from masthead import clock
 from masthead.events.names import TEST_PING
@@ -29,8 +30,7 @@ Cursor = tuple[str, str]
 """The `created` and the `id` of a delivery."""
 
 
-@dataclass(frozen=True, slots=True)
-class DeliveryFilter:
+class DeliveryFilter(msgspec.Struct, frozen=True):
     """Selects deliveries of a tenant; all given conditions must hold."""
 
     ids: Sequence[str] | None = None
@@ -46,8 +46,7 @@ class DeliveryFilter:
 ALL = DeliveryFilter()
 
 
-@dataclass(frozen=True, slots=True)
-class LoggedDelivery:
+class LoggedDelivery(msgspec.Struct, frozen=True):
     id: str
     webhook_id: str
     event: str
@@ -59,23 +58,20 @@ class LoggedDelivery:
     created: str
 
 
-@dataclass(frozen=True, slots=True)
-class LogPage:
+class LogPage(msgspec.Struct, frozen=True):
     items: list[LoggedDelivery]
     has_more: bool
     scanned_to: Cursor | None = None
     """Where the search has ended before the page was full; more may match after it."""
 
 
-@dataclass(frozen=True, slots=True)
-class DeadCount:
+class DeadCount(msgspec.Struct, frozen=True):
     total: int
     is_exact: bool
     """False where only so many were counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoggedAttempt:
+class LoggedAttempt(msgspec.Struct, frozen=True):
     number: int
     status: int
     """0 without an answer; then `error` says why."""
@@ -277,7 +273,7 @@ class DeliveryLog:
         return await tx.execute(sql.requeue, sql.requeue.bind(values))
 
     def _all(self, tenant_id: TenantId, filter_: DeliveryFilter) -> sa.Select[Any]:
-        columns = [self._deliveries.c[name] for name in LoggedDelivery.__slots__]
+        columns = [self._deliveries.c[name] for name in LoggedDelivery.__struct_fields__]
         return sa.select(*columns).where(*self._conditions(tenant_id, filter_))
 
     def _newest_first(

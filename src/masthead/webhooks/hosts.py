@@ -8,8 +8,9 @@ receiver there, not the host.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from urllib.parse import urlsplit
+
+import msgspec
 
 from masthead.ids import TenantId
 from masthead.webhooks.results import Delivery, QueueKey
@@ -24,16 +25,14 @@ MAX_AHEAD = 32
 MAX_HOSTS = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(msgspec.Struct, frozen=True):
     url: str
     host: str
     secret: str
     site: TenantId
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimedDelivery:
+class ClaimedDelivery(msgspec.Struct, frozen=True):
     delivery: Delivery
     target: Target
     host: Host

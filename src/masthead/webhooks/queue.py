@@ -8,11 +8,11 @@ their ids, so that writers, claims and recordings can't deadlock.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 
 from masthead import clock
@@ -350,8 +350,7 @@ _Leases = dict[str, str]
 """The ends of the leases of a queue's deliveries, by delivery id."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Claim:
+class _Claim(msgspec.Struct, frozen=True):
     claimed: list[Delivery]
     next_times: list[str]
     """The queue is due again at the earliest: the next delivery's time, or the end of a lease."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
+
+import msgspec
 
 from masthead import clock
 from masthead.ids import TenantId
@@ -28,8 +29,7 @@ class QueueKey(NamedTuple):
     webhook_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Subscription:
+class Subscription(msgspec.Struct, frozen=True):
     url: str
     secret: str
     """Encrypted, as stored."""
@@ -37,8 +37,7 @@ class Subscription:
     """The site is suspended: its deliveries wait."""
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
+class Delivery(msgspec.Struct, frozen=True):
     queue_key: QueueKey
     leased_until: datetime
     id: str
@@ -50,8 +49,7 @@ class Delivery:
     attempts: int
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(msgspec.Struct, frozen=True):
     """The result of an attempt, and the new state of its delivery."""
 
     attempt_id: str
@@ -63,8 +61,7 @@ class Result:
     next_attempt_at: datetime | None
 
 
-@dataclass(slots=True)
-class Outcome:
+class Outcome(msgspec.Struct):
     """The effect of ordered results on the subscription: `failure_count` is the number of
     consecutive exhausted deliveries, reset by any success; `last_delivery_at` and `last_status` are
     those of the last attempt, successful or not."""

@@ -4,11 +4,11 @@ after a crash, and that sends no delivery twice."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 
 from masthead import clock
@@ -27,8 +27,7 @@ RETENTION = timedelta(days=30)
 _COLUMNS = ("id", "webhook_id", "event", "since", "total", "retried", "created", "finished")
 
 
-@dataclass(frozen=True, slots=True)
-class RetryRun:
+class RetryRun(msgspec.Struct, frozen=True):
     id: str
     webhook_id: str
     event: str

@@ -9,8 +9,9 @@ import base64
 import hashlib
 import hmac
 import secrets
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 TOLERANCE_SECONDS = 300
 
@@ -22,8 +23,7 @@ def new_secret() -> str:
     return secrets.token_hex(32)
 
 
-@dataclass(frozen=True, slots=True)
-class Signed:
+class Signed(msgspec.Struct, frozen=True):
     """When an attempt was signed, and how in both schemes."""
 
     timestamp: int

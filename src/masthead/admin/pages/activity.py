@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import msgspec
@@ -128,8 +127,7 @@ _STATUS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ActivityFilters(Filters):
+class ActivityFilters(Filters, frozen=True):
     address: ClassVar[str] = ADDRESS
     choices: ClassVar[Mapping[str, Container[str]]] = {"subject": NOUNS}
 
@@ -146,13 +144,11 @@ class ActivityFilters(Filters):
         return Listing(audit_log, wanted, self.url, caller)
 
 
-@dataclass(frozen=True, slots=True)
-class EverywhereFilters(ActivityFilters):
+class EverywhereFilters(ActivityFilters, frozen=True):
     address: ClassVar[str] = EVERYWHERE
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     who: str
     role: str
     sentence: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -57,16 +56,14 @@ _SINGULAR = {
 _PLURAL = {"media": "files"}
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     value: str
     name: str
     sentence: str
     is_chosen: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Running:
+class Running(msgspec.Struct, frozen=True):
     id: str
     name: str
     is_queued: bool
@@ -74,8 +71,7 @@ class Running:
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     id: str
     name: str
     badge: str

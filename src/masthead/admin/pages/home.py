@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from masthead.admin.attention import Attention, attention
 from masthead.admin.endpoint import Answer, Page
@@ -36,8 +38,7 @@ _FIELDS = frozenset(
 _NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 
 
-@dataclass(frozen=True, slots=True)
-class Writing:
+class Writing(msgspec.Struct, frozen=True):
     title: str
     url: str
     changed: str
@@ -45,8 +46,7 @@ class Writing:
     summary: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Coming:
+class Coming(msgspec.Struct, frozen=True):
     title: str
     url: str
     at: str
@@ -55,8 +55,7 @@ class Coming:
     readers: str
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """A suggested step on a new site."""
 
     icon: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from masthead.admin.endpoint import Answer, Page
 from masthead.admin.navigation import every_group_of
@@ -50,8 +50,7 @@ _ABOUT = {
 """Words that people look for, and the page of the settings that is about them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(msgspec.Struct, frozen=True):
     label: str
     url: str
     icon: str

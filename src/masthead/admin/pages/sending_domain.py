@@ -3,8 +3,10 @@ a page for its own domain, operators one for the installation's."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
 
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.pages.settings.subnav import DOMAIN, SENDING, in_settings
@@ -27,8 +29,7 @@ _BADGES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class DnsRow:
+class DnsRow(msgspec.Struct, frozen=True):
     """A record on the page."""
 
     kind: str
@@ -40,8 +41,7 @@ class DnsRow:
     is_needed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """The site's page or the installation's."""
 
     address: str

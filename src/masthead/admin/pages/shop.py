@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -37,8 +36,7 @@ STATUSES = {
 _BADGES = {"pending": "draft", "paid": "good", "shipped": "good", "refunded": "warn"}
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(msgspec.Struct, frozen=True):
     """A kind of thing that owners put up for sale."""
 
     collection: Collection
@@ -89,8 +87,7 @@ TIERS = Offer(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class OrderFilters(Filters):
+class OrderFilters(Filters, frozen=True):
     address: ClassVar[str] = ORDERS
     choices: ClassVar[Mapping[str, Container[str]]] = {"status": STATUSES}
 
@@ -110,8 +107,7 @@ class OrderFilters(Filters):
         return Listing(orders, wanted, self.url)
 
 
-@dataclass(frozen=True, slots=True)
-class GiftCardFilters(Filters):
+class GiftCardFilters(Filters, frozen=True):
     address: ClassVar[str] = GIFT_CARDS
 
     email: str = ""
@@ -122,8 +118,7 @@ class GiftCardFilters(Filters):
         return Listing(gift_cards, wanted, self.url)
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(msgspec.Struct, frozen=True):
     """One line of an order."""
 
     name: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Final
+
+import msgspec
 
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.lists import Filters, Listing, options, read_page
@@ -26,8 +27,7 @@ _TITLE: Final = 80
 """Characters of a title in a sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrashFilters(Filters):
+class TrashFilters(Filters, frozen=True):
     address: ClassVar[str] = ADDRESS
     choices: ClassVar[Mapping[str, Container[str]]] = {"type": TYPES}
 
@@ -40,8 +40,7 @@ class TrashFilters(Filters):
         return Listing(trash, wanted, self.url)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     id: str
     title: str
     kind: str

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 import click
+import msgspec
 
 from masthead import clock
 from masthead.cli.invocation import Invocation, Output, command, new_group
@@ -103,7 +103,7 @@ async def _all(
 
 
 def _shown(delivery: LoggedDelivery) -> dict[str, Any]:
-    return dataclasses.asdict(delivery) | {"next_attempt_at": delivery.next_attempt_at or None}
+    return msgspec.structs.asdict(delivery) | {"next_attempt_at": delivery.next_attempt_at or None}
 
 
 def _parse_time(value: str, option: str) -> datetime | None:

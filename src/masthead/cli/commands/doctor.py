@@ -13,7 +13,6 @@ import sqlite3
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import closing
-from dataclasses import asdict, dataclass
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -21,7 +20,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import aiosmtplib
+import msgspec
 import sqlalchemy as sa
+from msgspec.structs import asdict
 
 from masthead import clock, ids
 from masthead.ai.accounts import used_by
@@ -70,8 +71,7 @@ class State(StrEnum):
     FAIL = "fail"
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(msgspec.Struct, frozen=True):
     name: str
     state: State
     detail: str

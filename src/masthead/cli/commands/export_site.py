@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import click
+import msgspec
 
 from masthead.cli.counted import counted, files_are
 from masthead.cli.invocation import Invocation, Output, command
@@ -94,7 +94,7 @@ async def _count_nothing(_kind: str, _count: int) -> None:
 
 
 def _shown(written: Written, export_format: Format, output: Path) -> dict[str, object]:
-    return {"format": export_format, "output": str(output), **dataclasses.asdict(written)}
+    return {"format": export_format, "output": str(output), **msgspec.structs.asdict(written)}
 
 
 def _summary(written: Written, export_format: Format, output: Path) -> str:

@@ -7,7 +7,6 @@ so that help and usage errors are quick.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -192,6 +191,6 @@ def _options(platform: str, flags: dict[str, Any]) -> ImportOptions:
     flags["site_url"] = site_url_of(flags["site_url"])
     if flags["site_url"] is None:
         raise click.BadParameter("--site-url starts with http:// or https://.")
-    names = {each.name for each in fields(Options)} & flags.keys()
+    names = set(Options.__struct_fields__) & flags.keys()
     reader = Options(**{name: flags.pop(name) for name in names})
     return ImportOptions(platform=platform, reader=reader, **flags)

@@ -9,10 +9,10 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 import uvloop
 
 from masthead.cli.invocation import Invocation, command
@@ -76,8 +76,7 @@ def serve(
         uvloop.run(work)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """Where the service is reached."""
 
     listeners: Sequence[socket.socket]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from masthead.importers.source import Options
 
 
-@dataclass(frozen=True, slots=True)
-class ImportOptions:
+class ImportOptions(msgspec.Struct, frozen=True):
     platform: str
     file: Path
     tenant: str

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import asdict
 
 from masthead import clock
 from masthead.cli.importing.options import ImportOptions
@@ -59,8 +59,7 @@ async def repair_images(
     return _shown(report, invocation)
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedImport:
+class OpenedImport(msgspec.Struct, frozen=True):
     services: ImportServices
     source: Source
     request: Request

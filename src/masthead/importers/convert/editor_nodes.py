@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from masthead.html.markup import Attributes
 
@@ -17,8 +18,7 @@ class Unsupported(Exception):
     """The editor can't represent the HTML; the message names what it can't."""
 
 
-@dataclass(slots=True)
-class Figure:
+class Figure(msgspec.Struct):
     """An open figure."""
 
     blocks: list[Json]

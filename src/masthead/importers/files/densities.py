@@ -3,14 +3,14 @@ writes them. Such a file is refused in the first pass, before anything is writte
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from masthead.importers.source import BadFile
 
 
-@dataclass(frozen=True, slots=True)
-class Density:
+class Density(msgspec.Struct, frozen=True):
     what: str
     always_allowed: int
     """Up to this count, the size does not matter."""

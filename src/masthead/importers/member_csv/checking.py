@@ -4,9 +4,10 @@ first rows each time a person says what the columns mean."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final, TypeVar
+
+import msgspec
 
 from masthead.importers.files.csv_rows import CsvTable, Row
 from masthead.importers.files.decoding import encoding_name
@@ -38,8 +39,7 @@ NO_EMAIL: Final = "Choose the column that has the email addresses."
 _SPREADSHEETS: Final = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(msgspec.Struct, frozen=True):
     """The results of reading the whole file."""
 
     rows: int
@@ -49,16 +49,14 @@ class Found:
     """The field of a member that each column seems to be."""
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(msgspec.Struct, frozen=True):
     """The start of an uploaded file."""
 
     table: CsvTable
     is_cut: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(msgspec.Struct, frozen=True):
     """The first rows of a list, read with the chosen columns."""
 
     samples: list[Row]
@@ -70,8 +68,7 @@ class Checked:
         return len(self.members) + len(self.problems)
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """A person's choice of columns, and what is wrong with it."""
 
     chosen: Chosen

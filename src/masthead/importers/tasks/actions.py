@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import timedelta
 from typing import Any, Final, Protocol
 
 import msgspec
+from msgspec.structs import asdict
 
 from masthead import ids
 from masthead.caller import Caller

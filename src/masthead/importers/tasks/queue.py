@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
+
+import msgspec
+from msgspec.structs import asdict
 
 from masthead import clock
 from masthead.caller import Caller, system
@@ -25,8 +27,7 @@ FILE_STAYS: Final = timedelta(days=7)
 """How long an uploaded file waits for the import, or for another attempt at its pictures."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueuedImport:
+class QueuedImport(msgspec.Struct, frozen=True, kw_only=True):
     """`object_key` is that of the uploaded file, which is deleted when it is no longer needed."""
 
     platform: str
@@ -35,14 +36,13 @@ class QueuedImport:
     id: str = ""
     """The id of the run; '' for a new one."""
     file_size: int = 0
-    options: Options = field(default_factory=Options)
+    options: Options = msgspec.field(default_factory=Options)
     batch_size: int = DEFAULT_BATCH
     dry_run: bool = False
     emit_events: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredOptions(Options):
+class StoredOptions(Options, frozen=True, kw_only=True):
     """The field `options` of the run, from which a worker resumes it."""
 
     batch_size: int = DEFAULT_BATCH

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+
+import msgspec
 
 from masthead.caller import Caller, system
 from masthead.events.names import EVENT_NAMES
@@ -14,8 +15,7 @@ from masthead.records.engine import Records
 from masthead.records.write.unit import Unit
 
 
-@dataclass(frozen=True, slots=True)
-class Destination:
+class Destination(msgspec.Struct, frozen=True):
     records: Records
     previous: PreviousImports
     tenant_id: TenantId

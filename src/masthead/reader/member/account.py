@@ -6,10 +6,11 @@ says what was done; a form with a problem is shown again with what was typed."""
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from datetime import datetime
 from functools import wraps
 from urllib.parse import quote
+
+from msgspec.structs import replace
 
 from masthead import clock
 from masthead.errors import Invalid, Problem

@@ -6,7 +6,7 @@ looks the address up.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from masthead import ids
 from masthead.errors import BadRequest, Forbidden, RateLimited

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from masthead.caller import Caller, Kind
 from masthead.comments.discussion import Author

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from urllib.parse import quote
 
 import msgspec
+from msgspec.structs import replace
 
 from masthead.errors import NotFound
 from masthead.pages.collection import pages

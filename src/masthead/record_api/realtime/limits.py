@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class RealtimeLimits:
+class RealtimeLimits(msgspec.Struct, frozen=True):
     """The limits of one process. A loopback address is that of a proxy, or of this machine: it has
     no limit."""
 

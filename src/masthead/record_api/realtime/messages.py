@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+import msgspec
 
 from masthead.caller import Caller, Kind
 from masthead.errors import MastheadError
@@ -41,14 +42,13 @@ class Told(NamedTuple):
     not changed again since."""
 
 
-@dataclass(slots=True)
-class _Group:
+class _Group(msgspec.Struct):
     """Subscriptions that get the same messages."""
 
     caller: Caller
     """One of theirs."""
     options: Options
-    members: list[tuple[Connection, Subscription]] = field(default_factory=list)
+    members: list[tuple[Connection, Subscription]] = msgspec.field(default_factory=list)
 
 
 async def tell(

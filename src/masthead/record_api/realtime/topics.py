@@ -4,7 +4,6 @@ query."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from urllib.parse import parse_qs
 from zlib import crc32
 
@@ -19,8 +18,7 @@ from masthead.records.registry import Registry
 EVERY_RECORD = "*"
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(msgspec.Struct, frozen=True):
     """Options of a subscription: which records are sent, and which parts of them."""
 
     filter: str = ""
@@ -28,8 +26,7 @@ class Options:
     fields: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Subscription:
+class Subscription(msgspec.Struct, frozen=True):
     name: str
     """As the client wrote it: its messages are events of this name."""
     collection: Collection

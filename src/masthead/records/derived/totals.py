@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 
 from masthead.records.collection import BUCKET_SEPARATOR, Collection, Counter
@@ -17,8 +17,7 @@ from masthead.records.tables import record_counts
 from masthead.storage import dialects
 
 
-@dataclass(frozen=True, slots=True)
-class Fixed:
+class Fixed(msgspec.Struct, frozen=True):
     """The value that a condition requires of a field: a rule's constant or a filter's literal."""
 
     constant: str = ""
@@ -33,8 +32,7 @@ class Fixed:
         return self.constant if self.position < 0 else as_text(literals[self.position])
 
 
-@dataclass(frozen=True, slots=True)
-class TotalPlan:
+class TotalPlan(msgspec.Struct, frozen=True):
     """A total as the sum of some of a counter's buckets, minus the records that are not due yet."""
 
     counter: Counter

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, ClassVar
 
+import msgspec
 from sqlalchemy import Column
 
 from masthead.errors import Problem
@@ -44,8 +44,7 @@ REQUIRED = Problem("validation_required", "Cannot be blank.")
 Decoder = Callable[[Any], Any]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Field:
+class Field(msgspec.Struct, frozen=True, kw_only=True):
     """One declared field. Subclasses define how a value is validated, stored and shown."""
 
     name: str

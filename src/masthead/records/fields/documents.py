@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import msgspec
@@ -27,8 +26,7 @@ def decode_json(stored: Any) -> Any:
     return None if stored is None else msgspec.json.decode(stored)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Json(Field):
+class Json(Field, frozen=True, kw_only=True):
     max_bytes: int = MAX_BYTES
 
     kind: ClassVar[str] = "json"
@@ -82,8 +80,7 @@ class Json(Field):
         return written
 
 
-@dataclass(frozen=True, kw_only=True)
-class TextList(Json):
+class TextList(Json, frozen=True, kw_only=True):
     """Tags and the like: a list of distinct short texts, in the order given."""
 
     max_items: int = 100

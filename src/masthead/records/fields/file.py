@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from masthead.records.fields.text import Text
 
 
-@dataclass(frozen=True, kw_only=True)
-class File(Text):
+class File(Text, frozen=True, kw_only=True):
     max: int = 255
     # The name is part of the object's key: changing it would give access to other objects.
     immutable: bool = True

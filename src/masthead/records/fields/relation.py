@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar
 
@@ -33,8 +32,7 @@ def _or_blank(stored: Any) -> Any:
     return stored or ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Relation(Field):
+class Relation(Field, frozen=True, kw_only=True):
     to: str
     on_delete: OnDelete = OnDelete.CLEAR
     same: tuple[str, ...] = ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from masthead import ids
@@ -11,8 +10,7 @@ from masthead.records.fields.documents import TextList, decode_json
 from masthead.records.fields.relation import missing_relation
 
 
-@dataclass(frozen=True, kw_only=True)
-class RelationList(TextList):
+class RelationList(TextList, frozen=True, kw_only=True):
     """Distinct ids in the order given, stored and filtered as a list of texts. It has no foreign
     key: the engine checks new ids, and removes an id when its record is deleted."""
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from masthead.records.fields.base import Access
 from masthead.records.fields.text import Text
 
 
-@dataclass(frozen=True, kw_only=True)
-class Hash(Text):
+class Hash(Text, frozen=True, kw_only=True):
     """A digest or a token key, which only the engine sets."""
 
     read: Access = Access.ENGINE
     write: Access = Access.ENGINE
 
 
-@dataclass(frozen=True, kw_only=True)
-class Secret(Text):
+class Secret(Text, frozen=True, kw_only=True):
     """Text that an administrator can set but not read back; encrypted at rest."""
 
     read: Access = Access.ENGINE

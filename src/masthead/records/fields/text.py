@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
@@ -33,8 +32,7 @@ def not_text() -> Exception:
     return refuse("validation_invalid_type", "Must be text.")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Text(Field):
+class Text(Field, frozen=True, kw_only=True):
     max: int = 5000
     min: int = 0
     pattern: re.Pattern[str] | None = None
@@ -84,8 +82,7 @@ class Text(Field):
         return value
 
 
-@dataclass(frozen=True, kw_only=True)
-class Slug(Text):
+class Slug(Text, frozen=True, kw_only=True):
     """A unique part of a URL, derived from another field when none is given."""
 
     source: str
@@ -113,8 +110,7 @@ class Slug(Text):
         return slug
 
 
-@dataclass(frozen=True, kw_only=True)
-class Email(Text):
+class Email(Text, frozen=True, kw_only=True):
     """Stored in its normal form, so that each mailbox has one value. Any script is allowed."""
 
     max: int = MAX_OCTETS
@@ -128,8 +124,7 @@ class Email(Text):
         return address
 
 
-@dataclass(frozen=True, kw_only=True)
-class Url(Text):
+class Url(Text, frozen=True, kw_only=True):
     """An absolute http(s) URL, or a path on the tenant's own site."""
 
     max: int = 2048
@@ -144,8 +139,7 @@ class Url(Text):
         return address
 
 
-@dataclass(frozen=True, kw_only=True)
-class SiteAddress(Text):
+class SiteAddress(Text, frozen=True, kw_only=True):
     """An address on the tenant's own host. Stored as a path: the host may change, and a command in
     a shell may not know it. Faces show the whole address, which filters may name as well."""
 

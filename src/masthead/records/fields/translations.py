@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from masthead.records.fields.base import Access, refuse
@@ -15,8 +14,7 @@ LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 """BCP 47, as far as sites use it."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Translations(Json):
+class Translations(Json, frozen=True, kw_only=True):
     """A list of objects, each with a `language` and a `url`."""
 
     max_bytes: int = 64 * 1024

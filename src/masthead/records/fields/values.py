@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
@@ -18,8 +17,7 @@ LARGEST = 2**53 - 1
 """Whole numbers beyond this lose digits in JavaScript, so no client could round-trip them."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Number(Field):
+class Number(Field, frozen=True, kw_only=True):
     whole: bool = True
     min: int | None = None
     max: int | None = None
@@ -83,8 +81,7 @@ class Number(Field):
         return float(value)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Flag(Field):
+class Flag(Field, frozen=True, kw_only=True):
     default: bool = False
 
     kind: ClassVar[str] = "flag"
@@ -128,8 +125,7 @@ _FLAG_WORDS = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Select(Field):
+class Select(Field, frozen=True, kw_only=True):
     values: tuple[str, ...]
     default: str = ""
 
@@ -161,8 +157,7 @@ class Select(Field):
         return value
 
 
-@dataclass(frozen=True, kw_only=True)
-class Date(Field):
+class Date(Field, frozen=True, kw_only=True):
     """An instant as fixed-width UTC text, in the database and on the wire."""
 
     kind: ClassVar[str] = "date"

@@ -6,14 +6,14 @@ dropped.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+import msgspec
 
 LiteralValue: TypeAlias = str | int | float | bool | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Literal:
+class Literal(msgspec.Struct, frozen=True):
     value: LiteralValue
 
     # In Python 1, 1.0 and True are equal, but trees that hold them are not.
@@ -26,41 +26,35 @@ class Literal:
         return hash((type(self.value), self.value))
 
 
-@dataclass(frozen=True, slots=True)
-class Identifier:
+class Identifier(msgspec.Struct, frozen=True):
     """A field, a relation path or an `@request` path; `modifier` is what follows the colon."""
 
     path: tuple[str, ...]
     modifier: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Macro:
+class Macro(msgspec.Struct, frozen=True):
     """A date or a part of one whose value is set when the query runs, such as `@now`."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class Function(msgspec.Struct, frozen=True):
     name: str
     arguments: tuple[Operand, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(msgspec.Struct, frozen=True):
     left: Operand
     op: str
     right: Operand
 
 
-@dataclass(frozen=True, slots=True)
-class And:
+class And(msgspec.Struct, frozen=True):
     items: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Or:
+class Or(msgspec.Struct, frozen=True):
     items: tuple[Expression, ...]
 
 

@@ -7,9 +7,10 @@ limits are PocketBase's where it has any.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
+
+import msgspec
 
 from masthead.records.filter.ast import (
     And,
@@ -58,8 +59,7 @@ _INTEGERS: Final = range(-(2**63), 2**63)
 _OPERAND: Final = "a field, a quoted text, a number, true, false or null"
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedFilter:
+class ParsedFilter(msgspec.Struct, frozen=True):
     """A filter with its `shape` and the `values` that fill it, as `shape()` gives them."""
 
     expression: Expression
@@ -97,12 +97,11 @@ def _parse_with_shape(text: str, max_comparisons: int) -> ParsedFilter:
 _parse_with_cache = lru_cache(maxsize=1_024)(_parse_with_shape)
 
 
-@dataclass(slots=True)
-class _Group:
+class _Group(msgspec.Struct):
     """The conditions since an opening parenthesis. `||` starts an alternative."""
 
-    alternatives: list[Expression] = field(default_factory=list)
-    conditions: list[Expression] = field(default_factory=list)
+    alternatives: list[Expression] = msgspec.field(default_factory=list)
+    conditions: list[Expression] = msgspec.field(default_factory=list)
 
     def start_alternative(self) -> None:
         self.alternatives.append(_joined(And, self.conditions))

@@ -3,10 +3,10 @@ numbers, flags. Literals become parameters."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec.structs import replace
 from sqlalchemy.sql import ColumnElement
 
 from masthead.records.read.operands import (

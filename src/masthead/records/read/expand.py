@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from masthead.errors import BadRequest
 from masthead.records.access import access_of
@@ -25,11 +26,10 @@ MAX_SHOWN = 20_000
 """Records in an answer with expansions. A record counts each time it appears."""
 
 
-@dataclass(slots=True)
-class Expansion:
+class Expansion(msgspec.Struct):
     """`post_id.tenant_id,comments_via_post_id` as a tree of names."""
 
-    steps: dict[str, Expansion] = field(default_factory=dict)
+    steps: dict[str, Expansion] = msgspec.field(default_factory=dict)
 
     @classmethod
     def parse(cls, text: str) -> Expansion | None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
 from sqlalchemy.sql.selectable import FromClause
@@ -15,8 +15,7 @@ from masthead.records.derived.list_items import has_item
 from masthead.records.fields.relation_list import RelationList
 
 
-@dataclass(frozen=True, slots=True)
-class TableRef:
+class TableRef(msgspec.Struct, frozen=True):
     """A collection with its table or an alias of it: names in a filter are resolved here."""
 
     collection: Collection
@@ -42,8 +41,7 @@ def points_at(source: TableRef, relation: Pointer, target: TableRef) -> ColumnEl
     return is_target
 
 
-@dataclass(frozen=True, slots=True)
-class Join:
+class Join(msgspec.Struct, frozen=True):
     ref: TableRef
     condition: ColumnElement[bool]
 
@@ -99,8 +97,7 @@ class Joins:
         return rows
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(msgspec.Struct, frozen=True):
     """Conditions of a conjunction that share joined rows."""
 
     joins: Joins

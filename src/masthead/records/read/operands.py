@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from sqlalchemy.sql import ColumnElement
 
 from masthead.records.fields.base import Field
@@ -23,8 +23,7 @@ DOCUMENT = 10_000
 Coerce = Callable[[Any], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(msgspec.Struct, frozen=True):
     """A parameter that takes the filter's literal at a position."""
 
     parameter: str
@@ -32,8 +31,7 @@ class Slot:
     coerce: Coerce
 
 
-@dataclass(frozen=True, slots=True)
-class Operand:
+class Operand(msgspec.Struct, frozen=True):
     """`sql` is None for a literal."""
 
     sql: ColumnElement[Any] | None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 from sqlalchemy.sql import ColumnElement
 from sqlalchemy.sql.selectable import FromClause
@@ -15,8 +15,7 @@ from masthead.records.read.where import WhereCompiler
 from masthead.storage import dialects, full_text
 
 
-@dataclass(frozen=True, slots=True)
-class OrderColumns:
+class OrderColumns(msgspec.Struct, frozen=True):
     """The columns of the default order, in the record's own table or in that of its list items."""
 
     created: ColumnElement[Any]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from masthead.caller import Caller
 from masthead.errors import BadRequest
@@ -20,8 +21,7 @@ from masthead.storage.full_text import Term
 MAX_OFFSET = 2**53
 
 
-@dataclass(frozen=True, slots=True)
-class ListRequest:
+class ListRequest(msgspec.Struct, frozen=True):
     page: int = 1
     per_page: int = 30
     filter: str | Expression = ""
@@ -48,8 +48,7 @@ class ListRequest:
         return (self.page - 1) * self.per_page
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(msgspec.Struct, frozen=True):
     items: list[Record]
     page: int
     per_page: int

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
@@ -26,8 +25,7 @@ _EXCERPT: Final = re.compile(
 _TRUE: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
+class Excerpt(msgspec.Struct, frozen=True):
     """The first `length` characters of a value as plain text; the value may be HTML."""
 
     length: int
@@ -42,11 +40,10 @@ class Excerpt:
         return text[: self.length].strip() + ("..." if self.with_ellipsis else "")
 
 
-@dataclass(slots=True)
-class _Level:
+class _Level(msgspec.Struct):
     """The selected part of one value: all of it (`whole`) or some of its members."""
 
-    members: dict[str, _Level] = field(default_factory=dict)
+    members: dict[str, _Level] = msgspec.field(default_factory=dict)
     whole: bool = False
     excerpt: Excerpt | None = None
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from math import prod
 from typing import Any, TypeVar
 
+import msgspec
 import sqlalchemy as sa
 from sqlalchemy.sql.selectable import FromClause
 
@@ -56,14 +56,12 @@ T = TypeVar("T")
 P = TypeVar("P", "Prepared", "PreparedTotal")
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(msgspec.Struct, frozen=True):
     """Everything that determines a read's SQL text, and nothing that only determines its values."""
 
     collection: str
     access: Access
     has_tenant: bool
-    _: KW_ONLY
     filter: Hashable = None
     sort: tuple[SortKey, ...] = ()
     names: frozenset[str] | None = None
@@ -84,8 +82,7 @@ class Shape:
         return self.rendered or self.access <= Access.SITE
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(msgspec.Struct, frozen=True):
     statement: Statement
     slots: tuple[Slot, ...]
     rows: RowDecoder
@@ -93,8 +90,7 @@ class Prepared:
     """May take long in one step of SQLite's (FTS5, LIKE), which a step limit can't interrupt."""
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedTotal:
+class PreparedTotal(msgspec.Struct, frozen=True):
     statement: Statement
     slots: tuple[Slot, ...]
     plan: TotalPlan | None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
+
+import msgspec
 
 from masthead.errors import BadRequest
 from masthead.records.filter.parser import MAX_PATH_STEPS
@@ -20,8 +21,7 @@ _PATH: Final = re.compile(r"@rowid|[A-Za-z_]\w*+(?:\.[A-Za-z_]\w*+)*+", re.ASCII
 _MAX_CHARACTERS: Final = 3_500
 
 
-@dataclass(frozen=True, slots=True)
-class SortKey:
+class SortKey(msgspec.Struct, frozen=True):
     """One field or relation path to order by; a random key has no path and no direction."""
 
     path: tuple[str, ...]

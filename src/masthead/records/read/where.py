@@ -9,10 +9,10 @@ or total reveals what a list would not show.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec.structs import replace
 from sqlalchemy.sql import ColumnElement
 from sqlalchemy.sql.selectable import FromClause
 

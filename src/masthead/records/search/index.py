@@ -13,11 +13,11 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, takewhile
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
+import msgspec
 import sqlalchemy as sa
 import structlog
 from sqlalchemy import Column, PrimaryKeyConstraint, Table
@@ -130,8 +130,7 @@ class QueueEntry(NamedTuple):
         return {f"key_{name}": value for name, value in zip(self._fields, self, strict=True)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IndexLimits:
+class IndexLimits(msgspec.Struct, frozen=True, kw_only=True):
     """The sizes of batches and how long a search or the indexer waits."""
 
     records: int = 64

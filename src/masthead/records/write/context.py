@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from masthead.clock import Clock
 from masthead.config.keyring import KeyRing
@@ -77,8 +78,7 @@ class Settings:
         return Site(bool(read_only or deleted_at), slug, self._decoder.record(values))
 
 
-@dataclass(frozen=True, slots=True)
-class WriteContext:
+class WriteContext(msgspec.Struct, frozen=True):
     registry: Registry
     queries: Queries
     statements: WriteStatements
@@ -91,4 +91,4 @@ class WriteContext:
     observe: Observer | None = None
     """Receives every change that a caller requests, in its transaction, but not the changes that
     follow from it."""
-    tenants: TenantCache = field(default_factory=TenantCache)
+    tenants: TenantCache = msgspec.field(default_factory=TenantCache)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+import msgspec
 
 from masthead import ids
 from masthead.caller import Caller
@@ -17,8 +18,7 @@ from masthead.records.fields.text import Slug
 from masthead.records.fields.values import Number
 
 
-@dataclass(frozen=True, slots=True)
-class Add:
+class Add(msgspec.Struct, frozen=True):
     """`{"price+": 3}` or `{"tags+": "news"}`: a change relative to what is stored."""
 
     value: Any
@@ -26,8 +26,7 @@ class Add:
     """`{"+tags": "news"}`: before the others."""
 
 
-@dataclass(frozen=True, slots=True)
-class Remove:
+class Remove(msgspec.Struct, frozen=True):
     value: Any
 
 

@@ -7,8 +7,9 @@ length of the text times that of the pattern. Python's substring search does not
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 LIKE_FUNCTION = "masthead_like"
 FUNCTION_FAILED = "user-defined function raised exception"
@@ -36,8 +37,7 @@ def _folded(text: str) -> str:
     return text.lower() if text.isascii() else text.encode().lower().decode()
 
 
-@dataclass(frozen=True, slots=True)
-class _Segment:
+class _Segment(msgspec.Struct, frozen=True):
     """The part between two `%`: texts with their offsets, and a gap for each `_`."""
 
     length: int
@@ -63,8 +63,7 @@ class _Segment:
         return -1
 
 
-@dataclass(frozen=True, slots=True)
-class _Pattern:
+class _Pattern(msgspec.Struct, frozen=True):
     segments: tuple[_Segment, ...]
 
     def matches(self, text: str) -> bool:

@@ -4,9 +4,10 @@ gives the caller's proof and the refusals, so they are not repeated."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+
+import msgspec
 
 from masthead.web.openapi.builders import Operation
 from masthead.web.policy import Limit, Policy, WhileSuspended, Who
@@ -19,8 +20,7 @@ class Envelope(StrEnum):
     RECORD_STORE = "RecordStore"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Description:
+class Description(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """The name of the operation, for generated clients."""
     tag: str
@@ -35,7 +35,7 @@ class Description:
     """A guest is refused by the handler."""
     takes_tenant_header: bool = False
     envelope: Envelope = Envelope.SERVICE
-    schemas: Mapping[str, Any] = field(default_factory=dict)
+    schemas: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """The components that the answers name."""
 
 

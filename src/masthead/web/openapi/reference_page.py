@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
@@ -44,8 +44,7 @@ def render_reference(document: Json, assets: Mapping[str, str]) -> bytes:
     return page.encode()
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     """A row of a table: a parameter or a field."""
 
     name: str
@@ -56,8 +55,7 @@ class Row:
     place: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(msgspec.Struct, frozen=True):
     id: str
     method: str
     path: str
@@ -73,8 +71,7 @@ class Operation:
     """Status, meaning and codes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(msgspec.Struct, frozen=True):
     id: str
     name: str
     text: str

@@ -4,8 +4,9 @@ protection, AI, payment receivers and health."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from masthead.config.settings import Settings
 from masthead.records.registry import Registry
@@ -54,14 +55,13 @@ _SECURITY_SCHEMES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(msgspec.Struct, frozen=True):
     """A part of the service: its rows, and what its refusals look like."""
 
     rows: Sequence[Row]
     tags: Mapping[str, str]
     """Tags with their descriptions."""
-    responses: Mapping[str, Any] = field(default_factory=dict)
+    responses: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
 
 def build_service_document(

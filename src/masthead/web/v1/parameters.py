@@ -6,8 +6,9 @@ import base64
 import binascii
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from masthead import ids
 from masthead.errors import Invalid, Problem
@@ -19,8 +20,7 @@ MAX_PAGE = 1_000_000_000
 _WHOLE_NUMBER = re.compile(r"-?[0-9]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(msgspec.Struct, frozen=True):
     name: str
     help: str
     kind: str = "text"

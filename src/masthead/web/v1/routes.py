@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from masthead.web.policy import Body as BodyPolicy
 from masthead.web.policy import BodyKind, Cache, Limit, Policy, Who
@@ -34,8 +35,7 @@ class Shape(StrEnum):
     EMPTY = "empty"
 
 
-@dataclass(frozen=True)
-class Route:
+class Route(msgspec.Struct, frozen=True, dict=True):
     method: str
     path: str
     handler: Handler

@@ -7,10 +7,11 @@ declared by the fields, so that the API, its description and the engine can't di
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import Any
+
+import msgspec
 
 from masthead.errors import Invalid, Problem
 from masthead.records.collection import Collection, Record
@@ -18,8 +19,7 @@ from masthead.records.fields.base import REQUIRED, Field, FieldError
 from masthead.records.write.validation import CheckedValues
 
 
-@dataclass(frozen=True)
-class View:
+class View(msgspec.Struct, frozen=True, dict=True):
     """The fields of one answer, always all of them but `where_true`; empty nullable ones are
     null."""
 
@@ -27,7 +27,7 @@ class View:
     collection: Collection
     fields: tuple[str, ...]
     nullable: frozenset[str] = frozenset()
-    computed: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+    computed: Mapping[str, Callable[[Any], Any]] = msgspec.field(default_factory=dict)
     """Fields that are not shown as stored, such as masked addresses."""
     where_true: frozenset[str] = frozenset()
     """Flags that are left out where they are false."""
@@ -56,8 +56,7 @@ NULL = Problem("validation_required", "Cannot be null. Leave the field out, or g
 Translation = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
 
 
-@dataclass(frozen=True)
-class Body:
+class Body(msgspec.Struct, frozen=True, dict=True):
     """The fields a request may set. Unknown ones are ignored, for newer clients, and named in the
     answer."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import Ask, given_values, sentence_of, widgets
@@ -32,8 +33,7 @@ _ASKS = (
 _WRONG = Problem("validation_invalid_old_password", "That is not your current password.")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """A sign-in, as its owner recognizes it."""
 
     id: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.pages.comments.listing import (

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import ClassVar
 from urllib.parse import urlencode
+
+import msgspec
+from msgspec.structs import replace
 
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.lists import Filters, Listing, read_page
@@ -38,8 +40,7 @@ _QUOTED = 200
 """Characters of the comment that another one answers."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommentFilters(Filters):
+class CommentFilters(Filters, frozen=True):
     """Without a state: what waits."""
 
     address: ClassVar[str] = ADDRESS
@@ -90,16 +91,14 @@ class CommentFilters(Filters):
         return all_of(conditions) or ""
 
 
-@dataclass(frozen=True, slots=True)
-class Quoted:
+class Quoted(msgspec.Struct, frozen=True):
     """The comment that another one answers."""
 
     name: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     id: str
     url: str
     answer_url: str
@@ -271,8 +270,7 @@ COUNTED = 200
 """Comments of a person. More are not counted: some have written thousands."""
 
 
-@dataclass(frozen=True, slots=True)
-class Before:
+class Before(msgspec.Struct, frozen=True):
     """An earlier comment of the same person."""
 
     text: str
@@ -283,8 +281,7 @@ class Before:
     label: str
 
 
-@dataclass(frozen=True, slots=True)
-class Person:
+class Person(msgspec.Struct, frozen=True):
     name: str
     email: str
     initials: str

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from masthead.errors import Invalid, Problem
 from masthead.importers.source import Options, site_url_of
@@ -13,8 +15,7 @@ ALL, CHOSEN, MEMBERS = "all", "chosen", "members"
 PARTS = {ALL: "Everything", CHOSEN: "Posts, and what you select", MEMBERS: "Members only"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Box:
+class _Box(msgspec.Struct, frozen=True):
     """A part that is imported beside the posts where its box is ticked."""
 
     label: str
@@ -47,8 +48,7 @@ NEW = EVERYTHING
 """The options of a new import, in which each can be changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class OptionsForm:
+class OptionsForm(msgspec.Struct, frozen=True):
     """The values of the form. `site_url` is as typed."""
 
     boxes: tuple[tuple[str, str, str, bool], ...]
@@ -108,5 +108,5 @@ def chosen_options(form: Mapping[str, str], site_url: str = "") -> Options:
 
 def stored_options(stored: Mapping[str, Any] | None) -> Options:
     """The options in a run's field `options`, which has more."""
-    names = {each.name for each in fields(Options)}
+    names = set(Options.__struct_fields__)
     return Options(**{name: value for name, value in (stored or {}).items() if name in names})

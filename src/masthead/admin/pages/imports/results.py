@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from masthead.admin.pages.imports.runs import without_flags
 from masthead.importers.collection import PREVIEW
@@ -28,8 +29,7 @@ _STAYED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(msgspec.Struct, frozen=True):
     """A row of the table."""
 
     label: str
@@ -39,14 +39,12 @@ class Line:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(msgspec.Struct, frozen=True):
     title: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class UndoneWords:
+class UndoneWords(msgspec.Struct, frozen=True):
     removed: str
     stayed: tuple[str, ...]
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import sentence_of
@@ -40,8 +41,7 @@ _DOING = {
 _COUNTED = {PREVIEW: "Read", IMPORT: "Imported", PICTURES: "", UNDO: "Removed"}
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(msgspec.Struct, frozen=True):
     """An import as its page shows it."""
 
     id: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
+
+import msgspec
 
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.lists import Filters, Listing, read_page
@@ -46,8 +47,7 @@ _FAILED = {
 _FIELDS = frozenset({"platform", "task", "state", "file_name", "error", "created"})
 
 
-@dataclass(frozen=True, slots=True)
-class RunFilters(Filters):
+class RunFilters(Filters, frozen=True):
     address: ClassVar[str] = ADDRESS
 
     def listing(self) -> Listing:
@@ -55,8 +55,7 @@ class RunFilters(Filters):
         return Listing(import_runs, wanted, self.url)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     url: str
     file_name: str
     platform: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from masthead import clock, ids
 from masthead.admin.endpoint import Answer, Framed
@@ -21,8 +22,7 @@ from masthead.records.write.unit import file_key
 from masthead.records.write.validation import NewRecord
 
 
-@dataclass(frozen=True, slots=True)
-class SampleRow:
+class SampleRow(msgspec.Struct, frozen=True):
     title: str
     note: str
     """Its pictures and words."""

@@ -4,9 +4,10 @@ before publishing and the page that emails a published post share them."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlencode
+
+import msgspec
 
 from masthead.admin.request import AdminRequest
 from masthead.admin.sections import POSTS
@@ -35,8 +36,7 @@ FIELD_LABELS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class MailChoice:
+class MailChoice(msgspec.Struct, frozen=True):
     newsletter: str
     audience: str
     labels: tuple[str, ...]

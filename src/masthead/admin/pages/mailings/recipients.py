@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Final
+
+import msgspec
 
 from masthead import ids
 from masthead.admin.endpoint import Answer, Page
@@ -41,16 +42,14 @@ BADGES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class RecipientFilters(Filters):
+class RecipientFilters(Filters, frozen=True):
     choices: ClassVar[Mapping[str, Container[str]]] = {"state": FATES}
 
     state: str = ""
     q: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     url: str
     """Empty for a member who was deleted."""
     email: str
@@ -63,8 +62,7 @@ class Row:
     """Empty before the end."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(msgspec.Struct, frozen=True):
     rows: list[Recipient]
     older: str = ""
     """The id after which the next page begins."""

@@ -4,9 +4,10 @@ it first, with an email to oneself."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
+
+import msgspec
 
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import sentence_of
@@ -54,8 +55,7 @@ _KEPT: Final = (
 """The fields of the two dialogs: a test leaves them as they were."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     mail: MailChoice
     when: str
     at: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import Ask, Widget, given_values, sentence_of, widgets
@@ -55,16 +56,14 @@ _ASKS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(msgspec.Struct, frozen=True):
     label: str
     url: str = ""
     """Empty where there is no page for it."""
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Detail:
+class Detail(msgspec.Struct, frozen=True):
     item: MediaRecord
     preview: str
     facts: tuple[tuple[str, str], ...]

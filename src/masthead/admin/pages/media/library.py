@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
+
+import msgspec
 
 from masthead.admin.calls import JsonAnswer
 from masthead.admin.endpoint import Answer, Page, Redirect
@@ -37,8 +38,7 @@ ALTS = {"missing": "Missing"}
 VIEWS = {"list": "List"}
 
 
-@dataclass(frozen=True, slots=True)
-class MediaFilters(Filters):
+class MediaFilters(Filters, frozen=True):
     address: ClassVar[str] = ADDRESS
     choices: ClassVar[Mapping[str, Container[str]]] = {
         "type": TYPES,
@@ -88,8 +88,7 @@ class MediaFilters(Filters):
         return Listing(media, wanted, self.url)
 
 
-@dataclass(frozen=True, slots=True)
-class Tile:
+class Tile(msgspec.Struct, frozen=True):
     id: str
     name: str
     url: str
@@ -110,8 +109,7 @@ class Tile:
     """The values of the item that a text needs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(msgspec.Struct, frozen=True):
     name: str
     reason: str
 

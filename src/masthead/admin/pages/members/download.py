@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import AsyncIterator, Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from masthead.admin.endpoint import Answer, Download
 from masthead.admin.lists import cursor_of

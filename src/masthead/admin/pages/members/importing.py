@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -63,16 +62,14 @@ STATES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     input_name: str
     heading: str
     samples: str
     chosen: str
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
+class Preview(msgspec.Struct, frozen=True):
     columns: list[Column]
     members: list[dict[str, str]]
     """The first rows, in the words of the list of members."""
@@ -82,8 +79,7 @@ class Preview:
     problems: list[BadRow]
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(msgspec.Struct, frozen=True):
     """An import in the list of imports."""
 
     url: str
@@ -95,12 +91,11 @@ class Line:
     at: str
 
 
-@dataclass(frozen=True, slots=True)
-class Typed:
+class Typed(msgspec.Struct, frozen=True):
     """A form, read and checked."""
 
     choice: Choice
-    fields: dict[str, str] = field(default_factory=dict)
+    fields: dict[str, str] = msgspec.field(default_factory=dict)
     """Fields by column."""
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import UTC, timedelta
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 import msgspec
+from msgspec.structs import replace
 
 from masthead import clock
 from masthead.admin.endpoint import Answer, Page, Redirect
@@ -53,8 +53,7 @@ NEW_ASKS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class MemberFilters(Filters):
+class MemberFilters(Filters, frozen=True):
     address: ClassVar[str] = ADDRESS
     choices: ClassVar[Mapping[str, Container[str]]] = {
         "tier": TIERS,
@@ -104,8 +103,7 @@ def searched(words: str) -> str:
     return f"{words}*" if words and words[-1].isalnum() else words
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     id: str
     url: str
     name: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 import msgspec
@@ -141,8 +140,7 @@ _FATES = {
 _WORDS = {"past_due": "past due"}
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """Something that has happened."""
 
     at: str
@@ -156,8 +154,7 @@ class Entry:
     """The person who did it, or its outcome."""
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(msgspec.Struct, frozen=True):
     id: str
     what: str
     badge: str

@@ -4,7 +4,6 @@ owner can turn them on again, one by one."""
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from masthead.admin.endpoint import Answer, Page, Redirect
@@ -34,8 +33,7 @@ _MEANS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class StoppedFilters(Filters):
+class StoppedFilters(Filters, frozen=True):
     address: ClassVar[str] = ADDRESS
     choices: ClassVar[Mapping[str, Container[str]]] = {"kind": _KINDS}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from masthead import clock
 from masthead.admin.endpoint import Answer, Page, Redirect
@@ -19,8 +19,7 @@ LATE_SECONDS = 300
 """A job that is due for so long makes one look whether a worker runs."""
 
 
-@dataclass(frozen=True, slots=True)
-class KindRow:
+class KindRow(msgspec.Struct, frozen=True):
     kind: str
     due: str
     waits: str
@@ -30,8 +29,7 @@ class KindRow:
     failed: str
 
 
-@dataclass(frozen=True, slots=True)
-class JobRow:
+class JobRow(msgspec.Struct, frozen=True):
     id: str
     tenant_id: str
     kind: str
@@ -41,8 +39,7 @@ class JobRow:
     failed: str
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorRow:
+class ErrorRow(msgspec.Struct, frozen=True):
     request_id: str
     what: str
     site: str

@@ -4,8 +4,9 @@ in."""
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
 from typing import ClassVar
+
+import msgspec
 
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.flash import admin_cookie
@@ -64,8 +65,7 @@ STATES: dict[str, str] = {TenantStatus.ACTIVE: "Active", TenantStatus.SUSPENDED:
 _SIZES = (("Posts", posts), ("Files", media), ("Members", blog_members), ("Comments", comments))
 
 
-@dataclass(frozen=True, slots=True)
-class TenantFilters(Filters):
+class TenantFilters(Filters, frozen=True):
     address: ClassVar[str] = ADDRESS
     choices: ClassVar[Mapping[str, Container[str]]] = {"status": STATES}
 
@@ -80,8 +80,7 @@ class TenantFilters(Filters):
         return Listing(tenants, wanted, self.url, caller)
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(msgspec.Struct, frozen=True):
     badge: str
     label: str
 
@@ -90,8 +89,7 @@ ACTIVE, SUSPENDED = State("good", "Active"), State("bad", "Suspended")
 DELETED = State("warn", "Being deleted")
 
 
-@dataclass(frozen=True, slots=True)
-class SiteRow:
+class SiteRow(msgspec.Struct, frozen=True):
     id: str
     name: str
     slug: str
@@ -102,8 +100,7 @@ class SiteRow:
     state: State
 
 
-@dataclass(frozen=True, slots=True)
-class ListedRow:
+class ListedRow(msgspec.Struct, frozen=True):
     site: SiteRow
     posts: int
     members: int

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import ClassVar
 
@@ -34,8 +33,7 @@ _LABELS = (*_ASKS, Ask("scopes", "It may"), Ask("expires", "Expires"))
 _decode_names = msgspec.json.Decoder(list[str]).decode
 
 
-@dataclass(frozen=True, slots=True)
-class KeyFilters(Filters):
+class KeyFilters(Filters, frozen=True):
     address: ClassVar[str] = KEYS
     choices: ClassVar[Mapping[str, Container[str]]] = {"show": ("ended",)}
 
@@ -47,8 +45,7 @@ class KeyFilters(Filters):
         return Listing(api_keys, wanted, self.url)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     id: str
     name: str
     prefix: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.pages.settings.subnav import MAIL, in_settings
@@ -13,8 +13,7 @@ from masthead.mail.wording import where_stored
 FAILURES = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(msgspec.Struct, frozen=True):
     recipient: str
     why: str
     at: str

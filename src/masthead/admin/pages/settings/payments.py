@@ -4,7 +4,8 @@ check has found."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import Ask, given_values, widgets
@@ -40,8 +41,7 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Received:
+class Received(msgspec.Struct, frozen=True):
     id: str
     type: str
     at: str
@@ -49,16 +49,14 @@ class Received:
     """Why it was not applied; empty where it was."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundOne:
+class FoundOne(msgspec.Struct, frozen=True):
     id: str
     why: str
     url: str
     """The address of the record's page, if it has one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(msgspec.Struct, frozen=True):
     what: str
     count: int
     first: list[FoundOne]

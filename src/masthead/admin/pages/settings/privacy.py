@@ -4,7 +4,6 @@ its deletion."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from masthead.admin.data_requests import (
@@ -32,8 +31,7 @@ from masthead.records.filter.conditions import all_of, any_of, equals, newer
 from masthead.records.read.page import ListRequest
 
 
-@dataclass(frozen=True, slots=True)
-class RequestFilters(Filters):
+class RequestFilters(Filters, frozen=True):
     """No filters: the list shows everything."""
 
     address: ClassVar[str] = PRIVACY

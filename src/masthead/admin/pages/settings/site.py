@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from zoneinfo import available_timezones
+
+import msgspec
 
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import Ask, given_values, widgets
@@ -77,8 +78,7 @@ _PICTURE_LABELS = (Ask("site_logo", "Logo"), Ask("site_favicon", "Icon"))
 _COLOUR = re.compile(r"#[0-9A-Fa-f]{6}")
 
 
-@dataclass(frozen=True, slots=True)
-class Accent:
+class Accent(msgspec.Struct, frozen=True):
     """A colour as pages show it."""
 
     ground: str
@@ -100,8 +100,7 @@ def _asks() -> tuple[Ask, ...]:
     return (*_ABOUT, zone, *_COLOR, *_LINKS, *_READERS)
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
+class Picture(msgspec.Struct, frozen=True):
     which: str
     field: str
     title: str

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec.structs import replace
 
 from masthead import ids
 from masthead.admin.endpoint import Answer, Page, Redirect
@@ -85,8 +85,7 @@ def beginners(section: Section, request: AdminRequest) -> list[str]:
     return [request.caller.id] if section.has_authors and is_staff else []
 
 
-@dataclass(frozen=True, slots=True)
-class _Edited:
+class _Edited(msgspec.Struct, frozen=True):
     """A text on its page."""
 
     record: Record

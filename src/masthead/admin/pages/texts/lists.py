@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import ClassVar
+
+import msgspec
+from msgspec.structs import replace
 
 from masthead import clock
 from masthead.admin.endpoint import Answer, Page, Redirect
@@ -29,16 +31,14 @@ _DEFAULT_ORDER = "-changed"
 SORTS = ORDERS.keys() - {_DEFAULT_ORDER}
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """One that not every section has."""
 
     label: str
     css_class: str
 
 
-@dataclass(frozen=True, slots=True)
-class TextFilters(Filters):
+class TextFilters(Filters, frozen=True):
     section: ClassVar[Section]
     columns: ClassVar[tuple[Column, ...]]
     names: ClassVar[frozenset[str]]
@@ -89,8 +89,7 @@ class TextFilters(Filters):
         return [equals("status", self.status)] if self.status else []
 
 
-@dataclass(frozen=True, slots=True)
-class Pick:
+class Pick(msgspec.Struct, frozen=True):
     """A list of the filter bar."""
 
     name: str
@@ -101,8 +100,7 @@ class Pick:
     """Where there are too many options: the address of those that begin as what is typed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     id: str
     title: str
     url: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from masthead.admin.endpoint import Answer
@@ -21,8 +20,7 @@ from masthead.admin.sections import PAGES, Section
 from masthead.records.collection import Record
 
 
-@dataclass(frozen=True, slots=True)
-class PageFilters(TextFilters):
+class PageFilters(TextFilters, frozen=True):
     section: ClassVar[Section] = PAGES
     address: ClassVar[str] = PAGES.address
     columns: ClassVar[tuple[Column, ...]] = (Column("Address", "path"),)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, replace
 from typing import ClassVar
+
+from msgspec.structs import replace
 
 from masthead.admin.endpoint import Answer, Page
 from masthead.admin.forms import Ask
@@ -42,8 +43,7 @@ _STATUSES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class PostFilters(TextFilters):
+class PostFilters(TextFilters, frozen=True):
     section: ClassVar[Section] = POSTS
     address: ClassVar[str] = POSTS.address
     columns: ClassVar[tuple[Column, ...]] = (

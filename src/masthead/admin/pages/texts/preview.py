@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from urllib.parse import urlencode
+
+import msgspec
 
 from masthead.admin.endpoint import Answer, Framed, Page
 from masthead.admin.pages.texts.lists import status_of
@@ -15,8 +16,7 @@ from masthead.records.collection import Record
 from masthead.texts.editing import open_text
 
 
-@dataclass(frozen=True, slots=True)
-class _Readers:
+class _Readers(msgspec.Struct, frozen=True):
     audience: Audience
     label: str
     plural: str

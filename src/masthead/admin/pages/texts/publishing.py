@@ -4,10 +4,11 @@ before the button. It is a page, so that it works by keyboard, on a phone and wi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
 from urllib.parse import urlsplit
+
+import msgspec
 
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import sentence_of
@@ -79,8 +80,7 @@ _WHO_READS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     what: str
     visibility: str = ""
     """Empty for a text that everyone reads."""
@@ -96,8 +96,7 @@ class Choice:
         return sha256(repr(self).encode()).hexdigest()[:16]
 
 
-@dataclass(frozen=True, slots=True)
-class Dialog:
+class Dialog(msgspec.Struct, frozen=True):
     """A text in the dialog, with its mailings."""
 
     section: Section

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.environment import clock_time
@@ -30,8 +31,7 @@ _NOT_SETTINGS = frozenset({"title", "content_html"})
 _WITH = {"now": "With the current text", "before": "With the revision before it"}
 
 
-@dataclass(frozen=True, slots=True)
-class Revision:
+class Revision(msgspec.Struct, frozen=True):
     title: str
     url: str
     """Empty for the text as it is now."""
@@ -42,8 +42,7 @@ class Revision:
     status: str
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(msgspec.Struct, frozen=True):
     label: str
     old: str
     new: str

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, ClassVar
 from urllib.parse import quote, urlencode
+
+import msgspec
+from msgspec.structs import replace
 
 from masthead.admin.endpoint import Answer, Page, Redirect
 from masthead.admin.forms import sentence_of
@@ -30,8 +32,7 @@ ACTIONS = ("rename", "merge", "remove")
 Key = tuple[int, str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class TagFilters(Filters):
+class TagFilters(Filters, frozen=True):
     address: ClassVar[str] = ADDRESS
     choices: ClassVar[Mapping[str, Container[str]]] = {"sort": {BY_POSTS}}
 
@@ -49,8 +50,7 @@ class TagFilters(Filters):
         return -total if self.is_by_posts else 0, tag.casefold(), tag
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     tag: str
     url: str
     address: str

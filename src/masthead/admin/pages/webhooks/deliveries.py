@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import ClassVar
+
+import msgspec
 
 from masthead import ids
 from masthead.admin.lists import PER_PAGE, Filters, Pager, cursor_of
@@ -32,8 +33,7 @@ _LENGTHS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class DeliveryFilters(Filters):
+class DeliveryFilters(Filters, frozen=True):
     address: ClassVar[str] = ADDRESS
     choices: ClassVar[Mapping[str, Container[str]]] = {
         "state": STATES,
@@ -51,7 +51,7 @@ class DeliveryFilters(Filters):
         if name == "webhook":
             return ids.is_id(text)
         # By name: the decorator has replaced the class that a bare super() refers to.
-        return super(DeliveryFilters, cls)._is_known(name, text)
+        return super()._is_known(name, text)
 
     def condition(self, now: datetime) -> DeliveryFilter:
         return DeliveryFilter(
@@ -66,8 +66,7 @@ class DeliveryFilters(Filters):
         return self.state in ("", DEAD)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     id: str
     url: str
     badge: str
@@ -83,8 +82,7 @@ class Row:
     is_dead: bool
 
 
-@dataclass(frozen=True, slots=True)
-class DeliveryList:
+class DeliveryList(msgspec.Struct, frozen=True):
     rows: list[Row]
     pager: Pager
     searched_to: str = ""

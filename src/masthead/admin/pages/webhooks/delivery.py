@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -31,8 +30,7 @@ from masthead.webhooks.sending import ANSWER_BYTES, body_of
 from masthead.webhooks.signing import Signed, signed_headers
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(msgspec.Struct, frozen=True):
     number: int
     when: str
     at: str

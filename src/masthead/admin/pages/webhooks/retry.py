@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from masthead import ids
 from masthead.admin.endpoint import Answer, Page, Redirect
@@ -22,8 +23,7 @@ _STAYS = "was not retried: it is already being sent, or its webhook is off or de
 _STAY = "were not retried: they are already being sent, or their webhook is off or deleted."
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(msgspec.Struct, frozen=True):
     url: str
     is_finished: bool
     total: int

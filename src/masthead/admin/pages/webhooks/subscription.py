@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -35,8 +34,7 @@ NEW = f"{ADDRESS}/new"
 _EXAMPLE_TIME = "2026-11-14T09:30:00.123Z"
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(msgspec.Struct, frozen=True):
     name: str
     trigger: str
     example: str

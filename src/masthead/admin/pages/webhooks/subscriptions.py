@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 
 import msgspec
@@ -35,8 +34,7 @@ PLAN_NEEDED = (
 _decode_names = msgspec.json.Decoder(list[str]).decode
 
 
-@dataclass(frozen=True, slots=True)
-class Subscription:
+class Subscription(msgspec.Struct, frozen=True):
     id: str
     name: str
     url: str
@@ -59,8 +57,7 @@ class Subscription:
     """Why, where failures did it."""
 
 
-@dataclass(frozen=True, slots=True)
-class SubscriptionRow:
+class SubscriptionRow(msgspec.Struct, frozen=True):
     subscription: Subscription
     chart: Chart
 

@@ -7,9 +7,9 @@ depth, attributes, names and text size in this module.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import BinaryIO, Final, NamedTuple
 
+import msgspec
 from lxml import etree
 
 from masthead.importers.files.densities import ELEMENTS, ITEMS, TEXTS
@@ -107,29 +107,27 @@ class Term(NamedTuple):
     term_id: str = ""
 
 
-@dataclass(slots=True)
-class Item:
+class Item(msgspec.Struct):
     """The texts of an item; of repeated elements, the first."""
 
-    fields: dict[str, str] = field(default_factory=dict)
-    categories: list[Term] = field(default_factory=list)
-    meta: dict[str, str] = field(default_factory=dict)
+    fields: dict[str, str] = msgspec.field(default_factory=dict)
+    categories: list[Term] = msgspec.field(default_factory=list)
+    meta: dict[str, str] = msgspec.field(default_factory=dict)
     is_too_long: bool = False
     comment_count: int = 0
-    comments: list[dict[str, str]] = field(default_factory=list)
+    comments: list[dict[str, str]] = msgspec.field(default_factory=list)
     """Their fields by name, if comments are imported."""
 
     def get(self, name: str) -> str:
         return self.fields.get(name, "").strip()
 
 
-@dataclass(slots=True)
-class Channel:
-    fields: dict[str, str] = field(default_factory=dict)
+class Channel(msgspec.Struct):
+    fields: dict[str, str] = msgspec.field(default_factory=dict)
     has_mixed_encodings: bool = False
     authors: int = 0
-    author_fields: list[dict[str, str]] = field(default_factory=list)
-    terms: list[Term] = field(default_factory=list)
+    author_fields: list[dict[str, str]] = msgspec.field(default_factory=list)
+    terms: list[Term] = msgspec.field(default_factory=list)
 
 
 def read_items(

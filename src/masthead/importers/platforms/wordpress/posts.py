@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
 from typing import Final, Literal
 from urllib.parse import unquote
+
+import msgspec
 
 from masthead.importers.convert.cutting import cut
 from masthead.importers.convert.titles import title_text
@@ -88,8 +89,7 @@ _NOT_IN_SLUG: Final = re.compile(r"[\s/?#\\\x00-\x1f\x7f<>\"'`]+")
 _PRICE: Final = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,6})?")
 
 
-@dataclass(slots=True)
-class Site:
+class Site(msgspec.Struct):
     """Facts about the whole export, found by a first pass."""
 
     title: str = ""
@@ -98,17 +98,17 @@ class Site:
     items: int = 0
     comments: int = 0
     authors: int = 0
-    authors_by_login: dict[str, SourceAuthor | Skipped] = field(default_factory=dict)
+    authors_by_login: dict[str, SourceAuthor | Skipped] = msgspec.field(default_factory=dict)
     offset: timedelta | None = None
-    attachments: Attachments = field(default_factory=Attachments)
-    reusable: dict[int, str] = field(default_factory=dict)
+    attachments: Attachments = msgspec.field(default_factory=Attachments)
+    reusable: dict[int, str] = msgspec.field(default_factory=dict)
     """Reusable blocks by number."""
     has_mixed_encodings: bool = False
-    terms: dict[tuple[str, str], Term] = field(default_factory=dict)
+    terms: dict[tuple[str, str], Term] = msgspec.field(default_factory=dict)
     """Categories and tags, by domain and slug."""
-    author_numbers: dict[str, str] = field(default_factory=dict)
+    author_numbers: dict[str, str] = msgspec.field(default_factory=dict)
     """Numbers by login."""
-    months: set[str] = field(default_factory=set)
+    months: set[str] = msgspec.field(default_factory=set)
     """In which posts were published, as `2024/05`: WordPress has a list of each."""
     is_ours: bool = False
     """Exported by us: its addresses are those of this software."""

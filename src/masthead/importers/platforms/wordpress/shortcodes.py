@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from html import escape, unescape
 from typing import Final
+
+import msgspec
 
 from masthead.importers.platforms.wordpress.attachments import Attachment, Attachments, as_number
 from masthead.importers.platforms.wordpress.pieces import Piece, Placeholders, pieces_of
@@ -38,8 +39,7 @@ _FORMATS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Shortcode:
+class Shortcode(msgspec.Struct, frozen=True):
     name: str
     attributes: dict[str, str]
     values: tuple[str, ...]
@@ -47,14 +47,13 @@ class Shortcode:
     inside: str
 
 
-@dataclass(slots=True)
-class Context:
+class Context(msgspec.Struct):
     """The post of the shortcodes, the media library, and warnings."""
 
     attachments: Attachments
     post_id: int | None
     placeholders: Placeholders
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str] = msgspec.field(default_factory=list)
     shortcodes_left: int = _MAX_SHORTCODES
     files_left: int = _MAX_FILES
 

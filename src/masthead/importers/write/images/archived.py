@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import unquote, urlsplit
+
+import msgspec
 
 from masthead.importers.convert.content import Prepared
 from masthead.importers.convert.image_urls import ImageRef
 
 
-@dataclass(frozen=True)
-class Archive:
+class Archive(msgspec.Struct, frozen=True, dict=True):
     files: Mapping[str, str]
     """`Overview.files`: from old addresses or paths to names of entries."""
     read: Callable[[str], bytes]

@@ -10,11 +10,11 @@ import asyncio
 import base64
 import binascii
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import unquote, unquote_to_bytes
 
+import msgspec
 import structlog
 
 from masthead.caller import system
@@ -51,8 +51,7 @@ class ImportServices(UploadServices, Protocol):
     def outbound(self) -> OutboundClient: ...
 
 
-@dataclass(frozen=True, slots=True)
-class ImageFailure:
+class ImageFailure(msgspec.Struct, frozen=True):
     source_id: str
     """The source id of the post."""
     url: str

@@ -7,7 +7,6 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
@@ -42,8 +41,7 @@ NOTHING_LEFT: Final = "no picture of the old site left"
 STILL_THERE: Final = "pictures could not be copied"
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(msgspec.Struct, frozen=True):
     """A post of the export that was imported, with the pictures that were not copied."""
 
     post: SourcePost
