@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from playwright.async_api import Browser as PlaywrightBrowser
-from structlog.dev import ConsoleRenderer, plain_traceback
 from tests import budget, corpus, tiers
 from tests.browser import REFUSED, Browser, keep_files_together, launched
 from tests.cheap_passwords import cheap_passwords
@@ -51,8 +50,6 @@ def pytest_configure(config: pytest.Config) -> None:
         budget.register(config)
     corpus.hide(config)
     share_compiled_templates()
-    # The default shows the values of every frame, which takes a second.
-    ConsoleRenderer.get_active().exception_formatter = plain_traceback
     if hasattr(config, "workerinput"):
         return  # inherited
     # Each of them imports the whole service; compiling it again would be a fifth of that.

@@ -12,14 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import structlog
 from tests.cli.running import serving
+from tests.log_lines import own_logs
 from tests.world import Account, TenantWorld, World, records_of
 
 from masthead import access_log, logs
 from masthead.access_log import AccessLog, Answered
 from masthead.config.values import LogFormat
 from masthead.identity.api_keys import create_key
+from masthead.logs import log
 
 POSTS = records_of("posts")
 
@@ -31,7 +32,7 @@ class Lines:
         self.stream = io.StringIO()
         logs.configure(LogFormat.JSON, stream=self.stream)
         # The tests' own client logs its calls too.
-        logging.getLogger().handlers = []
+        logging.getLogger().handlers[0].addFilter(logging.Filter("masthead"))
 
     def read(self) -> list[dict[str, Any]]:
         logs.close_access_log()
@@ -40,12 +41,8 @@ class Lines:
 
 @pytest.fixture
 def lines() -> Iterator[Lines]:
-    root = logging.getLogger()
-    handlers, level = root.handlers, root.level
-    yield Lines()
-    logs.close_access_log()
-    root.handlers, root.level = handlers, level
-    structlog.reset_defaults()
+    with own_logs():
+        yield Lines()
 
 
 async def test_a_line_has_the_id_of_its_answer(
@@ -93,7 +90,7 @@ async def test_a_line_within_a_request_has_its_id_and_one_after_it_has_none(
 ) -> None:
     answer = await owner.api.post("/api/gdpr/export", json={"type": "tenant"})
     assert answer.is_success, answer.text
-    structlog.get_logger().info("afterwards")
+    log.info("afterwards")
     logged = {line["event"]: line for line in lines.read()}
     request_id = answer.headers["x-request-id"]
     assert logged["privacy.export_requested"]["request_id"] == request_id

@@ -246,7 +246,7 @@ def test_the_engine_knows_nothing_of_the_product() -> None:
     Posts, comments, media and pages plug into it by what their collections declare; the audit log
     is told of changes at the composition."""
     engine = [path for path in MODULES if name_of(path).startswith("records/")]
-    may_know = {"records", "events", "jobs", "storage", "config"}
+    may_know = {"records", "events", "jobs", "storage", "config", "logs"}
     rooms = {name for names in LAYERS for name in names}
     assert [
         (name_of(path), name)

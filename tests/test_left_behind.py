@@ -12,8 +12,8 @@ from typing import Any
 import asyncpg
 import pytest
 from obstore.store import MemoryStore
-from structlog.testing import capture_logs
 from tests.garbage import no_cycles_of
+from tests.log_lines import capture_logs
 from tests.world import Account, TenantWorld, World, records_of
 
 from masthead.caller import system

@@ -9,20 +9,17 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import structlog
+from tests.log_lines import own_logs
 
 from masthead import logs
 from masthead.config.values import LogFormat, Secret, Url
+from masthead.logs import log
 
 
 @pytest.fixture
 def stream() -> Iterator[io.StringIO]:
-    root = logging.getLogger()
-    handlers, level = root.handlers, root.level
-    yield io.StringIO()
-    root.handlers, root.level = handlers, level
-    structlog.reset_defaults()
-    structlog.contextvars.clear_contextvars()
+    with own_logs():
+        yield io.StringIO()
 
 
 def json_line(stream: io.StringIO) -> dict[str, Any]:
@@ -33,8 +30,9 @@ def json_line(stream: io.StringIO) -> dict[str, Any]:
 
 def test_a_json_line_has_the_event_its_fields_and_the_request_id(stream: io.StringIO) -> None:
     logs.configure(LogFormat.JSON, stream=stream)
-    with structlog.contextvars.bound_contextvars(request_id="0123456789abcde"):
-        structlog.get_logger().info("delivery sent", attempts=2)
+    within = logs.request_id.set("0123456789abcde")
+    log.info("delivery sent", attempts=2)
+    logs.request_id.reset(within)
     line = json_line(stream)
     assert line.pop("timestamp").endswith("Z")
     assert line == {
@@ -49,7 +47,7 @@ def test_a_console_line_is_readable_and_without_colours_off_a_terminal(
     stream: io.StringIO,
 ) -> None:
     logs.configure(LogFormat.CONSOLE, stream=stream)
-    structlog.get_logger().warning("mail refused", attempts=2)
+    log.warning("mail refused", attempts=2)
     assert "mail refused" in stream.getvalue()
     assert "attempts=2" in stream.getvalue()
     assert "\x1b" not in stream.getvalue()
@@ -85,7 +83,7 @@ def test_a_secret_is_hidden(
     stream: io.StringIO, log_format: LogFormat, fields: dict[str, Any]
 ) -> None:
     logs.configure(log_format, stream=stream)
-    structlog.get_logger().info("something", **fields)
+    log.info("something", **fields)
     assert "something" in stream.getvalue()
     assert "hunter2" not in stream.getvalue()
 
@@ -96,6 +94,6 @@ def test_a_secret_in_an_exception_is_hidden(stream: io.StringIO, log_format: Log
     try:
         raise ConnectionError("no answer from postgresql://user:" + "hunter" + "2@host/db")
     except ConnectionError:
-        structlog.get_logger().exception("database failed")
+        log.exception("database failed")
     assert "ConnectionError" in stream.getvalue()
     assert "hunter2" not in stream.getvalue()

@@ -1,8 +1,8 @@
 """Log lines on standard error, as text or JSON, with secrets removed.
 
-`configure` is called once at start; other modules use `structlog.get_logger()`. Lines that
-libraries log through `logging` have the same format. A line within a request has the request's id,
-which the front door binds to the context.
+`configure` is called once at start; other modules use `log`. Lines that libraries log through
+`logging` have the same format. A line within a request has the request's id, which the front door
+sets.
 """
 
 from __future__ import annotations
@@ -11,42 +11,81 @@ import atexit
 import logging
 import re
 import sys
-from typing import TYPE_CHECKING, Any, TextIO
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, TextIO
 
 import msgspec
-import structlog
 
-from masthead.access_log import AccessLog, Answered
+from masthead.access_log import AccessLog, Answered, Render
 from masthead.config.values import LogFormat, Secret
 
-if TYPE_CHECKING:
-    from structlog.typing import EventDict, Processor, WrappedLogger
+request_id: ContextVar[str] = ContextVar("request_id", default="")
 
+_logger = logging.getLogger("masthead")
 _access_log: AccessLog | None = None
+
+
+class Log:
+    """Lines with a name and facts, such as `log.warning("mail.refused", attempts=2)`."""
+
+    def debug(self, event: str, **facts: object) -> None:
+        _write(logging.DEBUG, event, facts)
+
+    def info(self, event: str, **facts: object) -> None:
+        _write(logging.INFO, event, facts)
+
+    def warning(self, event: str, *, exc_info: Any = None, **facts: object) -> None:
+        _write(logging.WARNING, event, facts, exc_info)
+
+    def error(self, event: str, *, exc_info: Any = None, **facts: object) -> None:
+        _write(logging.ERROR, event, facts, exc_info)
+
+    def exception(self, event: str, **facts: object) -> None:
+        """With the traceback of the exception that is being handled."""
+        _write(logging.ERROR, event, facts, exc_info=True)
+
+
+log = Log()
+
+
+def _write(level: int, event: str, facts: Mapping[str, object], exc_info: Any = None) -> None:
+    _logger.log(level, event, exc_info=exc_info, extra={"facts": facts})
 
 
 def configure(
     log_format: LogFormat, *, stream: TextIO | None = None, level: int = logging.INFO
 ) -> None:
     stream = stream or sys.stderr
-    renderer = _renderer(log_format, is_terminal=stream.isatty())
-    structlog.configure(
-        processors=[*_ENRICH, renderer],
-        wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.WriteLoggerFactory(stream),
-        cache_logger_on_first_use=False,
-    )
+    render = _renderer(log_format, is_terminal=stream.isatty())
     handler = logging.StreamHandler(stream)
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=_ENRICH,
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
-        )
-    )
+    handler.setFormatter(_Formatter(render))
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level)
-    _open_access_log(stream, renderer)
+    _open_access_log(stream, render)
+
+
+class _Formatter(logging.Formatter):
+    def __init__(self, render: Render) -> None:
+        super().__init__()
+        self._render = render
+
+    def format(self, record: logging.LogRecord) -> str:
+        moment = datetime.fromtimestamp(record.created, UTC).isoformat()
+        event: dict[str, Any] = {
+            "event": record.getMessage(),
+            "level": record.levelname.lower(),
+            "timestamp": moment.replace("+00:00", "Z"),
+            **getattr(record, "facts", {}),
+        }
+        if within := request_id.get():
+            event["request_id"] = within
+        if record.exc_info:
+            event["exception"] = self.formatException(record.exc_info)
+        return self._render(hide_secrets(event))
 
 
 def log_answer(answered: Answered) -> None:
@@ -66,13 +105,9 @@ def close_access_log() -> None:
 atexit.register(close_access_log)
 
 
-def _open_access_log(stream: TextIO, renderer: Processor) -> None:
+def _open_access_log(stream: TextIO, render: Render) -> None:
     global _access_log
     close_access_log()
-
-    def render(event: dict[str, Any]) -> str:
-        return str(renderer(None, "info", event))
-
     _access_log = AccessLog(stream, render)
 
 
@@ -98,15 +133,12 @@ _HIDDEN_TEXT = (
 )
 
 
-def hide_secrets(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+def hide_secrets(event: Mapping[str, Any]) -> dict[str, Any]:
     """Replaces secrets, found by a value's name or by a pattern within text."""
     return {name: _hidden(name, value) for name, value in event.items()}
 
 
 def _hidden(name: str, value: Any) -> Any:
-    # The formatter's own entries (a LogRecord among them) are removed before rendering.
-    if name.startswith("_"):
-        return value
     if _HIDDEN_NAMES.search(name):
         return HIDDEN
     return _cleaned(value)
@@ -127,24 +159,41 @@ def _cleaned(value: Any) -> Any:
     return text
 
 
-_ENRICH: list[Processor] = [
-    structlog.contextvars.merge_contextvars,
-    structlog.processors.add_log_level,
-    structlog.stdlib.PositionalArgumentsFormatter(),
-    structlog.processors.TimeStamper(fmt="iso", utc=True),
-    structlog.processors.format_exc_info,
-    hide_secrets,
-]
-
-
-def _renderer(log_format: LogFormat, *, is_terminal: bool) -> Processor:
+def _renderer(log_format: LogFormat, *, is_terminal: bool) -> Render:
     if log_format is LogFormat.JSON:
-        return structlog.processors.JSONRenderer(serializer=_to_json)
-    # Exceptions are text by now, formatted before the secrets were hidden.
-    return structlog.dev.ConsoleRenderer(
-        colors=is_terminal, exception_formatter=structlog.dev.plain_traceback
-    )
+        return _to_json
+    return partial(_to_text, paint=_in_colour if is_terminal else _plain)
 
 
-def _to_json(event: EventDict, **_options: object) -> str:
+def _to_json(event: dict[str, Any]) -> str:
     return msgspec.json.encode(event).decode()
+
+
+def _to_text(event: dict[str, Any], paint: Callable[[str, int], str]) -> str:
+    facts = {**event}
+    level, exception = facts.pop("level"), facts.pop("exception", "")
+    line = [
+        paint(facts.pop("timestamp"), _DIM),
+        f"[{paint(f'{level:<8}', _LEVELS.get(level, _RED))}]",
+        paint(f"{facts.pop('event'):<{_EVENT_WIDTH}}", _BOLD),
+        *(f"{paint(name, _CYAN)}={paint(_fact(value), _MAGENTA)}" for name, value in facts.items()),
+    ]
+    return " ".join(line) + (f"\n{exception}" if exception else "")
+
+
+def _fact(value: Any) -> str:
+    is_word = isinstance(value, str) and value and not re.search(r"[\s=\"']", value)
+    return value if is_word else repr(value)
+
+
+_EVENT_WIDTH = 30
+_BOLD, _DIM, _RED, _GREEN, _YELLOW, _MAGENTA, _CYAN = 1, 2, 31, 32, 33, 35, 36
+_LEVELS = {"debug": _GREEN, "info": _GREEN, "warning": _YELLOW}
+
+
+def _in_colour(text: str, code: int) -> str:
+    return f"\x1b[{code}m{text}\x1b[0m"
+
+
+def _plain(text: str, _: int) -> str:
+    return text

@@ -6,8 +6,8 @@ import re
 from datetime import timedelta
 
 import pytest
-from structlog.testing import capture_logs
 from tests.admin.visitor import Visitor, staff, visitor
+from tests.log_lines import capture_logs
 from tests.world import TenantWorld, World
 
 from masthead import clock

@@ -9,7 +9,6 @@ from contextlib import ExitStack, contextmanager
 
 import httpx
 import pytest
-import structlog
 from tests.ai.conftest import AiWorld
 from tests.ai.provider import (
     HEAD,
@@ -25,6 +24,7 @@ from tests.ai.provider import (
 )
 from tests.ai.stream import GENERATE, KEY, PATH, failed
 from tests.ai.usage import usage_of
+from tests.log_lines import capture_logs
 from tests.loop_time import LoopTime
 from tests.served import serving
 from tests.tls import Behaviour, Exchange, answer, cut, hang, not_http, redirect
@@ -236,7 +236,7 @@ class TestBeforeTheStream:
 
         streams = OutboundStreams(lookup=note)
         nowhere = ai.at("http://provider.test/v1").with_outbound(streams).with_its_own_streams()
-        with structlog.testing.capture_logs() as lines:
+        with capture_logs() as lines:
             async with serving(nowhere.world.http) as url, httpx.AsyncClient(timeout=120) as client:
                 headers = {"host": tenant.host}
                 async with client.stream("POST", url + PATH, json=GENERATE, headers=headers):
@@ -341,7 +341,7 @@ class TestTheServiceStops:
         while not len(closing.open_streams):
             await asyncio.sleep(0)
         await ai.provider.wait_for(1)
-        with structlog.testing.capture_logs() as lines:
+        with capture_logs() as lines:
             closing.open_streams.close()
             answered = await asyncio.wait_for(asking, 120)
         assert answered.last == failed("service_stopping")
@@ -366,7 +366,7 @@ async def test_a_key_that_is_no_valid_header_is_reported(ai: AiWorld, tail: str)
 
 async def test_the_key_is_in_no_log(ai: AiWorld) -> None:
     tenant = await ai.tenant(ai_provider="openai")
-    with structlog.testing.capture_logs() as lines:
+    with capture_logs() as lines:
         for behaviour in (
             plays(recording("openai")),
             plays(OVERLOADED["openai"]),

@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from structlog.testing import capture_logs
 from tests.backup.sites import Installation
 from tests.databases import fresh_url
+from tests.log_lines import capture_logs
 from tests.object_stores import S3Server
 from tests.world import MovableClock, World, open_world
 

@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 
 import pytest
-import structlog
+from tests import log_lines
 from tests.cli.commands import Masthead
 from tests.databases import database_url
-
-from masthead import logs
 
 __all__ = ["database_url"]
 
@@ -16,12 +13,8 @@ __all__ = ["database_url"]
 @pytest.fixture(autouse=True)
 def own_logs() -> Iterator[None]:
     """A command sets up logging for its process; here that is the whole test run's."""
-    root = logging.getLogger()
-    before = root.handlers, root.level
-    yield
-    logs.close_access_log()
-    root.handlers, root.level = before
-    structlog.reset_defaults()
+    with log_lines.own_logs():
+        yield
 
 
 @pytest.fixture

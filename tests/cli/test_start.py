@@ -30,7 +30,7 @@ UNUSED_BY_COMMANDS = (
     "starlette",
     "uvloop",
 )
-HEAVY = ("sqlalchemy", "structlog", "PIL", "lxml", "aiohttp", "obstore")
+HEAVY = ("sqlalchemy", "masthead.logs", "PIL", "lxml", "aiohttp", "obstore")
 
 
 def loaded(code: str, among: tuple[str, ...]) -> set[str]:
@@ -111,7 +111,7 @@ def test_the_parent_of_several_server_processes_loads_nothing_of_the_service() -
 
 
 def test_a_process_that_prepares_posts_loads_no_service() -> None:
-    among = ("sqlalchemy", "structlog", "PIL", "aiohttp", "obstore", "masthead.cli.main")
+    among = ("sqlalchemy", "PIL", "aiohttp", "obstore", "masthead.cli.main")
     assert loaded("import masthead.importers.write.preparing", among) == set()
 
 

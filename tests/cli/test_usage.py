@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import logging
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 import click
 import pytest
-import structlog
 from tests.cli.commands import call
 from tests.databases import fresh_postgres_url, fresh_sqlite_url
+from tests.log_lines import own_logs
 
-from masthead import logs
 from masthead.cli.main import COMMANDS, load
 from masthead.cli.opened_installation import quiet_logs
+from masthead.logs import log
 from masthead.version import running_version
 
 CREATE = "tenant create --slug a --name A --owner-email a@b.example --owner-password password1"
@@ -228,18 +227,11 @@ def test_no_line_of_the_lists_of_commands_is_cut_off(capfd: pytest.CaptureFixtur
 def test_a_command_that_ends_writes_no_log_but_of_errors(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    root = logging.getLogger()
-    handlers, level = root.handlers, root.level
-    try:
+    with own_logs():
         quiet_logs()
-        log = structlog.get_logger()
         log.info("one.done")
         log.warning("one.late", cause="x")
         log.error("one.failed", cause="y")
-    finally:
-        structlog.reset_defaults()
-        logs.close_access_log()
-        root.handlers, root.level = handlers, level
     [line] = capfd.readouterr().err.splitlines()
     assert "one.failed" in line
     assert not line.startswith("{")

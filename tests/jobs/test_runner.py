@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from structlog.testing import capture_logs
+from tests.log_lines import capture_logs
 from tests.world import World
 
 from masthead import clock

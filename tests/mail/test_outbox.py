@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from structlog.testing import capture_logs
+from tests.log_lines import capture_logs
 from tests.mail.offices import Office, everything, text_of
 from tests.mail.postbox import PASSWORD, USER, Postbox
 from tests.tls import Authority

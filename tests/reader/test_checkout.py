@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
-from structlog.testing import capture_logs
+from tests.log_lines import capture_logs
 from tests.payments.processor import Processor, joined, subscription
 from tests.payments.processor_api import (
     CHECKOUT,

@@ -14,7 +14,7 @@ import pytest
 from lxml import html
 from markupsafe import Markup
 from msgspec.structs import replace
-from structlog.testing import capture_logs
+from tests.log_lines import capture_logs
 from tests.reader.samples import (
     HOME,
     LIGHTHOUSE,

@@ -15,8 +15,8 @@ from typing import Any
 import asyncpg
 import httpx
 import pytest
-from structlog.testing import capture_logs
 from tests.databases import empty_postgres_url
+from tests.log_lines import capture_logs
 from tests.v1.keys import key_client
 from tests.world import TenantWorld, World, open_world, records_of
 

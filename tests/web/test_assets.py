@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from structlog.testing import capture_logs
+from tests.log_lines import capture_logs
 from tests.web.routed import routed
 
 from masthead.web.assets import Assets, UnknownAsset, assets_routes, content_policy

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from structlog.testing import capture_logs
+from tests.log_lines import capture_logs
 
 from masthead.errors import BadRequest, DiskFull, MastheadError, Unavailable
 from masthead.web.failures import log_failure

@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
-import structlog
 from starlette.types import Receive
 
 from masthead.ai.accounts import Destination
@@ -23,14 +22,13 @@ from masthead.ai.prompts import Prompt
 from masthead.ai.providers import Failure, Reader, call_for, reader_for
 from masthead.errors import MastheadError
 from masthead.ids import TenantId
+from masthead.logs import log
 from masthead.outbound.errors import Kind, OutboundError
 from masthead.outbound.streams import OutboundStreams
 from masthead.web.answers import ClientDisconnected
 
 if TYPE_CHECKING:
     from masthead.outbound.streamed_response import StreamedResponse
-
-log = structlog.get_logger()
 
 MAX_ANSWER_CHARACTERS = 400_000
 MAX_ANSWER_BYTES = 32 * 1024 * 1024

@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Final
 
-import structlog
-
 from masthead import counters
 from masthead.backup.kept import KeptBackups
 from masthead.backup.place import written_archive
@@ -24,6 +22,7 @@ from masthead.config.settings import Settings
 from masthead.errors import MastheadError
 from masthead.jobs.runner import Handler, Job
 from masthead.jobs.single import enqueue_once
+from masthead.logs import log
 from masthead.records.engine import Records
 from masthead.storage.cancelling import complete
 from masthead.storage.open_objects import open_object_store
@@ -32,8 +31,6 @@ TAKE_JOB: Final = "backup.take"
 JOB_ID: Final = "scheduledbackup"
 CONCURRENCY: Final = {TAKE_JOB: 1}
 LOOK_EVERY: Final = timedelta(minutes=5)
-
-log = structlog.get_logger()
 
 
 class _Stopped(Exception):

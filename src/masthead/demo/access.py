@@ -10,7 +10,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
-import structlog
 
 from masthead.config.settings import Settings
 from masthead.demo.seed import (
@@ -25,14 +24,13 @@ from masthead.identity.api_keys import api_keys, create_key, hash_key
 from masthead.identity.scopes import SCOPES
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
+from masthead.logs import log
 from masthead.media.images import ImagePool
 from masthead.records.engine import Records
 from masthead.schema import registry, tables
 from masthead.services import Services
 from masthead.site.address import site_url
 from masthead.storage.objects import ObjectStore
-
-log = structlog.get_logger()
 
 FILE = "demo.json"
 

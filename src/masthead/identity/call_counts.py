@@ -10,16 +10,13 @@ from __future__ import annotations
 from collections import Counter
 from datetime import date, datetime
 
-import structlog
-
 from masthead.errors import StatementTimeout, Unavailable
 from masthead.identity.delayed_writes import FLUSH_SECONDS, DelayedWrites
+from masthead.logs import log
 from masthead.records.changes import Tally
 from masthead.records.derived.daily_counts import DailyCounts
 
 API_CALLS = "api.calls"
-
-log = structlog.get_logger()
 
 
 class CallCounts:

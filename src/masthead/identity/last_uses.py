@@ -9,16 +9,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
-import structlog
 
 from masthead import clock
 from masthead.errors import StatementTimeout, Unavailable
 from masthead.identity.delayed_writes import FLUSH_SECONDS, DelayedWrites
+from masthead.logs import log
 from masthead.storage.database import EVERY_TENANT, Database
 
 MAX_CACHED = 20_000
-
-log = structlog.get_logger()
 
 
 class LastUses:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import msgspec
-import structlog
 
 from masthead import clock
 from masthead.caller import system
@@ -26,13 +25,12 @@ from masthead.identity.sign_ins import Client
 from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.limits.sign_in_throttle import Attempt, LoginThrottle
+from masthead.logs import log
 from masthead.records.collection import Record
 from masthead.records.engine import Records
 
 PASSKEYS = f"{superusers.name} passkeys"
 _SIGN_IN = "sign in at "
-
-log = structlog.get_logger()
 
 
 class Asked(msgspec.Struct, frozen=True):

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import structlog
-
 from masthead import counters
 from masthead.errors import Unavailable
-
-log = structlog.get_logger()
+from masthead.logs import log
 
 
 @contextmanager

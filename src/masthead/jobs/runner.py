@@ -14,12 +14,12 @@ from typing import Any
 
 import msgspec
 import sqlalchemy as sa
-import structlog
 
 from masthead import clock, counters
 from masthead.errors import Unavailable
 from masthead.ids import TenantId
 from masthead.jobs.tables import jobs
+from masthead.logs import log
 from masthead.storage.database import EVERY_TENANT, Database, Statement, Transaction
 
 LEASE = timedelta(minutes=2)
@@ -31,8 +31,6 @@ IDLE_SECONDS = 1.0
 CHORE_RETRY = timedelta(minutes=1)
 RETRY_SECONDS = (5, 30, 120, 600, 3600, 3 * 3600, 6 * 3600, 12 * 3600)
 MAX_ATTEMPTS = len(RETRY_SECONDS) + 1
-
-log = structlog.get_logger()
 
 
 class Job(msgspec.Struct, frozen=True):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from email.headerregistry import Address
 
-import structlog
 from aiosmtplib import SMTPException
 
 from masthead import counters
 from masthead.jobs.runner import MAX_ATTEMPTS, Handler, Job
+from masthead.logs import log
 from masthead.mail.message import compose
 from masthead.mail.outbox import SEND, Outbox
 from masthead.mail.signing_keys import SigningKeys
@@ -18,8 +18,6 @@ from masthead.mail.transport import Transport
 
 CONCURRENCY = {SEND: 4}
 """Most of sending is waiting for the server."""
-
-log = structlog.get_logger()
 
 
 def handlers(

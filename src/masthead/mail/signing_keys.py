@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-import structlog
-
 from masthead.caller import Caller
 from masthead.config.keyring import DecryptionError
 from masthead.config.settings import Settings
 from masthead.ids import TenantId
+from masthead.logs import log
 from masthead.mail.collection import sending_domains
 from masthead.mail.message import SigningKey
 from masthead.mail.signing import make_key_pair
@@ -19,8 +18,6 @@ from masthead.records.engine import Records
 
 PLATFORM: Final = TenantId("")
 """The installation's own domain belongs to no site."""
-
-log = structlog.get_logger()
 
 
 class SigningKeys:

@@ -13,9 +13,8 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final
 
-import structlog
-
 from masthead.errors import Unavailable
+from masthead.logs import log
 from masthead.mailings.queue import Claimed, Ended, MailingKey, Progress, RecipientQueue
 
 RETRY_SECONDS: Final = 0.5
@@ -23,8 +22,6 @@ MAX_FAILURES: Final = 3
 """To store one recipient, other than by an unreachable database."""
 GATHER_SECONDS: Final = 0.01
 """The most that a commit waits for further connections."""
-
-log = structlog.get_logger()
 
 OnProgress = Callable[[MailingKey, Progress], Awaitable[None]]
 

@@ -6,12 +6,12 @@ import time
 from typing import Final
 
 import sqlalchemy as sa
-import structlog
 
 from masthead.caller import system
 from masthead.config.settings import Settings
 from masthead.identity.owners import owner_in
 from masthead.jobs.isolation import isolated
+from masthead.logs import log
 from masthead.mail.account_emails import mailing_paused
 from masthead.mail.outbox import Outbox
 from masthead.mailings.collection import (
@@ -47,8 +47,6 @@ TOO_MANY_BOUNCES: Final = (
 NONE_ACCEPTED: Final = (
     "The mail server accepted none of the emails. The list of recipients has its replies."
 )
-
-log = structlog.get_logger()
 
 
 class MailingProgress:

@@ -12,11 +12,10 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
 
-import structlog
-
 from masthead import clock, counters
 from masthead.errors import Unavailable
 from masthead.jobs.isolation import isolated
+from masthead.logs import log
 from masthead.mail.connection import Answer, Connection, Fate, connection_to
 from masthead.mail.transport import SigningTransport
 from masthead.mailings.forms import FormCache, Forms
@@ -46,8 +45,6 @@ NOT_MADE: Final = (
     "service has the cause. Once it is fixed, try again."
 )
 BROKEN: Final = "an error in the service; its log has the cause"
-
-log = structlog.get_logger()
 
 
 class MailingWorker:

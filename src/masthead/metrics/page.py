@@ -9,12 +9,12 @@ import shutil
 from pathlib import Path
 from typing import Final, Protocol
 
-import structlog
 from starlette.types import Receive, Scope, Send
 
 from masthead.config.settings import Settings
 from masthead.config.values import Secret
 from masthead.errors import DiskFull, MastheadError, Unavailable
+from masthead.logs import log
 from masthead.metrics.queues import Queues
 from masthead.metrics.snapshot import SharedFolder, Snapshot, summed, take
 from masthead.storage.database import Database
@@ -29,8 +29,6 @@ from masthead.web.request_counts import RequestCounts
 
 SHARE_SECONDS: Final = 1.0
 _NO_STORE = (b"cache-control", b"no-store")
-
-log = structlog.get_logger()
 
 
 class MetricsServices(Protocol):

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-import structlog
 
 from masthead.caller import system
 from masthead.config.settings import Settings
@@ -23,6 +22,7 @@ from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.jobs.runner import Handler, Job
 from masthead.limits.sign_in_throttle import Attempt, LoginThrottle
+from masthead.logs import log
 from masthead.mail import account_emails
 from masthead.mail.outbox import Outbox
 from masthead.records.collection import Collection, Record
@@ -32,8 +32,6 @@ from masthead.site.address import Site, Sites
 JOB = "password_reset.mail"
 ADMIN_PATH = "/admin/reset-password"
 MEMBER_PATH = "/member/reset-password"
-
-log = structlog.get_logger()
 
 
 class DeadLink(BadRequest):

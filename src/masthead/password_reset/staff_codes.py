@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import msgspec
-import structlog
 
 from masthead.caller import system
 from masthead.errors import BadRequest
@@ -20,14 +19,13 @@ from masthead.identity.tenants import superusers
 from masthead.ids import TenantId
 from masthead.jobs.runner import Handler, Job
 from masthead.limits.sign_in_throttle import Attempt
+from masthead.logs import log
 from masthead.mail import account_emails
 from masthead.members.mailed_links import WRONG_CODE
 from masthead.password_reset.resets import PasswordResets
 from masthead.records.collection import Record
 
 JOB = "password_reset.staff_code"
-
-log = structlog.get_logger()
 
 
 class StaffCodes(msgspec.Struct, frozen=True):

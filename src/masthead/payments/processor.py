@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
 import msgspec
-import structlog
 
+from masthead.logs import log
 from masthead.outbound.errors import Kind, OutboundError
 from masthead.outbound.policies import OutboundPolicy
 from masthead.outbound.streams import OutboundStreams
@@ -21,8 +21,6 @@ from masthead.records.fields.text import is_web_address
 
 if TYPE_CHECKING:
     from masthead.outbound.streamed_response import StreamedResponse
-
-log = structlog.get_logger()
 
 API_VERSION = "2024-06-20"
 TIMEOUT_SECONDS = 10.0

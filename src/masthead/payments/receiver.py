@@ -10,8 +10,6 @@ import re
 from datetime import datetime, timedelta
 from typing import Protocol
 
-import structlog
-
 from masthead import clock
 from masthead.caller import system
 from masthead.config.settings import Settings
@@ -19,6 +17,7 @@ from masthead.errors import BadRequest, Invalid, NotFound
 from masthead.identity.directory import Tenant, TenantDirectory
 from masthead.identity.hosts import BareHost, classify_host, parse_host
 from masthead.ids import TenantId
+from masthead.logs import log
 from masthead.payments import description
 from masthead.payments.handlers import HANDLERS
 from masthead.payments.inbox import Inbox
@@ -30,8 +29,6 @@ from masthead.web.answers import Answer, json_answer
 from masthead.web.policy import Body, BodyKind, Policy, WhileSuspended, Who
 from masthead.web.request import Request
 from masthead.web.rows import Row
-
-log = structlog.get_logger()
 
 TENANT_PREFIX = "/api/member-webhook/"
 PLATFORM_PATH = "/api/payment/webhook"

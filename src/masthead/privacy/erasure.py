@@ -10,11 +10,10 @@ import time
 from collections.abc import Callable
 from contextlib import aclosing
 
-import structlog
-
 from masthead import clock
 from masthead.errors import NotFound
 from masthead.ids import TenantId
+from masthead.logs import log
 from masthead.mail.message import Mail
 from masthead.mail.outbox import Outbox
 from masthead.privacy import emails
@@ -30,8 +29,6 @@ from masthead.storage.database import EVERY_TENANT, Transaction, scope_of
 from masthead.storage.objects import ObjectStore
 
 SLICE_SECONDS = 10.0
-
-log = structlog.get_logger()
 
 
 class Erasure:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-import structlog
 from msgspec.structs import replace
 
 from masthead import clock, ids
@@ -27,6 +26,7 @@ from masthead.email_address import is_email, normal_email
 from masthead.errors import NotFound
 from masthead.identity.owners import owner_of
 from masthead.ids import TenantId
+from masthead.logs import log
 from masthead.mail.outbox import Outbox
 from masthead.members.collection import blog_members
 from masthead.privacy import emails
@@ -63,8 +63,6 @@ _EXPORTED = {MEMBER: EXPORTED, TENANT: EXPORTED_SITE}
 _PLANNED = {MEMBER: PLANNED_ERASURE, TENANT: PLANNED_DELETION}
 _CANCELLED = {MEMBER: CANCELLED_ERASURE, TENANT: CANCELLED_DELETION}
 """Actions of the audit log, by subject."""
-
-log = structlog.get_logger()
 
 
 class OpenedDeletion(msgspec.Struct, frozen=True):

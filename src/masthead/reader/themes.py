@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 
-import structlog
 from jinja2 import (
     BaseLoader,
     ChoiceLoader,
@@ -27,12 +26,11 @@ from jinja2 import (
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from masthead.logs import log
 from masthead.reader.views import Chrome
 from masthead.site.dates import shown_date
 from masthead.web.assets import Assets
 from masthead.web.template_source import Unindented
-
-log = structlog.get_logger()
 
 PLAIN = "plain"
 _OURS = Path(__file__).parent / "themes"

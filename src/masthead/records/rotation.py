@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 import sqlalchemy as sa
-import structlog
 
 from masthead.config.keyring import DecryptionError, KeyRing
+from masthead.logs import log
 from masthead.records.collection import Collection
 from masthead.records.fields.secrets import Secret
 from masthead.records.registry import Registry
@@ -21,8 +21,6 @@ from masthead.records.write.record_rows import ENCRYPTION_PURPOSE, secret_contex
 from masthead.storage.database import EVERY_TENANT, Database, Row, Statement
 
 BATCH = 200
-
-log = structlog.get_logger()
 
 
 class Rotated(msgspec.Struct, frozen=True):

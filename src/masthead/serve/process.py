@@ -10,10 +10,9 @@ import socket
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 
-import structlog
-
 from masthead.app import Service
 from masthead.config.settings import Settings
+from masthead.logs import log
 from masthead.metrics.page import MetricsApp
 from masthead.serve.http_server import HttpServer
 from masthead.serve.listener import stop_accepting
@@ -23,8 +22,6 @@ from masthead.serve.tls import certificate_of
 from masthead.services import Services
 from masthead.version import running_version
 from masthead.web.in_flight import DRAIN_SECONDS
-
-log = structlog.get_logger()
 
 SWITCH_SECONDS = 0.00025
 RESERVED_FILES = 128

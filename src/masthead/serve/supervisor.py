@@ -15,15 +15,12 @@ import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Sequence
 
-import structlog
-
 from masthead.config.settings import Settings
 from masthead.errors import MastheadError
+from masthead.logs import log
 from masthead.serve.listener import stop_accepting
 from masthead.serve.metrics_place import MetricsPlace
 from masthead.web.in_flight import DRAIN_SECONDS
-
-log = structlog.get_logger()
 
 RESTART_SECONDS = 1.0
 KILL_AFTER_SECONDS = DRAIN_SECONDS + 10

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import structlog
-
 from masthead.errors import BadRequest
+from masthead.logs import log
 from masthead.single_sign_on.person import Person
-
-log = structlog.get_logger()
 
 
 class SignOnFailed(BadRequest):

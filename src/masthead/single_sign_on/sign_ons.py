@@ -8,12 +8,12 @@ from typing import Any
 from urllib.parse import quote_plus, urlencode
 
 import msgspec
-import structlog
 
 from masthead.config.keyring import DecryptionError
 from masthead.errors import NotFound
 from masthead.ids import TenantId
 from masthead.limits.sign_in_throttle import WAIT, Attempt, Limits, LoginThrottle
+from masthead.logs import log
 from masthead.outbound.client import OutboundClient
 from masthead.records.collection import Record
 from masthead.records.engine import Records
@@ -37,8 +37,6 @@ REFUSED = "The sign-in provider did not sign you in. Try it again, or sign in an
 LIMITS = Limits(per_pair=20, per_account=100_000, sentence=WAIT)
 """Limits on failures. All people of a provider share its id, so only the failures of a network
 count."""
-
-log = structlog.get_logger()
 
 
 class Departure(msgspec.Struct, frozen=True):

@@ -8,7 +8,6 @@ belong to no site, so no provider of a site can sign one in.
 from __future__ import annotations
 
 import msgspec
-import structlog
 
 from masthead.audit.collection import CHANGED, CONNECTED, CREATED, DISCONNECTED
 from masthead.audit.entries import log_action
@@ -19,6 +18,7 @@ from masthead.identity.accounts import Accounts, SignedIn
 from masthead.identity.sign_ins import Client
 from masthead.identity.tenants import Role, superusers
 from masthead.ids import TenantId
+from masthead.logs import log
 from masthead.records.accounts import new_token_key
 from masthead.records.collection import Record
 from masthead.records.engine import Records
@@ -52,8 +52,6 @@ ANOTHER = (
     "Ask an owner of this site."
 )
 TAKEN = "Another person on this site already signs in with that account."
-
-log = structlog.get_logger()
 
 
 class StaffSignOns(msgspec.Struct, frozen=True):

@@ -15,7 +15,6 @@ from typing import IO, Final
 
 import msgspec
 import sqlalchemy as sa
-import structlog
 from msgspec.structs import replace
 
 from masthead.caller import system
@@ -23,6 +22,7 @@ from masthead.errors import Invalid, MastheadError, Unavailable
 from masthead.identity.hosts import check_slug
 from masthead.identity.tenants import TenantStatus, tenants
 from masthead.ids import TenantId
+from masthead.logs import log
 from masthead.plans import Plan
 from masthead.records.changes import Rendering
 from masthead.records.collection import Collection, Record
@@ -54,8 +54,6 @@ Count = Callable[[str, int], None]
 """Called with `checked` and bytes, or with `records` or `media` and the number of new ones."""
 HEARTBEAT: Final = 50
 """Batches between two signs of life."""
-
-log = structlog.get_logger()
 
 
 class SlugTaken(MastheadError):

@@ -14,7 +14,6 @@ from tempfile import NamedTemporaryFile
 from typing import IO, Final
 
 import msgspec
-import structlog
 
 from masthead import clock, ids
 from masthead.caller import Caller, system
@@ -24,6 +23,7 @@ from masthead.errors import NotFound
 from masthead.identity.tenants import TenantStatus, tenants
 from masthead.ids import TenantId
 from masthead.jobs.runner import Handler, Job
+from masthead.logs import log
 from masthead.plans import Plan
 from masthead.records.engine import Records
 from masthead.site_archive.header import Contents, read_site
@@ -40,8 +40,6 @@ FILE_STAYS: Final = timedelta(days=2)
 _FOLDER: Final = "site-imports"
 _PURPOSE: Final = "site-import-passphrase"
 _IDS: Final = "site-import-ids"
-
-log = structlog.get_logger()
 
 
 class SiteImports(msgspec.Struct, frozen=True):

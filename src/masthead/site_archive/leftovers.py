@@ -5,13 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
-import structlog
-
 from masthead import clock
 from masthead.caller import system
 from masthead.identity.tenants import TenantStatus, tenants
 from masthead.ids import TenantId
 from masthead.jobs.isolation import isolated
+from masthead.logs import log
 from masthead.privacy.requests import ERASE_JOB
 from masthead.privacy.rows import TenantRows
 from masthead.records.engine import Records
@@ -23,8 +22,6 @@ ABANDONED_AFTER: Final = timedelta(hours=1)
 """Without a sign of life. A file of several gigabytes may take minutes."""
 _AT_ONCE: Final = 20
 _HIDDEN: Final = "-importing-"
-
-log = structlog.get_logger()
 
 
 def hidden_slug(tenant_id: TenantId) -> str:

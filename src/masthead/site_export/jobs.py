@@ -15,7 +15,6 @@ from tempfile import TemporaryFile
 from typing import BinaryIO, Final, cast
 
 import msgspec
-import structlog
 from msgspec.structs import asdict
 
 from masthead import clock
@@ -27,6 +26,7 @@ from masthead.identity.tenants import superusers, tenants
 from masthead.ids import TenantId
 from masthead.jobs.isolation import isolated
 from masthead.jobs.runner import Handler, Job
+from masthead.logs import log
 from masthead.mail.outbox import Outbox
 from masthead.privacy.links import EXPORT_LIFETIME
 from masthead.records.collection import Record
@@ -76,8 +76,6 @@ BROKEN: Final = (
 )
 
 Count = Callable[[str, int], Awaitable[None]]
-
-log = structlog.get_logger()
 
 
 class _Stopped(Exception):

@@ -11,10 +11,10 @@ import asyncio
 from typing import Any
 
 import sqlalchemy as sa
-import structlog
 
 from masthead import ids
 from masthead.errors import StatementTimeout, Unavailable
+from masthead.logs import log
 from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Database
 from masthead.storage.metadata import metadata
@@ -35,8 +35,6 @@ running_processes = sa.Table(
     sa.Column("seen_at", dialects.Integer(), nullable=False),
     sa.PrimaryKeyConstraint("id"),
 )
-
-log = structlog.get_logger()
 
 
 class Presence:

@@ -14,7 +14,6 @@ from threading import Thread
 from time import time_ns
 from typing import Final
 
-import structlog
 from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import Resource
@@ -24,6 +23,7 @@ from opentelemetry.trace import Span, SpanKind, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from masthead.jobs.runner import Handler, Job
+from masthead.logs import log
 from masthead.version import running_version
 from masthead.web.request import Request
 from masthead.web.request_counts import METHODS
@@ -33,8 +33,6 @@ FLUSH_SECONDS: Final = 5.0
 _SERVICE = "masthead"
 _NO_PARENT = Context()
 _PARENTS = TraceContextTextMapPropagator()
-
-log = structlog.get_logger()
 
 
 class Traces:

@@ -17,9 +17,9 @@ from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
 
 import msgspec
-import structlog
 
 from masthead.errors import NotFound
+from masthead.logs import log
 from masthead.web.answers import Answer, RawHeaders, header_list
 from masthead.web.compression import MAX_INLINE_BYTES, MIN_BYTES, chosen_encoding
 from masthead.web.dispatch import Route, reading
@@ -31,8 +31,6 @@ if sys.version_info >= (3, 14):
     from compression import zstd
 else:
     from backports import zstd
-
-log = structlog.get_logger()
 
 PREFIX = "/assets/"
 TYPES: Mapping[str, str] = {

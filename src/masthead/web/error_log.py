@@ -11,11 +11,11 @@ from datetime import timedelta
 
 import msgspec
 import sqlalchemy as sa
-import structlog
 
 from masthead import clock
 from masthead.errors import StatementTimeout, Unavailable
 from masthead.identity.delayed_writes import FLUSH_SECONDS, DelayedWrites
+from masthead.logs import log
 from masthead.storage.database import EVERY_TENANT, Database
 from masthead.web.tables import request_errors
 
@@ -28,9 +28,6 @@ MAX_TEXT = 20_000
 MAX_LISTED = 100
 BATCH = 500
 """Rows of one sweep: writes of others need not wait for all of it."""
-
-
-log = structlog.get_logger()
 
 
 class RequestError(msgspec.Struct, frozen=True):

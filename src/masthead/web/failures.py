@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-import structlog
-
 from masthead.access_log import shown_path
 from masthead.errors import MastheadError
-
-log = structlog.get_logger()
+from masthead.logs import log
 
 
 def log_failure(error: MastheadError, status: int, path: str) -> None:

@@ -9,14 +9,13 @@ from __future__ import annotations
 from time import perf_counter, time
 
 import msgspec
-import structlog
 from starlette.types import Receive, Scope, Send
-from structlog.contextvars import bind_contextvars, reset_contextvars
 
 from masthead import ids, logs
 from masthead.access_log import Answered, shown_path
 from masthead.config.settings import Settings
 from masthead.errors import BadRequest, DiskFull, MastheadError
+from masthead.logs import log
 from masthead.storage.disk import DiskState, is_disk_full
 from masthead.turns import working_for
 from masthead.web.addressed_site import HEALTH, AddressedSite
@@ -33,8 +32,6 @@ from masthead.web.one_address import HSTS, OneAddress
 from masthead.web.proxies import client_address, is_https
 from masthead.web.request import Request
 from masthead.web.sending import NO_ANSWER, Sending
-
-log = structlog.get_logger()
 
 _CLOSE = (b"connection", b"close")
 
@@ -57,7 +54,7 @@ class FrontDoor(msgspec.Struct, frozen=True, kw_only=True):
         self.in_flight.begin(began)
         request_id = ids.new_id()
         # Every log line of the request has it.
-        bound = bind_contextvars(request_id=request_id)
+        bound = logs.request_id.set(request_id)
         sending = Sending(scope, send)
         sending.added.append((b"x-request-id", request_id.encode()))
         if self.in_flight.is_draining and scope["http_version"].startswith("1"):
@@ -87,7 +84,7 @@ class FrontDoor(msgspec.Struct, frozen=True, kw_only=True):
                 log_failure(request.error, sending.status, scope["path"])
             # Its traceback refers to the request: a cycle would keep both in memory.
             request.error = None
-            reset_contextvars(**bound)
+            logs.request_id.reset(bound)
 
     async def _answer(self, request: Request) -> Answer | Stream:
         scope, trusted = request.scope, self.settings.trusted_proxies

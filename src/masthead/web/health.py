@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-import structlog
-
 from masthead import clock
 from masthead.config.settings import Settings
 from masthead.errors import BadRequest, DiskFull, NotFound, Unavailable
 from masthead.identity.directory import TenantDirectory
+from masthead.logs import log
 from masthead.records.engine import Records
 from masthead.storage.database import Database
 from masthead.version import running_version
@@ -22,8 +21,6 @@ from masthead.web.policy import Policy, WhileSuspended, Who
 from masthead.web.query_string import parse_query_string
 from masthead.web.request import Request
 from masthead.web.rows import READ, Row
-
-log = structlog.get_logger()
 
 NO_STORE = ((b"cache-control", b"no-store"),)
 

@@ -9,14 +9,13 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import datetime, timedelta
 
-import structlog
-
 from masthead import clock, counters, ids
 from masthead.config.keyring import DecryptionError, KeyRing
 from masthead.config.values import RetryPolicy
 from masthead.errors import Unavailable
 from masthead.ids import TenantId
 from masthead.jobs.isolation import isolated
+from masthead.logs import log
 from masthead.outbound.client import OutboundClient
 from masthead.records.write.record_rows import ENCRYPTION_PURPOSE, secret_context
 from masthead.webhooks.attempts import SendResult
@@ -50,8 +49,6 @@ LEASE_MARGIN = timedelta(seconds=1)
 
 UNSIGNED = Signed(0, "", "")
 BROKEN = "An error in the service; its log has the cause."
-
-log = structlog.get_logger()
 
 
 class DeliveryWorker:

@@ -7,11 +7,10 @@ import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import structlog
-
 from masthead.background import Background
 from masthead.cli.invocation import Invocation, command
 from masthead.cli.opened_installation import configure_logs, prepare_settings
+from masthead.logs import log
 from masthead.serve.listener import CannotListen
 from masthead.serve.metrics_place import metrics_listener
 from masthead.services import Services, build
@@ -19,8 +18,6 @@ from masthead.storage.presence import Presence
 from masthead.tracing.opening import open_traces
 from masthead.version import running_version
 from masthead.web.in_flight import InFlight
-
-log = structlog.get_logger()
 
 
 @command("worker", prints=False)

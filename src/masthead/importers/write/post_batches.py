@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from typing import Final
 
-import structlog
 from msgspec import Struct, field
 
 from masthead.errors import Invalid, Unavailable
@@ -33,6 +32,7 @@ from masthead.importers.write.destinations import new_path
 from masthead.importers.write.drafts import Draft, Prints, key_of_post
 from masthead.importers.write.new_redirects import NewRedirects, Redirect, RedirectKind
 from masthead.importers.write.previous_imports import CurrentRecord, Item
+from masthead.logs import log
 from masthead.records.access import access_of
 from masthead.records.changes import PreparedTexts
 from masthead.records.collection import Record
@@ -48,8 +48,6 @@ CHANGED_MEANWHILE: Final = "It was changed here during the import. Import again.
 _PUBLISHED: Final = "published"
 _REDIRECTED: Final[Mapping[str, RedirectKind]] = {"post": "posts", "page": "pages"}
 """Products have no address here."""
-
-log = structlog.get_logger()
 
 
 class ReadyPost(Struct, frozen=True):

@@ -7,10 +7,9 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 
-import structlog
-
 from masthead.errors import MastheadError
 from masthead.ids import TenantId
+from masthead.logs import log
 from masthead.record_api.call import RecordStoreServices
 from masthead.record_api.realtime.connection import Connection
 from masthead.record_api.realtime.messages import Told, tell
@@ -18,8 +17,6 @@ from masthead.record_api.realtime.places import MAX_NUMBER, MAX_ORDINAL, SentPla
 from masthead.records.change_log import READ_AT_ONCE, ChangeLog, LoggedChange
 from masthead.records.collection import Record
 from masthead.records.write.unit_changes import DELETED, LocalChange, Place
-
-log = structlog.get_logger()
 
 MAX_LOCAL = 100
 """Changes of this process whose whole records wait for the reader of the log."""

@@ -8,12 +8,12 @@ import time
 from typing import Any
 from urllib.parse import parse_qsl
 
-import structlog
 from starlette.types import Receive, Send
 
 from masthead.caller import Kind
 from masthead.errors import BadRequest, Forbidden, NotFound, Problem, RateLimited
 from masthead.ids import TenantId
+from masthead.logs import log
 from masthead.record_api.call import Call
 from masthead.record_api.errors import RefusedWithData, problem_data
 from masthead.record_api.realtime.connection import Connection
@@ -36,8 +36,6 @@ from masthead.web.answers import Answer, RawHeaders, Stream, encode
 from masthead.web.bodies import json_object
 from masthead.web.multipart import read_form
 from masthead.web.request import Request as WebRequest
-
-log = structlog.get_logger()
 
 WRITE_SECONDS = 15.0
 COMMENT = b":\n"

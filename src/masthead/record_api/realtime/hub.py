@@ -12,13 +12,12 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-import structlog
-
 from masthead.caller import Caller, Kind, guest, in_tenant
 from masthead.errors import Forbidden, MastheadError, NotFound, RateLimited, Unavailable
 from masthead.identity.sessions import peek
 from masthead.ids import TenantId
 from masthead.limits.networks import is_loopback, network_of
+from masthead.logs import log
 from masthead.record_api.call import RecordStoreServices
 from masthead.record_api.realtime.client_ids import ClientIds
 from masthead.record_api.realtime.connection import Connection
@@ -35,8 +34,6 @@ from masthead.record_api.realtime.topics import (
 from masthead.records.change_log import RETENTION, ChangeLog, LogState
 from masthead.records.write.unit_changes import LocalChange, Place
 from masthead.storage.database import Listening
-
-log = structlog.get_logger()
 
 LOOK_SECONDS = 1.0
 """Between two looks at the versions of tenants, where notifications arrive."""

@@ -19,12 +19,12 @@ from weakref import WeakValueDictionary
 
 import msgspec
 import sqlalchemy as sa
-import structlog
 from sqlalchemy import Column, PrimaryKeyConstraint, Table
 from sqlalchemy.sql.selectable import FromClause
 
 from masthead.errors import StatementTimeout, Unavailable
 from masthead.ids import TenantId
+from masthead.logs import log
 from masthead.records.collection import Collection, Searched
 from masthead.records.read.decoding import RowDecoder
 from masthead.records.registry import Registry
@@ -40,8 +40,6 @@ from masthead.storage.database import (
 )
 from masthead.storage.full_text import Document
 from masthead.storage.metadata import metadata
-
-log = structlog.get_logger()
 
 RETRY_SECONDS = 0.01
 

@@ -17,11 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
-import structlog
-
+from masthead.logs import log
 from masthead.storage.sqlite.connection import connect
-
-log = structlog.get_logger()
 
 MAX_WAL_PAGES = 32_000
 """128 MB."""

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Protocol
 from urllib.parse import unquote, unquote_to_bytes
 
 import msgspec
-import structlog
 
 from masthead.caller import system
 from masthead.errors import Invalid, MastheadError
@@ -24,6 +23,7 @@ from masthead.importers.convert.image_urls import ImageRef, file_name, picture_k
 from masthead.importers.write.images.archived import Archive
 from masthead.importers.write.images.previous_copies import NO_ADDRESS, entry_of, previous_copies
 from masthead.importers.write.previous_imports import IMAGES, Item, PreviousImports
+from masthead.logs import log
 from masthead.media.collection import media
 from masthead.media.path import media_path
 from masthead.media.sniff import sniff
@@ -38,8 +38,6 @@ from masthead.web.multipart import Upload
 if TYPE_CHECKING:
     from masthead.outbound.answers import Download
     from masthead.outbound.client import OutboundClient
-
-log = structlog.get_logger()
 
 TIMEOUT_SECONDS = 60.0
 MAX_SHOWN = 500
