@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -112,6 +113,32 @@ async def test_without_any_key_the_stream_says_so(ai: AiWorld) -> None:
         (event,) = (await bare.ask(tenant)).events
         assert "AI is not configured" in event["error"]
     assert ai.provider.requests == []
+
+
+@pytest.mark.parametrize("headers", [{}, {"content-length": "499000"}])
+async def test_without_any_key_a_long_body_is_not_read(
+    ai: AiWorld, headers: dict[str, str]
+) -> None:
+    bare = ai.without_platform_key()
+    sent = 0
+
+    async def body() -> AsyncIterator[bytes]:
+        nonlocal sent
+        while sent < 499_000:
+            sent += 10_000
+            yield b" " * 10_000
+
+    tenant = await ai.tenant(ai_api_key="")
+    client = bare.world.client(tenant.host)
+    headers = {"content-type": "application/json", **headers}
+    answer = await client.post(PATH, content=body(), headers=headers)
+    assert answer.status_code == 200
+    assert "AI is not configured" in answer.text
+    assert sent <= 30_000
+
+    # A short request is checked as always.
+    answer = await client.post(PATH, json={"action": "generate"})
+    assert answer.status_code == 400
 
 
 async def test_the_settings_never_show_the_key(ai: AiWorld) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 
 from starlette.types import Send
 
@@ -21,7 +22,7 @@ from masthead.errors import BadRequest, Forbidden, TooLarge, Unauthenticated
 from masthead.ids import TenantId
 from masthead.records.engine import Records
 from masthead.web.answers import Stream
-from masthead.web.bodies import SMALL_FORM_VALUES, decode_json_object
+from masthead.web.bodies import SMALL_FORM_BYTES, SMALL_FORM_VALUES, decode_json_object
 from masthead.web.callers import Callers
 from masthead.web.policy import Body, BodyKind, Limit, Origin, Policy, Who
 from masthead.web.request import Request
@@ -59,12 +60,17 @@ async def generate(services: AiServices, request: Request) -> Stream:
     site = await site_ai(services.records, request.tenant_id)
     if used_by(site.used_by, site.has_key, services.settings) is AiFor.STAFF:
         _refuse_others(await services.callers.of(request))
-    prompt = prompt_for(parse_prompt_request(await _body(request)))
-    await services.ai_limits.admit(request.address, request.tenant_id, site)
     try:
         destination = destination_of(site, services.settings)
     except AiUnavailable as error:
+        await _check_short(request)
+        await services.ai_limits.admit(request.address, request.tenant_id, site)
         return Stream(partial(_say_unavailable, str(error)))
+    try:
+        prompt = await _prompt(request)
+    except TooLarge as error:
+        raise BadRequest(str(error)) from error
+    await services.ai_limits.admit(request.address, request.tenant_id, site)
     generation = GenerationRequest(
         prompt,
         destination,
@@ -103,13 +109,16 @@ def _refuse_others(caller: Caller) -> None:
 _FOR_STAFF = "Only the staff of this site can use its AI."
 
 
-async def _body(request: Request) -> dict[str, Any]:
+async def _prompt(request: Request, most: int = MAX_BODY_BYTES) -> Prompt:
     request.check_is_json()
-    try:
-        raw = await request.body()
-    except TooLarge as error:
-        raise BadRequest(str(error)) from error
-    return decode_json_object(raw, max_values=SMALL_FORM_VALUES)
+    raw = await request.body(most)
+    return prompt_for(parse_prompt_request(decode_json_object(raw, max_values=SMALL_FORM_VALUES)))
+
+
+async def _check_short(request: Request) -> None:
+    """Where nothing is generated, only short requests are read and checked."""
+    with suppress(TooLarge):
+        await _prompt(request, SMALL_FORM_BYTES)
 
 
 ROWS = (Row("POST", f"{PREFIX}generate", generate, POLICY, description.GENERATE),)

@@ -6,10 +6,12 @@ An IPv6 client has a whole /64 and can use another address of it for each reques
 from __future__ import annotations
 
 import ipaddress
+from functools import lru_cache
 
 IPV6_PREFIX = 64
 
 
+@lru_cache(4_096)
 def network_of(address: str) -> str:
     """The address itself for IPv4, also if mapped into IPv6; the /64 for IPv6."""
     try:
@@ -27,6 +29,7 @@ def network_of(address: str) -> str:
     return str(ipaddress.IPv6Network((int(parsed), IPV6_PREFIX), strict=False))
 
 
+@lru_cache(4_096)
 def is_loopback(address: str) -> bool:
     """Whether it is that of this machine, or of a proxy on it that is not trusted."""
     try:
