@@ -43,7 +43,6 @@ from masthead.privacy import jobs as privacy_jobs
 from masthead.records.search.index import Indexer
 from masthead.schema import tables
 from masthead.services import Services
-from masthead.site import redirects
 from masthead.site.domain_proof import DomainProofs
 from masthead.site.domain_repeat import DomainChecks
 from masthead.site_archive import jobs as site_import_jobs
@@ -70,7 +69,6 @@ def job_handlers(parts: Services) -> Mapping[str, Handler]:
         **emptying.handlers(parts.records),
         **text_jobs.handlers(parts.records, (posts, pages)),
         **tags.handlers(parts.records),
-        **redirects.handlers(parts.records),
         **mail_jobs.handlers(
             parts.mail,
             transport_of(settings, parts.signer),

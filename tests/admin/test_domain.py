@@ -270,14 +270,3 @@ async def test_a_domain_that_an_operator_set_needs_no_proof(place: Place) -> Non
     assert (await place.stored())["domain_check_at"] == ""
     assert (await after(place, days=60))["custom_domain"] == "other.example.com"
     assert await subjects(place) == []
-
-
-async def test_a_domain_from_before_there_were_checks_needs_no_proof(place: Place) -> None:
-    before = {"custom_domain": "other.example.com", "domain_check_at": "1970-01-01T00:00:00.000Z"}
-    await place.tenant.settings(**before)
-    place.names.is_broken = True
-    assert before.items() <= (await after(place, days=1)).items()
-    place.names.is_broken = False
-    assert (await after(place, days=1))["domain_check_at"] == ""
-    assert (await after(place, days=60))["custom_domain"] == "other.example.com"
-    assert await subjects(place) == []

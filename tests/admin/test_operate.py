@@ -202,7 +202,7 @@ async def test_a_forged_site_of_a_job_changes_nothing(app: World, tenant: Tenant
 
 
 def queue_of(app: World) -> QueueState:
-    return QueueState(app.parts.database, ("posts.list", "posts.publish"), app.clock)
+    return QueueState(app.parts.database, ("posts.publish",), app.clock)
 
 
 async def test_the_queue_is_counted_without_reading_what_waits(app: World) -> None:

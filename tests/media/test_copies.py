@@ -12,7 +12,6 @@ from tests.media.pictures import exif, saved
 from tests.privacy.requests import run_jobs
 from tests.world import Account, TenantWorld, World, records_of
 
-from masthead.caller import system
 from masthead.media.images import copy_widths
 from masthead.trash.emptying import delete_expired
 
@@ -193,23 +192,6 @@ async def test_a_picture_deleted_before_its_turn_leaves_nothing(
     assert (await owner.api.delete(f"{MEDIA}/{item['id']}")).status_code == 204
     await empty_trash(app)
     assert await keys(tenant) == []
-
-
-async def test_pictures_from_before_an_upgrade_get_their_copies(
-    app: World, tenant: TenantWorld, owner: Account
-) -> None:
-    items = [await uploaded(owner, photo((500 + number, 300))) for number in range(3)]
-    await run_jobs(app)
-    records, media = app.parts.records, app.collection("media")
-    for item in items:
-        await records.update(
-            system(tenant.id), media, item["id"], {}, stamped={"picture_sizes": ""}
-        )
-    async with records.unit(system(tenant.id)) as unit:
-        await unit.enqueue("media.copy_all", {})
-    await run_jobs(app)
-    sizes = [(await item_of(tenant, item))["picture_sizes"] for item in items]
-    assert sizes == ["500", "501", "502"]
 
 
 async def test_copies_of_a_read_only_site_are_made_and_tell_no_webhook(

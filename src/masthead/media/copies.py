@@ -13,14 +13,11 @@ from masthead.media.images import COPY_TYPES, BadImage, Copy, ImagePool, copy_wi
 from masthead.media.thumbs import remove_copies, store_copies
 from masthead.records.collection import Record
 from masthead.records.engine import Records
-from masthead.records.read.page import ListRequest
 from masthead.records.write.unit import file_key
 from masthead.storage.objects import ObjectStore
 
-ALL_COPIES_JOB = "media.copy_all"
-CONCURRENCY = {COPIES_JOB: 1, ALL_COPIES_JOB: 1}
+CONCURRENCY = {COPIES_JOB: 1}
 """Encoding takes about a second a picture, and the pool has two threads."""
-BATCH = 100
 
 
 def copies_of(widths: tuple[int, ...]) -> tuple[Copy, ...]:
@@ -42,21 +39,7 @@ def handlers(records: Records, store: ObjectStore, pool: ImagePool) -> Mapping[s
         for item in found:
             await _copy(records, store, pool, job.tenant_id, item=item)
 
-    async def copy_all(job: Job) -> None:
-        """`media.copy_all`: the copies of the pictures that were stored before there were any."""
-        caller, after = system(job.tenant_id), None
-        while True:
-            wanted = ListRequest(
-                per_page=BATCH, filter="mime_family = 'image'", after=after, skip_total=True
-            )
-            found = (await records.page(caller, media, wanted)).items
-            if not found:
-                return
-            for item in found:
-                await _copy(records, store, pool, job.tenant_id, item=item)
-            after = (found[-1]["created"], found[-1]["id"])
-
-    return {COPIES_JOB: copy_one, ALL_COPIES_JOB: copy_all}
+    return {COPIES_JOB: copy_one}
 
 
 async def _copy(

@@ -1,5 +1,4 @@
-"""The worker's jobs for posts: publishing scheduled ones, and listing posts from before an
-upgrade."""
+"""The worker's job for posts: publishing scheduled ones."""
 
 from __future__ import annotations
 
@@ -12,33 +11,15 @@ from masthead.identity.suspension import is_suspended
 from masthead.jobs.runner import Handler, Job
 from masthead.posts.collection import posts
 from masthead.records.engine import Records
-from masthead.records.read.page import ListRequest
 from masthead.texts.publication import PUBLISHED, is_due
 
-LIST_JOB = "posts.list"
 PUBLISH_JOB = "posts.publish"
-BATCH = 200
 HELD_RETRY = timedelta(minutes=10)
 """A post whose time comes while the site is suspended is published so long after it at the
 latest."""
 
 
 def handlers(records: Records) -> Mapping[str, Handler]:
-    async def put_into_lists(job: Job) -> None:
-        """`posts.list`: the posts that were published before there were lists of the site."""
-        caller, after = system(job.tenant_id), None
-        while True:
-            wanted = ListRequest(
-                per_page=BATCH, after=after, names=frozenset({"created"}), skip_total=True
-            )
-            found = (await records.page(caller, posts, wanted)).items
-            if not found:
-                return
-            async with records.unit(caller, emit_events=False) as unit:
-                for each in found:
-                    await unit.list_again(posts, each["id"])
-            after = (found[-1]["created"], found[-1]["id"])
-
     async def publish(job: Job) -> None:
         """`posts.publish`: a scheduled post, unless it was given another time or none since."""
         async with records.unit(system(job.tenant_id)) as unit:
@@ -51,4 +32,4 @@ def handlers(records: Records) -> Mapping[str, Handler]:
                 else:
                     await unit.update(posts, post["id"], {"status": PUBLISHED})
 
-    return {LIST_JOB: put_into_lists, PUBLISH_JOB: publish}
+    return {PUBLISH_JOB: publish}

@@ -26,8 +26,6 @@ from masthead.site.domain_proof import EVERY, DomainProofs, Outcome
 EVERY_WHILE_MISSING = timedelta(days=1)
 GRACE = timedelta(days=14)
 _AT_ONCE = 1_000
-_LONG_AGO = "2000"
-"""The year in the dates of domains that were served before there were checks: see revision 0041."""
 
 
 class DomainChecks:
@@ -71,12 +69,10 @@ class DomainChecks:
     ) -> dict[str, str]:
         if outcome is Outcome.PROVEN:
             return _stamps(check=now + EVERY)
-        since, is_old = found["domain_missing_since"], found["domain_check_at"] < _LONG_AGO
+        since = found["domain_missing_since"]
         if outcome is Outcome.UNREACHABLE:
             # Name servers that don't answer say nothing about the owner.
-            return {} if is_old else _stamps(check=now + EVERY_WHILE_MISSING, since=since)
-        if is_old:
-            return _stamps()
+            return _stamps(check=now + EVERY_WHILE_MISSING, since=since)
         if since and now - clock.from_text(since) >= GRACE:
             await self._tell(unit, found, None)
             return {"custom_domain": "", **_stamps()}

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
-from masthead.caller import system
-from masthead.jobs.runner import Handler, Job
-from masthead.links.moves import REDIRECTS, Move, redirect
+from masthead.links.moves import REDIRECTS
 from masthead.records.collection import Collection
-from masthead.records.engine import Records
 from masthead.records.fields.text import Text, Url
 from masthead.records.fields.values import Number
 
@@ -35,14 +31,3 @@ redirects = Collection(
     audited="source",
     help="Old addresses, such as those of an imported site, and where they lead now.",
 )
-
-REDIRECT_JOB = "site.redirect"
-
-
-def handlers(records: Records) -> Mapping[str, Handler]:
-    async def redirect_moved(job: Job) -> None:
-        """`site.redirect`: a page that was moved by an earlier version of the service."""
-        async with records.unit(system(job.tenant_id), emit_events=False) as unit:
-            await redirect(unit, [Move(job.payload["old"], job.payload["new"])])
-
-    return {REDIRECT_JOB: redirect_moved}
