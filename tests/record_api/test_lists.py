@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.world import Account, TenantWorld, records_of
 
 from masthead.records.collection import Record
+from masthead.records.read import page as pages
+from masthead.records.read.record_reader import RecordReader
 from masthead.web.query_string import parse_query_string
 
 POSTS = records_of("posts")
@@ -86,6 +90,43 @@ class TestPaging:
             assert (body["totalItems"], body["totalPages"]) == (7, 3)
             seen += [item["id"] for item in body["items"]]
         assert seen == made[::-1]
+
+    @pytest.mark.parametrize("wanted", ["", "title ~ 'b'", "tags ?= 'news'"])
+    async def test_pages_that_are_read_from_the_end(
+        self, tenant: TenantWorld, owner: Account, monkeypatch: pytest.MonkeyPatch, wanted: str
+    ) -> None:
+        for title, tags in zip("bbabcbb", (["a", "news"], ["news"]) * 4, strict=False):
+            authors = [owner.id] if title == "b" else []
+            await tenant.post(title=title, tags=tags, authors=authors, content_json={"n": title})
+        for sort in ("", "title", "-title,created", "authors.email", "-tags", "content_json.n"):
+            query = {"filter": wanted, "sort": sort, "fields": "id"}
+            whole = (await owner.api.get(POSTS, params=query)).json()["items"]
+            monkeypatch.setattr(pages, "FAR_OFFSET", 1)
+            for number in range(1, 6):
+                paged = query | {"page": number, "perPage": 2}
+                body = (await owner.api.get(POSTS, params=paged)).json()
+                assert body["items"] == whole[2 * number - 2 : 2 * number]
+                assert body["totalItems"] == len(whole)
+            monkeypatch.undo()
+
+    async def test_the_last_page_of_many_skips_few_rows(
+        self, tenant: TenantWorld, owner: Account, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for number in range(9):
+            await tenant.post(title=f"{number}")
+        monkeypatch.setattr(pages, "FAR_OFFSET", 1)
+        fetch, skipped = RecordReader._fetch, list[int]()
+
+        async def counted(*given: Any, **options: Any) -> Any:
+            skipped.append(given[3].get("offset", 0))
+            return await fetch(*given, **options)
+
+        monkeypatch.setattr(RecordReader, "_fetch", counted)
+        for number in range(1, 7):
+            query = {"page": number, "perPage": 2}
+            assert (await owner.api.get(POSTS, params=query)).status_code == 200
+        # The sixth page is past the end: nothing is read.
+        assert skipped == [0, 2, 3, 1, 0]
 
 
 class TestOrder:

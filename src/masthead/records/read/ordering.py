@@ -10,7 +10,7 @@ from sqlalchemy.sql import ColumnElement
 from sqlalchemy.sql.selectable import FromClause
 
 from masthead.records.read.joins import TableRef
-from masthead.records.read.sorting import SortKey
+from masthead.records.read.sorting import NEWEST_FIRST, SortKey
 from masthead.records.read.where import WhereCompiler
 from masthead.storage import dialects, full_text
 
@@ -29,7 +29,7 @@ def order_by(
     columns: OrderColumns,
 ) -> list[Any]:
     order: list[Any] = []
-    for key in sort or (SortKey(("created",), descending=True),):
+    for key in sort or NEWEST_FIRST:
         if key.random:
             order.append(dialects.random_order())
             continue

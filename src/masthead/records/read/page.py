@@ -12,13 +12,15 @@ from masthead.records.access import no_tenant
 from masthead.records.collection import Collection, Record
 from masthead.records.filter.ast import Expression
 from masthead.records.filter.parser import ParsedFilter
-from masthead.records.read.query import Prepared
+from masthead.records.read.query import Prepared, Shape
 from masthead.records.search.terms import document_key, prefix_of
 from masthead.storage import full_text
 from masthead.storage.database import Database
 from masthead.storage.full_text import Term
 
 MAX_OFFSET = 2**53
+FAR_OFFSET = 200
+"""Rows. Skipping fewer costs less than another statement."""
 
 
 class ListRequest(msgspec.Struct, frozen=True):
@@ -64,6 +66,16 @@ class Page(msgspec.Struct, frozen=True):
     @property
     def total_pages(self) -> int:
         return -1 if self.total < 0 else -(-self.total // self.per_page)
+
+
+def rows_left(wanted: ListRequest, shape: Shape, total: int) -> int | None:
+    """How many rows of the list are on the page and after it, if the page is nearer to the end of
+    the list than to its beginning: then it is read from there. None if it is not."""
+    if shape.after or shape.listing or shape.search or any(each.random for each in shape.sort):
+        return None
+    if wanted.offset < FAR_OFFSET or total < 0 or wanted.offset < total // 2:
+        return None
+    return max(total - wanted.offset, 0)
 
 
 def page_values(

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self
 
 import msgspec
 import sqlalchemy as sa
+from msgspec.structs import replace
 
 from masthead import clock
 from masthead.caller import Caller, Kind
@@ -36,10 +37,11 @@ from masthead.records.read.page import (
     ListRequest,
     Page,
     page_values,
+    rows_left,
     search_values,
 )
 from masthead.records.read.query import NUMBER, Prepared, Queries, Shape
-from masthead.records.read.sorting import parse_sort
+from masthead.records.read.sorting import parse_sort, reversed_order
 from masthead.records.registry import Registry
 from masthead.records.search.index import SearchIndex
 from masthead.records.search.terms import read_query
@@ -129,10 +131,12 @@ class RecordReader:
             TenantId(caller.tenant_id or ""), collection
         )
         context = Context(caller, self.clock(), found)
-        items, weight = await self._read_items(caller, shape, parsed, context, wanted=wanted)
         total = -1
         if not wanted.skip_total:
             total = await self.counts.total_of(caller, shape, parsed, context)
+        items, weight = await self._read_items(
+            caller, shape, parsed, context, wanted=wanted, total=total
+        )
         if expansion and items:
             await expand_records(
                 self, caller, collection, items, expansion=expansion, max_bytes=wanted.max_bytes
@@ -353,13 +357,22 @@ class RecordReader:
         context: Context,
         *,
         wanted: ListRequest,
+        total: int,
     ) -> tuple[list[Record], int]:
+        left = rows_left(wanted, shape, total)
+        if left is not None:
+            shape = replace(shape, sort=reversed_order(shape.sort))
         prepared = await self._queries.page(shape, parsed, context)
         collection = self.registry[shape.collection]
-        if wanted.offset > MAX_OFFSET:
+        if wanted.offset > MAX_OFFSET or left == 0:
             return [], 0
         values = page_values(caller, wanted, prepared, parsed)
+        if left is not None:
+            values["limit"] = min(wanted.per_page, left)
+            values["offset"] = left - values["limit"]
         rows = await self._fetch(caller, prepared, values, context, max_bytes=wanted.max_bytes)
+        if left is not None:
+            rows.reverse()
         to_record = prepared.rows.record
         records = await _show(caller, collection, [to_record(row) for row in rows])
         return records, rows.size if isinstance(rows, SizedRows) else 0

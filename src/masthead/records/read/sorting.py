@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from masthead.errors import BadRequest
 from masthead.records.filter.parser import MAX_PATH_STEPS
@@ -31,6 +32,10 @@ class SortKey(msgspec.Struct, frozen=True):
     """`lower`, `length` or `each`: what to order by, of the field's value."""
 
 
+NEWEST_FIRST: Final = (SortKey(("created",), descending=True),)
+"""The order of a list that names none."""
+
+
 @lru_cache(maxsize=1_000)
 def parse_sort(text: str) -> tuple[SortKey, ...]:
     """The keys, the most significant first; none for an empty text. Raises `BadRequest`."""
@@ -39,6 +44,10 @@ def parse_sort(text: str) -> tuple[SortKey, ...]:
     if len(text) > _MAX_CHARACTERS or text.count(",") >= MAX_SORT_KEYS:
         raise BadRequest(f"Sort by at most {MAX_SORT_KEYS} fields.")
     return tuple(_sort_key(part.strip()) for part in text.split(","))
+
+
+def reversed_order(sort: tuple[SortKey, ...]) -> tuple[SortKey, ...]:
+    return tuple(replace(each, descending=not each.descending) for each in sort or NEWEST_FIRST)
 
 
 def _sort_key(part: str) -> SortKey:
