@@ -16,7 +16,6 @@ from starlette.types import Receive, Scope, Send
 from masthead import logs
 from masthead.ai import description as ai_description
 from masthead.ai import http as ai
-from masthead.background import Background, job_handlers
 from masthead.comments.http import comment_mail_routes
 from masthead.comments.v1 import routes as comment_table
 from masthead.config.settings import Settings
@@ -81,6 +80,7 @@ from masthead.web.well_known import well_known_routes
 from masthead.webhooks.v1 import routes as webhook_table
 
 if TYPE_CHECKING:
+    from masthead.background import Background
     from masthead.tracing.spans import Traces
 
 
@@ -139,6 +139,9 @@ def faces(
 def metrics_page(
     services: Services, in_flight: InFlight, folder: Path | None = None
 ) -> MetricsPage:
+    # Imported here: it is the worker, and most services are started without metrics.
+    from masthead.background import job_handlers
+
     kinds = tuple(job_handlers(services))
     queues = Queues(services.database, tables, kinds, services.records.clock)
     return MetricsPage(services, queues, in_flight, folder)
@@ -185,6 +188,13 @@ def _admin_face(
     from masthead.admin_face import AdminFace
 
     return AdminFace(services, site, assets, elsewhere)
+
+
+def _background(services: Services, traces: Traces | None) -> Background:
+    # Imported here: with its first chores it is an eighth of a start.
+    from masthead.background import Background
+
+    return Background(services, traces)
 
 
 def error_responders(
@@ -278,15 +288,16 @@ class Service:
         self._http, self._admin = faces(services, self.in_flight, self.metrics, self._traces)
         self._presence = Presence(services.database)
         self._presence.begin()
-        if self._with_worker:
-            self._worker = Background(services, self._traces)
-            self._worker_task = asyncio.create_task(self._worker.run_forever())
         return services
 
     async def warm_up(self) -> None:
-        """Loads what the start does not need and a request soon will, beside those that are
-        answered already."""
+        """Starts the worker, and loads what the start does not need and a request soon will, beside
+        the requests that are answered already."""
+        assert self._services is not None
         assert self._admin is not None
+        if self._with_worker:
+            self._worker = await asyncio.to_thread(_background, self._services, self._traces)
+            self._worker_task = asyncio.create_task(self._worker.run_forever())
         await self._admin.load()
         for name in ("jwt", "email_validator"):
             await asyncio.to_thread(import_module, name)
@@ -313,16 +324,15 @@ class Service:
             self._services.realtime.end_all()
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
-        while True:
-            message = await receive()
-            if message["type"] == "lifespan.startup":
-                await self.start()
-                await send({"type": "lifespan.startup.complete"})
-            else:
-                with contextlib.suppress(asyncio.CancelledError):
-                    await self.stop()
-                await send({"type": "lifespan.shutdown.complete"})
-                return
+        await receive()
+        await self.start()
+        await send({"type": "lifespan.startup.complete"})
+        warming_up = asyncio.create_task(self.warm_up())
+        await receive()
+        with contextlib.suppress(asyncio.CancelledError):
+            await warming_up
+            await self.stop()
+        await send({"type": "lifespan.shutdown.complete"})
 
 
 def create_app() -> Service:

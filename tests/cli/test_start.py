@@ -26,6 +26,7 @@ UNUSED_BY_COMMANDS = (
     "obstore",
     "prosemirror",
     "redis",
+    "rich",
     "sqlalchemy.dialects.postgresql",
     "starlette",
     "uvloop",
@@ -80,14 +81,25 @@ def test_a_service_on_sqlite_loads_nothing_of_postgresql() -> None:
     assert loaded("import masthead.app", among) == {"sqlalchemy.dialects.sqlite"}
 
 
-LOADED_LATER = ("aiohttp", "jwt", "lxml", "masthead.admin", "masthead.demo", "prosemirror")
+LOADED_LATER = (
+    "aiohttp",
+    "aiosmtplib",
+    "jwt",
+    "lxml",
+    "masthead.admin",
+    "masthead.background",
+    "masthead.demo",
+    "prometheus_client",
+    "prosemirror",
+    "rich",
+)
 
 
-def test_a_service_starts_without_the_admin_and_the_client_of_outgoing_calls() -> None:
+def test_a_service_starts_without_the_admin_the_worker_and_libraries_for_later() -> None:
     assert loaded("import masthead.serve.process", LOADED_LATER) == set()
 
 
-def test_a_service_loads_the_admin_and_tokens_after_the_start(data_dir: str) -> None:
+def test_a_service_loads_the_admin_the_worker_and_tokens_after_the_start(data_dir: str) -> None:
     run = f"""
 import asyncio
 from masthead.app import Service
@@ -101,7 +113,7 @@ async def run():
 
 asyncio.run(run())
 """
-    assert loaded(run, LOADED_LATER) >= {"jwt", "masthead.admin"}
+    assert loaded(run, LOADED_LATER) >= {"jwt", "masthead.admin", "masthead.background"}
 
 
 def test_the_parent_of_several_server_processes_loads_nothing_of_the_service() -> None:

@@ -140,17 +140,15 @@ def show(shown: Output, *, as_json: bool) -> None:
 
 
 def _show_table(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(*columns, box=None, header_style="bold", pad_edge=False)
-    for row in rows:
-        table.add_row(*(_cell(row[name]) for name in columns))
-    # A pipe has no width, and another program can't parse a wrapped row.
-    Console(width=None if sys.stdout.isatty() else 1_000, markup=False).print(table)
+    """A row is a line, however long it is: another program may parse it."""
+    table = [list(columns), *([_cell(row[name]) for name in columns] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    header, *lines = ("  ".join(map(str.ljust, cells, widths)).rstrip() for cells in table)
+    click.echo("\n".join((click.style(header, bold=True), *lines)))
 
 
 def _cell(value: Any) -> str:
     if value is None:
         return ""
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return " ".join(text.split())

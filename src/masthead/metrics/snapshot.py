@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
-from prometheus_client import GC_COLLECTOR, PLATFORM_COLLECTOR, PROCESS_COLLECTOR
 
 from masthead.counters import CACHES, COUNTERS
 from masthead.web.request_counts import OTHER, RequestCounts
@@ -125,6 +124,9 @@ def _process_gauges() -> dict[str, float]:
 
 
 def _standard_families() -> list[StandardFamily]:
+    # Imported with the first snapshot: most services are started without metrics.
+    from prometheus_client import GC_COLLECTOR, PLATFORM_COLLECTOR, PROCESS_COLLECTOR
+
     found = (each.collect() for each in (PROCESS_COLLECTOR, PLATFORM_COLLECTOR, GC_COLLECTOR))
     return [
         StandardFamily(

@@ -137,6 +137,11 @@ class ServerProcess:
         return [HttpServer(MetricsApp(page), listener, max_connections=METRICS_CONNECTIONS)]
 
     async def _warm_up(self) -> None:
-        await self._service.warm_up()
+        try:
+            await self._service.warm_up()
+        except BaseException:
+            # Without its worker the service only seems to work. `_serve` raises the error.
+            self.stop()
+            raise
         # What it has loaded lives forever, too.
         gc.freeze()
