@@ -9,8 +9,9 @@ from tests.media.pictures import picture
 from tests.privacy.requests import run_jobs
 from tests.world import Account, TenantWorld, World, records_of
 
-from masthead.caller import system
-from masthead.links.file_uses import USES
+from masthead.caller import Audience, system
+from masthead.links.file_readers import Part, Shown
+from masthead.links.file_uses import USES, Uses
 from masthead.media.use_counts import COUNT_JOB
 from masthead.records.read.page import ListRequest
 
@@ -207,3 +208,19 @@ async def test_authors_change_only_what_they_have_uploaded(
         assert (await account.api.patch(address, json={"alt": "Fog"})).status_code == status
         gone = await account.api.delete(address)
         assert gone.status_code == (204 if status == 200 else 404)
+
+
+def test_a_text_without_files_is_searched_once() -> None:
+    asked = []
+
+    def parts(record: dict[str, Any]) -> list[Part]:
+        asked.append(record["text"])
+        return [Part((record["text"],), Audience.GUEST, "")]
+
+    uses = Uses(("text",), shown=Shown((), parts))
+    record = {"created": "", "updated": "", "text": "<p>Words of <b>megabytes</b></p>"}
+    assert list(uses.listings.of(record)) == []
+    assert asked == []
+    record["text"] = f'<img src="/media/{"a" * 15}/x.png">'
+    assert {each.value for each in uses.listings.of(record)} == {"a" * 15}
+    assert asked == [record["text"]]

@@ -317,6 +317,10 @@ class Collection(msgspec.Struct, frozen=True, dict=True):
         )
 
     @cached_property
+    def long_texts(self) -> tuple[str, ...]:
+        return tuple(each.name for each in self.fields if isinstance(each, Text) and each.is_long)
+
+    @cached_property
     def files(self) -> tuple[str, ...]:
         return tuple(each.name for each in self.fields if isinstance(each, File))
 

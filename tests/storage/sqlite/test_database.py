@@ -107,6 +107,24 @@ class TestReads:
         assert readers._idle == []  # no reader thread was needed
         await readers.close()
 
+    async def test_rows_that_take_long_are_read_in_a_thread(self, sqlite: Notebook) -> None:
+        """Without a step limit: the steps of one row may read megabytes."""
+        path = sqlite_path(sqlite.url)
+        assert path is not None
+        await add_many(sqlite, "n", 3)
+        clock = itertools.count(step=0.0015)
+        readers = Readers(path, timeout_seconds=5, monotonic=lambda: next(clock))
+        three = await readers.fetch(ANN, sqlite.ids, (ANN,), False, max_bytes=None)
+        assert three == [("n0",), ("n1",), ("n2",)]
+        assert len(readers._idle) == 1
+
+        # There is no other row that could take long.
+        readers._idle.pop().close()
+        one = Statement(f"{sqlite.ids.text} LIMIT 1", (), {})
+        assert await readers.fetch(ANN, one, (ANN,), False, max_bytes=None) == [("n0",)]
+        assert readers._idle == []
+        await readers.close()
+
     async def test_a_long_value_is_read_in_a_thread(self, sqlite: Notebook) -> None:
         assert isinstance(sqlite.db, SqliteDatabase)
         short, long = "s" * 1_000, "l" * (MAX_INLINE_BYTES + 1)

@@ -38,6 +38,8 @@ from masthead.storage.dialects import not_empty
 
 NOT_UNIQUE = Problem("validation_not_unique", "This value is taken. Choose another one.")
 INSERT_BATCH = 100
+LONG_TEXT = 256 * 1024
+"""Characters of a text from which writing its row takes milliseconds."""
 ENCRYPTION_PURPOSE = "record-secret"
 
 
@@ -73,7 +75,7 @@ class RecordRows:
         if self._pending is not None:
             self._pending.setdefault(collection.name, (statement, []))[1].append(row)
             return
-        await self._write(statement, row)
+        await self._write(statement, row, _is_long(collection, record))
 
     async def insert_with_slug(self, collection: Collection, record: Record, field: Slug) -> None:
         """The insert itself claims a slug that is made from a title. If another record has it,
@@ -83,8 +85,9 @@ class RecordRows:
         is_taken = partial(self._is_taken, collection, field.name)
         if base in field.reserved:
             record[field.name] = await find_numbered_slug(base, is_taken, field.max)
+        is_long = _is_long(collection, record)
         while not await self._write(
-            statement, statement.bind(self._encode(collection, record, dict(record)))
+            statement, statement.bind(self._encode(collection, record, dict(record))), is_long
         ):
             record[field.name] = await find_numbered_slug(base, is_taken, field.max)
 
@@ -107,13 +110,13 @@ class RecordRows:
         encoded = self.encoded(collection, record, names)
         values = {f"new_{name}": value for name, value in encoded.items()}
         values.update(key_tenant=self._tenant_id, key_id=record["id"])
-        await self._write(statement, statement.bind(values))
+        await self._write(statement, statement.bind(values), _is_long(collection, record))
 
     async def delete(self, collection: Collection, record: Record) -> None:
         statement = self._statements.delete(collection)
         bound = statement.bind({"key_tenant": self._tenant_id, "key_id": record["id"]})
         try:
-            await self._tx.execute(statement, bound)
+            await self._tx.execute(statement, bound, slow=_is_long(collection, record))
         except ForeignKeyViolation:
             raise BadRequest(
                 "Other records still belong to this one. Delete those first."
@@ -138,14 +141,19 @@ class RecordRows:
                 )
         return values
 
-    async def _write(self, statement: Statement, row: Sequence[object]) -> int:
+    async def _write(self, statement: Statement, row: Sequence[object], is_long: bool) -> int:
         try:
-            return await self._tx.execute(statement, row)
+            return await self._tx.execute(statement, row, slow=is_long)
         except UniqueViolation as error:
             raise _not_unique(error) from None
         except ForeignKeyViolation:
             # The relations were checked under the lock: what is missing is the tenant itself.
             raise NotFound from None
+
+
+def _is_long(collection: Collection, record: Record) -> bool:
+    """A change of any of its columns writes the whole row again."""
+    return any(len(record.get(name) or "") > LONG_TEXT for name in collection.long_texts)
 
 
 def secret_context(collection: Collection, record: Record, name: str) -> str:

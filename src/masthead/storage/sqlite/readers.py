@@ -12,7 +12,7 @@ import math
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -80,7 +80,7 @@ class Readers:
         try:
             most = None if max_bytes is None else min(max_bytes, MAX_INLINE_BYTES)
             return self._read(statement, values, most)
-        except RowsTooLarge:
+        except (RowsTooLarge, _RowsTooSlow):
             return await self._fetch_in_thread(scope, statement, values, max_bytes)
         except sqlite3.Error as error:
             if code_of(error) in _RETRY_IN_THREAD:
@@ -111,7 +111,19 @@ class Readers:
     ) -> list[Row]:
         self._ticks = 0
         self._started = self._monotonic()
-        return _rows(self._on_loop.execute(statement.text, values), statement, max_bytes)
+        cursor = self._on_loop.execute(statement.text, values)
+        return _rows(cursor, self._in_time(cursor), statement, max_bytes)
+
+    def _in_time(self, cursor: sqlite3.Cursor) -> Iterator[Row]:
+        """Checks the time between rows, because the steps of one may take long: SQLite reads all of
+        a long text to find a column after it."""
+        is_late = False
+        for row in cursor:
+            if is_late:
+                cursor.close()
+                raise _RowsTooSlow
+            yield row
+            is_late = self._monotonic() - self._started > _MAX_SECONDS
 
     def _load_schema(self) -> None:
         """Takes microseconds if it is loaded. SQLite loads it with the first read after it has
@@ -176,13 +188,19 @@ class Readers:
             return connect(self._path, busy_seconds=self._timeout_seconds, query_only=True)
 
 
-def _rows(cursor: sqlite3.Cursor, statement: Statement, max_bytes: int | None) -> list[Row]:
+class _RowsTooSlow(Exception):
+    pass
+
+
+def _rows(
+    cursor: sqlite3.Cursor, found: Iterable[Row], statement: Statement, max_bytes: int | None
+) -> list[Row]:
     """Counts characters as bytes: a text that has more bytes takes no more memory for it."""
     if max_bytes is None or not statement.counted:
-        return cursor.fetchall()
+        return list(found)
     rows = SizedRows()
     size, counted = 0, statement.counted
-    for row in cursor:
+    for row in found:
         rows.append(row)
         for position in counted:
             size += len(row[position] or "")
@@ -221,7 +239,7 @@ class _TimedRead:
             if self._is_late():
                 raise StatementTimeout
             cursor = connection.execute(self._statement.text, self._values)
-            rows = _rows(cursor, self._statement, self._max_bytes)
+            rows = _rows(cursor, cursor, self._statement, self._max_bytes)
         except sqlite3.Error as error:
             raise translated(error) from error
         finally:
