@@ -9,12 +9,19 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.world import TenantWorld
+from tests.v1.keys import key_client
+from tests.world import Account, TenantWorld, World
 
 from masthead.byte_cache import OVERHEAD_BYTES, ByteCache
+from masthead.caller import system
 from masthead.counters import CACHES, CacheCounts
+from masthead.identity.api_keys import hash_key
+from masthead.posts.collection import posts
 from masthead.reader import code_blocks
 from masthead.record_api import parameters
+from masthead.records.read.page import ListRequest
+from masthead.records.read.query import Queries
+from masthead.schema import tables
 from masthead.web import compression
 
 PAGE = Path(__file__).parents[1] / "docs" / "operations.md"
@@ -67,6 +74,44 @@ async def test_long_query_strings_are_not_remembered(tenant: TenantWorld) -> Non
         answer = await tenant.guest.get(f"/api/collections/posts/records?{query}")
         assert answer.status_code == 200
     assert parameters._list_with_cache.cache_info().currsize == before
+
+
+async def test_prepared_queries_stay_within_their_bytes(
+    app: World, tenant: TenantWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = CacheCounts(64 * 1024)
+    monkeypatch.setitem(CACHES, "queries", counts)
+    records = app.parts.records
+    queries = Queries(app.parts.database, records.registry, tables)
+    monkeypatch.setattr(records, "_queries", queries)
+    shown = set()
+    for number in range(2, 12):
+        wanted = " && ".join(["title != 'x'"] * number)
+        page = await records.page(system(tenant.id), posts, ListRequest(filter=wanted))
+        assert page.items == []
+        shown.add(counts.bytes)
+        assert 0 < counts.bytes <= counts.max_bytes
+    assert len(shown) == 10
+    assert max(shown) > counts.max_bytes * 0.7
+
+
+async def test_tenants_keys_and_sessions_count_towards_their_caches(
+    tenant: TenantWorld, member: Account
+) -> None:
+    names = ("tenants", "keys", "sessions")
+    before = [CACHES[name].bytes for name in names]
+    assert (await (await key_client(tenant)).get("/api/v1/posts")).status_code == 200
+    assert (await member.api.get("/api/collections/posts/records")).status_code == 200
+    for name, size in zip(names, before, strict=True):
+        assert CACHES[name].bytes > size
+
+
+async def test_the_hash_of_a_long_token_is_not_remembered(tenant: TenantWorld) -> None:
+    before = hash_key.cache_info().currsize
+    for number in range(5):
+        headers = {"authorization": f"Bearer {number}{'x' * 5_000}"}
+        assert (await tenant.guest.get("/api/v1/posts", headers=headers)).status_code == 401
+    assert hash_key.cache_info().currsize == before
 
 
 @pytest.mark.parametrize("name", CACHES)

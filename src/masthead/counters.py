@@ -91,6 +91,10 @@ CACHES: dict[str, CacheCounts] = {
     "records": CacheCounts(16 * _MEBIBYTE),
     "compressed": CacheCounts(16 * _MEBIBYTE),
     "code": CacheCounts(16 * _MEBIBYTE),
+    "queries": CacheCounts(16 * _MEBIBYTE),
+    "tenants": CacheCounts(32 * _MEBIBYTE),
+    "keys": CacheCounts(16 * _MEBIBYTE),
+    "sessions": CacheCounts(16 * _MEBIBYTE),
 }
-"""Finished answers by face (of the record store only those to guests), compressed answers, and code
-blocks with their colours."""
+"""Finished answers by face (of the record store only those to guests), compressed answers, code
+blocks with their colours, prepared queries, tenants by address, API keys and verified sessions."""

@@ -57,6 +57,7 @@ START = "mh_live_"
 RANDOM_LENGTH = 40
 CHECKSUM_LENGTH = 6
 PREFIX_LENGTH = len(START) + 6
+KEY_LENGTH = len(START) + RANDOM_LENGTH + CHECKSUM_LENGTH
 
 _ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _SHAPE = re.compile(rf"{START}[0-9A-Za-z]{{{RANDOM_LENGTH + CHECKSUM_LENGTH}}}\Z")

@@ -9,14 +9,14 @@ from collections.abc import Awaitable
 
 import msgspec
 
+from masthead.byte_cache import ByteCache
+from masthead.counters import CACHES
 from masthead.identity.tenants import tenants
 from masthead.ids import TenantId
 from masthead.plans import Plan
 from masthead.records.collection import Collection, Record
 from masthead.records.engine import Records
 from masthead.records.versions import TenantVersions
-
-MAX_CACHED = 20_000
 
 
 class Tenant(msgspec.Struct, frozen=True):
@@ -48,7 +48,7 @@ class TenantDirectory:
         self._records = records
         self._site_settings = site_settings
         self._versions = versions
-        self._cache: dict[tuple[str, str], tuple[Tenant, int]] = {}
+        self._cache: ByteCache[tuple[str, str], tuple[Tenant, int]] = ByteCache(CACHES["tenants"])
 
     def by_slug(self, slug: str) -> Awaitable[Tenant | None]:
         return self._look_up("slug", slug)
@@ -61,20 +61,17 @@ class TenantDirectory:
 
     async def _look_up(self, by: str, value: str) -> Tenant | None:
         key = (by, value)
-        cached = self._cache.get(key)
+        cached = self._cache.read(key)
         if cached is not None:
             tenant, version = cached
             if (await self._versions.of(tenant.id)).identity == version:
                 return tenant
-            # A concurrent request may have removed it already.
-            self._cache.pop(key, None)
+            self._cache.remove(key)
         found = await self._read(by, value)
         if found is None:
             return None
         # Unknown hosts are not cached: they must not evict others.
-        if len(self._cache) >= MAX_CACHED:
-            self._cache.clear()
-        self._cache[key] = found
+        self._cache.put(key, found, len(msgspec.msgpack.encode(found[0])))
         return found[0]
 
     async def _read(self, by: str, value: str) -> tuple[Tenant, int] | None:

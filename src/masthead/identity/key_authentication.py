@@ -11,8 +11,10 @@ from datetime import datetime, timedelta
 import msgspec
 
 from masthead import clock
+from masthead.byte_cache import ByteCache
 from masthead.caller import Caller, Kind
-from masthead.identity.api_keys import api_keys, hash_key, is_well_formed
+from masthead.counters import CACHES
+from masthead.identity.api_keys import KEY_LENGTH, api_keys, hash_key, is_well_formed
 from masthead.identity.call_counts import CallCounts
 from masthead.identity.delayed_writes import FLUSH_SECONDS
 from masthead.identity.directory import Tenant, TenantDirectory
@@ -22,7 +24,6 @@ from masthead.ids import TenantId
 from masthead.records.engine import Records
 from masthead.records.versions import TenantVersions
 
-MAX_CACHED = 20_000
 USE_INTERVAL = timedelta(minutes=1)
 
 
@@ -54,7 +55,7 @@ class ApiKeys:
         self._records = records
         self._directory = directory
         self._versions = versions
-        self._cache: dict[str, tuple[ApiKey, int]] = {}
+        self._cache: ByteCache[str, tuple[ApiKey, int]] = ByteCache(CACHES["keys"])
         self._uses = LastUses(
             records.database,
             api_keys.name,
@@ -80,20 +81,21 @@ class ApiKeys:
         await self._calls.flush()
 
     async def _look_up(self, key: str) -> ApiKey | None:
+        if len(key) != KEY_LENGTH:
+            # Nor is its hash remembered: it may be long.
+            return None
         key_hash = hash_key(key)
-        cached = self._cache.get(key_hash)
+        cached = self._cache.read(key_hash)
         if cached is not None:
             api_key, version = cached
             if (await self._versions.of(api_key.tenant.id)).identity == version:
                 return api_key
-            self._cache.pop(key_hash, None)
+            self._cache.remove(key_hash)
         found = await self._read(key_hash) if is_well_formed(key) else None
         if found is None:
             return None
         # Unknown keys are not cached: they must not evict others.
-        if len(self._cache) >= MAX_CACHED:
-            self._cache.clear()
-        self._cache[key_hash] = found
+        self._cache.put(key_hash, found, len(key_hash))
         return found[0]
 
     async def _read(self, key_hash: str) -> tuple[ApiKey, int] | None:

@@ -8,8 +8,10 @@ import msgspec
 from msgspec.structs import replace
 
 from masthead import ids
+from masthead.byte_cache import ByteCache
 from masthead.caller import Caller
 from masthead.config.keyring import KeyRing
+from masthead.counters import CACHES
 from masthead.identity import sessions
 from masthead.identity.account_callers import account_caller
 from masthead.identity.factor_fields import has_second_factor
@@ -23,7 +25,6 @@ from masthead.records.versions import TenantVersions
 
 MAX_SAME_ID = 5
 """Ids are unique within a tenant: a token is checked against so many accounts of its id."""
-MAX_VERIFIED = 10_000
 
 
 class _Session(msgspec.Struct, frozen=True):
@@ -43,7 +44,7 @@ class VerifiedSessions:
         self._keyring = keyring
         self._versions = versions
         self._sign_ins = sign_ins
-        self._verified: dict[str, _Session] = {}
+        self._verified: ByteCache[str, _Session] = ByteCache(CACHES["sessions"])
 
     async def caller_of(
         self, token: str, token_type: TokenType = TokenType.AUTH, *, lacking: bool = False
@@ -54,7 +55,7 @@ class VerifiedSessions:
         Verifying a signature takes longer than the rest of a small request, so a session is cached
         while the tenant's identity version is the same.
         """
-        cached = self._verified.get(token)
+        cached = self._verified.read(token)
         if cached is not None:
             versions = await self._versions.of(cached.account_tenant)
             if cached.version == versions.identity and cached.claims.type is token_type:
@@ -64,13 +65,11 @@ class VerifiedSessions:
                 if cached.claims.sign_in:
                     self._sign_ins.seen(cached.account_tenant, cached.claims.sign_in, now)
                 return _unless_lacking(cached.caller, lacking=lacking)
-            self._verified.pop(token, None)
+            self._verified.remove(token)
         session = await self._session_of(token, token_type)
         if session is None:
             return None
-        if len(self._verified) >= MAX_VERIFIED:
-            self._verified.clear()
-        self._verified[token] = session
+        self._verified.put(token, session, len(token))
         if session.claims.sign_in:
             now = self._records.clock()
             self._sign_ins.seen(session.account_tenant, session.claims.sign_in, now)

@@ -88,11 +88,9 @@ def _coloured(language: str, code: str) -> tuple[str, float]:
     """With the seconds that it took. Plain where it takes too long, which is remembered, too: a
     page that is drawn again must not take the same time again."""
     with _lock:
-        known = _cache.get((language, code))
-        if known is not None:
-            _counts.hits += 1
-            return known
-        _counts.misses += 1
+        known = _cache.read((language, code))
+    if known is not None:
+        return known
     runs, seconds = _PROCESS.lexed(language, code)
     shown = escaped(code) if runs is None else "".join(_span(run) for run in runs)
     with _lock:
@@ -101,8 +99,7 @@ def _coloured(language: str, code: str) -> tuple[str, float]:
     return shown, seconds
 
 
-_counts: Final = CACHES["code"]
-_cache: Final[ByteCache[tuple[str, str], tuple[str, float]]] = ByteCache(_counts)
+_cache: Final[ByteCache[tuple[str, str], tuple[str, float]]] = ByteCache(CACHES["code"])
 _lock: Final = threading.Lock()
 
 

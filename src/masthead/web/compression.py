@@ -124,18 +124,14 @@ async def encode(
 
 def _compressed(encoding: str, body: bytes) -> bytes:
     """A cached response is sent many times and compressed once."""
-    found = _cache.get((encoding, body))
+    found = _cache.read((encoding, body))
     if found is None:
-        _counts.misses += 1
         found = ENCODINGS[encoding](body)
         _cache.put((encoding, body), found, len(body) + len(found))
-    else:
-        _counts.hits += 1
     return found
 
 
-_counts = CACHES["compressed"]
-_cache: ByteCache[tuple[str, bytes], bytes] = ByteCache(_counts)
+_cache: ByteCache[tuple[str, bytes], bytes] = ByteCache(CACHES["compressed"])
 
 
 def _is_compressible_type(content_type: bytes) -> bool:

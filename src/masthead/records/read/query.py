@@ -12,6 +12,8 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.sql.selectable import FromClause
 
+from masthead.byte_cache import ByteCache
+from masthead.counters import CACHES
 from masthead.records.collection import TENANT_ID, Collection
 from masthead.records.derived.list_items import (
     has_any_item,
@@ -46,7 +48,6 @@ from masthead.records.tables import record_counts, sum_of
 from masthead.storage import dialects, full_text, json_values
 from masthead.storage.database import Database, Statement
 
-MAX_PREPARED = 2_000
 NUMBER = "given_number"
 """The column for the number of a state that `Queries.given` tests."""
 MAX_INLINE_COMPARISONS = 4
@@ -106,7 +107,8 @@ class Queries:
         self._database = database
         self._registry = registry
         self._tables = tables
-        self._prepared: dict[Hashable, Any] = {}
+        # Clients determine the shapes, so the cache needs a limit.
+        self._prepared: ByteCache[Hashable, Any] = ByteCache(CACHES["queries"])
         self._compiling = asyncio.Lock()
 
     async def page(self, shape: Shape, wanted: ParsedFilter | None, context: Context) -> Prepared:
@@ -225,13 +227,10 @@ class Queries:
         return self._cached(key, lambda: prepared)
 
     def _cached(self, key: Hashable, make: Callable[[], T]) -> T:
-        prepared: T | None = self._prepared.get(key)
+        prepared: T | None = self._prepared.read(key)
         if prepared is None:
             prepared = make()
-            if len(self._prepared) >= MAX_PREPARED:
-                # Clients determine the shapes, so the cache needs a limit.
-                del self._prepared[next(iter(self._prepared))]
-            self._prepared[key] = prepared
+            self._prepared.put(key, prepared, _bytes_of(prepared))
         return prepared
 
     def _compile_page(self, shape: Shape, wanted: ParsedFilter | None) -> Prepared:
@@ -425,6 +424,12 @@ class Queries:
             answer_decoder(fields),
             shape.search or compiler.comparisons.is_slow,
         )
+
+
+def _bytes_of(prepared: Any) -> int:
+    """An estimate: the names, the slots and the shape grow with the text."""
+    statement = prepared if isinstance(prepared, Statement) else prepared.statement
+    return 8 * len(statement.text)
 
 
 def _item_of(collection: Collection, wanted: ParsedFilter | None) -> Expression | None:

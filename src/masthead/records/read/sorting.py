@@ -36,7 +36,7 @@ NEWEST_FIRST: Final = (SortKey(("created",), descending=True),)
 """The order of a list that names none."""
 
 
-@lru_cache(maxsize=1_000)
+@lru_cache(maxsize=256)
 def parse_sort(text: str) -> tuple[SortKey, ...]:
     """The keys, the most significant first; none for an empty text. Raises `BadRequest`."""
     if not text:
