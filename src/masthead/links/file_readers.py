@@ -34,6 +34,8 @@ class Shown(msgspec.Struct, frozen=True):
     by: tuple[str, ...]
     """The fields that decide it, beside those with the texts."""
     parts: Callable[[Record], Iterable[Part]]
+    since: str = ""
+    """The field with the time from which they are there."""
 
 
 def list_of(part: Part, saved: str) -> str:

@@ -119,13 +119,9 @@ class Uses(msgspec.Struct, frozen=True):
 
     @property
     def listings(self) -> Listings:
-        return Listings(by=self._by, of=self._list)
-
-    @property
-    def _by(self) -> tuple[str, ...]:
-        # With every save it may be out meanwhile: see `file_readers.list_of`.
-        dates = ("updated",) if self.shown and self.shown.by else ()
-        return (*self.fields, *(self.shown.by if self.shown else ()), *dates)
+        shown = self.shown or _everything(self.fields)
+        # What is out meanwhile has another list: see `file_readers.list_of`.
+        return Listings(by=(*self.fields, *shown.by), of=self._list, late=shown.since)
 
     def _list(self, record: Record) -> Iterator[Listing]:
         files = self.files(record)

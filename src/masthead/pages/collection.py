@@ -96,7 +96,10 @@ EDITED_FIELDS = (
 )
 EDITED = tuple(each.name for each in EDITED_FIELDS)
 
-FILES = Uses(("content_html",), shown=Shown(("status", "published_at"), _shown_parts))
+FILES = Uses(
+    ("content_html",),
+    shown=Shown(("status", "published_at"), _shown_parts, since="published_at"),
+)
 pages = Collection(
     "pages",
     (*EDITED_FIELDS, STATUS, PUBLISHED_AT, TRANSLATIONS, *REVISION_FIELDS, *CLEAN_FIELDS),

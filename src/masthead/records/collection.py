@@ -101,6 +101,17 @@ class Listings(msgspec.Struct, frozen=True):
     by: tuple[str, ...]
     """All fields that they depend on, beside `created`, which never changes."""
     of: Callable[[Record], Iterable[Listing]]
+    late: str = ""
+    """A date that may be in the future: the first save after it changes the lists, too."""
+
+    def may_differ(self, change: Change) -> bool:
+        """Whether the lists of a record may be others after the change."""
+        if change.touches(self.by):
+            return True
+        old, new = change.old, change.new
+        assert old is not None
+        assert new is not None
+        return bool(self.late) and old["updated"] < new[self.late] <= new["updated"]
 
 
 class Counter(msgspec.Struct, frozen=True):
@@ -423,7 +434,7 @@ class Collection(msgspec.Struct, frozen=True, dict=True):
         before: set[Listing] = set()
         after: set[Listing] = set()
         for each in self._all_listings:
-            if change.touches(each.by):
+            if each.may_differ(change):
                 before.update(each.of(change.old) if change.old is not None else ())
                 after.update(each.of(change.new) if change.new is not None else ())
         return Relisted(before - after, after - before)
