@@ -274,6 +274,26 @@ class TestGroupCommit:
         assert set(await add_many(sqlite, "n", 200)) == {None}
         assert statements.count("COMMIT") == -(-200 // MAX_BATCH)
 
+    async def test_the_first_transaction_of_a_batch_needs_no_savepoint(
+        self, sqlite: Notebook
+    ) -> None:
+        statements = traced(sqlite)
+        assert await add_many(sqlite, "alone", 1) == [None]
+        assert "SAVEPOINT member" not in statements
+        assert await add_many(sqlite, "n", 3) == [None] * 3
+        assert statements.count("SAVEPOINT member") == statements.count("RELEASE member") == 2
+
+    async def test_after_a_first_transaction_that_fails_the_next_one_begins_the_batch(
+        self, sqlite: Notebook
+    ) -> None:
+        await add(sqlite, "n0")
+        statements = traced(sqlite)
+        outcomes = await add_many(sqlite, "n", 3)
+        assert [type(each) for each in outcomes] == [UniqueViolation, type(None), type(None)]
+        assert statements.count("BEGIN IMMEDIATE") == 2
+        assert statements.count("SAVEPOINT member") == statements.count("COMMIT") == 1
+        assert await sqlite.ids_of(ANN) == ["n0", "n1", "n2"]
+
     async def test_a_commit_that_fails_fails_its_whole_batch(self, sqlite: Notebook) -> None:
         async def orphan() -> None:
             async with sqlite.db.transaction(ANN) as tx:

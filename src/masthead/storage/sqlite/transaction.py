@@ -1,4 +1,4 @@
-"""A transaction of the SQLite writer: a savepoint of its current batch."""
+"""A transaction of the SQLite writer: a part of its current batch."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The one writer of an SQLite file, with group commit. It is a machine of three states:
 
     IDLE        No SQLite transaction is open and nothing waits.
-    GATHERING   Transactions take turns in the order of their arrival. Each is a savepoint of one
-                SQLite transaction, the batch.
+    GATHERING   Transactions take turns in the order of their arrival. They are parts of one SQLite
+                transaction, the batch: the first one begins it, each later one is a savepoint.
     COMMITTING  A thread writes the deferred rows of the batch and commits it. New transactions
                 wait in the queue.
 
@@ -17,8 +17,8 @@ only then is any of its transactions acknowledged: an acknowledged write survive
 
 What a failure does:
 
-- A statement fails, or a transaction's block raises or is cancelled: its savepoint is rolled back.
-  The other transactions of the batch continue.
+- A statement fails, or a transaction's block raises or is cancelled: only its changes are rolled
+  back. The other transactions of the batch continue.
 - SQLite itself rolls back the batch, as it does on a full or broken disk: the transactions that had
   finished in it raise `Unavailable`, the present one raises its error. The next begins a new batch.
 - The COMMIT or a deferred row fails: all transactions of the batch raise `Unavailable`, and nothing
@@ -104,6 +104,9 @@ class Writer:
         self._queue: deque[_Waiter] = deque()
         self._holder: asyncio.Task[Any] | None = None
         """The task whose turn it is."""
+        self._is_first = False
+        """The present transaction has begun the batch. It needs no savepoint, after which SQLite
+        would copy every page that it changes: nothing else is in the batch yet."""
         self._turns = 0
         """The turns of the batch, failed ones included: they must not keep it open for ever."""
         self._capacity = 0
@@ -113,8 +116,8 @@ class Writer:
         self._deferred = Deferred()
         """Their rows that are written before the commit."""
         self._written_early = Deferred()
-        """Deferred rows that were written in the savepoint of the current transaction, because it
-        reads their tables. They are deferred again if it is rolled back."""
+        """Deferred rows that were written within the current transaction, because it reads their
+        tables. They are deferred again if it is rolled back."""
         self._closing: asyncio.Handle | None = None
         self._checkpoints = checkpoints(path)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
@@ -146,7 +149,7 @@ class Writer:
     # Called by a transaction, in this order.
 
     async def begin(self) -> None:
-        """Waits for the turn of the task and opens a savepoint."""
+        """Waits for the turn of the task, and begins the batch or opens a savepoint in it."""
         deadline = time.monotonic() + self.timeout_seconds
         await self._take_turn()
         try:
@@ -191,8 +194,9 @@ class Writer:
                 deferred.run(self.connection)
 
     def finish(self, deferred: Deferred) -> Commit:
-        """Makes the savepoint part of the batch."""
-        self.connection.execute("RELEASE member")
+        """Makes the transaction part of the batch."""
+        if not self._is_first:
+            self.connection.execute("RELEASE member")
         self._written_early.take()
         self._deferred.add_all(deferred)
         commit = asyncio.get_running_loop().create_future()
@@ -206,14 +210,17 @@ class Writer:
         return found
 
     def roll_back(self) -> None:
-        """Undoes the savepoint. After a full disk or an I/O error SQLite has rolled back the whole
-        batch, so there is none."""
+        """Undoes the transaction. After a full disk or an I/O error SQLite has rolled back the
+        whole batch, so there is nothing to undo."""
         if not self.connection.in_transaction:
             self._fail_batch(DiskFull() if self._disk.is_full else Unavailable())
             return
         try:
-            self.connection.execute("ROLLBACK TO member")
-            self.connection.execute("RELEASE member")
+            if self._is_first:
+                self.connection.execute("ROLLBACK")
+            else:
+                self.connection.execute("ROLLBACK TO member")
+                self.connection.execute("RELEASE member")
         except sqlite3.Error as error:
             self._fail_batch(self.translated(error))
             return
@@ -268,6 +275,7 @@ class Writer:
         self._capacity = min(max(len(self._queue), MIN_BATCH), MAX_BATCH)
 
     async def _open_savepoint(self, deadline: float) -> None:
+        self._is_first = not self.connection.in_transaction
         while not self.connection.in_transaction:
             try:
                 self.connection.execute("BEGIN IMMEDIATE")
@@ -276,7 +284,8 @@ class Writer:
                     raise self.translated(error) from error
                 # Another process has the lock; the jitter keeps two pollers out of step.
                 await asyncio.sleep(random.uniform(0.0005, 0.004))  # noqa: S311
-        self.connection.execute("SAVEPOINT member")
+        if not self._is_first:
+            self.connection.execute("SAVEPOINT member")
 
     def _proceed(self) -> None:
         if self.state is not State.GATHERING or self._holder is not None:
