@@ -111,14 +111,14 @@ class TestReads:
         """Without a step limit: the steps of one row may read megabytes."""
         path = sqlite_path(sqlite.url)
         assert path is not None
-        await add_many(sqlite, "n", 3)
-        clock = itertools.count(step=0.0015)
+        await add_many(sqlite, "n", 9)
+        clock = itertools.count(step=0.003)
         readers = Readers(path, timeout_seconds=5, monotonic=lambda: next(clock))
-        three = await readers.fetch(ANN, sqlite.ids, (ANN,), False, max_bytes=None)
-        assert three == [("n0",), ("n1",), ("n2",)]
+        found = await readers.fetch(ANN, sqlite.ids, (ANN,), False, max_bytes=None)
+        assert found == [(f"n{number}",) for number in range(9)]
         assert len(readers._idle) == 1
 
-        # There is no other row that could take long.
+        # No other row could take long.
         readers._idle.pop().close()
         one = Statement(f"{sqlite.ids.text} LIMIT 1", (), {})
         assert await readers.fetch(ANN, one, (ANN,), False, max_bytes=None) == [("n0",)]

@@ -12,7 +12,7 @@ import math
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -39,6 +39,7 @@ runs, so the first tick may come at any moment of a run."""
 _MAX_SECONDS = 0.002
 """For long steps, such as a LIKE."""
 _STEPS_PER_CHECK = 25_000
+_ROWS_PER_CHECK = 8
 
 _DATA_VERSION = "PRAGMA data_version"
 _ANY_TABLE = "SELECT 1 FROM sqlite_master LIMIT 1"
@@ -112,18 +113,10 @@ class Readers:
         self._ticks = 0
         self._started = self._monotonic()
         cursor = self._on_loop.execute(statement.text, values)
-        return _rows(cursor, self._in_time(cursor), statement, max_bytes)
+        return _rows(cursor, statement, max_bytes, self._is_slow)
 
-    def _in_time(self, cursor: sqlite3.Cursor) -> Iterator[Row]:
-        """Checks the time between rows, because the steps of one may take long: SQLite reads all of
-        a long text to find a column after it."""
-        is_late = False
-        for row in cursor:
-            if is_late:
-                cursor.close()
-                raise _RowsTooSlow
-            yield row
-            is_late = self._monotonic() - self._started > _MAX_SECONDS
+    def _is_slow(self) -> bool:
+        return self._monotonic() - self._started > _MAX_SECONDS
 
     def _load_schema(self) -> None:
         """Takes microseconds if it is loaded. SQLite loads it with the first read after it has
@@ -135,7 +128,7 @@ class Readers:
 
     def _tick(self) -> bool:
         self._ticks += 1
-        return self._ticks > _MAX_TICKS or self._monotonic() - self._started > _MAX_SECONDS
+        return self._ticks > _MAX_TICKS or self._is_slow()
 
     async def _fetch_in_thread(
         self,
@@ -193,24 +186,40 @@ class _RowsTooSlow(Exception):
 
 
 def _rows(
-    cursor: sqlite3.Cursor, found: Iterable[Row], statement: Statement, max_bytes: int | None
+    cursor: sqlite3.Cursor,
+    statement: Statement,
+    max_bytes: int | None,
+    is_slow: Callable[[], bool] | None = None,
 ) -> list[Row]:
-    """Counts characters as bytes: a text that has more bytes takes no more memory for it."""
-    if max_bytes is None or not statement.counted:
-        return list(found)
+    """Counts characters as bytes: a text that has more bytes takes no more memory for it.
+
+    `is_slow` is asked between rows, because the steps of one may take long: SQLite reads all of a
+    long text to find a column after it."""
+    counted = () if max_bytes is None else statement.counted
+    if is_slow is None and not counted:
+        return cursor.fetchall()
+    at_once = 1 if is_slow is None else _ROWS_PER_CHECK
+    some = cursor.fetchmany(at_once)
+    if len(some) < at_once and not counted:
+        # As most reads.
+        return some
     rows = SizedRows()
-    size, counted = 0, statement.counted
-    for row in found:
-        rows.append(row)
-        for position in counted:
-            size += len(row[position] or "")
-        if size > max_bytes:
-            # An open statement would pin its snapshot, and the error's traceback the rows.
+    while some:
+        rows += some
+        if max_bytes is not None:
+            rows.size += sum(len(row[each] or "") for row in some for each in counted)
+            if rows.size > max_bytes:
+                # An open statement would pin its snapshot, and the error's traceback the rows.
+                cursor.close()
+                rows.clear()
+                del some
+                raise RowsTooLarge
+        if len(some) < at_once:
+            break
+        if is_slow is not None and is_slow():
             cursor.close()
-            rows.clear()
-            del row
-            raise RowsTooLarge
-    rows.size = size
+            raise _RowsTooSlow
+        some = cursor.fetchmany(at_once)
     return rows
 
 
@@ -239,7 +248,7 @@ class _TimedRead:
             if self._is_late():
                 raise StatementTimeout
             cursor = connection.execute(self._statement.text, self._values)
-            rows = _rows(cursor, cursor, self._statement, self._max_bytes)
+            rows = _rows(cursor, self._statement, self._max_bytes)
         except sqlite3.Error as error:
             raise translated(error) from error
         finally:
