@@ -15,7 +15,7 @@ from masthead.caller import system
 from masthead.identity.one_time_codes import new_totp_secret
 from masthead.identity.sign_ins import Client
 from masthead.identity.tenants import superusers
-from masthead.mail.account_emails import domain_unproven, mailing_failed, mailing_paused
+from masthead.mail.account_emails import domain_unproven, mailing_stopped
 from masthead.mail.message import Mail
 from masthead.mail.rendering import FOLDER
 from masthead.members.unsubscribe import Unsubscribe
@@ -146,27 +146,21 @@ async def lose_the_domain(tenant: TenantWorld) -> None:
 async def bounce_too_often(tenant: TenantWorld) -> None:
     parts = tenant.world.parts
     async with parts.records.unit(system(tenant.id)) as unit:
-        mail = mailing_paused(
-            site_name="tenant",
-            site_url=f"http://{tenant.host}",
-            to="gus@example.com",
-            mailing_subject="Tides",
-            bounced=9,
-            tried=60,
-            recipients=500,
-        )
-        await parts.mail.queue(unit, mail)
-        mail = mailing_failed(
-            site_name="tenant",
-            site_url=f"http://{tenant.host}",
-            to="gus@example.com",
-            mailing_subject="Tides",
-            mailing_url=f"http://{tenant.host}/admin/mailings/aaaaaaaaaaaaaaa",
-            reason="The mail server accepted none of the emails.",
-            sent=0,
-            recipients=500,
-        )
-        await parts.mail.queue(unit, mail)
+        for status in ("paused", "failed"):
+            mailing = {
+                "id": "aaaaaaaaaaaaaaa",
+                "status": status,
+                "subject": "Tides",
+                "reason": "The mail server accepted none of the emails.",
+                "sent": 0,
+                "failed": 60,
+                "bounced": 9,
+                "recipients": 500,
+            }
+            mail = mailing_stopped(
+                mailing, site_name="tenant", site_url=f"http://{tenant.host}", to="gus@example.com"
+            )
+            await parts.mail.queue(unit, mail)
 
 
 async def suspend_for_a_moment(tenant: TenantWorld) -> None:

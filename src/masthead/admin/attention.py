@@ -89,9 +89,8 @@ async def _webhooks(request: AdminRequest) -> list[Record]:
 
 
 async def _dead_deliveries(request: AdminRequest, webhooks: Sequence[Record]) -> Attention | None:
-    lately = newer("created", clock.to_text(request.now - LATELY))
     fields = frozenset({"webhook_id", "last_status", "updated"})
-    dead = await _some(request, webhook_deliveries, fields, equals("state", DEAD), lately)
+    dead = await _lately(request, webhook_deliveries, fields, equals("state", DEAD))
     if not dead:
         return None
     what = f"{_number_read(dead, 'webhook delivery', 'webhook deliveries')} died."
@@ -127,30 +126,36 @@ def _turned_off(request: AdminRequest, webhooks: Sequence[Record]) -> Attention 
 
 
 async def _failed_mailings(request: AdminRequest) -> Attention | None:
-    lately = newer("created", clock.to_text(request.now - LATELY))
     fields = frozenset({"subject", "reason", "updated"})
-    failed = await _some(request, mailings, fields, equals("status", MAILING_FAILED), lately)
-    if not failed:
-        return None
-    what = f"{_number_read(failed, 'mailing', 'mailings')} failed."
-    if len(failed) == 1:
-        what = f"The mailing “{_short(failed[0]['subject'])}” failed."
-    why, at = failed[0]["reason"] or failed[0]["subject"], failed[0]["updated"]
-    return Attention("mailings", "send", "bad", what, _short(why), at, request.when(at))
+    failed = await _lately(request, mailings, fields, equals("status", MAILING_FAILED))
+    what = f"The mailing “{_short(failed[0]['subject'])}”" if len(failed) == 1 else ""
+    return _failed(request, "mailing", "send", failed, ("reason", "subject"), what=what)
 
 
 async def _failed_imports(request: AdminRequest) -> Attention | None:
-    lately = newer("created", clock.to_text(request.now - LATELY))
     fields = frozenset({"file_name", "task", "error", "updated"})
-    found = await _some(request, import_runs, fields, equals("state", FAILED), lately)
+    found = await _lately(request, import_runs, fields, equals("state", FAILED))
     # A file that was refused says so where it was uploaded.
     failed = [each for each in found if each["task"] != PREVIEW]
+    return _failed(request, "import", "import", failed, ("error", "file_name"))
+
+
+def _failed(
+    request: AdminRequest,
+    noun: str,
+    icon: str,
+    failed: Sequence[Record],
+    reasons: tuple[str, str],
+    *,
+    what: str = "",
+) -> Attention | None:
+    """The newest says why: the first of the two fields that is not empty."""
     if not failed:
         return None
-    what = f"{_number_read(failed, 'import', 'imports')} failed."
-    why = failed[0]["error"] or failed[0]["file_name"]
-    at = failed[0]["updated"]
-    return Attention("imports", "import", "bad", what, _short(why), at, request.when(at))
+    what = what or _number_read(failed, noun, f"{noun}s")
+    why, at = failed[0][reasons[0]] or failed[0][reasons[1]], failed[0]["updated"]
+    when = request.when(at)
+    return Attention(f"{noun}s", icon, "bad", f"{what} failed.", _short(why), at, when)
 
 
 def _domain(request: AdminRequest) -> Attention | None:
@@ -218,6 +223,13 @@ async def _waiting_comments(request: AdminRequest) -> Attention | None:
     since = f"since {moment:%A} {moment.day} {moment:%B}"
     why = f"It has been waiting {since}" if waiting == 1 else f"The oldest has been waiting {since}"
     return Attention("comments", "message-square", "warn", what, why, at, request.when(at))
+
+
+async def _lately(
+    request: AdminRequest, collection: Collection, fields: frozenset[str], wanted: Expression
+) -> list[Record]:
+    since = newer("created", clock.to_text(request.now - LATELY))
+    return await _some(request, collection, fields, wanted, since)
 
 
 async def _some(

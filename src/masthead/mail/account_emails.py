@@ -5,6 +5,9 @@ An email to an unconfirmed address holds no text that the requester could choose
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from masthead.mail.message import Mail
 
 
@@ -206,50 +209,20 @@ def domain_unproven(
     return Mail("domain_unproven", to, f"The domain of {site_name}: {state}", values)
 
 
-def mailing_paused(
-    *,
-    site_name: str,
-    site_url: str,
-    to: str,
-    mailing_subject: str,
-    bounced: int,
-    tried: int,
-    recipients: int,
-) -> Mail:
-    """To the owner of the site."""
+def mailing_stopped(mailing: Mapping[str, Any], *, site_name: str, site_url: str, to: str) -> Mail:
+    """To the owner of the site, about a mailing that was paused or has failed: each has its own
+    templates."""
     values = {
         "site_name": site_name,
         "site_url": site_url,
-        "mailing_subject": mailing_subject,
-        "bounced": bounced,
-        "tried": tried,
-        "recipients": recipients,
+        "mailing_url": f"{site_url}/admin/mailings/{mailing['id']}",
+        "mailing_subject": mailing["subject"],
+        "tried": mailing["sent"] + mailing["failed"],
+        **{name: mailing[name] for name in ("reason", "sent", "bounced", "recipients")},
     }
-    return Mail("mailing_paused", to, f"A newsletter of {site_name} was paused", values)
-
-
-def mailing_failed(
-    *,
-    site_name: str,
-    site_url: str,
-    to: str,
-    mailing_subject: str,
-    mailing_url: str,
-    reason: str,
-    sent: int,
-    recipients: int,
-) -> Mail:
-    """To the owner of the site."""
-    values = {
-        "site_name": site_name,
-        "site_url": site_url,
-        "mailing_subject": mailing_subject,
-        "mailing_url": mailing_url,
-        "reason": reason,
-        "sent": sent,
-        "recipients": recipients,
-    }
-    return Mail("mailing_failed", to, f"A newsletter of {site_name} failed", values)
+    state = mailing["status"]
+    what = {"paused": "was paused", "failed": "failed"}[state]
+    return Mail(f"mailing_{state}", to, f"A newsletter of {site_name} {what}", values)
 
 
 def test_mail(*, site_name: str, site_url: str, to: str) -> Mail:

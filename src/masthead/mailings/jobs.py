@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from masthead.caller import system
 from masthead.identity.owners import owner_of
 from masthead.jobs.runner import Handler, Job
-from masthead.mail.account_emails import mailing_failed
+from masthead.mail.account_emails import mailing_stopped
 from masthead.mail.outbox import Outbox
 from masthead.mailings.collection import FAILED, TELL_FAILED, mailings
 from masthead.records.engine import Records
@@ -24,15 +24,8 @@ def handlers(records: Records, outbox: Outbox, sites: Sites) -> Mapping[str, Han
             if owner is None:
                 return
             site = await sites.of(job.tenant_id)
-            mail = mailing_failed(
-                site_name=site.name,
-                site_url=site.url,
-                to=owner["email"],
-                mailing_subject=mailing["subject"],
-                mailing_url=f"{site.url}/admin/mailings/{mailing['id']}",
-                reason=mailing["reason"],
-                sent=mailing["sent"],
-                recipients=mailing["recipients"],
+            mail = mailing_stopped(
+                mailing, site_name=site.name, site_url=site.url, to=owner["email"]
             )
             async with records.unit(system(job.tenant_id)) as unit:
                 await outbox.queue(unit, mail)

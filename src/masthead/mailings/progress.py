@@ -12,7 +12,7 @@ from masthead.config.settings import Settings
 from masthead.identity.owners import owner_in
 from masthead.jobs.isolation import isolated
 from masthead.logs import log
-from masthead.mail.account_emails import mailing_paused
+from masthead.mail.account_emails import mailing_stopped
 from masthead.mail.outbox import Outbox
 from masthead.mailings.collection import (
     CANCELLED,
@@ -153,15 +153,7 @@ class MailingProgress:
         if owner is None:
             return
         site = await site_in(unit, self._settings)
-        mail = mailing_paused(
-            site_name=site.name,
-            site_url=site.url,
-            to=owner["email"],
-            mailing_subject=mailing["subject"],
-            bounced=mailing["bounced"],
-            tried=mailing["sent"] + mailing["failed"],
-            recipients=mailing["recipients"],
-        )
+        mail = mailing_stopped(mailing, site_name=site.name, site_url=site.url, to=owner["email"])
         await self._outbox.queue(unit, mail)
 
     async def _end(self, unit: Unit, key: MailingKey) -> None:
