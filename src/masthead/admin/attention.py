@@ -129,7 +129,7 @@ async def _failed_mailings(request: AdminRequest) -> Attention | None:
     fields = frozenset({"subject", "reason", "updated"})
     failed = await _lately(request, mailings, fields, equals("status", MAILING_FAILED))
     what = f"The mailing “{_short(failed[0]['subject'])}”" if len(failed) == 1 else ""
-    return _failed(request, "mailing", "send", failed, ("reason", "subject"), what=what)
+    return _failed(request, "mailing", "send", failed, reasons=("reason", "subject"), what=what)
 
 
 async def _failed_imports(request: AdminRequest) -> Attention | None:
@@ -137,7 +137,7 @@ async def _failed_imports(request: AdminRequest) -> Attention | None:
     found = await _lately(request, import_runs, fields, equals("state", FAILED))
     # A file that was refused says so where it was uploaded.
     failed = [each for each in found if each["task"] != PREVIEW]
-    return _failed(request, "import", "import", failed, ("error", "file_name"))
+    return _failed(request, "import", "import", failed, reasons=("error", "file_name"))
 
 
 def _failed(
@@ -145,8 +145,8 @@ def _failed(
     noun: str,
     icon: str,
     failed: Sequence[Record],
-    reasons: tuple[str, str],
     *,
+    reasons: tuple[str, str],
     what: str = "",
 ) -> Attention | None:
     """The newest says why: the first of the two fields that is not empty."""
