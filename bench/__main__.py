@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
-from bench import data, datasets, deliveries, growth, masthead, measure, pocketbase, process
+from bench import data, datasets, deliveries, masthead, measure, pocketbase, process
 from bench.operations import OPERATIONS
 from bench.report import OURS, Row, Target, table, write
 from bench.sides import Server, Side
@@ -36,7 +36,7 @@ def main() -> int:
         rows.append(row)
         print(f"[{time.monotonic() - started:4.0f} s] {row.name}", file=sys.stderr)
     if not rows:
-        named = (*_SIDE_BY_SIDE, growth.NAME, *deliveries.names())
+        named = (*_SIDE_BY_SIDE, *deliveries.names())
         print("No measurement has that name. The names are:", *named, sep="\n  ")
         return 2
     print(table(rows))
@@ -73,11 +73,6 @@ def _measure(options: argparse.Namespace) -> Iterator[Row]:
             yield from _side_by_side(sides, folders, options)
             if options.only in _COLD_START:
                 yield _cold_start(sides, folders)
-    if options.only in growth.NAME:
-        # Not PocketBase: its total of 100,000 posts may take longer than a round.
-        for side in sides:
-            if side.name == OURS:
-                yield from _growth(side, options)
     if any(side.name == OURS for side in sides):
         yield from deliveries.rows(options.only)
 
@@ -93,14 +88,6 @@ def _loaded(
         lambda folder: side.build(folder, posts()),
         is_fresh=options.fresh,
     )
-
-
-def _growth(side: Side, options: argparse.Namespace) -> Iterator[Row]:
-    with (
-        _loaded(side, growth.DATA_SET, growth.posts, options) as folder,
-        side.serving(folder) as server,
-    ):
-        yield from growth.rows(side.name, server, _settings(options))
 
 
 def _side_by_side(
@@ -123,7 +110,7 @@ def _side_by_side(
             target = Target(operation.target, is_ratio=True) if operation.target else None
             yield _rates(operation.name, measure.alternate(subjects, settings), target)
         if options.only in _LOADED_MEMORY:
-            yield _memory(_LOADED_MEMORY, servers, None)
+            yield _memory(_LOADED_MEMORY, servers, Target(250))
 
 
 def _settings(options: argparse.Namespace) -> measure.Settings:

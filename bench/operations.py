@@ -111,12 +111,12 @@ def _first_read(
     """The same requests, each with an address of its own, which no cache knows."""
 
     def prepare(server: Server) -> list[Request]:
-        return [Request(_with_serial(each.raw), each.is_right) for each in requests(server)]
+        return [Request(with_serial(each.raw), each.is_right) for each in requests(server)]
 
     return prepare
 
 
-def _with_serial(raw: bytes) -> bytes:
+def with_serial(raw: bytes) -> bytes:
     path, protocol, rest = raw.partition(b" HTTP/1.1")
     sign = b"&" if b"?" in path else b"?"
     return path + sign + b"n=" + SERIAL + protocol + rest
@@ -125,7 +125,7 @@ def _with_serial(raw: bytes) -> bytes:
 def _create(server: Server) -> list[Request]:
     source = random.Random(data.VERSION)
     return [
-        Request(server.create_post(tenant, _new_post(source)), _has_new_title)
+        Request(server.create_post(tenant, new_post(source)), _has_new_title)
         for tenant in data.tenant_names()
     ]
 
@@ -134,7 +134,7 @@ def _create_with_slug(server: Server) -> list[Request]:
     source = random.Random(data.VERSION)
     slug = {"slug": f"bench-{SERIAL.decode()}"}
     return [
-        Request(server.create_post(tenant, _new_post(source) | slug), _has_new_title)
+        Request(server.create_post(tenant, new_post(source) | slug), _has_new_title)
         for tenant in data.tenant_names()
     ]
 
@@ -172,7 +172,7 @@ def _api_creates(server: Server, more: dict[str, str]) -> list[Request]:
     source = random.Random(data.VERSION + 1)
     requests = []
     for tenant in data.tenant_names():
-        body = _new_post(source) | more
+        body = new_post(source) | more
         # The public API does not accept these two.
         del body["visibility"], body["published_at"]
         requests.append(Request(server.api_create(tenant, body), _has_new_title))
@@ -246,7 +246,7 @@ def _inner(answer: Any) -> Any:
     return answer.get("data", answer)
 
 
-def _new_post(source: random.Random) -> dict[str, Any]:
+def new_post(source: random.Random) -> dict[str, Any]:
     return {
         "title": f"Bench {SERIAL.decode()} {data.words(source, 5)}",
         "status": "published",
