@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from masthead.schema import metadata
+from masthead.schema import complete_metadata
 from masthead.storage.database import EVERY_TENANT, Database, Row, Statement
 
 Building = Callable[[sa.Table], sa.ClauseElement]
@@ -66,7 +66,7 @@ def _of_each_table(database: Database, build: Building) -> dict[str, Statement]:
         of_tenants = build in (_of_tenant, _counted)
         _compiled[key] = {
             table.name: database.compile(build(table))
-            for table in metadata.sorted_tables
+            for table in complete_metadata().sorted_tables
             if "tenant_id" in table.c or not of_tenants
         }
     return _compiled[key]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from masthead.schema import metadata
+from masthead.schema import complete_metadata
 from masthead.storage.database import EVERY_TENANT, Database
 
 
 async def poison(database: Database, table: str, record_id: str, **values: object) -> None:
-    rows = metadata.tables[table]
+    rows = complete_metadata().tables[table]
     names = {name: sa.bindparam(f"new_{name}") for name in values}
     statement = database.compile(
         sa.update(rows).where(rows.c.id == sa.bindparam("key_id", required=True)).values(names)

@@ -431,6 +431,19 @@ def test_only_storage_checks_which_database_it_is() -> None:
         assert databases == [], name_of(path)
 
 
+def test_every_table_is_asked_for_by_name_or_with_all_tables() -> None:
+    """`metadata` lacks the tables of collections that nothing has used yet."""
+    assert [
+        name_of(path)
+        for path in MODULES
+        for node in nodes_of(path)
+        if isinstance(node, ast.Attribute)
+        and node.attr in ("tables", "sorted_tables")
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "metadata"
+    ] == []
+
+
 def test_no_module_prints() -> None:
     assert [
         name_of(path)

@@ -6,7 +6,9 @@ A message says what to do next and never contains a path, a statement or a secre
 
 from __future__ import annotations
 
-import msgspec
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
 
 
 class MastheadError(Exception):
@@ -18,12 +20,12 @@ class MastheadError(Exception):
         super().__init__(message or self.message)
 
 
-class Problem(msgspec.Struct, frozen=True):
+class Problem(NamedTuple):
     """A problem with one field: a stable code, a message, and the message's values."""
 
     code: str
     message: str
-    params: dict[str, object] = msgspec.field(default_factory=dict)
+    params: Mapping[str, object] = MappingProxyType({})
 
 
 class Invalid(MastheadError):

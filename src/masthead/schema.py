@@ -46,7 +46,7 @@ from masthead.records.derived.list_items import listed_values
 from masthead.records.registry import Registry
 from masthead.records.search.index import search_queue
 from masthead.records.tables import (
-    build_tables,
+    LazyTables,
     record_changes,
     record_counts,
     tenant_states,
@@ -56,7 +56,6 @@ from masthead.site.collection import site_settings
 from masthead.site.redirects import redirects
 from masthead.site_export.collection import site_exports
 from masthead.storage.full_text import documents
-from masthead.storage.metadata import metadata
 from masthead.storage.presence import running_processes
 from masthead.trash.collection import trash, trash_items
 from masthead.undo.collection import undo_steps
@@ -68,8 +67,6 @@ from masthead.webhooks.tables import (
     webhook_leases,
     webhook_retries,
 )
-
-__all__ = ["bookkeeping", "metadata", "registry", "tables"]
 
 registry = Registry(
     (
@@ -118,7 +115,7 @@ registry = Registry(
     )
 )
 
-tables = build_tables(registry)
+tables = LazyTables(registry)
 
 bookkeeping = (
     tenant_states,
@@ -154,3 +151,7 @@ bookkeeping = (
     request_errors,
     running_processes,
 )
+
+
+complete_metadata = tables.complete
+"""All tables with their indexes, for migrations."""

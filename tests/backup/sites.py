@@ -17,7 +17,7 @@ from tests.forking import forked_program
 from tests.world import RunningClock, World, open_world
 
 from masthead.backup.take import REBUILT
-from masthead.schema import metadata
+from masthead.schema import complete_metadata
 from masthead.storage.migrate import migrate
 from masthead.storage.snapshot import open_snapshot
 
@@ -74,7 +74,7 @@ class Installation:
         async with open_snapshot(self.database_url) as snapshot:
             return {
                 table.name: await _sorted_rows(snapshot, table)
-                for table in metadata.sorted_tables
+                for table in complete_metadata().sorted_tables
                 if table.name not in REBUILT
             }
 

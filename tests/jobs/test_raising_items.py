@@ -26,7 +26,7 @@ from masthead.jobs.tables import jobs
 from masthead.records.collection import Record
 from masthead.records.due_records import work_off_due
 from masthead.records.search.index import Indexer
-from masthead.schema import metadata
+from masthead.schema import complete_metadata
 from masthead.storage.database import EVERY_TENANT
 
 CART = {"email": "ada@example.com", "items": [{"name": "Pen", "quantity": 2}]}
@@ -215,7 +215,7 @@ class TestSearchIndex:
         await fine.published(title="Lighthouse")
         indexer = Indexer(world.parts.records.search_index)
         await indexer.run_batch()
-        queue = metadata.tables["search_queue"]
+        queue = complete_metadata().tables["search_queue"]
         statement = world.parts.database.compile(sa.select(queue.c.record_id))
         assert await world.parts.database.fetch(EVERY_TENANT, statement) == []
         found = await fine.guest.get("/search?q=lighthouse")

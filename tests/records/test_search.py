@@ -28,7 +28,7 @@ from masthead.storage import full_text
 from masthead.storage.compaction import FullTextMerge
 from masthead.storage.database import scope_of
 from masthead.storage.full_text import Term
-from masthead.storage.metadata import metadata
+from masthead.storage.metadata import all_tables
 
 SEVERAL_WRITERS = pytest.mark.parametrize("service", ["postgresql"], indirect=True)
 """SQLite has one at a time."""
@@ -496,7 +496,7 @@ async def test_a_batch_is_smaller_for_large_texts(tenant: TenantWorld, app: Worl
 
 def test_an_erasure_empties_the_queue_before_the_documents() -> None:
     """Otherwise an indexer that has claimed an entry might add its document afterwards."""
-    names = [table.name for table in reversed(metadata.sorted_tables)]
+    names = [table.name for table in reversed(all_tables().sorted_tables)]
     assert names.index("search_queue") < names.index("search_documents")
 
 

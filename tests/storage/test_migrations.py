@@ -21,7 +21,7 @@ from tests.storage import notebook
 from tests.upgrade.catalogue import stored_columns
 
 from masthead.errors import Unavailable
-from masthead.schema import metadata
+from masthead.schema import complete_metadata
 from masthead.storage.migrate import (
     HEAD,
     OLDEST,
@@ -112,7 +112,7 @@ def engine(request: pytest.FixtureRequest) -> str:
 
 async def test_fresh_equals_migrated(engine: str, tmp_path: Path) -> None:
     fresh, migrated = empty_url(engine, tmp_path, "fresh"), empty_url(engine, tmp_path, "migrated")
-    create_tables(fresh, metadata)
+    create_tables(fresh, complete_metadata())
     await migrate(migrated)
 
     expected = await schema_of(fresh)
@@ -274,7 +274,7 @@ async def test_squashed_migrations_make_the_same_schema(engine: str, tmp_path: P
     folder.mkdir()
     (folder / "r0001_initial.py").touch()
 
-    squash(metadata, "1.2.3", folder)
+    squash(complete_metadata(), "1.2.3", folder)
 
     await _create(fresh, folder)
     assert await schema_of(fresh) == await schema_of(migrated)
@@ -320,4 +320,4 @@ def test_a_rendered_migration_protects_every_table_of_a_tenant() -> None:
 
 def test_nothing_is_left_to_render() -> None:
     """A changed declaration needs a migration."""
-    assert "op." not in render_source(metadata, "nothing").partition("def upgrade")[2]
+    assert "op." not in render_source(complete_metadata(), "nothing").partition("def upgrade")[2]

@@ -19,9 +19,10 @@ from masthead.backup.stored_files import stored_keys
 from masthead.config.settings import Settings
 from masthead.errors import MastheadError, NotFound, Unavailable
 from masthead.records.search.index import search_queue
-from masthead.schema import metadata, tables
+from masthead.schema import tables
 from masthead.storage.archives import OBJECTS, ArchiveWriter, RowChunks, layout_of
 from masthead.storage.full_text import documents
+from masthead.storage.metadata import all_tables
 from masthead.storage.migrate import HEAD
 from masthead.storage.objects import ObjectStore, StoredObject
 from masthead.storage.snapshot import Snapshot, open_snapshot
@@ -87,7 +88,7 @@ def _header(settings: Settings) -> Header:
 
 
 def _tables() -> list[sa.Table]:
-    return [each for each in metadata.sorted_tables if each.name not in REBUILT]
+    return [each for each in all_tables().sorted_tables if each.name not in REBUILT]
 
 
 async def _add_rows(archive: ArchiveWriter, snapshot: Snapshot, taken: Taken, count: Count) -> None:

@@ -15,13 +15,12 @@ import os
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
-import msgspec
 
 
-class Output(msgspec.Struct, frozen=True):
+class Output(NamedTuple):
     data: Any
     """The value that `--json` prints."""
     text: str = ""
@@ -30,7 +29,7 @@ class Output(msgspec.Struct, frozen=True):
     exit_code: int = 0
 
 
-class Invocation(msgspec.Struct, frozen=True):
+class Invocation(NamedTuple):
     data_dir: Path | None = None
     database_url: str | None = None
     as_json: bool = False
@@ -132,6 +131,8 @@ def enable_gc() -> None:
 
 def show(shown: Output, *, as_json: bool) -> None:
     if as_json:
+        import msgspec
+
         sys.stdout.write(msgspec.json.encode(shown.data).decode() + "\n")
     elif shown.columns and shown.data:
         _show_table(shown.data, shown.columns)

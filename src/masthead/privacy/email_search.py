@@ -16,7 +16,7 @@ from masthead.records.collection import Collection
 from masthead.records.registry import Registry
 from masthead.storage import dialects
 from masthead.storage.database import Database, Row, Statement, scope_of
-from masthead.storage.metadata import metadata
+from masthead.storage.metadata import all_tables
 
 PAGE = 200
 _AT_FORMS = ("@", "%40", "&#", "&commat", "\uff20", "\ufe6b")
@@ -31,7 +31,7 @@ class EmailSearch:
     @cached_property
     def _pages(self) -> list[tuple[Collection, Statement]]:
         return [
-            (each, self._database.compile(_page(metadata.tables[each.name])))
+            (each, self._database.compile(_page(all_tables().tables[each.name])))
             for each in self._registry.collections
             if each.name in FREE_TEXT_COLLECTIONS
         ]

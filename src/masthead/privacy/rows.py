@@ -23,7 +23,7 @@ from masthead.records.tables import record_counts
 from masthead.records.write.unit import Unit
 from masthead.storage import dialects
 from masthead.storage.database import Database, Statement, Transaction, scope_of
-from masthead.storage.metadata import metadata
+from masthead.storage.metadata import all_tables
 from masthead.webhooks.tables import webhook_attempts
 
 MIN_ROWS, MAX_ROWS = 4, 200
@@ -66,9 +66,9 @@ class TenantRows:
     def __init__(self, database: Database, *, erase_job: str) -> None:
         self._database = database
         self._erase_job = erase_job
-        owned = [each for each in reversed(metadata.sorted_tables) if "tenant_id" in each.c]
+        owned = [each for each in reversed(all_tables().sorted_tables) if "tenant_id" in each.c]
         self._first = [each for each in owned if each.name not in DELETED_LAST]
-        requests = metadata.tables["gdpr_requests"]
+        requests = all_tables().tables["gdpr_requests"]
         # Locked, because the transaction writes the changed receipt back.
         self._receipt = database.compile(
             sa.select(requests.c.receipt)
@@ -103,7 +103,7 @@ class TenantRows:
 
     @cached_property
     def _whole_tables(self) -> list[Statement]:
-        last = [metadata.tables[name] for name in DELETED_LAST]
+        last = [all_tables().tables[name] for name in DELETED_LAST]
         return [self._database.compile(self._all_of(each)) for each in (*self._first, *last)]
 
     def _batches(self, table: sa.Table) -> list[Batch]:
@@ -238,7 +238,7 @@ class PersonTraces:
         self._registry = registry
         self._erase_job = erase_job
         e = events.c
-        deliveries = metadata.tables["webhook_deliveries"]
+        deliveries = all_tables().tables["webhook_deliveries"]
         self._event_page = database.compile(
             sa.select(e.version, e.ordinal, e.id, e.record_id, e.payload)
             .where(
@@ -277,7 +277,7 @@ class PersonTraces:
     def _delete_with_address(self) -> list[Statement]:
         return [
             self._database.compile(_holding(each, self._erase_job))
-            for each in metadata.sorted_tables
+            for each in all_tables().sorted_tables
             if self._registry.find(each.name) is None
             and each.name not in NOT_SEARCHED
             and "tenant_id" in each.c

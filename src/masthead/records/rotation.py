@@ -7,6 +7,7 @@ The worker runs it while more than one root secret is configured. Once the log s
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -38,10 +39,15 @@ class Rotation:
         keyring: KeyRing,
     ) -> None:
         self._database = database
+        self._registry = registry
+        self._tables = tables
         self._keyring = keyring
-        self._columns = [
-            _SecretColumn(database, collection, tables[collection.name], field.name)
-            for collection in registry.collections
+
+    @cached_property
+    def _columns(self) -> list[_SecretColumn]:
+        return [
+            _SecretColumn(self._database, collection, self._tables[collection.name], field.name)
+            for collection in self._registry.collections
             for field in collection.fields
             if isinstance(field, Secret)
         ]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, ForeignKeyConstraint, PrimaryKeyConstraint, Table, text
+from collections.abc import Iterator, Mapping
+from threading import Lock
+
+from sqlalchemy import Column, ForeignKeyConstraint, MetaData, PrimaryKeyConstraint, Table, text
 from sqlalchemy import Index as SqlIndex
 from sqlalchemy.sql.elements import ColumnElement
 
@@ -12,7 +15,7 @@ from masthead.records.fields.text import Slug
 from masthead.records.registry import Registry
 from masthead.storage import dialects
 from masthead.storage.dialects import not_empty
-from masthead.storage.metadata import metadata
+from masthead.storage.metadata import all_tables, build_later, metadata
 
 tenant_states = Table(
     "tenant_states",
@@ -71,12 +74,50 @@ def sum_of(name: str) -> str:
     return f"sum of {name}"
 
 
-def build_tables(registry: Registry) -> dict[str, Table]:
-    return {each.name: _build_table(each) for each in registry.collections}
+class LazyTables(Mapping[str, Table]):
+    """The tables of the collections, each built when it is first used: a command uses a few of
+    them."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._collections = {each.name: each for each in registry.collections}
+        self._built: dict[str, Table] = {}
+        self._have_indexes = False
+        # A table can be built only once, and threads use them, too.
+        self._building = Lock()
+        build_later(self._build_all)
+
+    def __getitem__(self, name: str) -> Table:
+        found = self._built.get(name)
+        return self._build(self._collections[name]) if found is None else found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._collections)
+
+    def __len__(self) -> int:
+        return len(self._collections)
+
+    def complete(self) -> MetaData:
+        """All tables, with the indexes of the collections: no statement of a request needs
+        those."""
+        if not self._have_indexes:
+            self._have_indexes = True
+            for collection in self._collections.values():
+                _add_indexes(self[collection.name], collection)
+        return all_tables()
+
+    def _build(self, collection: Collection) -> Table:
+        with self._building:
+            if collection.name not in self._built:
+                self._built[collection.name] = _build_table(collection)
+            return self._built[collection.name]
+
+    def _build_all(self) -> None:
+        for collection in self._collections.values():
+            self._build(collection)
 
 
 def _build_table(collection: Collection) -> Table:
-    table = Table(
+    return Table(
         collection.name,
         metadata,
         Column("tenant_id", dialects.Text(), nullable=False),
@@ -88,8 +129,6 @@ def _build_table(collection: Collection) -> Table:
         PrimaryKeyConstraint("tenant_id", "id"),
         *_foreign_keys(collection),
     )
-    _add_indexes(table, collection)
-    return table
 
 
 def _foreign_keys(collection: Collection) -> list[ForeignKeyConstraint]:

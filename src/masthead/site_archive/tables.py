@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from masthead import ids
 from masthead.records.collection import Collection
 from masthead.records.registry import Registry
-from masthead.storage.metadata import metadata
+from masthead.storage.metadata import all_tables
 
 TENANT: Final = "tenant_id"
 
@@ -84,7 +84,7 @@ class MovedTable(msgspec.Struct, frozen=True):
 
 def moved_tables(registry: Registry) -> list[MovedTable]:
     """In the order in which rows can be inserted: targets of relations come first."""
-    owned = [each for each in metadata.sorted_tables if TENANT in each.c]
+    owned = [each for each in all_tables().sorted_tables if TENANT in each.c]
     forgotten = [
         each.name
         for each in owned

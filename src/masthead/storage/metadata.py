@@ -6,6 +6,8 @@ dialect at every start. To create tables for PostgreSQL, call `add_postgresql_co
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sqlalchemy import MetaData
 
 metadata = MetaData(
@@ -16,6 +18,20 @@ metadata = MetaData(
         "pk": "pk_%(table_name)s",
     }
 )
+
+_later: list[Callable[[], None]] = []
+
+
+def build_later(build: Callable[[], None]) -> None:
+    """For tables that are built when they are first used: `all_tables` calls `build`."""
+    _later.append(build)
+
+
+def all_tables() -> MetaData:
+    """The metadata with every table. `metadata` itself lacks those that nothing has used yet."""
+    for build in _later:
+        build()
+    return metadata
 
 
 def add_postgresql_conditions(tables: MetaData) -> None:

@@ -30,7 +30,7 @@ from masthead.outbound.client import OutboundClient
 from masthead.outbound.downloads import RetryDelays
 from masthead.services import Services
 from masthead.storage.database import scope_of
-from masthead.storage.metadata import metadata
+from masthead.storage.metadata import all_tables
 
 AT_ONCE = RetryDelays(delays=())
 
@@ -148,7 +148,7 @@ async def rows(tenant: TenantWorld, table: str) -> list[dict[str, Any]]:
 
 
 async def rows_of(parts: Services, tenant_id: Any, table: str) -> list[dict[str, Any]]:
-    found = metadata.tables[table]
+    found = all_tables().tables[table]
     statement = parts.database.compile(
         sa.select(found)
         .where(found.c.tenant_id == sa.bindparam("tenant"))

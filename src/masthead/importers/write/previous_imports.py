@@ -18,7 +18,7 @@ from masthead.importers.tables import import_items
 from masthead.records.write.unit import Unit
 from masthead.storage import dialects
 from masthead.storage.database import Database, Row, Statement, scope_of
-from masthead.storage.metadata import metadata
+from masthead.storage.metadata import all_tables
 
 LONGEST_KEY = 300
 """Bytes. An e-mail address must fit unchanged, because an erasure searches for it."""
@@ -292,7 +292,7 @@ def _upsert(count: int) -> sa.Insert:
 
 
 def _imported_redirects() -> sa.Select[Any]:
-    table = metadata.tables["redirects"]
+    table = all_tables().tables["redirects"]
     return (
         sa.select(import_items.c.source_id, table.c.source, table.c.destination)
         .join(
@@ -315,7 +315,7 @@ def _imported_redirects() -> sa.Select[Any]:
 
 
 def _select_record(name: str, by: str) -> sa.Select[Any]:
-    table = metadata.tables[name]
+    table = all_tables().tables[name]
     slug, status = (
         table.c[each] if each in table.c else sa.literal_column("''") for each in ("slug", "status")
     )
@@ -324,7 +324,7 @@ def _select_record(name: str, by: str) -> sa.Select[Any]:
 
 
 def _select(name: str, columns: Iterable[str], by: str) -> sa.Select[Any]:
-    table = metadata.tables[name]
+    table = all_tables().tables[name]
     return sa.select(*(table.c[each] for each in columns)).where(*_matching(table, by))
 
 

@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from itertools import accumulate, takewhile
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
@@ -35,6 +36,7 @@ from masthead.storage.database import (
     Database,
     Row,
     Scope,
+    Statement,
     Transaction,
     scope_of,
 )
@@ -171,17 +173,24 @@ class SearchIndex:
         self._waited_seconds = 0.0
         """Sum of the waits for the write lock."""
         self._searchable = [each for each in registry.collections if each.searchable]
-        self._waiting = {
-            (each.name, has_tenant): database.compile(_waiting(tables[each.name], each, has_tenant))
-            for each in self._searchable
-            for has_tenant in (True, False)
-        }
+        self._tables = tables
         self._take = database.compile(_claim_entry())
         self._insert = database.compile(full_text.insert_documents())
         self._delete = database.compile(full_text.delete_document())
         self._at_positions = database.compile(full_text.taken_positions())
         self._catching_up: WeakValueDictionary[tuple[str, str], asyncio.Lock]
         self._catching_up = WeakValueDictionary()
+
+    @cached_property
+    def _waiting(self) -> dict[tuple[str, bool], Statement]:
+        """The statements that find queued records, by collection and whether they are a
+        tenant's."""
+        compile_ = self._database.compile
+        return {
+            (each.name, has_tenant): compile_(_waiting(self._tables[each.name], each, has_tenant))
+            for each in self._searchable
+            for has_tenant in (True, False)
+        }
 
     async def catch_up(self, tenant_id: TenantId, collection: Collection) -> bool:
         """Indexes the queued records before a search. Returns whether all of them are indexed."""

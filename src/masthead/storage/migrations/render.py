@@ -1,6 +1,6 @@
 """Writes the next migration from the difference between the history and the declared tables.
 
-    python -m masthead.storage.migrations.render masthead.schema:metadata "initial"
+    python -m masthead.storage.migrations.render masthead.schema:complete_metadata "initial"
 
 Then format and review the file, and set `HEAD` in `masthead.storage.migrate`.
 """
@@ -102,4 +102,4 @@ def _share_of(operation: CreateTableOp) -> ShareOp:
 
 if __name__ == "__main__":
     module, _, name = sys.argv[1].partition(":")
-    sys.stdout.write(f"{render(getattr(import_module(module), name), sys.argv[2])}\n")
+    sys.stdout.write(f"{render(getattr(import_module(module), name)(), sys.argv[2])}\n")

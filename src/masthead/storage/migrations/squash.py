@@ -1,6 +1,6 @@
 """Replaces all migrations by one that creates the newest schema, from SQL files for both databases.
 
-    python -m masthead.storage.migrations.squash masthead.schema:metadata 0.2.0
+    python -m masthead.storage.migrations.squash masthead.schema:complete_metadata 0.2.0
 
 Run it right after a release, whose number it takes: databases of earlier releases are migrated by
 that release first. Then set `OLDEST` and `OLDEST_VERSION` in `masthead.storage.migrate`.
@@ -107,4 +107,4 @@ def _shares(tables: MetaData) -> list[str]:
 
 if __name__ == "__main__":
     module, _, name = sys.argv[1].partition(":")
-    sys.stdout.write(f"{squash(getattr(import_module(module), name), sys.argv[2])}\n")
+    sys.stdout.write(f"{squash(getattr(import_module(module), name)(), sys.argv[2])}\n")
