@@ -12,7 +12,7 @@ LAST = 32_000
 ENOUGH = 0.003
 """Seconds. Below that a measurement says nothing, and nothing has to be feared of it."""
 REPEATS = 2
-TRIES = 4
+TRIES = 8
 MOST = 10.0
 """Times as long for four times the input, where each doubling may take three times as long. In
 linear time it is 4, in quadratic 16."""
