@@ -157,10 +157,10 @@ def test_a_worker_stops_on_sigterm(tmp_path: Path) -> None:
     ) as worker:
         assert worker.stderr is not None
         started = json.loads(worker.stderr.readline())
-        version = running_version()
-        assert (started["event"], started["commit"]) == ("worker.started", version.commit)
         worker.terminate()
         assert worker.wait(timeout=120) == 0
+    version = running_version()
+    assert (started["event"], started["commit"]) == ("worker.started", version.commit)
 
 
 def _health(host: str, port: int) -> int:

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from tests.log_lines import capture_logs
 from tests.storage.notebook import ANN, Notebook, new_url, notebook_on
 
 from masthead.storage.sqlite.checkpoints import (
@@ -127,13 +128,12 @@ async def test_closing_during_a_checkpoint(tmp_path: Path) -> None:
     assert not path.with_name(f"{path.name}-wal").exists()
 
 
-async def test_closing_while_another_process_writes(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_closing_while_another_process_writes(tmp_path: Path) -> None:
     path = tmp_path / "held.db"
     database = open_sqlite(path, statement_seconds=0.05)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        await database.close()
-        await asyncio.sleep(0)
-    assert caplog.records == []
+        with capture_logs() as lines:
+            await database.close()
+            await asyncio.sleep(0)
+    assert lines == []
