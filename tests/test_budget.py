@@ -74,18 +74,16 @@ def test_a_slow_test_is_named(processes: str, tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    assert done.returncode == 1, done.stdout + done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
     assert "5 passed" in done.stdout
-    # Those of several processes are repeated alone.
-    assert ("3 passed" in done.stdout) == (processes != "0")
     said = re.findall(r"^over 2 s: (.*) \(2.1 s\)", done.stdout, re.MULTILINE)
-    assert sorted(set(said)) == [
+    assert sorted(said) == [
         "test_some.py, shared",
         "test_some.py::test_slow",
         "test_some.py::test_without_a_reason",
     ]
     slowest = re.findall(r"^ +\d+\.\d s (.*)$", done.stdout, re.MULTILINE)
-    assert "test_some.py::test_with_a_reason" in slowest
+    assert "test_some.py::test_with_a_reason" in slowest[:4]
     assert "10 s in all" in done.stdout
 
 
