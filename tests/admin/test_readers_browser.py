@@ -6,7 +6,6 @@ Skipped where the machine has no Chromium.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -157,9 +156,10 @@ async def test_a_member_is_exported_erased_and_kept(admin: Admin, tmp_path: Path
     page = await admin.opened()
     refused = watched(page)
     await page.goto(f"{admin.origin}/admin/members")
+    # The list is asked for while one types, and a link of the old one may be gone under the pointer.
+    await page.locator("tbody tr").first.evaluate("(row) => (row.dataset.isOld = true)")
     await page.fill("#q", "ana")
-    # The list is asked for while one types, and a page that is left aborts that.
-    await expect(page).to_have_url(re.compile("q=ana"))
+    await expect(page.locator("[data-is-old]")).to_have_count(0)
     await page.get_by_role("link", name="Ana Lind").click()
     await expect(page.locator("h1")).to_have_text("Ana Lind")
     await page.get_by_role("button", name="Export data").click()
