@@ -156,7 +156,7 @@ async def test_a_member_is_exported_erased_and_kept(admin: Admin, tmp_path: Path
     page = await admin.opened()
     refused = watched(page)
     await page.goto(f"{admin.origin}/admin/members")
-    # The list is asked for while one types, and a link of the old one may be gone under the pointer.
+    # The list is asked for while one types, and a link of the old one may be gone at the click.
     await page.locator("tbody tr").first.evaluate("(row) => (row.dataset.isOld = true)")
     await page.fill("#q", "ana")
     await expect(page.locator("[data-is-old]")).to_have_count(0)
