@@ -327,10 +327,11 @@ class Service:
         await receive()
         await self.start()
         await send({"type": "lifespan.startup.complete"})
-        warming_up = asyncio.create_task(self.warm_up())
-        await receive()
+        # A warm-up that fails ends this call at once, and the server logs why.
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self.warm_up())
+            await receive()
         with contextlib.suppress(asyncio.CancelledError):
-            await warming_up
             await self.stop()
         await send({"type": "lifespan.shutdown.complete"})
 

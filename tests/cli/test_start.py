@@ -116,6 +116,24 @@ asyncio.run(run())
     assert loaded(run, LOADED_LATER) >= {"jwt", "masthead.admin", "masthead.background"}
 
 
+def test_a_service_whose_worker_cannot_be_loaded_drains_and_ends_with_the_error(
+    data_dir: str,
+) -> None:
+    # As in an installation that lacks a library of the worker.
+    run = f"""
+import sys
+sys.modules["aiosmtplib"] = None
+from masthead.cli.main import main
+sys.exit(main(["serve", "--port", "0", "--data-dir", {data_dir!r}]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", run], capture_output=True, check=False, text=True, timeout=120
+    )
+    assert done.returncode != 0
+    assert "server.draining" in done.stdout + done.stderr
+    assert "import of aiosmtplib" in done.stderr
+
+
 def test_the_parent_of_several_server_processes_loads_nothing_of_the_service() -> None:
     among = ("masthead.admin", "masthead.app", "masthead.services", "masthead.reader", "granian")
     parent = "import masthead.cli.commands.serve, masthead.serve.supervisor"

@@ -8,7 +8,8 @@ import gc
 import resource
 import socket
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any
 
 from masthead.app import Service
 from masthead.config.settings import Settings
@@ -107,7 +108,10 @@ class ServerProcess:
         await when_ready(services)
         warming_up = asyncio.create_task(self._warm_up())
         stopping = asyncio.create_task(self._stop.wait())
-        await asyncio.wait({*serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        await _first_of({*serving, stopping, warming_up})
+        # Without its worker the service only seems to work. The last line raises the error.
+        if not (warming_up.done() and warming_up.exception()):
+            await _first_of({*serving, stopping})
         stopping.cancel()
         for each in serving:
             # A server only ends by itself if it could not start.
@@ -137,11 +141,10 @@ class ServerProcess:
         return [HttpServer(MetricsApp(page), listener, max_connections=METRICS_CONNECTIONS)]
 
     async def _warm_up(self) -> None:
-        try:
-            await self._service.warm_up()
-        except BaseException:
-            # Without its worker the service only seems to work. `_serve` raises the error.
-            self.stop()
-            raise
+        await self._service.warm_up()
         # What it has loaded lives forever, too.
         gc.freeze()
+
+
+async def _first_of(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
