@@ -54,7 +54,7 @@ def write_constraints(folder: Path) -> None:
 
 
 def _write_sbom(folder: Path) -> None:
-    """Of an environment that has nothing but the release: licences and dependencies are in the
+    """Describes an environment that has only the release: licences and dependencies are in the
     packages, not in the lock."""
     version = package_version().version
     target = folder / f"masthead-{version}.cdx.json"

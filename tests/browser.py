@@ -32,7 +32,7 @@ PATIENCE_MS = 120_000
 expect.set_options(timeout=PATIENCE_MS)
 
 REFUSED: list[str] = []
-"""What the policy has refused and which scripts have failed, in any page that is opened here.
+"""Refusals of the policy and failures of scripts, in any page that is opened here.
 `the_policy_refuses_nothing_and_no_script_fails` looks at it after each test."""
 
 

@@ -28,7 +28,7 @@ LIMIT = 2.0
 SHOWN = 10
 
 _LOOP_SECONDS = 0.035
-"""Of `_loop`, on the machine for which the two seconds were chosen."""
+"""The time of `_loop` on the machine for which the two seconds were chosen."""
 _SCHEDULED = Path("/proc/self/schedstat")
 """Nanoseconds in which the main thread ran, and in which it waited for a core."""
 _TIMES = "budget"
@@ -78,8 +78,8 @@ class Stopwatch:
     def pytest_fixture_setup(
         self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
     ) -> Generator[None, object, object]:
-        """What the tests of a file share has a line and two seconds of its own. What all tests of a
-        process share counts for nobody."""
+        """A fixture that the tests of a file share has a line and two seconds of its own. One
+        that all tests of a process share counts for no test."""
         if fixturedef.scope == "function" or self._depth:
             return (yield)
         before = self._seconds

@@ -129,7 +129,7 @@ async def chromium() -> AsyncIterator[PlaywrightBrowser]:
 
 @pytest.fixture(scope="module")
 async def browser(chromium: PlaywrightBrowser) -> AsyncIterator[Browser]:
-    """What a module leaves open is closed at its end."""
+    """Pages that a module leaves open are closed at its end."""
     opened = Browser(chromium)
     yield opened
     await opened.close()

@@ -33,7 +33,8 @@ def top() -> Path | None:
 
 
 def found(*patterns: str) -> list[Path]:
-    """What matches, such as `ghost/*/*.json`, in the order of names; nothing without the folder."""
+    """Returns the files that match, such as `ghost/*/*.json`, in the order of names; none without
+    the folder."""
     folder = top()
     return sorted(path for pattern in patterns for path in folder.glob(pattern)) if folder else []
 

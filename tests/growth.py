@@ -19,7 +19,8 @@ linear time it is 4, in quadratic 16."""
 
 
 def growth(work: Callable[[str], object], fill: Callable[[int], str]) -> float:
-    """Of four times the input; 0 where even the longest takes no time."""
+    """Divides the time for four times the input by that for the input; 0 if even the longest takes
+    no time."""
     size = FIRST
     while _seconds(work, fill(size), 1) < ENOUGH:
         size *= 2
@@ -35,7 +36,7 @@ def growth(work: Callable[[str], object], fill: Callable[[int], str]) -> float:
 
 
 def _seconds(work: Callable[[str], object], text: str, repeats: int) -> float:
-    """Of this thread, the least of several."""
+    """Returns the processor time of this thread, the least of several rounds."""
     found: list[float] = []
     for _ in range(repeats):
         began = time.thread_time()

@@ -27,7 +27,7 @@ def capture_logs() -> Iterator[list[dict[str, Any]]]:
 
 @contextmanager
 def own_logs() -> Iterator[None]:
-    """What is configured in the block holds until its end."""
+    """Restores at the end of the block the logging that it found."""
     root = logging.getLogger()
     handlers, level = root.handlers, root.level
     try:

@@ -1,4 +1,4 @@
-"""What a browser finds wrong with a page that is open in it."""
+"""Finds with a browser what is wrong with a page that is open in it."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class S3Server:
 
     @property
     def environ(self) -> dict[str, str]:
-        """What a process needs to reach this server."""
+        """The variables that a process needs to reach this server."""
         return {
             "AWS_ENDPOINT_URL": self.endpoint,
             "AWS_ACCESS_KEY_ID": self.access_key,

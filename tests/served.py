@@ -47,7 +47,7 @@ async def serving(
 async def serving_over_tls(
     app: ASGIApp, listener: socket.socket, folder: Path
 ) -> AsyncIterator[None]:
-    """By our own server, with a certificate that nobody trusts."""
+    """Serves with our own server and a certificate that no client trusts."""
     issued = trustme.CA().issue_cert("127.0.0.1")
     certificate = Certificate(folder / "cert.pem", folder / "key.pem")
     certificate.chain.write_bytes(b"".join(each.bytes() for each in issued.cert_chain_pems))

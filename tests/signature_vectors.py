@@ -20,7 +20,7 @@ class Vector:
     name: str
     body: bytes
     value: str
-    """Of the header."""
+    """The value of the header."""
     is_valid: bool = True
     secret: str = "lighthouse-signing-key"
     timestamp: str = "1731500000"

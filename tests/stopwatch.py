@@ -24,7 +24,8 @@ class Stopwatch:
 
 
 def _waited_seconds(pid: int) -> float:
-    """Of the main thread, which runs the event loop; 0 once it has ended or if it is unknown."""
+    """Returns how long the main thread, which runs the event loop, has waited for a processor; 0
+    once it has ended or if it is unknown."""
     try:
         return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
     except (OSError, IndexError):

@@ -1,4 +1,5 @@
-"""What is not run is said at the end, one line for each reason, also by several processes."""
+"""A run names at its end the tests that it left out, one line for each reason, also with several
+processes."""
 
 from __future__ import annotations
 

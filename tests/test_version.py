@@ -96,7 +96,7 @@ def built_version(folder: Path, environ: dict[str, str] | None = None) -> str:
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of the newest commit, as shallow as continuous integration may make it."""
+    """A clone of the newest commit, as shallow as continuous integration may make it."""
     folder = tmp_path_factory.mktemp("clone") / "masthead"
     git(folder.parent, "clone", "-q", "--no-tags", "--depth=1", f"file://{ROOT}", str(folder))
     set_number(folder, "9.9.0.dev0")

@@ -95,7 +95,7 @@ def draws_its_inputs(item: pytest.Item) -> bool:
 
 
 def order(item: pytest.Item) -> bool:
-    """What takes long starts first, so that no process waits for it at the end."""
+    """Sorts long tests first, so that no process waits for one at the end."""
     return not (is_marked(item) or item.get_closest_marker("slow"))
 
 

@@ -79,7 +79,7 @@ class Received:
 
 @dataclass
 class Exchange:
-    """What a behaviour works with: the request, and the way back."""
+    """The request that a behaviour answers, and the way back."""
 
     request: Received
     reader: asyncio.StreamReader
@@ -181,7 +181,7 @@ class Receiver:
     most_at_once: int = 0
     """The largest number of requests that were being answered at the same time."""
     undescribed: list[Exception] = field(default_factory=list)
-    """What was wrong with deliveries that are not as the description has them."""
+    """Errors of deliveries that differ from the description."""
 
     def __post_init__(self) -> None:
         self._script: deque[Behaviour] = deque()
@@ -210,11 +210,11 @@ class Receiver:
         return f"{scheme}://{host or self.host}:{self.port}{path}"
 
     def next(self, *behaviours: Behaviour) -> None:
-        """What the coming requests meet, one each; after them the default again."""
+        """Sets the behaviours of the coming requests, one each; after them the default holds."""
         self._script.extend(behaviours)
 
     def at(self, path: str, behaviour: Behaviour) -> None:
-        """What every request for this path meets, whatever else is told."""
+        """Sets the behaviour for every request of this path; it goes before all others."""
         self._at_paths[path] = behaviour
 
     async def wait_for(self, count: int, timeout_seconds: float = 120.0) -> list[Received]:

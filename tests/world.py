@@ -184,7 +184,7 @@ class World:
         return tenant
 
     async def forget_work(self) -> None:
-        """What is due, so that the next test that does it does not do that of all tests before."""
+        """Deletes all waiting work, so that the next test that runs a worker does only its own."""
         async with self.parts.database.transaction(EVERY_TENANT) as tx:
             for each in self._no_work:
                 await tx.execute(each)

@@ -79,13 +79,13 @@ FOG = (
 )
 
 Act = Callable[[Page], Awaitable[None]]
-"""What is done on the page before it is looked at."""
+"""Acts on the page before it is checked."""
 
 
 @dataclass(frozen=True)
 class Sample:
     name: str
-    """Of its test and its picture."""
+    """The name of its test and its picture."""
     address: str
     who: str = "owner"
     """`owner`, `editor`, `author`, `operator`, `guest`, or `guarded`, who has a second factor."""
@@ -589,12 +589,12 @@ class EveryPage:
 
     world: World
     origins: dict[str, str]
-    """By the site of a sample."""
+    """The origins of the sites, by the site of a sample."""
     tenants: dict[str, TenantWorld]
     accounts: dict[str, Account]
-    """By who looks."""
+    """The accounts, by the role that opens the page."""
     names: dict[str, str]
-    """What stands for a name in an address."""
+    """The values of the names in addresses."""
 
     def url(self, sample: Sample) -> str:
         return self.origins[sample.site] + sample.address.format_map(self.names)
@@ -712,8 +712,8 @@ async def _guarded(demo: TenantWorld) -> Account:
 
 
 async def _content(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, str]:
-    """What the demo magazine lacks: many rows, long words, states. Returns the names of records in
-    addresses."""
+    """Adds what the demo magazine lacks: many rows, long words, states. Returns the names of
+    records in addresses."""
     return {
         **await _imports(demo, accounts),
         **await _keys(demo),
@@ -850,7 +850,7 @@ async def _providers(demo: TenantWorld, accounts: dict[str, Account]) -> dict[st
 
 
 async def _operated(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, str]:
-    """What operators look after."""
+    """Adds what operators manage, and returns the names of records in addresses."""
     parts = demo.world.parts
     operator = await parts.accounts.sessions.caller_of(accounts["operator"].token)
     new = NewTenant(
@@ -1190,7 +1190,8 @@ async def _webhooks(demo: TenantWorld) -> dict[str, str]:
 async def _sent(
     demo: TenantWorld, webhook_id: str, status: int, answer: str, disable_after: int | None = None
 ) -> str:
-    """What the worker writes of a queue, without a call. Returns one of the deliveries."""
+    """Writes what the worker would after sending a queue, without a call. Returns one of the
+    deliveries."""
     queue, now = demo.world.parts.deliveries, demo.world.clock()
     key = QueueKey(demo.id, webhook_id)
     claimed = (await queue.claim({key: 100}, now))[key]

@@ -92,7 +92,7 @@ def _most(collection: Collection) -> int:
 def record(
     collection: Collection, number: int, known: Ids
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What is sent, and what the service itself would set."""
+    """Returns the values to send, and those that the service itself would set."""
     given: dict[str, Any] = {}
     stamped: dict[str, Any] = {}
     for field in collection.fields:
@@ -208,7 +208,7 @@ def _documents(name: str, payload: str, number: int) -> Iterator[Any]:
 
 
 def _report(payload: str) -> Report:
-    """Of an import."""
+    """Returns the report of an import."""
     notes = [Note(payload, payload, payload, payload, payload)]
     tally = Tally(1, 1, 1, {payload: 1})
     return Report("ghost", html_only={payload: 1}, posts=tally, warnings=notes, errors=notes)

@@ -70,7 +70,7 @@ async def _filled(world: World, origin: str, browser: Browser) -> Admin:
 
 
 def watched(page: Page) -> list[str]:
-    """What the policy refuses and what fails, while the page is used."""
+    """Collects what the policy refuses and what fails, while the page is used."""
     refused: list[str] = []
     page.on("console", lambda line: refused.append(line.text) if line.type == "error" else None)
     page.on("pageerror", lambda error: refused.append(str(error)))

@@ -1,4 +1,4 @@
-"""What a chart draws of its numbers."""
+"""Charts draw their numbers."""
 
 from __future__ import annotations
 

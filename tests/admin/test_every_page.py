@@ -64,7 +64,7 @@ async def test_a_page_is_for_everyone_at_every_size_and_by_keys_alone(
 
 
 async def test_a_part_is_the_same_as_in_its_page(pages: EveryPage) -> None:
-    """What htmx asks for, and what the page shows without script."""
+    """The part is what htmx asks for; the page is what a browser without script shows."""
     clock = pages.world.clock
     assert isinstance(clock, RunningClock)
     parts = []

@@ -1,4 +1,4 @@
-"""What holds for every page of the admin: its policy, its forms, its files and its errors."""
+"""Rules for every page of the admin: its policy, its forms, its files and its errors."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ async def home_of(browser: Visitor) -> str:
 
 
 def rows_in(page: str) -> list[tuple[str, ...]]:
-    """What needs attention, and why."""
+    """Returns the rows of what needs attention, with the reasons."""
     section = page.partition('id="needs-attention"')[2].partition("</section>")[0]
     return [tuple(map(unescape, each)) for each in _ROW.findall(section)]
 

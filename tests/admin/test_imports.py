@@ -122,7 +122,7 @@ async def run_of(tenant: TenantWorld, url: str) -> Record:
 
 
 async def stored_files(tenant: TenantWorld) -> list[str]:
-    """Of imports, without their folders."""
+    """Returns the names of the files of imports, without their folders."""
     objects = tenant.world.parts.objects
     keys = [key async for key in objects.list_keys(f"{tenant.id}/import_runs")]
     return sorted(key.rpartition("/")[2] for key in keys)

@@ -1,4 +1,4 @@
-"""What open pages of the admin are told of: by role, at which site, and for how long."""
+"""Open pages of the admin hear of changes: by role, at which site, and for how long."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class Site:
     tenant: TenantWorld
     owner: Account
     problems: list[str] = field(default_factory=list)
-    """What the browser's console says of the policy and of scripts that fail."""
+    """Lines of the browser's console about the policy and about scripts that fail."""
 
     async def opened(self, path: str, width: int = 1280) -> Page:
         context = await self.browser.new_context(viewport={"width": width, "height": 800})

@@ -42,7 +42,7 @@ LOWEST = {
     "/admin/tools": "owner",
     "/admin/webhooks": "owner",
 }
-"""By the beginning of an address; the longest one counts."""
+"""The roles by the beginning of an address; the longest one counts."""
 
 REFUSED = {400, 401, 403, 404, 405}
 """400: some read the form before the role. It is empty, so nothing in it can be done."""

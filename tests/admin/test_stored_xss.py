@@ -83,7 +83,7 @@ MEMBER = ("/member/account", "/member/delete")
 
 @dataclass
 class Wire:
-    """What payloads would touch."""
+    """Records the payloads that ran."""
 
     fired: list[Any] = field(default_factory=list)
     has_fired: asyncio.Event = field(default_factory=asyncio.Event)
@@ -116,13 +116,13 @@ class Attacked:
         )
 
     async def opened(self, address: str) -> list[str]:
-        """What is armed on a page that is really open, with its scripts."""
+        """Returns what is armed on a page that is really open, with its scripts."""
         await self.page.goto(address)
         found: list[str] = await self.page.evaluate("armed(document)")
         return found
 
     async def read(self, address: str) -> list[str]:
-        """What would be armed, by the browser's own parser: quicker than to open it."""
+        """Returns what would be armed, by the browser's own parser: quicker than to open it."""
         found: list[str] = await self.page.evaluate("address => armedAt(address)", address)
         return found
 

@@ -41,7 +41,7 @@ def engine(request: pytest.FixtureRequest) -> str:
 
 @dataclass
 class Filled:
-    """What the original holds that a restored one must serve."""
+    """Contents of the original that a restored service must serve."""
 
     slug: str
     member: str

@@ -32,7 +32,7 @@ class Outcome:
 
     @property
     def json(self) -> Any:
-        """What was printed, which must be one JSON value and nothing else."""
+        """Parses what was printed, which must be one JSON value and nothing else."""
         assert self.code == 0, self.err
         return json.loads(self.out)
 

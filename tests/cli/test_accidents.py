@@ -34,7 +34,7 @@ NOTHING_TO_ASK = "masthead: Missing option '--yes': there is no terminal to ask 
 
 
 def audited(masthead: Masthead) -> list[tuple[str, str, str]]:
-    """What the audit logs have of the command line: action, subject and new status."""
+    """Returns what the audit logs have of the command line: action, subject and new status."""
 
     async def look(parts: Services) -> list[tuple[str, str, str]]:
         wanted = ListRequest(per_page=100, sort="created", filter="role = 'command line'")

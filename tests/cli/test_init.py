@@ -257,7 +257,7 @@ def test_root_is_never_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def answered(folder: Path, answers: list[str], *flags: str) -> tuple[bytes, str]:
-    """What is printed, and what is asked, on a terminal."""
+    """Runs the command on a terminal. Returns what it printed and what it asked."""
     outer, inner = pty.openpty()
     process = subprocess.Popen(
         [COMMAND, "init", "--json", "--user", ME, *flags],

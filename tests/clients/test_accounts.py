@@ -24,7 +24,7 @@ NEW_PASSWORD = "another long password"
 
 
 async def in_mail(server: Server, address: str, pattern: str) -> str:
-    """What the last email to the address with such a text has."""
+    """Returns the first group of the pattern in the last email to the address that matches it."""
     office = Office(server.world, server.world.parts.settings.data_dir / "mail")
     texts = [
         text_of(mail)

@@ -214,7 +214,7 @@ class Cluster:
         }
 
     def environment(self, name: str) -> dict[str, str]:
-        """Of a service, a worker or a command, each as on a machine of its own."""
+        """The environment of a service, a worker or a command, each as on its own machine."""
         return {
             "MASTHEAD_DATA_DIR": str(self.folder / name),
             "MASTHEAD_DATABASE_URL": self.pooled_url,

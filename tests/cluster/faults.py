@@ -1,4 +1,4 @@
-"""What happens to the cluster while it is in use, each in a way that ends in a whole cluster."""
+"""Faults of the cluster while it is in use. Each ends in a whole cluster."""
 
 from __future__ import annotations
 

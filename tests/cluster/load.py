@@ -23,7 +23,7 @@ RETRY_SECONDS = 0.2
 
 @dataclass
 class Tally:
-    """What has happened since a moment."""
+    """Counts since some moment."""
 
     requests: int = 0
     unavailable: int = 0
@@ -69,7 +69,7 @@ class Load:
         await self.client.aclose()
 
     def take_tally(self) -> Tally:
-        """What happened since the last call."""
+        """Returns the counts since the last call."""
         self._note_interruption()
         taken, self.tally = self.tally, Tally()
         return taken

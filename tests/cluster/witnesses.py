@@ -17,12 +17,12 @@ from tests.mail.postbox import Postbox
 from tests.tls import Receiver
 
 PER_MINUTE = 30
-"""Of the plan `pro`."""
+"""The limit of the plan `pro`."""
 
 
 @dataclass
 class Deliveries:
-    """What a receiver got of `post.published`."""
+    """The deliveries of `post.published` that a receiver got."""
 
     ids: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     """The ids of the deliveries about each post."""
@@ -67,7 +67,7 @@ class Newsletter:
 
     cluster: Cluster
     client: httpx.AsyncClient
-    """Of a key that may write posts and mailings."""
+    """Sends requests with a key that may write posts and mailings."""
     readers: int
     mailing_id: str = ""
 

@@ -29,7 +29,7 @@ async def site(office: Office) -> TenantWorld:
 
 @pytest.fixture
 async def author(site: TenantWorld) -> Account:
-    """Of the post `fog`."""
+    """The author of the post `fog`."""
     account = await site.owner(email="nell@example.com", name="Nell", role="author")
     await site.published(title="Fog", authors=[account.id])
     return account

@@ -14,7 +14,7 @@ CART = {"email": "ada@example.com", "items": [{"name": "Pen", "quantity": 2}]}
 
 
 async def work(app: World) -> None:
-    """What a worker does at its start."""
+    """Does the chores that a worker does at its start."""
     await job_runner(app.parts).do_chores()
 
 

@@ -114,7 +114,7 @@ def _body(content: dict[str, Any]) -> Iterator[str]:
 
 
 def _alternatives(schemas: list[dict[str, Any]]) -> Iterator[str]:
-    """Of a body whose first field says which others it has."""
+    """Yields the table of a body whose first field says which others it has."""
     yield "| body | other fields, all needed |"
     yield "|---|---|"
     for schema in schemas:

@@ -87,7 +87,7 @@ def _type(schema: dict[str, Any]) -> str:
 
 
 def _meaning(name: str, field: dict[str, Any]) -> str:
-    """What every event has is told at length in the description; here one sentence will do."""
+    """The description explains the fields of every event at length; here one sentence will do."""
     text: str = field["description"]
     return text.partition(". ")[0].rstrip(".") + "." if name in _COMMON else text
 

@@ -68,7 +68,7 @@ def outdated() -> list[str]:
 
 
 def digest(name: str) -> str:
-    """Of the templates and style sheets of the page that the picture shows."""
+    """Returns the digest of the templates and style sheets of the page that the picture shows."""
     folder, template = (TEMPLATES, ADMIN[name]) if name in ADMIN else (OUR_TEMPLATES, SITE[name])
     sources: dict[str, bytes] = {}
     for path in _templates(folder, template):

@@ -59,7 +59,7 @@ def blocks(page: Path) -> list[str]:
 
 
 def commands_of(session: str) -> str:
-    """What was typed in a console: lines after `$ `, each with those that continue it."""
+    """Returns what was typed in a console: lines after `$ `, each with those that continue it."""
     typed, goes_on = [], False
     for line in session.splitlines():
         if goes_on or line.startswith("$ "):
@@ -86,7 +86,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
 
 
 def prepare_files(folder: Path) -> None:
-    """What the pages take for granted in the reader's folder."""
+    """Writes the files that the pages take for granted in the reader's folder."""
     (folder / "harbour.jpg").write_bytes(picture("JPEG"))
     post = {"id": "1", "title": "Old", "slug": "old", "html": "<p>Old.</p>", "status": "published"}
     export = {"db": [{"meta": {"version": "5.0.0"}, "data": {"posts": [post]}}]}

@@ -27,7 +27,7 @@ FACES = [
     for folder in ("admin", "ai", "comments", "members", "password_reset", "reader", "web")
     for each in sorted((PACKAGE / folder).rglob("*.py"))
 ]
-"""What people and their programs read; the command line is for operators."""
+"""Pages for people and their programs; the command line is for operators."""
 _ADDRESS = re.compile(r"(?<![\w/])/admin(?:/[\w<>-]+)*(?![\w/.])")
 _IN_CODE = re.compile(r'"(/admin(?:/[a-z-]*[a-z])*)["?#]')
 _COMMAND = re.compile(rf"(?<!from )\bmasthead (?:{'|'.join(COMMANDS)})\b")

@@ -1,4 +1,4 @@
-"""What must hold in a database after any crash, read past the service and its engine."""
+"""Checks that hold in a database after any crash, read past the service and its engine."""
 
 from __future__ import annotations
 

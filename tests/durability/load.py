@@ -17,7 +17,7 @@ COMMENTS = "/api/collections/comments/records"
 
 @dataclass(slots=True)
 class Post:
-    """What its one writer knows; `None` as a title means deleted."""
+    """A post as its one writer knows it; `None` as a title means deleted."""
 
     id: str
     acknowledged: str | None = None

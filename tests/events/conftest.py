@@ -23,7 +23,7 @@ class Post:
 
     secret: str
     events: list[str]
-    """What happened, in order."""
+    """The names of the events, in order."""
     received: list[Received]
 
 

@@ -1,4 +1,4 @@
-"""What no browser sends as a passkey gets the refusal that every wrong one gets."""
+"""A passkey that no browser would send gets the refusal that every wrong one gets."""
 
 from __future__ import annotations
 

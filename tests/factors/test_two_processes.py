@@ -1,4 +1,4 @@
-"""What counts once counts once in all processes, however closely two requests follow."""
+"""A code that is valid once is valid once in all processes, however closely two requests follow."""
 
 from __future__ import annotations
 

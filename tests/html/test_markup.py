@@ -261,7 +261,7 @@ def test_many_paragraphs_without_an_end_are_not_deep() -> None:
 
 
 class _Opened(HTMLParser):
-    """What another parser finds in the output."""
+    """Collects the tags that another parser finds in the output."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -90,7 +90,7 @@ async def checks_one_hash(sign_in: Callable[..., Awaitable[Any]]) -> bool:
 
 
 async def hashes_checked_by(sign_in: Callable[..., Awaitable[Any]], address: str) -> float:
-    """By the CPU time of the threads that compute hashes, compared with that of one hash."""
+    """Divides the processor time of the threads that compute hashes by that of one hash."""
     began = thread_seconds("password")
     await verify_password("", "a wrong password")
     one_hash = thread_seconds("password") - began

@@ -248,7 +248,7 @@ async def test_uses_are_written_after_a_while(
 
 
 async def calls(app: World, record: Record, *days: timedelta) -> list[int]:
-    """Of a key, and of all keys, on the days that are so far back."""
+    """Returns the calls of the key, and of all keys, on the days that are so far back."""
     tenant_id = record["tenant_id"]
     subjects = (record["id"], "")
     found = await app.parts.records.counts.by_day(

@@ -51,7 +51,7 @@ def _download(folder: Path) -> None:
 
 
 def new_environ(folder: Path, wheelhouse: Path) -> dict[str, str]:
-    """Of a person who has just got this machine."""
+    """Returns the environment of a new account on a new machine."""
     home = folder / "home"
     home.mkdir(exist_ok=True)
     return {

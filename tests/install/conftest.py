@@ -17,7 +17,7 @@ def wheelhouse() -> Path:
 
 @pytest.fixture(scope="session")
 def dist(wheelhouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `make dist` writes."""
+    """The folder that `make dist` writes."""
     top = tmp_path_factory.mktemp("release")
     subprocess.run(
         [sys.executable, "-m", "release", top / "dist"],

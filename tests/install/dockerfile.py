@@ -22,7 +22,7 @@ class Step:
 
     @property
     def words(self) -> list[str]:
-        """Of the form with brackets, or as a shell splits them."""
+        """The words in brackets, or as a shell splits them."""
         if self.value.startswith("["):
             found: list[str] = json.loads(self.value)
             return found
@@ -137,7 +137,7 @@ def _copy(words: list[str], source: Path, made: Built) -> None:
 
 
 def copy_context(root: Path, folder: Path) -> None:
-    """What Docker would be sent: .dockerignore leaves out everything but a few names."""
+    """Copies what Docker would be sent: .dockerignore leaves out everything but a few names."""
     text = re.sub(r"^#.*\n", "", (root / ".dockerignore").read_text(), flags=re.MULTILINE)
     first, *lines = text.split()
     assert first == "*"

@@ -20,7 +20,7 @@ _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | errno.EPERM
 
 
 def allowed_calls(unit: Path) -> set[str]:
-    """By the lines `SystemCallFilter=`; one with a tilde takes away."""
+    """Reads the lines `SystemCallFilter=`; one with a tilde takes away."""
     allowed: set[str] = set()
     for line in re.findall(r"^SystemCallFilter=(.*)$", unit.read_text(), re.MULTILINE):
         calls = {call for name in line.lstrip("~").split() for call in _members(name)}

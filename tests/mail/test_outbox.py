@@ -34,7 +34,7 @@ async def queue(tenant: TenantWorld, to: str = "reader@example.com") -> str:
 
 
 async def outcomes(tenant: TenantWorld) -> list[str]:
-    """Of the mails to members."""
+    """Returns the states of the emails to members."""
     found = await tenant.world.parts.records.find(member_mails, {}, tenant_id=tenant.id, limit=9)
     assert all(bool(each["ended_at"]) is (each["state"] != "waiting") for each in found)
     return sorted(each["state"] for each in found)

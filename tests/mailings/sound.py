@@ -1,4 +1,4 @@
-"""What must hold of every letter, whatever its post is."""
+"""Checks that every newsletter's email passes, whatever its post is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of recipients is stored, whatever happens around it."""
+"""The outcome of each recipient is stored, whatever happens around it."""
 
 from __future__ import annotations
 

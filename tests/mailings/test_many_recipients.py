@@ -25,7 +25,7 @@ from masthead.schema import tables
 
 @pytest.fixture
 async def press(press: Press) -> Press:
-    """Of a service that writes three at once, or batches of two."""
+    """The press of a service that writes three recipients at once, in batches of two."""
     parts = press.world.parts
     recipients = Recipients(parts.database, tables, at_once=3, batch=2)
     starting = Starting(parts.database, tables, recipients)

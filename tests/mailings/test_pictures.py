@@ -34,7 +34,7 @@ class Case(NamedTuple):
     name: str
     content: bytes
     thumb: str
-    """Of the address that is mailed."""
+    """The size in the address that is mailed."""
     width: str
     """As it is shown."""
     height: str | None

@@ -32,7 +32,7 @@ async def owner(press: Press) -> Visitor:
 
 
 async def said(owner: Visitor, path: str, **chosen: str) -> tuple[str, dict[str, str]]:
-    """What the dialog says about a choice, and its form after that."""
+    """Returns what the dialog says about a choice, and its form after that."""
     page = filled((await owner.get(path)).text) | chosen
     answer = await owner.post(path, page)
     assert answer.status_code == 200

@@ -30,7 +30,7 @@ EVENTS = "/api/mail/events"
 SECRET = "s3cret of the mail server"
 SIGNING_KEY = ec.generate_private_key(ec.SECP256R1())
 ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
-"""Of the curve."""
+"""The order of the curve."""
 PUBLIC_KEY = base64.b64encode(
     SIGNING_KEY.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
 ).decode()

@@ -1,4 +1,4 @@
-"""What a text says of its pictures, and what the library says of them."""
+"""Descriptions of pictures: in the text that shows them, and in the library."""
 
 from __future__ import annotations
 

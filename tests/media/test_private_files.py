@@ -315,7 +315,7 @@ class TestSignedAddresses:
 
 
 class TestTexts:
-    """What guests read never names a file that would not open for them."""
+    """Texts for guests never name a file that would not open for them."""
 
     async def test_pages_feeds_and_answers_for_guests(
         self, tenant: TenantWorld, owner: Account, member: Account

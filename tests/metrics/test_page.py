@@ -14,7 +14,7 @@ from masthead.web.in_flight import InFlight
 
 
 def samples(masthead: Masthead, now: clock.Clock = clock.now) -> dict[tuple[str, str], float]:
-    """By name and kind."""
+    """Returns the samples of the page, by name and kind."""
 
     async def work(parts: Services) -> str:
         return (await metrics_page(parts, InFlight()).answer("")).body.decode()

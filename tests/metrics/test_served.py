@@ -63,7 +63,7 @@ def eventually(look: Callable[[], Scraped], is_there: Callable[[Scraped], bool])
 
 
 def wait_until_shared(folder: Path, process_id: int, since: float) -> None:
-    """What a process has counted is safe from its death once it has written it."""
+    """A process's counts survive its death once it has written them."""
     deadline = time.monotonic() + 60
     while not any(each.stat().st_mtime > since for each in folder.rglob(f"{process_id}.json")):
         assert time.monotonic() < deadline

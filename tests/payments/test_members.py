@@ -275,7 +275,7 @@ class TestMappings:
 
 
 class TestTerms:
-    """What a subscription costs and when it ends, for the member's account."""
+    """The member's account has the price of a subscription and its end."""
 
     async def test_the_price_and_the_end_of_the_period_are_stored(
         self, processor: Processor

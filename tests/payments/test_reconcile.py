@@ -28,7 +28,7 @@ from masthead.schema import tables
 async def service(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[World]:
-    """Of its own: the report reads every tenant, and other tests leave hundreds."""
+    """A separate service: the report reads every tenant, and other tests leave hundreds."""
     folder = tmp_path_factory.mktemp("reconcile")
     world = await open_world(fresh_url(request.param, folder), folder)
     yield world

@@ -52,7 +52,7 @@ def _options() -> argparse.Namespace:
 
 
 def _copy(tree: Path) -> None:
-    """What belongs to the project, as it is here."""
+    """Copies what belongs to the project, as it is here."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,

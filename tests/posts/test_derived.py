@@ -1,4 +1,4 @@
-"""What is derived from a text when it is saved takes time in proportion to its length."""
+"""Values derived from a text when it is saved take time in proportion to its length."""
 
 from __future__ import annotations
 

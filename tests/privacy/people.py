@@ -77,7 +77,7 @@ async def _in_the_trash(tenant: TenantWorld, comment: dict[str, Any]) -> Record:
 
 
 async def _changed(tenant: TenantWorld, member_id: str) -> Record:
-    """What the history says of a change of the member."""
+    """Changes the member, and returns what the history says of it."""
     await tenant.update("blog_members", member_id, {"tier": "paid"})
     history = tenant.world.collection("member_history")
     found = await tenant.world.parts.records.find(

@@ -622,4 +622,4 @@ PAGES: dict[str, tuple[str, Chrome, object]] = {
         DeletePage("DELETE MY DATA", 30, (FormProblem("phrase", "Type DELETE MY DATA."),), True),
     ),
 }
-"""By name: the template, what every page has, and the page itself."""
+"""Pages by name: the template, the values that every page has, and those of the page."""

@@ -1,4 +1,4 @@
-"""What programs read of a site: feeds, oEmbed, share pictures, structured data, `/.well-known`."""
+"""Answers for programs: feeds, oEmbed, share pictures, structured data, `/.well-known`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What a page makes of a post's text: pictures in the size of the screen, coloured code, and links
-in place of players."""
+"""The page of a post shows its text with pictures in the size of the screen, coloured code, and
+links in place of players."""
 
 from __future__ import annotations
 

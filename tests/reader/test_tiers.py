@@ -1,4 +1,4 @@
-"""What the site says about paid tiers: their page and the paywall."""
+"""Paid tiers on the site: their page and the paywall."""
 
 from __future__ import annotations
 

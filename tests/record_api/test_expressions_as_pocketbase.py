@@ -126,7 +126,7 @@ async def owner(tenant: TenantWorld) -> Account:
 
 
 async def found(api: httpx.AsyncClient, path: str, expression: str, name: str) -> Any:
-    """What a filter finds, or the status of its refusal."""
+    """Returns what a filter finds, or the status of its refusal."""
     answer = await api.get(path, params={"filter": expression, "perPage": 100})
     if answer.status_code != 200:
         return answer.status_code
@@ -161,7 +161,7 @@ async def test_filters_find_what_pocketbase_finds(
 async def test_the_list_of_collections_is_filtered_and_sorted_as_pocketbases(
     app: World, peer: Peer, tenant: TenantWorld
 ) -> None:
-    """By those that both have."""
+    """Compares the collections that both have."""
     owner, differences = await tenant.owner(), []
     both = " || ".join(f"name = '{each}'" for each in sorted(IN_BOTH))
     async with httpx.AsyncClient(base_url=peer.url, headers=peer.signed) as pocketbase:

@@ -1,5 +1,5 @@
-"""What a caller can't read can't be guessed either: a filter, sort or expand on it is answered as
-on a field that does not exist, so no list, order or total tells its value."""
+"""A caller can't guess a field that it can't read: a filter, sort or expand on it is answered as on
+a field that does not exist, so no list, order or total tells its value."""
 
 from __future__ import annotations
 

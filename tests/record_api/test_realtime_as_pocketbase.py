@@ -106,7 +106,8 @@ def essence(answer: httpx.Response) -> Any:
 async def messages(
     listener: Listener, staff: httpx.AsyncClient
 ) -> list[list[tuple[str, str, Any]]]:
-    """Of some changes, those of each change sorted: PocketBase has no order among topics."""
+    """Makes some changes and returns the messages of each, sorted: PocketBase has no order among
+    topics."""
     await listener.subscribe(*TOPICS)
     first = {"id": ID, "title": "first", "status": "published"}
     found = []

@@ -1,4 +1,4 @@
-"""What each staff role may do with each collection, by direct requests."""
+"""Each staff role and each collection, by direct requests: who may do what."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ ALLOWED = {
     ("editor", "post_working_copies"): READ | {"update", "delete"},
     ("editor", "page_working_copies"): READ | {"update", "delete"},
 }
-"""Of records that others have made; `_superusers`, an author's posts and their copies have tests of
-their own."""
+"""Rules for records that others have made; `_superusers`, an author's posts and their copies have
+tests of their own."""
 BY_POST = ("posts", "post_revisions", "post_working_copies", "trash")
 
 PNG = (

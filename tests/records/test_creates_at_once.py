@@ -54,7 +54,7 @@ async def event_ids_of(tenant: TenantWorld, *, deliveries: bool = False) -> set[
 
 
 async def versions_of(tenant: TenantWorld) -> list[int]:
-    """Of all events, in their order."""
+    """Returns the versions of all events, in their order."""
     database = tenant.world.parts.records.database
     query = sa.select(events.c.version).where(events.c.tenant_id == sa.literal(tenant.id))
     statement = database.compile(query.order_by(events.c.version, events.c.ordinal))

@@ -1,4 +1,5 @@
-"""What collections say their lists depend on: an update of other fields leaves the lists alone."""
+"""Collections declare the fields that their lists depend on: an update of other fields leaves the
+lists alone."""
 
 from __future__ import annotations
 

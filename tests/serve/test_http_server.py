@@ -1,4 +1,4 @@
-"""What the HTTP server of `masthead serve` promises to peers that are broken, slow or hostile."""
+"""The HTTP server of `masthead serve` with peers that are broken, slow or hostile."""
 
 from __future__ import annotations
 
@@ -272,7 +272,7 @@ HEALTH = "/api/health"
 
 
 async def test_malformed_chunks_get_400_and_the_end_of_the_connection(app: World) -> None:
-    """Of a route that reads its body, and of one that does not."""
+    """One route reads its body, the other does not."""
     smuggled = request(HEALTH)
     async with serving(app.http) as served:
         for name, chunks in MALFORMED.items():

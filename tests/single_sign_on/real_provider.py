@@ -48,7 +48,7 @@ async def real_provider(
 
 
 async def sign_in_there(authority: Authority, location: str, name: str) -> str:
-    """What a browser does on the pages of the provider; where it is sent then."""
+    """Signs in on the provider's pages as a browser does. Returns the address it is sent to."""
     async with httpx.AsyncClient(verify=authority.trusting()) as browser:
         answer = await browser.get(location)
         for form in (

@@ -77,7 +77,8 @@ CHOSEN: dict[tuple[str, str], Any] = {
     ("sign_in_providers", "roles"): ["newsroom = editor"],
     ("sign_in_providers", "domains"): ["example.com"],
 }
-"""What a field's type does not say, or what an import changes on purpose (see the other tests)."""
+"""Values that a field's type does not give, or that an import changes on purpose (see the other
+tests)."""
 
 
 class Filling:

@@ -1,4 +1,4 @@
-"""What an import does besides: nothing is sent, sessions end, and a failure leaves nothing."""
+"""Side effects of an import: nothing is sent, sessions end, and a failure leaves nothing."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ async def export(world: World, slug: str, file: Path, passphrase: str = "") -> P
 
 
 async def stamp(world: World, tenant_id: str, collection: str, **values: Any) -> None:
-    """Of the first record."""
+    """Sets values of the first record."""
     caller = system(TenantId(tenant_id))
     async with world.parts.records.unit(caller, emit_events=False) as unit:
         [first, *_] = await unit.find(registry[collection], {}, limit=1)

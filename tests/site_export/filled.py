@@ -28,7 +28,7 @@ def picture(colour: str = "teal") -> bytes:
 class Filled:
     tenant: TenantWorld
     posts: dict[str, Record]
-    """By slug."""
+    """The posts by slug."""
     page: Record
     picture: Record
     notes: Record

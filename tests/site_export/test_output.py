@@ -1,4 +1,4 @@
-"""What an export does about missing files, and about changes while it runs."""
+"""Exports with missing files, and with changes while they run."""
 
 from __future__ import annotations
 

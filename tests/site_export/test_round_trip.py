@@ -1,4 +1,4 @@
-"""What our importers make of our own exports is what was there."""
+"""Our importers read our own exports without a loss."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def texts(source: Source) -> dict[str, SourcePost]:
 
 
 def values(post: SourcePost) -> dict[str, Any]:
-    """What the import would store, its pictures still at their old place."""
+    """Returns what the import would store, its pictures still at their old place."""
     prepared = prepare(post, "")
     draft = draft_of(post, Body(prepared.html, None, post.featured_image))
     assert draft.warnings == ()

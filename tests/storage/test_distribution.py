@@ -24,7 +24,7 @@ TENANT = "tenant_id"
 
 @dataclass(frozen=True)
 class Layout:
-    """What the page does with each table."""
+    """The tables of the page, by what it does with them."""
 
     local: list[str]
     reference: list[str]

@@ -1,4 +1,4 @@
-"""What was sent as HTML is kept; readers get the clean text, which is made when it is saved."""
+"""HTML is stored as it was sent; readers get the clean text, which is made when it is saved."""
 
 from __future__ import annotations
 

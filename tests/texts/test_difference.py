@@ -1,4 +1,4 @@
-"""What a reader of two states of a text is shown."""
+"""The difference of two states of a text, as a page shows it."""
 
 from __future__ import annotations
 

@@ -227,7 +227,7 @@ class TestTwoPeople:
 
 
 class TestOneAccountInTwoTabs:
-    """What a save replaces is a revision, although nobody else has written."""
+    """The text that a save replaces becomes a revision, although only one account has written."""
 
     @pytest.mark.parametrize("status", ["draft", "published"])
     async def test_the_text_that_was_not_taken_is_an_earlier_state(

@@ -69,7 +69,7 @@ class Collector:
 
 
 def attributes_of(described: Any) -> dict[str, Any]:
-    """Of a span or a resource."""
+    """Returns the attributes of a span or a resource."""
     return {
         each.key: getattr(each.value, each.value.WhichOneof("value"))
         for each in described.attributes

@@ -32,7 +32,7 @@ async def unlimited_world(database_url: str, folder: Path) -> AsyncIterator[Worl
 
 @asynccontextmanager
 async def serving_as_the_command_does(app: ASGIApp) -> AsyncIterator[str]:
-    """By the HTTP server of `masthead serve`."""
+    """Serves with the HTTP server of `masthead serve`."""
     (listener,) = listen("127.0.0.1", port=0)
     server = HttpServer(app, listener)
     running = asyncio.create_task(server.serve())

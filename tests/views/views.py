@@ -58,7 +58,7 @@ class View:
     name: str
     folder: str
     derived: tuple[tuple[str, str], ...] = ()
-    """What a read adds to the fields, with its type."""
+    """Names that a read adds to the fields, with their types."""
 
     @property
     def path(self) -> Path:

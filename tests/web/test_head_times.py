@@ -1,4 +1,4 @@
-"""What anyone may send before signing in is read in linear time: headers and query strings.
+"""Headers and query strings, which anyone may send before signing in, are read in linear time.
 
 Four times the input takes less than eight times as long, measured in one run by the processor time
 of the event loop's thread; quadratic code takes sixteen times as long.
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.parametrize("service", ["sqlite"], indirect=True)
 
 LIST = records_of("posts")
 SHORT, LONG = 4_000, 16_000
-"""Of what is below every limit on its length. Nothing beyond `MOST` reaches the application."""
+"""Lengths below every limit. Nothing beyond `MOST` reaches the application."""
 MOST = 64_000
 MOST_TIMES_AS_LONG = 8
 ROUNDS = 3

@@ -14,7 +14,7 @@ from masthead.app import http_app
 from masthead.config.values import Url
 
 PLAIN = {"x-forwarded-proto": "http"}
-"""What a proxy says of a request that reached it without TLS."""
+"""The header that a proxy adds to a request that reached it without TLS."""
 
 
 def client(app: World, host: str, scheme: str = "http", **settings: Any) -> httpx.AsyncClient:

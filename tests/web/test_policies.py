@@ -20,7 +20,7 @@ RANK = {Who.STAFF: 1, Who.EDITOR: 2, Who.OWNER: 3, Who.OPERATOR: 4}
 
 
 async def every_route(app: World) -> list[Route]:
-    """Of all faces."""
+    """Returns the routes of all faces."""
     door: Any = app.http
     routes: dict[str, Route] = {}
     for each in door.routes.routes:

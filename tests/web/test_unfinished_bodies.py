@@ -46,7 +46,7 @@ class Endless:
 
 
 def bytes_of_a_guest(policy: Policy) -> int:
-    """What the policy lets a route read of a guest."""
+    """Returns how many bytes the policy lets a route read of a guest."""
     if policy.body is None or policy.needs_key:
         return 0
     if policy.is_for_staff and (

@@ -30,7 +30,7 @@ EVENTS_A_ROUND = 25
 
 @dataclass(frozen=True)
 class Times:
-    """Of a worker, in seconds."""
+    """The times of a worker, in seconds."""
 
     lease: float
     attempt: float

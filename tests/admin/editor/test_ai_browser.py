@@ -1,4 +1,4 @@
-"""What the AI writes in the editor: its Markdown is formatting, and its links are the author's.
+"""The AI writes in the editor: its Markdown is formatting, and its links are the author's.
 
 Skipped where the machine has no Chromium.
 """

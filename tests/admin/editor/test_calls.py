@@ -1,4 +1,4 @@
-"""What the editor's script asks the server for, and what it is answered."""
+"""The requests that the editor's script makes, and their answers."""
 
 from __future__ import annotations
 

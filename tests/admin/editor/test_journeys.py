@@ -49,7 +49,7 @@ async def press(page: Page, name: str) -> None:
 
 
 async def through_dialog(page: Page, opens: str, press_there: str, what: str = "") -> None:
-    """By the button that opens the dialog, and the one in it."""
+    """Opens a dialog with its button, and presses the button in it."""
     async with page.expect_event("load"):
         await page.get_by_role("button", name=opens, exact=True).click()
     if what:

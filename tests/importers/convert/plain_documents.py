@@ -1,4 +1,4 @@
-"""What a piece of HTML says, in a form that two spellings of the same share: the measure of
+"""The content of a piece of HTML, in a form that two spellings of the same share: it measures
 whether a conversion has lost anything. Written against a parser of its own."""
 
 from __future__ import annotations

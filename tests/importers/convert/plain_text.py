@@ -1,4 +1,4 @@
-"""What a reader sees of HTML, by another parser than the importers have.
+"""The text that a reader sees of HTML, by another parser than the importers have.
 
 White space is collapsed as browsers do it, block elements part words. Where something stands that
 becomes a link, there is a hole: any words may stand there, but the words around it must be there.

@@ -18,7 +18,7 @@ from masthead.importers.platforms.substack.reader import NO_ROW
 from masthead.importers.source import BadFile, Options, Skipped
 
 Counts = Mapping[str, int]
-"""By kind and status (`page/draft`) or tier (`paid`); what is left out by the reason."""
+"""Counts by kind and status (`page/draft`) or tier (`paid`), or by the reason of leaving out."""
 
 INVALID = "invalid email address"
 REPEATED = "same email address as an earlier row"
@@ -35,7 +35,7 @@ class Sample:
     posts: Counts = field(default_factory=dict)
     members: Counts = field(default_factory=dict)
     refusal: str = ""
-    """What is said if it is no export that can be read."""
+    """The message if it is no export that can be read."""
 
     @property
     def platform(self) -> str:

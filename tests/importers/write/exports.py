@@ -94,7 +94,7 @@ class WrittenExport:
 
 
 class CutOff(Exception):
-    """What a killed process would not even say."""
+    """Ends an import in the middle, as a kill would."""
 
 
 def post(number: int, **values: Any) -> SourcePost:
@@ -186,7 +186,7 @@ _OWN = frozenset(
 
 
 async def end_state(parts: Services, tenant_id: Any) -> dict[str, list[str]]:
-    """What two imports into two tenants have in common: all but ids and times."""
+    """Returns what two imports into two tenants have in common: all but ids and times."""
     state = {}
     for name in (*WRITTEN, "record_counts"):
         kept = [

@@ -1,4 +1,5 @@
-"""What an import remembers of a person goes with the person, and of a tenant with the tenant."""
+"""Data that an import stores about a person is erased with the person; about a tenant, with the
+tenant."""
 
 from __future__ import annotations
 

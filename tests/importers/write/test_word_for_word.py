@@ -83,7 +83,7 @@ def _without_shortcodes(body: str) -> str:
 
 
 def substack_bodies(path: Path) -> dict[str, str]:
-    """By the number of the post."""
+    """Returns the HTML of each post, by its number."""
     texts: dict[str, str] = {}
     for name, content in _files(path):
         if name.endswith(".html"):

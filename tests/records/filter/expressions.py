@@ -139,7 +139,7 @@ def grouped() -> Iterator[tuple[str, str | None]]:
 
 
 def judged() -> dict[str, list[str]]:
-    """By what they are: `posts`, `members` (valid there) and `refused`."""
+    """Returns all expressions by what they are: `posts`, `members` (valid there) and `refused`."""
     found = {"posts": [*ON_POSTS], "members": [*ON_MEMBERS], "refused": [*REFUSED]}
     for path in corpus.found("filters/own-expressions.json"):
         cases = json.loads(path.read_text())

@@ -157,5 +157,5 @@ def test_a_body_of_nothing_but_pieces_is_left_as_it_is(library: Attachments, par
     ],
 )  # fmt: skip
 def test_time_grows_with_the_length_and_no_faster(library: Attachments, part: str) -> None:
-    """What would take the square of it would not end within the suite's own limit."""
+    """Quadratic time would not end within the suite's own limit."""
     to_html(part * (400_000 // len(part)), library, 7)

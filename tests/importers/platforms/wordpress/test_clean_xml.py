@@ -1,4 +1,4 @@
-"""What is repaired before the parser sees it, and that it does not matter where pieces end."""
+"""XML is repaired before the parser sees it, wherever its pieces end."""
 
 from __future__ import annotations
 

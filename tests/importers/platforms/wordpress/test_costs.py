@@ -1,5 +1,5 @@
-"""What exports may take of memory at most, measured in a process of their own: it does not grow
-with the file, and there is an end to what a hostile one can ask for."""
+"""Memory that imports of exports take, measured in separate processes: it does not grow with the
+file, and has a limit for hostile ones."""
 
 from __future__ import annotations
 
