@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy import DDL, Column, PrimaryKeyConstraint, Table, event
+from sqlalchemy import Column, PrimaryKeyConstraint, Table
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql import ClauseElement, ColumnElement, Executable
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -76,11 +76,6 @@ INDEX: Final = {
     ),
 }
 """The parts of `search_documents` that its declaration can't express."""
-
-for _dialect, _statements in INDEX.items():
-    for _statement in _statements:
-        _ddl: DDL = DDL(_statement)  # type: ignore[no-untyped-call]
-        event.listen(documents, "after_create", _ddl.execute_if(dialect=_dialect))
 
 
 class insert_documents(Executable, ClauseElement):

@@ -12,16 +12,16 @@ import re
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from sqlalchemy import MetaData, create_mock_engine
-from sqlalchemy.engine.mock import MockConnection
-from sqlalchemy.schema import CreateIndex, CreateTable
+from sqlalchemy import Dialect, MetaData, Table, make_url
+from sqlalchemy.schema import CreateIndex, CreateTable, sort_tables
 
+from masthead.storage import full_text
 from masthead.storage.metadata import add_postgresql_conditions
 from masthead.storage.migrations.run import VERSIONS, newest_revision, upgrade_sqlite
 from masthead.storage.postgres.row_security import TENANT_COLUMN, grant, protect
@@ -77,26 +77,26 @@ def create_statements(
     tables: MetaData, dialect: str, order: Mapping[str, int] | None = None
 ) -> list[str]:
     """The SQL that creates the declared tables. Each statement is one line."""
-    order = order or {}
-    found: list[list[tuple[int, str]]] = []
-
-    def add(ddl: Any, *_: Any) -> None:
-        position = 0
-        if isinstance(ddl, CreateTable):
-            table = ddl.element.name
-            ddl.columns.sort(key=lambda each: order.get(f"{table}.{each.element.name}", 0))
-            found.append([])
-        elif isinstance(ddl, CreateIndex):
-            position = order.get(str(ddl.element.name), 0)
-        found[-1].append((position, str(ddl.compile(dialect=engine.dialect))))
-
-    engine: MockConnection = create_mock_engine(f"{dialect}://", add)
     add_postgresql_conditions(tables)
-    tables.create_all(engine, checkfirst=False)
-    statements = [text for table in found for _, text in sorted(table, key=lambda each: each[0])]
+    statements: list[str] = []
+    rendering = make_url(f"{dialect}://").get_dialect()()
+    for table in sort_tables(tables.tables.values()):
+        statements += _create_statements_of(table, rendering, order or {})
     if dialect == "postgresql":
         statements += _shares(tables)
     return [re.sub(r"\s*\n\s*", " ", each.strip()) for each in statements]
+
+
+def _create_statements_of(
+    table: Table, dialect: Dialect, order: Mapping[str, int]
+) -> Iterator[str]:
+    create = CreateTable(table)
+    create.columns.sort(key=lambda each: order.get(f"{table.name}.{each.element.name}", 0))
+    yield str(create.compile(dialect=dialect))
+    if table is full_text.documents:
+        yield from full_text.INDEX[dialect.name]
+    for index in sorted(table.indexes, key=lambda each: (order.get(str(each.name), 0), each.name)):
+        yield str(CreateIndex(index).compile(dialect=dialect))
 
 
 def _shares(tables: MetaData) -> list[str]:
