@@ -9,6 +9,8 @@ transaction too.
 from __future__ import annotations
 
 import asyncio
+import math
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
@@ -26,6 +28,7 @@ from masthead.storage.cancelling import complete
 from masthead.storage.database import (
     EVERY_TENANT,
     MAX_BYTES,
+    PROVEN_SECONDS,
     Deferral,
     ForeignKeyViolation,
     LazyStatement,
@@ -96,6 +99,7 @@ class PostgresDatabase:
         self._share = FairShare(reads_per_tenant)
         self._indexes: dict[str, tuple[str, ...]] = {}
         self._disk = DiskState()
+        self._answered_at = -math.inf
         size = sa.func.pg_database_size(sa.func.current_database())
         self._size = self.compile(sa.select(size))
 
@@ -161,6 +165,18 @@ class PostgresDatabase:
         return int(found)
 
     async def ping(self) -> None:
+        if time.monotonic() - self._answered_at >= PROVEN_SECONDS:
+            await self._ask()
+        if self._disk.is_full:
+            raise DiskFull
+
+    async def close(self) -> None:
+        try:
+            await asyncio.wait_for(self._pool.close(), _CLOSE_SECONDS)
+        except FAILURES:
+            self._pool.terminate()
+
+    async def _ask(self) -> None:
         try:
             async with asyncio.timeout(PING_SECONDS):
                 lease = await self._acquire()
@@ -175,21 +191,16 @@ class PostgresDatabase:
                     await self._release(lease)
         except FAILURES as error:
             raise Unavailable from error
-        if self._disk.is_full:
-            raise DiskFull
-
-    async def close(self) -> None:
-        try:
-            await asyncio.wait_for(self._pool.close(), _CLOSE_SECONDS)
-        except FAILURES:
-            self._pool.terminate()
+        self._answered_at = time.monotonic()
 
     async def run(self, connection: Any, work: Awaitable[Any]) -> Any:
         """Awaits `work` on the connection and translates its errors."""
         try:
-            return await work
+            done = await work
         except FAILURES as error:
             raise await self._translate(connection, error) from error
+        self._answered_at = time.monotonic()
+        return done
 
     async def _read(
         self, connection: Connection, scope: Scope, statement: Statement, values: Sequence[object]
@@ -264,6 +275,7 @@ class PostgresDatabase:
             self._disk.note_full(error)
             return DiskFull()
         if isinstance(error, _TRANSIENT) or connection.is_closed():
+            self._answered_at = -math.inf
             return Unavailable()
         return error
 

@@ -50,7 +50,7 @@ from typing import Any, TypeVar
 
 from masthead.errors import DiskFull, Unavailable
 from masthead.storage.cancelling import complete
-from masthead.storage.database import Row, Statement
+from masthead.storage.database import PROVEN_SECONDS, Row, Statement
 from masthead.storage.disk import DiskState
 from masthead.storage.sqlite.checkpoints import Checkpoints
 from masthead.storage.sqlite.connection import (
@@ -122,12 +122,16 @@ class Writer:
         self._checkpoints = checkpoints(path)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
         self._read_deadline = math.inf
+        self._committed_at = -math.inf
 
     def transaction(self) -> SqliteTransaction:
         return SqliteTransaction(self)
 
     async def ping(self, seconds: float) -> None:
-        """Returns once a transaction succeeds: reads would not notice another process's lock."""
+        """Returns once a transaction succeeds, or if one just has: reads would not notice another
+        process's lock. Of a busy writer's transactions, the next to commit may be far away."""
+        if time.monotonic() - self._committed_at < PROVEN_SECONDS:
+            return
         try:
             async with asyncio.timeout(seconds), self.transaction():
                 pass
@@ -321,6 +325,7 @@ class Writer:
 
     def _committed(self, commits: list[Commit], written: asyncio.Future[None]) -> None:
         failure = written.exception()
+        self._committed_at = time.monotonic() if failure is None else -math.inf
         if failure is not None:
             if isinstance(failure, sqlite3.Error):
                 failure = self.translated(failure)
