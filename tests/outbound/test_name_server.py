@@ -1,9 +1,14 @@
-"""The library that asks name servers is loaded when it is first needed, outside the event loop."""
+"""How name servers are asked: how long they are waited for, and when the library is loaded."""
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
+
+import pytest
+
+from masthead.outbound.name_server import NameServer, NameServerFailed
 
 _SCRIPT = """
 import asyncio, sys, threading
@@ -35,3 +40,11 @@ def test_the_library_is_loaded_in_a_thread() -> None:
         "dns._asyncio_backend False",
         "dns.asyncresolver False",
     ]
+
+
+async def test_a_name_server_that_does_not_answer_is_not_waited_for() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+        silent.bind(("127.0.0.1", 0))
+        names = NameServer(silent.getsockname(), timeout_seconds=0.05)
+        with pytest.raises(NameServerFailed):
+            await names.texts("example.com")

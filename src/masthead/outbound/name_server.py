@@ -23,9 +23,15 @@ class NameServerFailed(Exception):
 
 
 class NameServer:
-    def __init__(self, address: tuple[str, int] | None = None) -> None:
+    def __init__(
+        self,
+        address: tuple[str, int] | None = None,
+        *,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+    ) -> None:
         """The system's name servers, or the one at an IP address and port."""
         self._address = address
+        self._timeout_seconds = timeout_seconds
 
     async def texts(self, name: str) -> list[str]:
         """The TXT records of a name; empty if it has none."""
@@ -61,5 +67,5 @@ class NameServer:
         if self._address is not None:
             resolver.nameservers = [self._address[0]]
             resolver.port = self._address[1]
-        resolver.lifetime = TIMEOUT_SECONDS
+        resolver.lifetime = self._timeout_seconds
         return resolver
