@@ -11,10 +11,10 @@ from typing import Any
 
 import trustme
 import uvicorn
-from starlette.types import ASGIApp
 
 from masthead.serve.http_server import HttpServer
 from masthead.serve.tls import Certificate
+from masthead.web.asgi import ASGIApp
 
 
 class QuietServer(uvicorn.Server):

@@ -20,7 +20,6 @@ import httpx
 import msgspec
 import sqlalchemy as sa
 from argon2 import PasswordHasher
-from starlette.types import ASGIApp
 from tests.databases import do_not_wait_for_disk
 
 from masthead import ids
@@ -39,6 +38,7 @@ from masthead.records.collection import Collection, Record
 from masthead.records.search.index import search_queue
 from masthead.services import Services, build
 from masthead.storage.database import EVERY_TENANT, Statement, scope_of
+from masthead.web.asgi import ASGIApp
 
 PASSWORD = "correct horse battery"
 START = datetime(2026, 11, 14, 9, 30, 0, 123_000, tzinfo=UTC)

@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 
 import uvloop
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bench import process
 from bench.http import Answer
 from masthead.serve.http_server import HttpServer
 from masthead.serve.listener import listen
+from masthead.web.asgi import ASGIApp, Message, Receive, Scope, Send
 
 _BY_THE_SERVER = ("connection", "content-length", "date", "server", "transfer-encoding")
 

@@ -11,8 +11,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from starlette.types import Receive, Scope, Send
-
 from masthead import logs
 from masthead.ai import description as ai_description
 from masthead.ai import http as ai
@@ -57,6 +55,7 @@ from masthead.trash.v1 import routes as trash_table
 from masthead.web import health, pages
 from masthead.web.addressed_site import AddressedSite
 from masthead.web.answers import Answer
+from masthead.web.asgi import Receive, Scope, Send
 from masthead.web.asking_again import Proofs
 from masthead.web.assets import Assets, assets_routes
 from masthead.web.asyncapi.endpoint import event_description_routes

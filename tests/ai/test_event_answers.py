@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Coroutine
 from typing import Any
 
 import pytest
-from starlette.types import Message
 
 from masthead.ai.answer import DONE, HEARTBEAT, EventStream
 from masthead.web.answers import ClientDisconnected
+from masthead.web.asgi import Message
 
 
 class Client:

@@ -28,7 +28,6 @@ UNUSED_BY_COMMANDS = (
     "redis",
     "rich",
     "sqlalchemy.dialects.postgresql",
-    "starlette",
     "uvloop",
 )
 HEAVY = ("sqlalchemy", "masthead.logs", "PIL", "lxml", "aiohttp", "obstore")

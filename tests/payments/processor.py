@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx
-from starlette.types import ASGIApp
 from tests.world import TenantWorld, World
 
 from masthead.records.collection import Record
+from masthead.web.asgi import ASGIApp
 
 SECRET = "whsec_test_secret"
 JUNE = 1_718_000_000

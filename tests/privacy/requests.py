@@ -8,7 +8,6 @@ from typing import Any
 
 import httpx
 import sqlalchemy as sa
-from starlette.types import ASGIApp
 from tests.world import TenantWorld, World
 
 from masthead.app import http_app
@@ -20,6 +19,7 @@ from masthead.mail.tables import mails
 from masthead.privacy.collection import gdpr_requests
 from masthead.records.collection import Record
 from masthead.storage.database import EVERY_TENANT
+from masthead.web.asgi import ASGIApp
 
 EXPORT, DELETE = "/api/gdpr/export", "/api/gdpr/delete"
 PHRASE = "DELETE MY DATA"

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from PIL import Image
-from starlette.types import Receive, Scope, Send
 from tests.reader.samples import PAGES
 from tests.served import serving
 from tests.web.routed import everywhere, routed
@@ -16,6 +15,7 @@ from tests.web.routed import everywhere, routed
 from masthead.errors import NotFound
 from masthead.reader.themes import Themes
 from masthead.web.answers import Answer
+from masthead.web.asgi import Receive, Scope, Send
 from masthead.web.assets import assets_routes, content_policy
 from masthead.web.request import Request
 

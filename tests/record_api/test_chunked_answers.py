@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from starlette.types import Message
 from tests.world import Account, TenantWorld, records_of
 
 from masthead.caller import system
@@ -15,6 +14,7 @@ from masthead.errors import AnswerTooLarge
 from masthead.limits.read_limits import COSTLY_PER_MINUTE
 from masthead.record_api.parameters import MAX_ANSWER_BYTES, MAX_READER_BYTES
 from masthead.records.read.page import ListRequest
+from masthead.web.asgi import Message
 
 POSTS = records_of("posts")
 LONG = 4_900_000

@@ -9,10 +9,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from starlette.types import ASGIApp, Receive, Scope, Send
-
 from masthead.serve.http_server import HttpServer
 from masthead.serve.listener import listen
+from masthead.web.asgi import ASGIApp, Receive, Scope, Send
 
 WAIT_SECONDS = 120
 

@@ -6,7 +6,6 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from starlette.types import Message, Receive, Scope, Send
 from tests.loop_time import LoopTime
 from tests.serve.nginx import caching, needs_nginx
 from tests.serve.peer import Peer, echo, request, serving
@@ -14,6 +13,7 @@ from tests.world import World
 
 from masthead.serve import unread_bodies
 from masthead.serve.unread_bodies import LINGER_RATE, MAX_BYTES
+from masthead.web.asgi import Message, Receive, Scope, Send
 
 BEHIND = request("/smuggled")
 

@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from starlette.types import ASGIApp
 from tests.world import World, open_world
 
 from masthead.serve.http_server import HttpServer
 from masthead.serve.listener import address_of, listen
+from masthead.web.asgi import ASGIApp
 
 
 @asynccontextmanager

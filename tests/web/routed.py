@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from starlette.types import ASGIApp, Receive, Scope, Send
-
 from masthead.errors import NotFound
 from masthead.web.answers import Answer
+from masthead.web.asgi import ASGIApp, Receive, Scope, Send
 from masthead.web.checks import Checks
 from masthead.web.dispatch import ANY_METHOD, Action, Dispatch, Handler, LazyRoute, Route
 from masthead.web.front_door import respond, send_answer

@@ -8,9 +8,9 @@ from typing import Any
 
 import httpx
 import pytest
-from starlette.types import Message, Receive, Scope, Send
 from tests.world import TenantWorld
 
+from masthead.web.asgi import Message, Receive, Scope, Send
 from masthead.web.compression import MAX_INLINE_BYTES, MIN_BYTES, chosen_encoding
 from masthead.web.sending import Sending
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from starlette.types import Message, Receive, Scope, Send
 
 from masthead.errors import NotFound
 from masthead.storage.local_objects import LocalObjectStore
 from masthead.storage.objects import StoredObject
 from masthead.storage.open_objects import open_object_store
+from masthead.web.asgi import Message, Receive, Scope, Send
 from masthead.web.files import Store, content_disposition, serve_object
 
 CONTENT = bytes(range(256)) * 4

@@ -6,12 +6,12 @@ from typing import Any
 
 import httpx
 import pytest
-from starlette.types import Send
 from tests.web.routed import broken, everywhere
 from tests.world import Account, TenantWorld, World, records_of
 
 from masthead.app import front_door
 from masthead.web.answers import Stream
+from masthead.web.asgi import Send
 from masthead.web.dispatch import Dispatch
 from masthead.web.request import Request
 

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import pytest
-from starlette.types import ASGIApp, Message
 from tests.world import Account, TenantWorld, records_of
+
+from masthead.web.asgi import ASGIApp, Message
 
 # Heads are read before any database is asked.
 pytestmark = pytest.mark.parametrize("service", ["sqlite"], indirect=True)

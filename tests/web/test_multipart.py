@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from starlette.types import Message, Receive, Scope
 from tests.tiers import rounds
 
 from masthead.errors import BadRequest, BodyBroken, TooLarge
+from masthead.web.asgi import Message, Receive, Scope
 from masthead.web.multipart import (
     IN_MEMORY_BYTES,
     MAX_FIELD_BYTES,

@@ -7,7 +7,6 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
-from starlette.types import Message
 from tests.loop_time import LoopTime
 from tests.web.test_policies import actions_of, every_route, path_of
 from tests.world import TenantWorld, World
@@ -16,6 +15,7 @@ from masthead.counters import BODIES_REFUSED
 from masthead.errors import RateLimited, Unavailable
 from masthead.web import arriving
 from masthead.web.arriving import NETWORK_BODIES, NETWORK_BYTES, held_bytes
+from masthead.web.asgi import Message
 from masthead.web.bodies import body_chunks, read_body
 from masthead.web.policy import BodyKind, Origin, Policy, Who
 from masthead.web.request import Request

@@ -11,7 +11,6 @@ from urllib.parse import quote
 
 import msgspec
 from msgspec.structs import replace
-from starlette.types import Scope, Send
 
 from masthead.admin.flash import COOKIE as FLASH_COOKIE
 from masthead.admin.flash import NOTHING, Flash, admin_cookie, flash_cookie, read_flash
@@ -32,6 +31,7 @@ from masthead.records.collection import Record
 from masthead.web import pages
 from masthead.web.answers import Answer as Response
 from masthead.web.answers import RawHeaders, Stream
+from masthead.web.asgi import Scope, Send
 from masthead.web.asking_again import ProofNeeded
 from masthead.web.assets import content_policy
 from masthead.web.checks import FactorNeeded, RoleTooLow, SignInNeeded, SiteNotChosen

@@ -10,7 +10,6 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 from msgspec.structs import replace
-from starlette.types import Scope
 
 from masthead import clock
 from masthead.admin.environment import AdminTemplates, when
@@ -53,6 +52,7 @@ from masthead.site_archive.jobs import SiteImports
 from masthead.site_export.jobs import SiteExports
 from masthead.texts.presence import Presence
 from masthead.web.answers import header
+from masthead.web.asgi import Scope
 from masthead.web.cookies import own_cookie
 from masthead.web.error_log import ErrorLog
 from masthead.web.forms import FormTokens

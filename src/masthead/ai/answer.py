@@ -6,9 +6,8 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from starlette.types import Send
-
 from masthead.web.answers import ClientDisconnected, RawHeaders, encode
+from masthead.web.asgi import Send
 
 HEADERS: RawHeaders = [
     (b"content-type", b"text/event-stream"),

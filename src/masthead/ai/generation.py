@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
-from starlette.types import Receive
 
 from masthead.ai.accounts import Destination
 from masthead.ai.addresses import NOT_ALLOWED
@@ -26,6 +25,7 @@ from masthead.logs import log
 from masthead.outbound.errors import Kind, OutboundError
 from masthead.outbound.streams import OutboundStreams
 from masthead.web.answers import ClientDisconnected
+from masthead.web.asgi import Receive
 
 if TYPE_CHECKING:
     from masthead.outbound.streamed_response import StreamedResponse

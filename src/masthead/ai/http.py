@@ -6,8 +6,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Protocol
 
-from starlette.types import Send
-
 from masthead.ai import description
 from masthead.ai.accounts import AiUnavailable, SiteAi, destination_of, site_ai, used_by
 from masthead.ai.answer import EventStream
@@ -22,6 +20,7 @@ from masthead.errors import BadRequest, Forbidden, TooLarge, Unauthenticated
 from masthead.ids import TenantId
 from masthead.records.engine import Records
 from masthead.web.answers import Stream
+from masthead.web.asgi import Send
 from masthead.web.bodies import SMALL_FORM_BYTES, SMALL_FORM_VALUES, decode_json_object
 from masthead.web.callers import Callers
 from masthead.web.policy import Body, BodyKind, Limit, Origin, Policy, Who

@@ -9,8 +9,6 @@ import shutil
 from pathlib import Path
 from typing import Final, Protocol
 
-from starlette.types import Receive, Scope, Send
-
 from masthead.config.settings import Settings
 from masthead.config.values import Secret
 from masthead.errors import DiskFull, MastheadError, Unavailable
@@ -21,6 +19,7 @@ from masthead.storage.database import Database
 from masthead.version import running_version
 from masthead.web.addressed_site import METRICS
 from masthead.web.answers import Answer, header
+from masthead.web.asgi import Receive, Scope, Send
 from masthead.web.dispatch import Route, reading
 from masthead.web.in_flight import InFlight
 from masthead.web.policy import Policy, WhileSuspended, Who

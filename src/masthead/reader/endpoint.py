@@ -11,7 +11,6 @@ from hashlib import sha256
 from urllib.parse import quote, urlencode
 
 import msgspec
-from starlette.types import Scope
 
 from masthead.caller import Audience, guest
 from masthead.errors import MastheadError, NotFound, SiteSuspended
@@ -33,6 +32,7 @@ from masthead.reader.site import ANY_FORM_TOKEN, chrome_of, shown_site, site_of
 from masthead.reader.views import ErrorPage, Head, message_of
 from masthead.web import pages
 from masthead.web.answers import Answer, RawHeaders, header_list
+from masthead.web.asgi import Scope
 from masthead.web.assets import content_policy
 from masthead.web.cache import AnswerCache, CachedAnswer
 from masthead.web.dispatch import Action, Route, reading

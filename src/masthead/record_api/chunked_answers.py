@@ -7,11 +7,11 @@ from collections import deque
 from typing import Any
 
 import msgspec
-from starlette.types import Send
 
 from masthead.errors import AnswerTooLarge
 from masthead.records.collection import Record
 from masthead.web.answers import JSON, encode
+from masthead.web.asgi import Send
 
 PRIVATE = (b"cache-control", b"private, no-cache")
 """Each caller reads other records, so no cache may give an answer to the next caller."""

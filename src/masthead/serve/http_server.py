@@ -15,11 +15,11 @@ from granian._granian import SocketHolder
 from granian.constants import HTTPModes, Interfaces, SSLProtocols
 from granian.http import HTTP1Settings, HTTP2Settings
 from granian.server.embed import Server
-from starlette.types import ASGIApp
 
 from masthead.serve.listener import BACKLOG
 from masthead.serve.tls import Certificate
 from masthead.serve.unread_bodies import UnreadBodies
+from masthead.web.asgi import ASGIApp
 
 HEAD_SECONDS = 60
 """For reading a request's headers, and for an idle connection between two requests. Proxies close

@@ -10,7 +10,7 @@ import asyncio
 import math
 from collections.abc import Awaitable
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from masthead.web.asgi import ASGIApp, Message, Receive, Scope, Send
 
 MAX_BYTES = 256 * 1024
 """Read before the answer, so that the connection can be used again."""

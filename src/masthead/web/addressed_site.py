@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from starlette.types import Scope
-
 from masthead.config.settings import Settings
 from masthead.errors import BadRequest, NotFound, Unauthenticated
 from masthead.identity.directory import Tenant, TenantDirectory
@@ -18,6 +16,7 @@ from masthead.identity.hosts import (
     parse_host,
 )
 from masthead.web.answers import header
+from masthead.web.asgi import Scope
 from masthead.web.one_address import with_or_without_www
 
 HEALTH, METRICS = "/api/health", "/metrics"

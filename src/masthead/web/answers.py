@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 import msgspec
-from starlette.types import Scope, Send
+
+from masthead.web.asgi import Scope, Send
 
 RawHeaders = list[tuple[bytes, bytes]]
 

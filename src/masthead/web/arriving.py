@@ -12,8 +12,6 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from starlette.types import Message, Receive, Scope
-
 from masthead.counters import BODIES_REFUSED
 from masthead.errors import (
     BadRequest,
@@ -26,6 +24,7 @@ from masthead.errors import (
 )
 from masthead.limits.networks import is_loopback, network_of
 from masthead.web.answers import header_lines
+from masthead.web.asgi import Message, Receive, Scope
 
 if TYPE_CHECKING:
     from masthead.web.request import Request

@@ -12,10 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import msgspec
-from starlette.types import Receive, Scope
 
 from masthead.errors import BadRequest
 from masthead.web.arriving import ArrivingBody
+from masthead.web.asgi import Receive, Scope
 
 SMALL_FORM_BYTES = 16 * 1024
 """For logins and other forms with a few short values."""

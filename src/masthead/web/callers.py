@@ -6,7 +6,6 @@ from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
-from starlette.types import Scope
 
 from masthead.caller import Caller, Kind, guest, in_tenant
 from masthead.identity.accounts import Accounts
@@ -14,6 +13,7 @@ from masthead.identity.hosts import parse_host
 from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE, token_in_cookie
 from masthead.identity.tenants import superusers
 from masthead.web.answers import header, header_lines
+from masthead.web.asgi import Scope
 from masthead.web.cookies import session_values
 from masthead.web.policy import SAFE_METHODS
 from masthead.web.request import Request

@@ -6,11 +6,10 @@ one request of a guest would stop every site for a minute.
 
 from __future__ import annotations
 
-from starlette.types import Scope
-
 from masthead.errors import HeadTooLarge
 from masthead.identity.sessions import HOST_PREFIX
 from masthead.web.answers import header_lines
+from masthead.web.asgi import Scope
 from masthead.web.request import request_of
 
 MAX_BYTES = 16 * 1024

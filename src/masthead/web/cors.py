@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from starlette.types import Scope
-
 from masthead.web.answers import Answer, RawHeaders, header
+from masthead.web.asgi import Scope
 from masthead.web.request import Request
 from masthead.web.v1.routes import PREFIX as V1
 

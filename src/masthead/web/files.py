@@ -13,8 +13,8 @@ from email.utils import format_datetime, parsedate_to_datetime
 from typing import Protocol
 from urllib.parse import quote
 
-from starlette.datastructures import Headers
-from starlette.types import Scope, Send
+from masthead.web.answers import header, header_lines, header_list
+from masthead.web.asgi import Scope, Send
 
 CACHE_FOR_A_MONTH = "max-age=2592000, stale-while-revalidate=86400"
 CACHE_FOR_A_YEAR = "public, max-age=31536000, immutable"
@@ -85,7 +85,6 @@ async def serve_object(
 
     `content_type` is the sniffed one; `download` forces a download.
     """
-    request = Headers(scope=scope)
     described = {
         "content-type": content_type
         if _MEDIA_TYPE.fullmatch(content_type)
@@ -101,16 +100,16 @@ async def serve_object(
     if vary:
         common["vary"] = vary
     wanted: tuple[int, int] | None = None
-    if scope["method"] == "HEAD" or any(name in request for name in _NEEDS_INFO):
+    if scope["method"] == "HEAD" or _NEEDS_INFO & header_lines(scope).keys():
         info = await store.head(key)
         common |= _validators(info)
-        if _is_unchanged(request, info):
+        if _is_unchanged(scope, info):
             await _send_head(send, 304, common)
             return
         if scope["method"] == "HEAD":
             await _send_head(send, 200, common | described | {"content-length": str(info.size)})
             return
-        wanted = _wanted_range(request, info)
+        wanted = _wanted_range(scope, info)
         if wanted is not None and wanted[0] >= wanted[1]:
             outside = {"content-range": f"bytes */{info.size}", "content-length": "0"}
             await _send_head(send, 416, common | outside)
@@ -123,7 +122,7 @@ async def serve_object(
     await _send_content(send, 200 if wanted is None else 206, headers, content)
 
 
-_NEEDS_INFO = ("range", "if-none-match", "if-modified-since")
+_NEEDS_INFO = {b"range", b"if-none-match", b"if-modified-since"}
 
 
 def content_disposition(filename: str, content_type: str, *, download: bool) -> str:
@@ -151,21 +150,21 @@ def _etag(info: Info) -> str:
     return f'"{opaque or f"{info.last_modified.timestamp():.0f}-{info.size}"}"'
 
 
-def _is_unchanged(request: Headers, info: Info) -> bool:
-    if (known := request.get("if-none-match")) is not None:
+def _is_unchanged(scope: Scope, info: Info) -> bool:
+    if (known := header_list(scope, b"if-none-match")) is not None:
         tags = [tag.strip().removeprefix("W/") for tag in known.split(",")]
         return "*" in tags or _etag(info) in tags
-    since = _date(request.get("if-modified-since", ""))
+    since = _date(header(scope, b"if-modified-since") or "")
     return since is not None and info.last_modified.replace(microsecond=0) <= since
 
 
-def _wanted_range(request: Headers, info: Info) -> tuple[int, int] | None:
+def _wanted_range(scope: Scope, info: Info) -> tuple[int, int] | None:
     """The first byte and one past the last; None for the whole; an empty range can't be satisfied.
 
     Anything but a single well-formed range is ignored, which RFC 9110 allows.
     """
-    match = _RANGE.fullmatch(request.get("range", ""))
-    if match is None or not _if_range_holds(request, info):
+    match = _RANGE.fullmatch(header(scope, b"range") or "")
+    if match is None or not _if_range_holds(scope, info):
         return None
     first, last = match[1], match[2]
     if not first and not last:
@@ -178,8 +177,8 @@ def _wanted_range(request: Headers, info: Info) -> tuple[int, int] | None:
     return int(first), stop
 
 
-def _if_range_holds(request: Headers, info: Info) -> bool:
-    condition = request.get("if-range")
+def _if_range_holds(scope: Scope, info: Info) -> bool:
+    condition = header(scope, b"if-range")
     if condition is None or condition.strip() == _etag(info):
         return True
     return _date(condition) == info.last_modified.replace(microsecond=0)

@@ -11,11 +11,10 @@ import hashlib
 import hmac
 from urllib.parse import unquote_to_bytes
 
-from starlette.types import Receive, Scope
-
 from masthead.config.keyring import KeyRing
 from masthead.errors import BadRequest, Forbidden
 from masthead.web.answers import header
+from masthead.web.asgi import Receive, Scope
 from masthead.web.bodies import decode_beside, read_body
 from masthead.web.policy import FORM_BYTES
 from masthead.web.request import request_of

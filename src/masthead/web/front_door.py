@@ -9,7 +9,6 @@ from __future__ import annotations
 from time import perf_counter, time
 
 import msgspec
-from starlette.types import Receive, Scope, Send
 
 from masthead import ids, logs
 from masthead.access_log import Answered, shown_path
@@ -20,6 +19,7 @@ from masthead.storage.disk import DiskState, is_disk_full
 from masthead.turns import working_for
 from masthead.web.addressed_site import HEALTH, AddressedSite
 from masthead.web.answers import Answer, ClientDisconnected, Stream, header_lines
+from masthead.web.asgi import Receive, Scope, Send
 from masthead.web.checks import Checks
 from masthead.web.cors import allow_origin
 from masthead.web.dispatch import ANY_METHOD, Dispatch, LazyRoute

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, ParamSpec, TypeVar, cast
 import msgspec
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
-from starlette.types import Receive, Scope
 
 from masthead.errors import BadRequest, TooLarge
 from masthead.storage.cancelling import complete
+from masthead.web.asgi import Receive, Scope
 from masthead.web.bodies import body_chunks, decode_json_object
 
 if TYPE_CHECKING:

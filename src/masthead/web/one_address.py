@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from urllib.parse import quote
 
-from starlette.types import Scope
-
 from masthead.config.settings import Settings
 from masthead.identity.directory import Tenant
 from masthead.web.answers import RawHeaders, header
+from masthead.web.asgi import Scope
 from masthead.web.proxies import claims_https, is_plain
 from masthead.web.request import Request
 

@@ -6,7 +6,7 @@ import ipaddress
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from starlette.types import Scope
+from masthead.web.asgi import Scope
 
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
-from starlette.types import Receive, Scope
-
 from masthead.caller import Caller
 from masthead.errors import BadRequest, MastheadError
 from masthead.identity.directory import Tenant
@@ -14,6 +12,7 @@ from masthead.identity.sign_ins import Client
 from masthead.ids import TenantId
 from masthead.records.collection import Record
 from masthead.web.answers import RawHeaders, header
+from masthead.web.asgi import Receive, Scope
 from masthead.web.bodies import json_object, read_body
 
 if TYPE_CHECKING:

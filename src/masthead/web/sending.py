@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
-from starlette.types import Message, Scope, Send
-
 from masthead.web.answers import Answer, RawHeaders, header_lines
+from masthead.web.asgi import Message, Scope, Send
 from masthead.web.compression import encode, is_compressible
 
 NO_ANSWER = 499

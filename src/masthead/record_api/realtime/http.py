@@ -8,8 +8,6 @@ import time
 from typing import Any
 from urllib.parse import parse_qsl
 
-from starlette.types import Receive, Send
-
 from masthead.caller import Kind
 from masthead.errors import BadRequest, Forbidden, NotFound, Problem, RateLimited
 from masthead.ids import TenantId
@@ -33,6 +31,7 @@ from masthead.record_api.realtime.topics import different_options, read_subscrip
 from masthead.records.access import NAME_A_TENANT
 from masthead.records.fields.base import REQUIRED
 from masthead.web.answers import Answer, RawHeaders, Stream, encode
+from masthead.web.asgi import Receive, Send
 from masthead.web.bodies import json_object
 from masthead.web.multipart import read_form
 from masthead.web.request import Request as WebRequest

@@ -10,7 +10,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
-from starlette.types import Scope
 
 from masthead.errors import BadRequest
 from masthead.identity.key_authentication import ApiKey
@@ -19,6 +18,7 @@ from masthead.records.fields.values import Flag
 from masthead.records.read.page import Page
 from masthead.records.write.unit import Unit
 from masthead.web.answers import JSON, Answer, RawHeaders, encode, header_list
+from masthead.web.asgi import Scope
 from masthead.web.cache import AnswerCache, CachedAnswer
 from masthead.web.dispatch import Action
 from masthead.web.etags import etag, expected_version, is_unchanged
