@@ -2,13 +2,15 @@
 
 FROM python:3.13-slim-bookworm AS build
 WORKDIR /build
-RUN python -m venv /opt/masthead
-COPY requirements.lock ./
+# The tools that build the package stay out of the environment that becomes a part of the image.
+RUN python -m venv /opt/masthead && python -m venv /opt/build
+COPY requirements.lock requirements-build.lock ./
 RUN /opt/masthead/bin/pip install --no-cache-dir --disable-pip-version-check --require-hashes -r requirements.lock
+RUN /opt/build/bin/pip install --no-cache-dir --disable-pip-version-check --require-hashes -r requirements-build.lock
 # Only what .dockerignore lists.
 COPY . .
-RUN /opt/masthead/bin/pip install --no-cache-dir --disable-pip-version-check --no-deps --no-build-isolation . \
-    && /opt/masthead/bin/pip uninstall -y --disable-pip-version-check hatchling editables
+RUN /opt/build/bin/python -m hatchling build -t wheel -d /wheel \
+    && /opt/masthead/bin/pip install --no-cache-dir --disable-pip-version-check --no-deps /wheel/*.whl
 
 FROM python:3.13-slim-bookworm
 RUN groupadd --system --gid 10001 masthead \

@@ -97,9 +97,10 @@ bench-realtime: $(VENV)/.installed-test
 
 # Rewrites the Python lock files.
 lock: $(VENV)/.installed-test
-	$(BIN)/uv pip compile pyproject.toml --extra build --universal --generate-hashes --no-header -q -o requirements.lock
-	$(BIN)/uv pip compile pyproject.toml --extra build --extra otel --extra test --universal --generate-hashes --no-header -q \
-	  -c requirements.lock -o requirements-test.lock
+	$(BIN)/uv pip compile pyproject.toml --extra redis --universal --generate-hashes --no-header -q -o requirements.lock
+	$(BIN)/uv pip compile --group build --universal --generate-hashes --no-header -q -o requirements-build.lock
+	$(BIN)/uv pip compile pyproject.toml --extra redis --extra otel --extra test --universal --generate-hashes --no-header -q \
+	  -c requirements.lock -c requirements-build.lock -o requirements-test.lock
 	$(BIN)/uv pip compile tests/clients/requirements.in --universal --generate-hashes --no-header -q \
 	  -o tests/clients/requirements.lock
 	$(BIN)/uv pip compile release/requirements.in --universal --generate-hashes --no-header -q \
@@ -119,8 +120,8 @@ clean:
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: requirements.lock pyproject.toml | $(VENV)/bin/python
-	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
+$(VENV)/.installed: requirements.lock requirements-build.lock pyproject.toml | $(VENV)/bin/python
+	$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements.lock -r requirements-build.lock
 	$(BIN)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $@
 

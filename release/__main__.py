@@ -15,7 +15,6 @@ import tempfile
 import venv
 from pathlib import Path
 
-from release.constraints import runtime_pins
 from release.package_version import ROOT, package_version
 
 TOOLS = ROOT / ".venv" / "release-tools" / "bin"
@@ -46,9 +45,8 @@ def build_packages(folder: Path) -> None:
 
 def write_constraints(folder: Path) -> None:
     version = package_version().version
-    pins = runtime_pins(ROOT / "requirements.lock", ROOT / "pyproject.toml")
     own = [f"    --hash=sha256:{_sha256(path)}" for path in _packages(folder)]
-    text = _HEADER.format(version=version) + "".join(each.text for each in pins)
+    text = _HEADER.format(version=version) + (ROOT / "requirements.lock").read_text()
     text += " \\\n".join([f"masthead=={version}", *own]) + "\n"
     (folder / CONSTRAINTS).write_text(text)
 

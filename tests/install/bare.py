@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-LOCK = ROOT / "requirements.lock"
+LOCKS = (ROOT / "requirements.lock", ROOT / "requirements-build.lock")
 _KEPT = ("PATH", "TMPDIR", "LANG", "LC_ALL")
 _NO_INDEX = ("NewConnectionError", "Failed to establish", "name resolution", "ProxyError")
 
@@ -23,7 +23,7 @@ _NO_INDEX = ("NewConnectionError", "Failed to establish", "name resolution", "Pr
 def downloaded_wheels() -> Path:
     """The locked packages as files. Downloaded once for each lock, so that every test after that
     is quick and needs no network."""
-    digest = hashlib.sha256(LOCK.read_bytes()).hexdigest()[:12]
+    digest = hashlib.sha256(b"".join(each.read_bytes() for each in LOCKS)).hexdigest()[:12]
     folder = ROOT / "build" / f"wheels-{digest}"
     if not folder.exists():
         folder.parent.mkdir(exist_ok=True)
@@ -41,7 +41,8 @@ def _download(folder: Path) -> None:
     pip = [sys.executable, "-m", "pip", "-q", "download", "--no-deps", "-d", folder]
     # Also what only a Python 3.11 of a distribution needs, which is older than its last.
     every = folder.with_name("every.txt")
-    every.write_text(re.sub(r" ; python_full_version < '3\.11[^\\\n]*", " ", LOCK.read_text()))
+    locked = "".join(each.read_text() for each in LOCKS)
+    every.write_text(re.sub(r" ; python_full_version < '3\.11[^\\\n]*", " ", locked))
     # What a dependency without a wheel is built with comes last.
     for wanted in (["--require-hashes", "-r", every], ["setuptools", "wheel"]):
         done = subprocess.run([*pip, *wanted], capture_output=True, text=True)

@@ -63,7 +63,7 @@ def test_the_source_archive_builds_the_same_wheel(dist: Path, tmp_path: Path) ->
     with tarfile.open(dist / f"masthead-{VERSION}.tar.gz") as archive:
         archive.extractall(tmp_path, filter="data")
     source = tmp_path / f"masthead-{VERSION}"
-    for name in ("Makefile", "requirements.lock", "operations/alerts.yml", "docs/README.md"):
+    for name in ("Makefile", "requirements-build.lock", "operations/alerts.yml", "docs/README.md"):
         assert (source / name).is_file()
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path / "again"]
     subprocess.run(command, cwd=source, check=True, capture_output=True)

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import sqlite3
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import MetaData
+from tests.cli.commands import COMMAND, plain_environment
 from tests.databases import create_tables, empty_postgres_url
 from tests.forking import forked_program
 from tests.limits.hammer import opened
@@ -305,3 +307,21 @@ async def test_two_stores_on_one_file_see_what_the_other_counted(
     assert seen == [b"", b"x", b"xx", b"xxx"]
     for store in stores:
         await store.close()
+
+
+def test_without_the_extra_the_start_says_what_to_install(tmp_path: Path) -> None:
+    # Hides the installed one.
+    (tmp_path / "hiding" / "redis").mkdir(parents=True)
+    (tmp_path / "hiding" / "redis" / "__init__.py").touch()
+    done = subprocess.run(
+        [COMMAND, "serve", "--port", "0", "--data-dir", tmp_path / "data"],
+        env=plain_environment(
+            MASTHEAD_REDIS_URL="redis://127.0.0.1:6379", PYTHONPATH=str(tmp_path / "hiding")
+        ),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 1
+    assert "pip install 'masthead[redis]'" in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr

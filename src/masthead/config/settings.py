@@ -170,7 +170,8 @@ class Settings:
     )
     redis_url: Url | None = _setting(
         parse_redis_url,
-        "Shared rate-limit counters for several processes or machines.",
+        "Shared rate-limit counters for several processes or machines. Needs the extra "
+        "`masthead[redis]`, which the image and the pinned dependencies of a release have.",
         default_doc="none: counters are in the database or the single process",
         secret=True,
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from masthead import clock
+from masthead.config.settings import SettingsError
 from masthead.ids import TenantId
 from masthead.storage.database import Database
 
@@ -46,8 +47,13 @@ def open_limit_store(
     every call, so there the counters are in a file of their own."""
     # Imported here, so that only one of them is loaded.
     if redis_url is not None:
-        from masthead.limits.store_redis import RedisLimitStore
-
+        try:
+            from masthead.limits.store_redis import RedisLimitStore
+        except ModuleNotFoundError as error:
+            raise SettingsError(
+                "MASTHEAD_REDIS_URL needs the client of Redis, which is not installed: run "
+                "pip install 'masthead[redis]', or remove the setting."
+            ) from error
         return RedisLimitStore(redis_url)
     if database.has_one_writer:
         from masthead.limits.store_sqlite import SqliteLimitStore
