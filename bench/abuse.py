@@ -33,15 +33,15 @@ import sqlalchemy as sa
 from bench import datasets, process
 from bench.databases import POSTGRESQL, SQLITE, databases
 from bench.http import send, upload_bytes
-from masthead.caller import Caller, system
-from masthead.config.settings import Settings
+from masthead.base.caller import Caller, system
+from masthead.base.config.settings import Settings
+from masthead.base.ids import TenantId, new_id
+from masthead.engine.records.engine import Records
 from masthead.identity.api_keys import create_key
 from masthead.identity.given_passwords import new_credentials
-from masthead.ids import TenantId, new_id
-from masthead.records.engine import Records
-from masthead.schema import tables
-from masthead.services import bring_up_to_date
-from masthead.services import build as build_parts
+from masthead.service.schema import tables
+from masthead.service.services import bring_up_to_date
+from masthead.service.services import build as build_parts
 from masthead.storage.database import scope_of
 
 SECONDS: Final = 10.0

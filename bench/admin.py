@@ -1,8 +1,9 @@
 """`python -m bench.admin`: the time of every page of the admin on a site of 100,000 posts, and the
 bytes of its first and second visit in Chromium. Exits with 1 if a page misses its target.
 
-Measured is every sample of `tests/admin/every_page.py` that is a GET of a site with content, so a
-new page is measured, too; and each list with its filters, orders and searches, and from its middle.
+Measured is every sample of `tests/faces/admin/every_page.py` that is a GET of a site with content,
+so a new page is measured, too; and each list with its filters, orders and searches, and from its
+middle.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ from bench.admin_pages import Page
 from bench.databases import POSTGRESQL, SQLITE
 from bench.http import call
 from bench.privacy_folders import DataFolder, opened
-from masthead.services import bring_up_to_date
-from masthead.services import build as build_parts
+from masthead.service.services import bring_up_to_date
+from masthead.service.services import build as build_parts
 
 MAX_MS: Final = 50.0
 MAX_FIRST: Final = {"list": 120_000, "editor": 300_000}

@@ -15,15 +15,15 @@ from datetime import datetime, timedelta
 from bench import admin_deliveries, admin_operated, admin_readers
 from bench.admin_fill import Made, fill, moments
 from bench.data import WORDS
-from masthead import clock
-from masthead.caller import system
+from masthead.base import clock
+from masthead.base.caller import system
+from masthead.base.ids import TenantId
+from masthead.features.posts.collection import posts
 from masthead.identity.given_passwords import new_credentials
+from masthead.identity.limits.plans import Plan
 from masthead.identity.setup import NewTenant, create_operator, create_tenant
 from masthead.identity.tenants import superusers
-from masthead.ids import TenantId
-from masthead.plans import Plan
-from masthead.posts.collection import posts
-from masthead.services import Services
+from masthead.service.services import Services
 
 SLUG = "big"
 OWNER, AUTHOR, OPERATOR = "owner@big.example", "author@big.example", "operator@big.example"
@@ -49,7 +49,7 @@ class Size:
 
 
 Names = dict[str, str]
-"""The ids of records in addresses, by the names of the samples of `tests/admin/every_page.py`."""
+"""The ids of records in addresses, by the samples of `tests/faces/admin/every_page.py`."""
 
 
 async def seed(parts: Services, size: Size) -> Names:

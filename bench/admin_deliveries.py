@@ -12,15 +12,14 @@ from itertools import islice
 from typing import Any
 
 from bench.admin_fill import insert, moments
-from masthead import clock, schema
-from masthead.caller import system
-from masthead.events.outbox import events
-from masthead.ids import TenantId, new_id, new_log_id
-from masthead.records.changes import Tally
-from masthead.records.derived.daily_counts import DailyCounts, day_of
-from masthead.services import Services
-from masthead.webhooks.attempts import SendResult, attempt_row
-from masthead.webhooks.collection import (
+from masthead.base import clock
+from masthead.base.caller import system
+from masthead.base.ids import TenantId, new_id, new_log_id
+from masthead.engine.events.outbox import events
+from masthead.engine.records.changes import Tally
+from masthead.engine.records.derived.daily_counts import DailyCounts, day_of
+from masthead.features.webhooks.attempts import SendResult, attempt_row
+from masthead.features.webhooks.collection import (
     DEAD,
     DELIVERED,
     DELIVERIES_DELIVERED,
@@ -30,9 +29,11 @@ from masthead.webhooks.collection import (
     webhook_deliveries,
     webhook_subscriptions,
 )
-from masthead.webhooks.delivery_log import DeliveryFilter
-from masthead.webhooks.signing import Signed
-from masthead.webhooks.tables import webhook_attempts, webhook_lanes
+from masthead.features.webhooks.delivery_log import DeliveryFilter
+from masthead.features.webhooks.signing import Signed
+from masthead.features.webhooks.tables import webhook_attempts, webhook_lanes
+from masthead.service import schema
+from masthead.service.services import Services
 
 EVENTS = ("post.updated", "post.published", "comment.posted", "order.paid", "gift_card.issued")
 _EVENT_SHARES = (500, 300, 150, 49, 1)

@@ -9,11 +9,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from masthead import clock
-from masthead.caller import system
-from masthead.ids import TenantId
-from masthead.records.collection import Collection, Record
-from masthead.services import Services
+from masthead.base import clock
+from masthead.base.caller import system
+from masthead.base.ids import TenantId
+from masthead.engine.records.collection import Collection, Record
+from masthead.service.services import Services
 from masthead.storage.database import EVERY_TENANT
 
 BATCH = 500

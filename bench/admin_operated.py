@@ -8,20 +8,20 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from bench.admin_fill import Made, fill, insert, moments
-from masthead import clock
-from masthead.audit.collection import audit_log
-from masthead.caller import system
+from masthead.base import clock
+from masthead.base.caller import system
+from masthead.base.ids import TenantId, new_id
+from masthead.engine.audit.collection import audit_log
+from masthead.engine.jobs.tables import jobs, new_job
+from masthead.engine.records.accounts import credentials
+from masthead.engine.records.changes import Tally
+from masthead.engine.records.derived.daily_counts import DailyCounts, day_of
 from masthead.identity.api_keys import create_key
 from masthead.identity.call_counts import API_CALLS
+from masthead.identity.limits.plans import Plan
 from masthead.identity.setup import NewTenant, create_tenant
 from masthead.identity.tenants import superusers
-from masthead.ids import TenantId, new_id
-from masthead.jobs.tables import jobs, new_job
-from masthead.plans import Plan
-from masthead.records.accounts import credentials
-from masthead.records.changes import Tally
-from masthead.records.derived.daily_counts import DailyCounts, day_of
-from masthead.services import Services
+from masthead.service.services import Services
 
 TENANTS, KEYS, ERRORS, JOBS, ENTRIES = 200, 12, 200, 1_000, 20_000
 _SUBJECTS = ("posts", "posts", "posts", "pages", "media", "site_settings", "products")

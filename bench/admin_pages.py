@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from urllib.parse import urlencode
 
-from tests.admin.every_page import SAMPLES, Sample
+from tests.faces.admin.every_page import SAMPLES, Sample
 
 from bench import admin_data, admin_deliveries, admin_readers
-from masthead import clock
+from masthead.base import clock
 
 Query = dict[str, str]
 

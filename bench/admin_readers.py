@@ -11,16 +11,16 @@ from datetime import datetime
 
 from bench.admin_fill import BATCH, Made, fill, moments
 from bench.data import WORDS
-from masthead.caller import system
-from masthead.comments.collection import comments
-from masthead.commerce.collection import gift_cards, orders, products
-from masthead.ids import TenantId, new_id
-from masthead.members.collection import blog_members
-from masthead.payments.collection import tiers
-from masthead.posts.collection import posts
-from masthead.privacy.validation import RequestBody, Requester
-from masthead.records.accounts import new_token_key
-from masthead.services import Services
+from masthead.base.caller import system
+from masthead.base.ids import TenantId, new_id
+from masthead.engine.records.accounts import new_token_key
+from masthead.features.comments.collection import comments
+from masthead.features.commerce.collection import gift_cards, orders, products
+from masthead.features.members.collection import blog_members
+from masthead.features.payments.collection import tiers
+from masthead.features.posts.collection import posts
+from masthead.features.privacy.validation import RequestBody, Requester
+from masthead.service.services import Services
 
 COMMON_LABEL, RARE_LABEL = "label 0", "seldom"
 GUEST = "guest0@guests.example"

@@ -35,9 +35,9 @@ from bench.ai_clients import Figures, percentiles
 from bench.ai_lists import Target, Times, figures, poll
 from bench.ai_streams import Load, Streams
 from bench.http import request_bytes
-from masthead.caller import system
-from masthead.config.settings import Settings
-from masthead.services import build as build_parts
+from masthead.base.caller import system
+from masthead.base.config.settings import Settings
+from masthead.service.services import build as build_parts
 
 TENANT = "t000"
 _POSTS = 2_000

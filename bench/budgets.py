@@ -13,7 +13,7 @@ import timeit
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from masthead.records.filter.parser import parse
+from masthead.engine.records.filter.parser import parse
 from masthead.web.bodies import decode_json_object
 
 _CALLS, _ROUNDS = 500, 40

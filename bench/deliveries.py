@@ -26,19 +26,19 @@ from bench import datasets
 from bench.databases import databases, settle
 from bench.report import OURS, Row, Target, table
 from bench.webhook_receiver import HANGING, HEALTHY, TIMED, Receiver, receiving
-from masthead.background import delivery_worker
-from masthead.caller import Caller, system
-from masthead.config.settings import Settings
-from masthead.events.outbox import events
-from masthead.ids import TenantId, new_id
-from masthead.posts.collection import posts
-from masthead.schema import registry, tables
-from masthead.services import Services, bring_up_to_date, build
+from masthead.base.caller import Caller, system
+from masthead.base.config.settings import Settings
+from masthead.base.ids import TenantId, new_id
+from masthead.engine.events.outbox import events
+from masthead.features.posts.collection import posts
+from masthead.features.webhooks.collection import webhook_deliveries, webhook_subscriptions
+from masthead.features.webhooks.results import QueueKey
+from masthead.features.webhooks.signing import new_secret
+from masthead.features.webhooks.tables import webhook_attempts
+from masthead.service.background import delivery_worker
+from masthead.service.schema import registry, tables
+from masthead.service.services import Services, bring_up_to_date, build
 from masthead.storage.database import EVERY_TENANT
-from masthead.webhooks.collection import webhook_deliveries, webhook_subscriptions
-from masthead.webhooks.results import QueueKey
-from masthead.webhooks.signing import new_secret
-from masthead.webhooks.tables import webhook_attempts
 
 NAME = "webhooks"
 SQLITE, POSTGRESQL = "SQLite", "PostgreSQL"

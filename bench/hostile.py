@@ -1,7 +1,7 @@
 """`python -m bench.hostile`: the CPU time, with the start of Python, and the peak memory of the
 importers for hostile files. Exits with 1 if a limit is exceeded.
 
-The files are those of `tests/importers/hostile.py`.
+The files are those of `tests/faces/importers/hostile.py`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from tests.importers import hostile
+from tests.faces.importers import hostile
 
 SECONDS: Final = 2.0
 MEGABYTES: Final = 200

@@ -8,9 +8,9 @@ import sys
 import time
 from pathlib import Path
 
-from masthead.importers.platforms.opening import open_export
-from masthead.importers.source import BadFile, Options, SourcePost
-from masthead.importers.write.preparing import prepare_all
+from masthead.faces.importers.platforms.opening import open_export
+from masthead.faces.importers.source import BadFile, Options, SourcePost
+from masthead.faces.importers.write.preparing import prepare_all
 
 
 def main() -> None:

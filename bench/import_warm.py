@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 import time
 
-from masthead.cli.main import DONE, main
+from masthead.service.cli.main import DONE, main
 
 
 def _run() -> None:

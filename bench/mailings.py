@@ -28,8 +28,8 @@ from bench.http import call
 from bench.mail_server import Arrivals, MailServer, mail_server
 from bench.mailings_data import BIG, Sites, seed
 from bench.privacy_clients import READ, WRITE, Calls, OtherTenant, milliseconds
-from masthead.config.settings import Settings
-from masthead.services import bring_up_to_date, build
+from masthead.base.config.settings import Settings
+from masthead.service.services import bring_up_to_date, build
 
 MEMBERS: Final = 50_000
 LEAST_RATE: Final = 300

@@ -10,17 +10,17 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from bench.privacy_data import SMALL, TEXT
-from masthead.caller import system
+from masthead.base.caller import system
+from masthead.base.ids import TenantId, new_id
+from masthead.features.members.collection import blog_members
+from masthead.features.posts.collection import posts
 from masthead.identity.api_keys import create_key
+from masthead.identity.limits.plans import Plan
 from masthead.identity.scopes import SCOPES
 from masthead.identity.setup import NewTenant, create_tenant
 from masthead.identity.tenants import tenants
-from masthead.ids import TenantId, new_id
-from masthead.members.collection import blog_members
-from masthead.plans import Plan
-from masthead.posts.collection import posts
-from masthead.schema import tables
-from masthead.services import Services
+from masthead.service.schema import tables
+from masthead.service.services import Services
 from masthead.storage.database import scope_of
 
 BIG: Final = "big"

@@ -21,16 +21,16 @@ import masthead
 from bench import data, process
 from bench.http import call, request_bytes, upload_bytes
 from bench.sides import Side
-from masthead import clock
-from masthead.caller import system
-from masthead.config.settings import Settings
+from masthead.base import clock
+from masthead.base.caller import system
+from masthead.base.config.settings import Settings
+from masthead.base.ids import TenantId, new_id
+from masthead.engine.records.engine import Records
 from masthead.identity.api_keys import create_key
 from masthead.identity.given_passwords import new_credentials
 from masthead.identity.scopes import SCOPES
-from masthead.ids import TenantId, new_id
-from masthead.records.engine import Records
-from masthead.services import bring_up_to_date
-from masthead.services import build as build_parts
+from masthead.service.services import bring_up_to_date
+from masthead.service.services import build as build_parts
 
 _EMAIL, _PASSWORD = "bench@example.com", "bench-password-1"
 _POSTS = "/api/collections/posts/records"
@@ -120,7 +120,7 @@ def _version() -> str:
     package = Path(masthead.__file__).parent
     migrations = sorted(package.glob("storage/migrations/versions/r*"))
     digest = hashlib.sha256()
-    for path in (*migrations, package / "posts" / "collection.py", Path(__file__)):
+    for path in (*migrations, package / "features" / "posts" / "collection.py", Path(__file__)):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
 

@@ -18,13 +18,13 @@ from typing import Any, Final
 from bench import data, datasets, load, process
 from bench.databases import POSTGRESQL, SQLITE, databases
 from bench.http import call, request_bytes
-from masthead import clock
-from masthead.caller import system
-from masthead.config.settings import Settings
+from masthead.base import clock
+from masthead.base.caller import system
+from masthead.base.config.settings import Settings
+from masthead.base.ids import TenantId, new_id
 from masthead.identity.given_passwords import new_credentials
-from masthead.ids import TenantId, new_id
-from masthead.services import bring_up_to_date
-from masthead.services import build as build_parts
+from masthead.service.services import bring_up_to_date
+from masthead.service.services import build as build_parts
 
 TENANT: Final = "magazine"
 POSTS: Final = 100_000

@@ -34,18 +34,18 @@ from bench.privacy_clients import Calls, OtherTenant, Phases, compared
 from bench.privacy_data import BIG, DOMAIN, Size, seed, tenant_of
 from bench.privacy_folders import DataFolder, copy_data, opened
 from bench.privacy_server import ENDED
-from masthead import clock
-from masthead.caller import Caller, Kind, system
-from masthead.ids import TenantId
-from masthead.members.collection import blog_members
-from masthead.privacy.collection import gdpr_requests
-from masthead.privacy.export import archive_key
-from masthead.privacy.jobs import COMPACT_JOB
-from masthead.privacy.links import GRACE_PERIOD
-from masthead.privacy.requests import ERASE_JOB
-from masthead.privacy.validation import TENANT, RequestBody, Requester
-from masthead.records.collection import Record
-from masthead.services import Services, bring_up_to_date, build
+from masthead.base import clock
+from masthead.base.caller import Caller, Kind, system
+from masthead.base.ids import TenantId
+from masthead.engine.records.collection import Record
+from masthead.features.members.collection import blog_members
+from masthead.features.privacy.collection import gdpr_requests
+from masthead.features.privacy.export import archive_key
+from masthead.features.privacy.jobs import COMPACT_JOB
+from masthead.features.privacy.links import GRACE_PERIOD
+from masthead.features.privacy.requests import ERASE_JOB
+from masthead.features.privacy.validation import TENANT, RequestBody, Requester
+from masthead.service.services import Services, bring_up_to_date, build
 from masthead.storage.database import EVERY_TENANT
 
 STEPS = ("seed", "export", "erase")

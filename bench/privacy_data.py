@@ -14,23 +14,23 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from masthead import clock
-from masthead.caller import system
-from masthead.comments.collection import comments
+from masthead.base import clock
+from masthead.base.caller import system
+from masthead.base.ids import TenantId, new_id
+from masthead.engine.records.collection import Collection, Record
+from masthead.features.comments.collection import comments
+from masthead.features.media.collection import media
+from masthead.features.members.collection import blog_members
+from masthead.features.posts.collection import posts
+from masthead.features.webhooks.collection import webhook_subscriptions
 from masthead.identity.api_keys import create_key
+from masthead.identity.limits.plans import Plan
 from masthead.identity.scopes import SCOPES
 from masthead.identity.setup import NewTenant, create_tenant
 from masthead.identity.tenants import tenants
-from masthead.ids import TenantId, new_id
-from masthead.mail.account_emails import email_in_use
-from masthead.media.collection import media
-from masthead.members.collection import blog_members
-from masthead.plans import Plan
-from masthead.posts.collection import posts
-from masthead.records.collection import Collection, Record
-from masthead.services import Services
+from masthead.outside.mail.account_emails import email_in_use
+from masthead.service.services import Services
 from masthead.storage.database import EVERY_TENANT
-from masthead.webhooks.collection import webhook_subscriptions
 
 DOMAIN = "erased.example"
 BIG, SMALL = "big", "small"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.databases import postgres_server
-from masthead.config.settings import Settings
+from masthead.base.config.settings import Settings
 
 SECRET = "b" * 40
 _DATABASE = "masthead"

@@ -17,14 +17,14 @@ from functools import partial
 import msgspec
 import uvloop
 
-from masthead import logs
-from masthead.background import Background
-from masthead.config.settings import Settings
-from masthead.jobs.runner import Handler, Job
-from masthead.privacy.jobs import PrivacyWork
-from masthead.serve.listener import listen
-from masthead.serve.process import ServerProcess
-from masthead.services import Services
+from masthead.base import logs
+from masthead.base.config.settings import Settings
+from masthead.engine.jobs.runner import Handler, Job
+from masthead.features.privacy.jobs import PrivacyWork
+from masthead.service.background import Background
+from masthead.service.serve.listener import listen
+from masthead.service.serve.process import ServerProcess
+from masthead.service.services import Services
 
 ENDED = "the erasing has ended"
 

@@ -25,16 +25,16 @@ import uvloop
 
 from bench import datasets, process
 from bench.databases import POSTGRESQL, SQLITE, databases
-from masthead import ids
-from masthead.caller import system
-from masthead.config.settings import Settings
+from masthead.base import ids
+from masthead.base.caller import system
+from masthead.base.config.settings import Settings
+from masthead.base.ids import TenantId
+from masthead.engine.records.accounts import credentials
+from masthead.features.members.collection import blog_members
+from masthead.features.site.collection import site_settings
 from masthead.identity.sign_ins import Client
 from masthead.identity.tenants import superusers, tenants
-from masthead.ids import TenantId
-from masthead.members.collection import blog_members
-from masthead.records.accounts import credentials
-from masthead.services import Services, bring_up_to_date, build
-from masthead.site.collection import site_settings
+from masthead.service.services import Services, bring_up_to_date, build
 
 CLIENTS: Final = 1_000
 IDLE: Final = 10_000

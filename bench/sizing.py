@@ -18,14 +18,14 @@ import httpx
 from bench import admin_deliveries, data, process
 from bench.databases import POSTGRESQL, SQLITE, databases
 from bench.datasets import run_folder
-from masthead.caller import system
-from masthead.config.settings import Settings
+from masthead.base.caller import system
+from masthead.base.config.settings import Settings
+from masthead.base.ids import TenantId
+from masthead.features.members.collection import blog_members
+from masthead.features.posts.collection import posts
+from masthead.identity.limits.plans import Plan
 from masthead.identity.setup import NewTenant, create_tenant
-from masthead.ids import TenantId
-from masthead.members.collection import blog_members
-from masthead.plans import Plan
-from masthead.posts.collection import posts
-from masthead.services import Services, bring_up_to_date, build
+from masthead.service.services import Services, bring_up_to_date, build
 
 SLUG = "sized"
 Fill = Callable[[Services, TenantId, int], Awaitable[None]]

@@ -17,9 +17,9 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT = Path(__file__).parents[1]
 # Not imported: that could be the installed package, which is about to be replaced.
-_IN_SOURCE = runpy.run_path(str(ROOT / "src" / "masthead" / "version.py"))
+_IN_SOURCE = runpy.run_path(str(ROOT / "src" / "masthead" / "base" / "version.py"))
 NUMBER, STORED, Version = (_IN_SOURCE[each] for each in ("NUMBER", "STORED", "Version"))
-_PACKAGE = {"wheel": "masthead", "sdist": "src/masthead"}
+_PACKAGE = {"wheel": "masthead/base", "sdist": "src/masthead/base"}
 
 
 def package_version() -> Any:

@@ -25,8 +25,8 @@ from tests.served import serving
 from tests.tls import Authority
 from tests.world import START, Account, RunningClock, TenantWorld, World, open_world
 
-from masthead import limited_process
-from masthead.records.collection import Record
+from masthead.base import limited_process
+from masthead.engine.records.collection import Record
 
 __all__ = ["database_url", "pytest_terminal_summary", "s3_environ", "s3_server"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from masthead.schema import complete_metadata
+from masthead.service.schema import complete_metadata
 from masthead.storage.database import EVERY_TENANT, Database, Row, Statement
 
 Building = Callable[[sa.Table], sa.ClauseElement]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from masthead import logs
+from masthead.base import logs
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from masthead.errors import Unavailable
+from masthead.base.errors import Unavailable
 from masthead.storage.open_objects import open_object_store
 
 WEED = Path(sys.executable).parent / "weed"

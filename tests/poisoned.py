@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from masthead.schema import complete_metadata
+from masthead.service.schema import complete_metadata
 from masthead.storage.database import EVERY_TENANT, Database
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import trustme
 import uvicorn
 
-from masthead.serve.http_server import HttpServer
-from masthead.serve.tls import Certificate
+from masthead.service.serve.http_server import HttpServer
+from masthead.service.serve.tls import Certificate
 from masthead.web.asgi import ASGIApp
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import masthead
-from masthead.schema import registry
+from masthead.service.schema import registry
 
 ROOT = Path(masthead.__file__).parent
 MODULES = sorted(ROOT.rglob("*.py"))
@@ -20,56 +20,15 @@ REPOSITORY = Path(__file__).parents[1]
 # One process parses the modules, for all tests here.
 pytestmark = pytest.mark.xdist_group("architecture")
 
-# From the top down: a module imports from its own layer and from those below it. What stands
-# directly in the package (clock, ids, errors, caller …) is the floor, unless it is named here.
-LAYERS = (
-    (
-        "admin_face",
-        "app",
-        "background",
-        "backup",
-        "cli",
-        "demo",
-        "first_setup",
-        "installation",
-        "metrics",
-        "services",
-        "schema",
-        "serve",
-        "tracing",
-        "__main__",
-    ),
-    ("record_api", "admin", "reader", "importers", "site_export", "site_archive"),
-    (
-        "posts",
-        "pages",
-        "comments",
-        "media",
-        "members",
-        "factors",
-        "password_reset",
-        "single_sign_on",
-        "site",
-        "commerce",
-        "webhooks",
-        "payments",
-        "privacy",
-        "ai",
-        "mailings",
-        "trash",
-        "undo",
-    ),
-    ("web",),
-    ("texts",),
-    ("identity", "limits"),
-    ("html", "links"),
-    ("records", "audit", "events", "jobs", "outbound", "mail"),
-    ("storage",),
-    ("access_log", "config", "logs"),
-)
-FLOOR = len(LAYERS)
+# From the floor up, in the order of ARCHITECTURE.md: a module imports from its own wing and from
+# those before it.
+_LISTED = (REPOSITORY / "ARCHITECTURE.md").read_text().partition("| wing | contains |")[2]
+WINGS = re.findall(r"^\| `(\w+)/` \|", _LISTED.partition("\n\n")[0], re.MULTILINE)
+# Their parts lean on each other; in the other wings each folder is a room of its own.
+ONE_ROOM = ("web", "storage")
 
-# Inside `importers/`, from the top down: a module imports from its own room and from those below.
+# Inside `faces/importers/`, from the top down: a module imports from its own room and from those
+# below.
 IMPORTERS = (
     ("jobs",),
     ("tasks", "member_csv"),
@@ -84,16 +43,16 @@ PLATFORMS = ("wordpress", "ghost", "substack")
 
 MAY_SPEAK_SQL = (
     "storage/",
-    "records/",
-    "events/",
-    "jobs/",
+    "engine/records/",
+    "engine/events/",
+    "engine/jobs/",
     # Old entries of the log, of all tenants.
-    "audit/retention.py",
+    "engine/audit/retention.py",
     # What is no record: sign-ins and attempts at them, rate limits, the last use of a key or a
     # sign-in, answers kept for a repeat, the version that a cached answer stands on, errors.
-    "limits/sign_in_throttle.py",
-    "limits/store",
-    "limits/tables.py",
+    "identity/limits/sign_in_throttle.py",
+    "identity/limits/store",
+    "identity/limits/tables.py",
     "identity/codes.py",
     "identity/last_uses.py",
     "identity/sign_ins.py",
@@ -103,68 +62,68 @@ MAY_SPEAK_SQL = (
     "web/error_log.py",
     "web/tables.py",
     # What AI has cost is no record either.
-    "ai/ledger.py",
+    "features/ai/ledger.py",
     # Jobs are no records.
-    "admin/job_queue.py",
+    "faces/admin/job_queue.py",
     # What waits in all queues.
-    "metrics/queues.py",
+    "service/metrics/queues.py",
     # Subscriptions that another process has to answer.
-    "record_api/realtime/relay.py",
-    "record_api/realtime/tables.py",
+    "faces/record_api/realtime/relay.py",
+    "faces/record_api/realtime/tables.py",
     # The deliveries' own queue and its tables.
-    "webhooks/",
+    "features/webhooks/",
     # Which payment events were taken, what was paid back, and the nightly report.
-    "payments/",
+    "features/payments/",
     # Mails to be sent, how they ended, links in them, and new addresses that are not confirmed yet.
-    "mail/outbox.py",
-    "mail/tables.py",
-    "members/mail_log.py",
-    "members/mailed_links.py",
-    "members/email_change.py",
-    "members/tables.py",
+    "outside/mail/outbox.py",
+    "outside/mail/tables.py",
+    "features/members/mail_log.py",
+    "features/members/mailed_links.py",
+    "features/members/email_change.py",
+    "features/members/tables.py",
     # The recipients of mailings, and who among the members they are.
-    "mailings/actions.py",
-    "mailings/audience.py",
-    "mailings/progress.py",
-    "mailings/queue.py",
-    "mailings/recipients.py",
-    "mailings/staging.py",
-    "mailings/queue_statements.py",
-    "mailings/tracking.py",
-    "mailings/report_tokens.py",
-    "mailings/reports.py",
-    "mailings/services.py",
-    "mailings/starting.py",
-    "mailings/stopping.py",
-    "mailings/tables.py",
+    "features/mailings/actions.py",
+    "features/mailings/audience.py",
+    "features/mailings/progress.py",
+    "features/mailings/queue.py",
+    "features/mailings/recipients.py",
+    "features/mailings/staging.py",
+    "features/mailings/queue_statements.py",
+    "features/mailings/tracking.py",
+    "features/mailings/report_tokens.py",
+    "features/mailings/reports.py",
+    "features/mailings/services.py",
+    "features/mailings/starting.py",
+    "features/mailings/stopping.py",
+    "features/mailings/tables.py",
     # What was imported from where.
-    "importers/tables.py",
-    "importers/write/previous_imports.py",
+    "faces/importers/tables.py",
+    "faces/importers/write/previous_imports.py",
     # An erasure reaches every table, whatever it is of.
-    "privacy/rows.py",
-    "privacy/email_search.py",
+    "features/privacy/rows.py",
+    "features/privacy/email_search.py",
     # Reads every table there is.
-    "backup/take.py",
+    "service/backup/take.py",
     # Every table of a site.
-    "site_archive/checking.py",
-    "site_archive/importing.py",
-    "site_archive/tables.py",
+    "faces/site_archive/checking.py",
+    "faces/site_archive/importing.py",
+    "faces/site_archive/tables.py",
     # Looks at a database that the service itself may not be able to open.
-    "cli/commands/doctor.py",
-    "cli/causes.py",
+    "service/cli/commands/doctor.py",
+    "service/cli/causes.py",
 )
 # `AWS_*` are the object store's own, shared with every other tool that speaks S3.
 MAY_READ_ENVIRONMENT = (
-    "config/settings.py",
-    "app.py",
-    "services.py",
-    "cli/",
-    "serve/",
+    "base/config/settings.py",
+    "service/app.py",
+    "service/services.py",
+    "service/cli/",
+    "service/serve/",
     "__main__.py",
     "storage/open_objects.py",
 )
 # A setting's form, which is read before there is a database.
-MAY_KNOW_THE_ENGINE = ("storage/", "config/")
+MAY_KNOW_THE_ENGINE = ("storage/", "base/config/")
 
 
 def name_of(path: Path) -> str:
@@ -182,9 +141,10 @@ def nodes_of(path: Path) -> tuple[ast.AST, ...]:
     return tuple(ast.walk(tree_of(path)))
 
 
-def layer_of(name: str) -> int:
-    first = name.split("/")[0].removesuffix(".py")
-    return next((number for number, names in enumerate(LAYERS) if first in names), FLOOR)
+def floor_of(name: str) -> int:
+    """`__main__`, which starts the service, stands above all wings."""
+    wing = name.split("/")[0]
+    return WINGS.index(wing) if wing in WINGS else len(WINGS)
 
 
 def imports_of(path: Path) -> Iterator[str]:
@@ -195,9 +155,10 @@ def imports_of(path: Path) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{name_of(path)} imports by a relative name"
             assert node.module
-            yield node.module
-            if node.module == "masthead":
-                yield from (f"masthead.{alias.name}" for alias in node.names)
+            if node.module.removeprefix("masthead.") in WINGS:
+                yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            else:
+                yield node.module
 
 
 def own_imports_of(path: Path) -> Iterator[str]:
@@ -210,9 +171,9 @@ def modules(*, without: tuple[str, ...] = ()) -> list[Path]:
     return [path for path in MODULES if not name_of(path).startswith(without)]
 
 
-def test_every_package_has_its_layer() -> None:
-    packages = {path.name for path in ROOT.iterdir() if (path / "__init__.py").exists()}
-    assert packages <= {name for names in LAYERS for name in names}
+def test_the_listing_of_the_package_is_that_of_the_wings() -> None:
+    found = {path.name for path in ROOT.iterdir() if path.name != "__pycache__"}
+    assert found == {*WINGS, "__init__.py", "__main__.py"}
 
 
 @pytest.mark.slow("parses every module of the service, for all tests here")
@@ -221,7 +182,7 @@ def test_imports_point_one_way() -> None:
         (name_of(path), name)
         for path in MODULES
         for name in own_imports_of(path)
-        if layer_of(name) < layer_of(name_of(path))
+        if floor_of(name) > floor_of(name_of(path))
     }
     assert not upwards
 
@@ -239,21 +200,26 @@ def test_rooms_do_not_depend_on_each_other_in_a_circle() -> None:
 
 
 def _room_of(name: str) -> str:
-    return name.split("/")[0].removesuffix(".py")
+    wing, *rest = name.split("/")
+    if wing in ONE_ROOM or not rest:
+        return wing
+    inner = rest[0].removesuffix(".py")
+    is_package = (ROOT / wing / inner / "__init__.py").exists()
+    # Accounts, sessions and keys are one subject in many modules; elsewhere a module is its own.
+    return wing if wing == "identity" and not is_package else f"{wing}/{inner}"
 
 
 def test_the_engine_knows_nothing_of_the_product() -> None:
     """It imports no part that does, and names only the collections without which no tenant can be.
     Posts, comments, media and pages plug into it by what their collections declare; the audit log
     is told of changes at the composition."""
-    engine = [path for path in MODULES if name_of(path).startswith("records/")]
-    may_know = {"records", "events", "jobs", "storage", "config", "logs"}
-    rooms = {name for names in LAYERS for name in names}
+    engine = [path for path in MODULES if name_of(path).startswith("engine/records/")]
+    may_know = ("engine/records", "engine/events", "engine/jobs", "storage/", "base/")
     assert [
         (name_of(path), name)
         for path in engine
         for name in own_imports_of(path)
-        if name.split("/")[0] in rooms - may_know
+        if not name.startswith(may_know)
     ] == []
     collections = {each.name for each in registry.collections}
     named = {
@@ -269,7 +235,7 @@ def test_the_engine_has_no_words_of_the_product() -> None:
     """Neither a name in it nor a text says what a site consists of."""
     product = {"comment", "comments", "media", "redirect", "redirects", "menu", "newsletter"}
     wrong = []
-    for path in (path for path in MODULES if name_of(path).startswith("records/")):
+    for path in (path for path in MODULES if name_of(path).startswith("engine/records/")):
         for node in nodes_of(path):
             for name in names_in(node):
                 if set(re.split(r"[^a-z]+", name.lower())) & product:
@@ -297,18 +263,18 @@ def importer_arrows() -> set[tuple[str, str]]:
     return {
         (name_of(path).removesuffix(".py"), imported)
         for path in MODULES
-        if name_of(path).startswith("importers/")
+        if name_of(path).startswith("faces/importers/")
         for node in nodes_of(path)
         if isinstance(node, ast.ImportFrom) and node.module
         for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
         if (imported := name.removeprefix("masthead.").replace(".", "/")) in modules
-        and imported.startswith("importers/")
+        and imported.startswith("faces/importers/")
     }
 
 
 def importers_room(module: str) -> tuple[int, str]:
     """The number of its layer, and its name."""
-    room = module.split("/")[1]
+    room = module.split("/")[2]
     return next(number for number, rooms in enumerate(IMPORTERS) if room in rooms), room
 
 
@@ -332,9 +298,10 @@ def may_import(one: tuple[int, str], other: tuple[int, str]) -> bool:
 
 def test_no_platform_imports_another() -> None:
     of_platforms = [
-        (module.split("/")[2], imported.split("/")[2], module)
+        (module.split("/")[3], imported.split("/")[3], module)
         for module, imported in importer_arrows()
-        if module.startswith("importers/platforms/") and imported.startswith("importers/platforms/")
+        if module.startswith("faces/importers/platforms/")
+        and imported.startswith("faces/importers/platforms/")
     ]
     assert of_platforms
     crossing = [
@@ -369,13 +336,13 @@ def test_only_code_below_the_faces_contains_sql() -> None:
 # What a `msgspec.Struct` can't do: hide a field from the repr (keys), describe its fields
 # (settings), or leave some to be set later.
 MAY_BE_DATACLASSES = {
-    "ai/providers.py",
-    "cli/commands/serve.py",
-    "config/settings.py",
-    "mail/message.py",
-    "mail/signing.py",
-    "payments/checkout.py",
-    "services.py",
+    "features/ai/providers.py",
+    "service/cli/commands/serve.py",
+    "base/config/settings.py",
+    "outside/mail/message.py",
+    "outside/mail/signing.py",
+    "features/payments/checkout.py",
+    "service/services.py",
     "storage/database.py",
     "storage/dialects.py",
     "storage/postgres/database.py",
@@ -463,7 +430,7 @@ def test_the_environment_is_read_in_one_place() -> None:
 
 
 # Called by others, in their order: dkimpy computes the header of a signature.
-TAKE_MORE_BY_POSITION = {("mail/dkim_signature.py", "gen_header")}
+TAKE_MORE_BY_POSITION = {("outside/mail/dkim_signature.py", "gen_header")}
 
 
 def test_a_fifth_argument_is_given_by_name() -> None:

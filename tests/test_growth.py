@@ -11,37 +11,37 @@ from typing import Any
 import pytest
 from tests.growth import MOST, growth
 
-from masthead.comments.text import clean_text, count_links
-from masthead.email_address import is_email, normal_email
-from masthead.errors import MastheadError
-from masthead.html.clean_texts import cleaned_or_plain_text, cleaned_text
-from masthead.html.effort import effort_of
-from masthead.html.foreign_html import flattened, presanitized, without_tags
-from masthead.html.markup import background_of, tokens_of
-from masthead.html.sanitizer import TooCostly
-from masthead.html.srcset import safe_srcset
+from masthead.base.email_address import is_email, normal_email
+from masthead.base.errors import MastheadError
+from masthead.content.html.clean_texts import cleaned_or_plain_text, cleaned_text
+from masthead.content.html.effort import effort_of
+from masthead.content.html.foreign_html import flattened, presanitized, without_tags
+from masthead.content.html.markup import background_of, tokens_of
+from masthead.content.html.sanitizer import TooCostly
+from masthead.content.html.srcset import safe_srcset
+from masthead.content.texts.alt_texts import alts_in
+from masthead.content.texts.blocks import blocks_of
+from masthead.content.texts.difference import compare_words, difference
+from masthead.content.texts.markdown import convert
+from masthead.engine.records.filter.parser import parse
+from masthead.engine.records.read.plain_text import plain_text
+from masthead.engine.records.read.projection import Projection
+from masthead.engine.records.read.sorting import parse_sort
+from masthead.engine.records.safe_addresses import safe_link, safe_picture
+from masthead.engine.records.search.terms import read_query, words_of
+from masthead.engine.records.write.slugs import slugify
+from masthead.faces.importers.convert.content import prepare, rewrite
+from masthead.faces.importers.convert.image_urls import find_pictures
+from masthead.faces.importers.platforms.ghost import card_html
+from masthead.faces.importers.platforms.ghost.markdown import render_markdown
+from masthead.faces.importers.platforms.substack import markup as substack
+from masthead.faces.importers.platforms.wordpress import paragraphs
+from masthead.faces.importers.platforms.wordpress.blocks import segments
+from masthead.faces.importers.source import SourcePost
+from masthead.faces.reader.content import _FeedWriter, _PageWriter
+from masthead.features.comments.text import clean_text, count_links
+from masthead.features.posts.site import before_paywall, lists_show, without_paywall
 from masthead.identity.hosts import parse_host
-from masthead.importers.convert.content import prepare, rewrite
-from masthead.importers.convert.image_urls import find_pictures
-from masthead.importers.platforms.ghost import card_html
-from masthead.importers.platforms.ghost.markdown import render_markdown
-from masthead.importers.platforms.substack import markup as substack
-from masthead.importers.platforms.wordpress import paragraphs
-from masthead.importers.platforms.wordpress.blocks import segments
-from masthead.importers.source import SourcePost
-from masthead.posts.site import before_paywall, lists_show, without_paywall
-from masthead.reader.content import _FeedWriter, _PageWriter
-from masthead.records.filter.parser import parse
-from masthead.records.read.plain_text import plain_text
-from masthead.records.read.projection import Projection
-from masthead.records.read.sorting import parse_sort
-from masthead.records.safe_addresses import safe_link, safe_picture
-from masthead.records.search.terms import read_query, words_of
-from masthead.records.write.slugs import slugify
-from masthead.texts.alt_texts import alts_in
-from masthead.texts.blocks import blocks_of
-from masthead.texts.difference import compare_words, difference
-from masthead.texts.markdown import convert
 from masthead.web.bodies import decode_json_object
 from masthead.web.forms import decode_form
 from masthead.web.query_string import parse_query_string

@@ -16,14 +16,14 @@ from tests.garbage import no_cycles_of
 from tests.log_lines import capture_logs
 from tests.world import Account, TenantWorld, World, records_of
 
-from masthead.caller import system
-from masthead.errors import AnswerTooLarge, MastheadError
-from masthead.ids import TenantId
-from masthead.jobs.runner import Job, JobRunner
-from masthead.limits.batches import Batches
-from masthead.limits.store_sqlite import SqliteLimitStore
-from masthead.outbound.lookup import SystemLookup
-from masthead.records.read.page import ListRequest
+from masthead.base.caller import system
+from masthead.base.errors import AnswerTooLarge, MastheadError
+from masthead.base.ids import TenantId
+from masthead.engine.jobs.runner import Job, JobRunner
+from masthead.engine.records.read.page import ListRequest
+from masthead.identity.limits.batches import Batches
+from masthead.identity.limits.store_sqlite import SqliteLimitStore
+from masthead.outside.outbound.lookup import SystemLookup
 from masthead.storage.cancelling import complete
 from masthead.storage.database import EVERY_TENANT, RowsTooLarge, Statement, UniqueViolation
 from masthead.storage.objects import ObjectStore

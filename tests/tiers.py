@@ -16,7 +16,7 @@ from _pytest.terminal import TerminalReporter
 
 TESTS = Path(__file__).parent
 
-ON_BOTH = ("records", "storage")
+ON_BOTH = ("engine/records", "storage")
 """Folders of `tests` where the databases differ: `make test` runs them on both."""
 
 _LEFT = pytest.StashKey[int]()
@@ -72,8 +72,8 @@ def on_the_second_database(items: list[pytest.Item]) -> set[str]:
 
 
 def runs_on_both(item: pytest.Item) -> bool:
-    return item.get_closest_marker("both_databases") is not None or (
-        item.path.is_relative_to(TESTS) and item.path.relative_to(TESTS).parts[0] in ON_BOTH
+    return item.get_closest_marker("both_databases") is not None or any(
+        item.path.is_relative_to(TESTS / folder) for folder in ON_BOTH
     )
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from types import TracebackType
 
 import trustme
-from tests.events.described import check_delivery
+from tests.engine.events.described import check_delivery
 
 NAMES = ("localhost", "127.0.0.1", "127.0.0.2", "::1", "*.hooks.test")
 GIGABYTE = 1024**3

@@ -22,21 +22,21 @@ import sqlalchemy as sa
 from argon2 import PasswordHasher
 from tests.databases import do_not_wait_for_disk
 
-from masthead import ids
-from masthead.app import http_app
-from masthead.caller import system
-from masthead.config.settings import Settings
-from masthead.events.outbox import events
+from masthead.base import ids
+from masthead.base.caller import system
+from masthead.base.config.settings import Settings
+from masthead.base.ids import TenantId
+from masthead.engine.events.outbox import events
+from masthead.engine.jobs.tables import jobs
+from masthead.engine.records.accounts import credentials
+from masthead.engine.records.collection import Collection, Record
+from masthead.engine.records.search.index import search_queue
+from masthead.features.members.collection import blog_members
 from masthead.identity import passwords
 from masthead.identity.sign_ins import Client
 from masthead.identity.tenants import superusers
-from masthead.ids import TenantId
-from masthead.jobs.tables import jobs
-from masthead.members.collection import blog_members
-from masthead.records.accounts import credentials
-from masthead.records.collection import Collection, Record
-from masthead.records.search.index import search_queue
-from masthead.services import Services, build
+from masthead.service.app import http_app
+from masthead.service.services import Services, build
 from masthead.storage.database import EVERY_TENANT, Statement, scope_of
 from masthead.web.asgi import ASGIApp
 

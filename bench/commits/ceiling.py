@@ -15,8 +15,8 @@ import uvloop
 
 from bench import process
 from bench.http import Answer
-from masthead.serve.http_server import HttpServer
-from masthead.serve.listener import listen
+from masthead.service.serve.http_server import HttpServer
+from masthead.service.serve.listener import listen
 from masthead.web.asgi import ASGIApp, Message, Receive, Scope, Send
 
 _BY_THE_SERVER = ("connection", "content-length", "date", "server", "transfer-encoding")

@@ -3,7 +3,7 @@
 
 def run() -> None:
     # Imported here: processes that a command starts import this file again, without the CLI.
-    from masthead.cli.main import run as run_command
+    from masthead.service.cli.main import run as run_command
 
     run_command()
 

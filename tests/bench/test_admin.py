@@ -6,10 +6,10 @@ from bench.admin_data import COMMON_TAG, RARE_TAG, SLUG, Size, seed
 from bench.admin_pages import pages
 from tests.world import World
 
-from masthead.caller import system
+from masthead.base.caller import system
+from masthead.base.ids import TenantId
+from masthead.engine.records.read.page import ListRequest
 from masthead.identity.tenants import tenants
-from masthead.ids import TenantId
-from masthead.records.read.page import ListRequest
 
 
 async def test_the_site_has_what_was_asked_for(app: World) -> None:

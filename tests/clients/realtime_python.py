@@ -17,7 +17,7 @@ PATIENCE_SECONDS = 60.0
 
 
 def listening_guest(url: str, posts: Any) -> Heard:
-    """What a guest hears from now on. The client tells neither when it has subscribed, in a thread
+    """Listens as a guest from now on. The client tells neither when it has subscribed, in a thread
     of its own, nor that it has missed the first message, which may come before it listens; then
     another guest is tried."""
     while True:

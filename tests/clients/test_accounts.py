@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 from pocketbase.errors import ClientResponseError
-from tests.admin.visitor import staff
 from tests.clients.node import HERE, run_node
 from tests.conftest import Server
-from tests.factors.apps import add_app
-from tests.mail.offices import Office, text_of
+from tests.faces.admin.visitor import staff
+from tests.features.factors.apps import add_app
+from tests.outside.mail.offices import Office, text_of
 from tests.world import PASSWORD, Account
 
 from pocketbase import PocketBase

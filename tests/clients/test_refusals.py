@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.clients.node import HERE, run_node
-from tests.serve.peer import serving
+from tests.service.serve.peer import serving
 from tests.world import TenantWorld
 
 

@@ -29,7 +29,7 @@ from tests.cluster.witnesses import (
     wrong_events,
     wrong_mails,
 )
-from tests.mail.postbox import Postbox
+from tests.outside.mail.postbox import Postbox
 from tests.tls import Authority, Receiver
 
 pytestmark = [

@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 from tests.cluster.cluster import SERVICES, Cluster
 from tests.cluster.load import Load
-from tests.mail.postbox import Postbox
+from tests.outside.mail.postbox import Postbox
 from tests.tls import Receiver
 
 PER_MINUTE = 30

@@ -6,15 +6,23 @@ from collections.abc import Iterator
 
 from tests.docs.fields import cell, meaning, type_of
 
+from masthead.engine.records.collection import (
+    CREATED,
+    FREE,
+    ID,
+    TENANT_ID,
+    UPDATED,
+    Collection,
+    Rules,
+)
+from masthead.engine.records.fields.base import Access, Field
+from masthead.features.media.collection import OWN as OWN_FILE
+from masthead.features.members.collection import SELF as OWN_RECORD
+from masthead.features.payments.collection import ON_SALE
+from masthead.features.posts.collection import OWN, OWN_POST, PUBLIC
+from masthead.features.trash.collection import OWN as OWN_ENTRY
 from masthead.identity.tenants import SELF as OWN_ACCOUNT
-from masthead.media.collection import OWN as OWN_FILE
-from masthead.members.collection import SELF as OWN_RECORD
-from masthead.payments.collection import ON_SALE
-from masthead.posts.collection import OWN, OWN_POST, PUBLIC
-from masthead.records.collection import CREATED, FREE, ID, TENANT_ID, UPDATED, Collection, Rules
-from masthead.records.fields.base import Access, Field
-from masthead.schema import registry
-from masthead.trash.collection import OWN as OWN_ENTRY
+from masthead.service.schema import registry
 
 INTRODUCTION = """\
 # Collections

@@ -8,12 +8,12 @@ from typing import Any
 
 from tests.docs.fields import cell
 
-from masthead.ai.description import TAG as AI
-from masthead.app import SERVICE_PARTS
-from masthead.config.settings import Settings
-from masthead.payments.description import TAG as PAYMENTS
-from masthead.privacy.description import TAG as PRIVACY
-from masthead.schema import registry
+from masthead.base.config.settings import Settings
+from masthead.features.ai.description import TAG as AI
+from masthead.features.payments.description import TAG as PAYMENTS
+from masthead.features.privacy.description import TAG as PRIVACY
+from masthead.service.app import SERVICE_PARTS
+from masthead.service.schema import registry
 from masthead.web.health import TAG as HEALTH
 from masthead.web.openapi.service import build_service_document
 

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from tests.events.described import payload_schema_of
+from tests.engine.events.described import payload_schema_of
 
-from masthead.events.catalog import CATALOG, Category, EventKind
+from masthead.engine.events.catalog import CATALOG, Category, EventKind
 from masthead.web.asyncapi.texts import tags
 
 INTRODUCTION = """\

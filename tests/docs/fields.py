@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from masthead.records.fields.base import Field
-from masthead.records.fields.documents import Json, TextList
-from masthead.records.fields.file import File
-from masthead.records.fields.relation import OnDelete, Relation
-from masthead.records.fields.relation_list import RelationList
-from masthead.records.fields.secrets import Secret
-from masthead.records.fields.text import Email, SiteAddress, Slug, Text, Url
-from masthead.records.fields.values import Date, Flag, Number, Select
-from masthead.site.custom_domain import CustomDomain
+from masthead.engine.records.fields.base import Field
+from masthead.engine.records.fields.documents import Json, TextList
+from masthead.engine.records.fields.file import File
+from masthead.engine.records.fields.relation import OnDelete, Relation
+from masthead.engine.records.fields.relation_list import RelationList
+from masthead.engine.records.fields.secrets import Secret
+from masthead.engine.records.fields.text import Email, SiteAddress, Slug, Text, Url
+from masthead.engine.records.fields.values import Date, Flag, Number, Select
+from masthead.features.site.custom_domain import CustomDomain
+from masthead.features.webhooks.collection import ReceiverUrl
 from masthead.web.openapi import texts
-from masthead.webhooks.collection import ReceiverUrl
 
 
 def type_of(field: Field) -> str:

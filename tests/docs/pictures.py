@@ -14,8 +14,8 @@ from pathlib import Path
 
 from jinja2 import Environment, meta
 
-from masthead.admin.environment import STATIC, TEMPLATES
-from masthead.reader.themes import OUR_STATIC
+from masthead.faces.admin.environment import STATIC, TEMPLATES
+from masthead.faces.reader.themes import OUR_STATIC
 from masthead.web.style_sheets import joined_file
 
 ROOT = Path(__file__).parents[2]

@@ -25,10 +25,10 @@ import httpx
 from PIL import Image
 from playwright.async_api import TimeoutError as BrowserTimeout
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, sync_playwright
-from tests.admin.every_page import SAMPLES, Sample, Windows, every_page
 from tests.browser import ARGUMENTS, CHROMIUM, REFUSED, launched
 from tests.browser import Browser as WatchedBrowser
 from tests.docs.pictures import IMAGES, NAMES, write_list
+from tests.faces.admin.every_page import SAMPLES, Sample, Windows, every_page
 
 ROOT = Path(__file__).parents[2]
 PASSWORD = "a-long-enough-password"

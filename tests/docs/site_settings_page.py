@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from tests.docs.fields import cell, meaning, type_of
 
-from masthead.records.fields.base import Access, Field
-from masthead.site.collection import site_settings
-from masthead.site.v1 import SETTABLE, SITE_SETTINGS
+from masthead.engine.records.fields.base import Access, Field
+from masthead.features.site.collection import site_settings
+from masthead.features.site.v1 import SETTABLE, SITE_SETTINGS
 
 INTRODUCTION = """\
 # Site settings

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.docs.pages import FOLDER, PAGES
 
-from masthead.schema import registry
-from masthead.site.collection import site_settings
+from masthead.features.site.collection import site_settings
+from masthead.service.schema import registry
 
 
 @pytest.mark.parametrize("name", PAGES)

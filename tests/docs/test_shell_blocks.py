@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.cli.commands import COMMAND, plain_environment
-from tests.cli.running import Running, serving
+from tests.features.media.pictures import picture
 from tests.forking import forked_program
-from tests.media.pictures import picture
+from tests.service.cli.commands import COMMAND, plain_environment
+from tests.service.cli.running import Running, serving
 
 # One demo for the file.
 pytestmark = [pytest.mark.sweep, pytest.mark.xdist_group("demo")]
@@ -31,10 +31,10 @@ NOT_RUN = {
     "/opt/masthead": "writes outside the folder of the test; tests/install does the same in one",
     "uv tool install": "tests/install runs it",
     "docker": "needs a daemon; tests/install runs the steps of the Dockerfile",
-    "sudo ": "needs root and systemd; tests/install and tests/cli/test_init.py check the files",
-    "litestream ": "needs a bucket; tests/backup/test_litestream.py runs it",
-    "masthead listen": "runs until Ctrl-C; tests/cli/test_listen.py runs it",
-    "/api/realtime": "a stream without an end; tests/record_api reads such streams",
+    "sudo ": "needs root and systemd; tests/install and tests/service/cli/test_init.py check files",
+    "litestream ": "needs a bucket; tests/service/backup/test_litestream.py runs it",
+    "masthead listen": "runs until Ctrl-C; tests/service/cli/test_listen.py runs it",
+    "/api/realtime": "a stream without an end; tests/faces/record_api reads such streams",
     "make cluster": "installs packages and runs until Ctrl-C; tests/cluster runs it",
 }
 """Blocks with these words are left out, for the reason given."""
@@ -150,7 +150,7 @@ def test_no_example_needs_a_resolver_that_knows_localhost_names(page: Path) -> N
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_no_example_sets_a_variable_that_is_no_setting(page: Path) -> None:
-    from masthead.config.settings import VARIABLES
+    from masthead.base.config.settings import VARIABLES
 
     named = {each for block in blocks(page) for each in re.findall(r"\bMASTHEAD_[A-Z_]+", block)}
     assert named <= {each.name for each in VARIABLES}

@@ -9,18 +9,18 @@ from typing import Any, cast
 import pytest
 
 import masthead
-from masthead.admin.endpoint import AdminPages
-from masthead.admin.routes import admin_routes
-from masthead.cli.main import COMMANDS
+from masthead.faces.admin.endpoint import AdminPages
+from masthead.faces.admin.routes import admin_routes
+from masthead.service.cli.main import COMMANDS
 from masthead.web.dispatch import Route
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(masthead.__file__).parent
 DOCS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 TEMPLATES = [
-    *sorted((PACKAGE / "admin" / "templates").rglob("*.html")),
-    *sorted((PACKAGE / "mail" / "templates").glob("*.*")),
-    *sorted((PACKAGE / "reader" / "themes").rglob("*.html")),
+    *sorted((PACKAGE / "faces" / "admin" / "templates").rglob("*.html")),
+    *sorted((PACKAGE / "outside" / "mail" / "templates").glob("*.*")),
+    *sorted((PACKAGE / "faces" / "reader" / "themes").rglob("*.html")),
 ]
 FACES = [
     each
@@ -61,6 +61,6 @@ def test_no_page_mail_or_message_sends_a_person_to_a_shell(path: Path) -> None:
 
 def test_an_import_names_flags_where_the_admin_leaves_them_out() -> None:
     """Its sentences are shown in both: a flag stands in parentheses, which pages take away."""
-    texts = [path.read_text() for path in sorted((PACKAGE / "importers").rglob("*.py"))]
+    texts = [path.read_text() for path in sorted((PACKAGE / "faces" / "importers").rglob("*.py"))]
     bare = re.compile(r'(?<!")"[^"\n]*(?<!\()--[a-z][^"\n]*"(?!")')
     assert [found for text in texts for found in bare.findall(text)] == []

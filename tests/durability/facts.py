@@ -12,8 +12,8 @@ import asyncpg
 from tests.databases import run_apart
 from tests.durability.load import Load
 
-from masthead.records.fields.values import Flag
-from masthead.schema import registry
+from masthead.engine.records.fields.values import Flag
+from masthead.service.schema import registry
 from masthead.storage.urls import sqlite_path
 
 BIRTH = {"posts": "post.created", "comments": "comment.posted"}

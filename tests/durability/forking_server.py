@@ -11,7 +11,7 @@ import sys
 
 import uvicorn
 
-from masthead.app import create_app
+from masthead.service.app import create_app
 
 
 def serve() -> None:

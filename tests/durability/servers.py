@@ -13,15 +13,15 @@ from pathlib import Path
 import httpx
 from tests.forking import forked_program
 
-from masthead import ids
-from masthead.caller import system
-from masthead.config.settings import Settings
+from masthead.base import ids
+from masthead.base.caller import system
+from masthead.base.config.settings import Settings
+from masthead.base.ids import TenantId
+from masthead.engine.records.accounts import credentials
+from masthead.features.site.collection import site_settings
 from masthead.identity.passwords import hash_password
 from masthead.identity.tenants import superusers, tenants
-from masthead.ids import TenantId
-from masthead.records.accounts import credentials
-from masthead.services import Services, build
-from masthead.site.collection import site_settings
+from masthead.service.services import Services, build
 
 PASSWORD = "correct horse battery"
 ATTEMPTS = 200

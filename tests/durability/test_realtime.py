@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 from tests.durability.servers import Running, Site, environment, new_sites, ready, servers
-from tests.record_api.listener import Listener, Message, listening
+from tests.faces.record_api.listener import Listener, Message, listening
 
 POSTS = "/api/collections/posts/records"
 CHANGES = 60

@@ -14,11 +14,11 @@ import pytest
 from tests.databases import run_apart
 from tests.world import TenantWorld, World, open_world, records_of
 
-from masthead.background import job_runner
-from masthead.caller import system
-from masthead.config.keyring import DecryptionError
-from masthead.records.collection import Record
-from masthead.records.rotation import BATCH, Rotated
+from masthead.base.caller import system
+from masthead.base.config.keyring import DecryptionError
+from masthead.engine.records.collection import Record
+from masthead.engine.records.rotation import BATCH, Rotated
+from masthead.service.background import job_runner
 from masthead.storage.urls import sqlite_path
 
 OLD, NEW = "old-" * 10, "new-" * 10

@@ -8,18 +8,18 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.media.pictures import picture
+from tests.features.media.pictures import picture
 from tests.world import Account, World, records_of
 
-from masthead.app import http_app
-from masthead.background import job_handlers
-from masthead.errors import NotFound
-from masthead.jobs.runner import JobRunner
-from masthead.media.images import ImagePool
-from masthead.media.thumbs import thumb_key
-from masthead.media.upload import SWEEP_AFTER
+from masthead.base.errors import NotFound
+from masthead.engine.jobs.runner import JobRunner
+from masthead.features.media.images import ImagePool
+from masthead.features.media.thumbs import thumb_key
+from masthead.features.media.upload import SWEEP_AFTER
+from masthead.features.trash.emptying import delete_expired
+from masthead.service.app import http_app
+from masthead.service.background import job_handlers
 from masthead.storage.local_objects import LocalObjectStore
-from masthead.trash.emptying import delete_expired
 
 MEDIA = records_of("media")
 

@@ -6,8 +6,8 @@ import asyncio
 
 from tests.world import World
 
-from masthead import clock
-from masthead.caller import system
+from masthead.base import clock
+from masthead.base.caller import system
 
 
 async def test_a_change_has_the_time_at_which_it_got_the_lock(world: World) -> None:

@@ -18,7 +18,7 @@ ROOT = HERE.parents[1]
 
 
 @cache
-def forked_program(function: str = "masthead.cli.main:run") -> Path:
+def forked_program(function: str = "masthead.service.cli.main:run") -> Path:
     """A program that runs `module:function` in a fork; by default it is the `masthead` command.
 
     It behaves as if the process were its own: standard streams, environment, folder, arguments,

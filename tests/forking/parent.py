@@ -23,9 +23,9 @@ STREAMS = 3
 
 def main(path: str) -> None:
     # What takes its time: everything else of the service comes with it.
-    importlib.import_module("masthead.app")
-    importlib.import_module("masthead.cli.commands.serve")
-    importlib.import_module("masthead.serve.process")
+    importlib.import_module("masthead.service.app")
+    importlib.import_module("masthead.service.cli.commands.serve")
+    importlib.import_module("masthead.service.serve.process")
     importlib.import_module("masthead.storage.migrations.run")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no zombies
     with socket.socket(socket.AF_UNIX) as listener:

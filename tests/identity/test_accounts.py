@@ -11,13 +11,13 @@ import pytest
 from tests.work import thread_seconds
 from tests.world import PASSWORD, Account, TenantWorld, World
 
-from masthead.caller import Kind
-from masthead.errors import BadRequest, Invalid
+from masthead.base.caller import Kind
+from masthead.base.errors import BadRequest, Invalid
+from masthead.features.members.collection import blog_members
 from masthead.identity.given_passwords import new_credentials
 from masthead.identity.passwords import verify_password
 from masthead.identity.sessions import TokenType
 from masthead.identity.tenants import superusers
-from masthead.members.collection import blog_members
 
 
 async def test_a_caller_by_token(

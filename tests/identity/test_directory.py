@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.world import Account, TenantWorld, World, records_of
 
-from masthead.plans import Plan
+from masthead.identity.limits.plans import Plan
 
 
 async def test_by_slug_id_and_domain(app: World, tenant: TenantWorld) -> None:

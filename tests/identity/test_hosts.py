@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.tiers import rounds
 
-from masthead.errors import BadRequest
+from masthead.base.errors import BadRequest
 from masthead.identity.hosts import (
     BareHost,
     Foreign,

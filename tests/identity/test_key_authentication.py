@@ -8,23 +8,23 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.records.test_tenant_cache import TOGETHER, fail_at_commit
+from tests.engine.records.test_tenant_cache import TOGETHER, fail_at_commit
 from tests.world import TenantWorld, World
 
-from masthead import clock
-from masthead.caller import Kind, system
-from masthead.errors import Unavailable
+from masthead.base import clock
+from masthead.base.caller import Kind, system
+from masthead.base.errors import Unavailable
+from masthead.engine.records.collection import Collection, Record
+from masthead.engine.records.derived.daily_counts import day_of
+from masthead.engine.records.engine import Records
+from masthead.engine.records.versions import TenantVersions
+from masthead.features.site.collection import site_settings
 from masthead.identity.api_keys import api_keys, create_key, generate_key, revoke_key
 from masthead.identity.call_counts import API_CALLS, CallCounts
 from masthead.identity.directory import TenantDirectory
 from masthead.identity.key_authentication import ApiKey, ApiKeys
-from masthead.plans import Plan
-from masthead.records.collection import Collection, Record
-from masthead.records.derived.daily_counts import day_of
-from masthead.records.engine import Records
-from masthead.records.versions import TenantVersions
-from masthead.schema import registry, tables
-from masthead.site.collection import site_settings
+from masthead.identity.limits.plans import Plan
+from masthead.service.schema import registry, tables
 
 
 class CountingRecords(Records):

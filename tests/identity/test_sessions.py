@@ -15,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from jwt.warnings import InsecureKeyLengthWarning
 
-from masthead.config.keyring import KeyRing
+from masthead.base.config.keyring import KeyRing
 from masthead.identity import sessions
 from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE, Claims, TokenType
 

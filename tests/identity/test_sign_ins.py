@@ -8,15 +8,15 @@ import httpx
 import pytest
 from tests.world import PASSWORD, Account, TenantWorld, World
 
+from masthead.base.ids import TenantId
+from masthead.engine.records.collection import Collection, Record
+from masthead.features.members.collection import blog_members
 from masthead.identity import sessions
 from masthead.identity.accounts import MEMBER_SESSION
 from masthead.identity.sessions import TokenType
 from masthead.identity.sign_ins import MAX_USER_AGENT, SignIn
 from masthead.identity.tenants import superusers
-from masthead.ids import TenantId
-from masthead.members.collection import blog_members
-from masthead.records.collection import Collection, Record
-from masthead.services import build
+from masthead.service.services import build
 
 
 async def account_of(app: World, collection: Collection, account: Account) -> Record:

@@ -20,8 +20,8 @@ from tests.install.dockerfile import Built, Stage, Step, build, copy_context, re
 from tests.install.proxies import free_ports
 from tests.object_stores import S3Server
 
-from masthead.cli.main import load
-from masthead.config.settings import Settings
+from masthead.base.config.settings import Settings
+from masthead.service.cli.main import load
 
 pytestmark = pytest.mark.xdist_group("install")
 
@@ -54,7 +54,7 @@ class TestDockerfile:
         copy_context(ROOT, tmp_path)
         copies = [step for step in STAGES[0].steps if step.name == "COPY"]
         assert all((tmp_path / name).exists() for step in copies for name in step.words[:-1])
-        assert not (tmp_path / "src/masthead/admin/editor").exists()
+        assert not (tmp_path / "src/masthead/faces/admin/editor").exists()
         assert not list(tmp_path.rglob("__pycache__"))
         assert not (tmp_path / "tests").exists()
 

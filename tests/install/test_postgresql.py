@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.commands import plain_environment
 from tests.databases import postgres_server
 from tests.forking import forked_program
 from tests.install.bare import ROOT
+from tests.service.cli.commands import plain_environment
 
 PAGE = (ROOT / "docs" / "postgresql.md").read_text()
 pytestmark = pytest.mark.sweep

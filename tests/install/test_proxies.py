@@ -9,8 +9,6 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.cli.commands import plain_environment
-from tests.cli.running import serving
 from tests.forking import forked_program
 from tests.install.proxies import (
     Proxy,
@@ -20,6 +18,8 @@ from tests.install.proxies import (
     running_caddy,
     running_nginx,
 )
+from tests.service.cli.commands import plain_environment
+from tests.service.cli.running import serving
 
 # One service for the file.
 pytestmark = pytest.mark.xdist_group("proxies")

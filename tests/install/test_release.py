@@ -13,14 +13,14 @@ from pathlib import Path
 import httpx
 import pytest
 from release.package_version import package_version
-from tests.cli.running import serving
 from tests.install.bare import ROOT, Bare
+from tests.service.cli.running import serving
 
 # One process builds and installs, for all tests here.
 pytestmark = [pytest.mark.sweep, pytest.mark.xdist_group("install")]
 
 PACKAGE = ROOT / "src" / "masthead"
-NOT_IN_THE_WHEEL = ("admin/editor/", "__pycache__/")
+NOT_IN_THE_WHEEL = ("faces/admin/editor/", "__pycache__/")
 VERSION = package_version().version
 
 
@@ -51,11 +51,11 @@ def test_the_wheel_has_every_file_of_the_package(dist: Path) -> None:
         path.relative_to(PACKAGE.parent).as_posix() for path in PACKAGE.rglob("*") if path.is_file()
     }
     expected = {path for path in there if not any(part in path for part in NOT_IN_THE_WHEEL)}
-    expected.add("masthead/version.txt")
+    expected.add("masthead/base/version.txt")
     with zipfile.ZipFile(dist / f"masthead-{VERSION}-py3-none-any.whl") as wheel:
         packed = {name for name in wheel.namelist() if name.startswith("masthead/")}
     assert packed == expected
-    assert "masthead/admin/static/vendor/editor.js" in packed
+    assert "masthead/faces/admin/static/vendor/editor.js" in packed
     assert any(name.startswith("masthead/storage/migrations/versions/") for name in packed)
 
 

@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.cli.commands import COMMAND, plain_environment
-from tests.cli.running import serving
 from tests.install import sandbox
+from tests.service.cli.commands import COMMAND, plain_environment
+from tests.service.cli.running import serving
 
 pytestmark = pytest.mark.skipif(
     shutil.which("systemd-analyze") is None or ctypes.util.find_library("seccomp") is None,

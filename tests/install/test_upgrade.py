@@ -49,7 +49,7 @@ def test_an_upgrade_from_a_clone_changes_the_code(
     shutil.copytree(bare.folder / "venv", installed, symlinks=True)
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", "--shared", str(upstream), str(clone))
-    change = upstream / "src/masthead/cli/main.py"
+    change = upstream / "src/masthead/service/cli/main.py"
     change.write_text(change.read_text().replace(HELP, "The new code"))
     git(upstream, "commit", "-q", "-a", "-m", "Change")
 

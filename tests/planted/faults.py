@@ -39,28 +39,28 @@ class Fault:
 FAULTS = (
     Fault(
         "a list forgets the tenant",
-        "records/read/query.py",
+        "engine/records/read/query.py",
         """\
         if shape.has_tenant:
             query = query.where(table.c.tenant_id ==""",
         """\
         if shape.has_tenant and shape.search:
             query = query.where(table.c.tenant_id ==""",
-        ("record_api/test_access.py",),
+        ("faces/record_api/test_access.py",),
     ),
     Fault(
         "every member of the staff opens the settings of the site",
-        "admin/routes.py",
+        "faces/admin/routes.py",
         """Route("/admin/settings", at(get=site.site_page, post=site.save_site, who=owners)),""",
         """Route("/admin/settings", at(get=site.site_page, post=site.save_site)),""",
-        ("admin/test_settings.py", "admin/test_roles.py"),
+        ("faces/admin/test_settings.py", "faces/admin/test_roles.py"),
     ),
     Fault(
         "a post is published without its event",
-        "posts/collection.py",
+        "features/posts/collection.py",
         "    if was_published(change):\n",
         "    if was_published(change) and change.old is None:\n",
-        ("events", "records/test_events.py"),
+        ("engine/events", "engine/records/test_events.py"),
     ),
     Fault(
         "the last page names a next one",
@@ -71,45 +71,45 @@ FAULTS = (
     ),
     Fault(
         "guests get the cached pages of paying members",
-        "reader/endpoint.py",
+        "faces/reader/endpoint.py",
         """f"site{audience:d} {request.path}\"""",
         """f"site {request.path}\"""",
-        ("reader/test_caching.py", "reader/test_access.py"),
+        ("faces/reader/test_caching.py", "faces/reader/test_access.py"),
     ),
     Fault(
         "a mail shows the name of a comment's author unescaped",
-        "mail/templates/comment_posted.html",
+        "outside/mail/templates/comment_posted.html",
         "{{ author }} commented on",
         "{{ author | safe }} commented on",
-        ("mail/test_message.py", "comments/test_emails.py"),
+        ("outside/mail/test_message.py", "features/comments/test_emails.py"),
     ),
     Fault(
         "the signature of a payment event is not compared",
-        "payments/signatures.py",
+        "features/payments/signatures.py",
         "any(hmac.compare_digest(expected, each) for each in claim.digests)",
         "any(len(expected) == len(each) for each in claim.digests)",
-        ("payments/test_signatures.py", "payments/test_receiver.py"),
+        ("features/payments/test_signatures.py", "features/payments/test_receiver.py"),
     ),
     Fault(
         "calls are not counted for the hour",
-        "limits/sliding_window.py",
+        "identity/limits/sliding_window.py",
         "hour = _with_call(hour, now, MINUTE)",
         "hour = _slid(hour, now, MINUTE)",
-        ("limits/test_rate_limits.py",),
+        ("identity/limits/test_rate_limits.py",),
     ),
     Fault(
         "a job that fails is lost",
-        "jobs/runner.py",
+        "engine/jobs/runner.py",
         "await self._queue.postpone(job, lease, type(error).__name__)",
         "await self._queue.finish(job)",
-        ("jobs/test_runner.py",),
+        ("engine/jobs/test_runner.py",),
     ),
     Fault(
         "a total counts posts that are not due yet",
-        "records/derived/totals.py",
+        "engine/records/derived/totals.py",
         "        if self.only_due:\n",
         "        if self.only_due and not has_tenant:\n",
-        ("records/test_totals.py", "record_api/test_lists.py"),
+        ("engine/records/test_totals.py", "faces/record_api/test_lists.py"),
     ),
 )
 
@@ -129,19 +129,27 @@ class Misspelt:
 
 MISSPELT = (
     Misspelt(
-        "admin/pages/members/member.py", 'local(member["created"])', 'local(member["creatd"])'
+        "faces/admin/pages/members/member.py", 'local(member["created"])', 'local(member["creatd"])'
     ),
-    Misspelt("admin/pages/members/listing.py", 'TIERS[member["tier"]]', 'TIERS[member["teir"]]'),
-    Misspelt("admin/pages/members/download.py", 'member["newsletter"]', 'member["newsleter"]'),
-    Misspelt("admin/pages/comments/listing.py", 'if comment["staff_id"]:', 'if comment["staff"]:'),
-    Misspelt("admin/pages/home.py", 'post["scheduled_for"]', 'post["scheduled_at"]'),
-    Misspelt("admin/pages/media/library.py", 'item["mime_family"]', 'item["mimefamily"]'),
     Misspelt(
-        "admin/pages/settings/domain.py",
+        "faces/admin/pages/members/listing.py", 'TIERS[member["tier"]]', 'TIERS[member["teir"]]'
+    ),
+    Misspelt(
+        "faces/admin/pages/members/download.py", 'member["newsletter"]', 'member["newsleter"]'
+    ),
+    Misspelt(
+        "faces/admin/pages/comments/listing.py", 'if comment["staff_id"]:', 'if comment["staff"]:'
+    ),
+    Misspelt("faces/admin/pages/home.py", 'post["scheduled_for"]', 'post["scheduled_at"]'),
+    Misspelt("faces/admin/pages/media/library.py", 'item["mime_family"]', 'item["mimefamily"]'),
+    Misspelt(
+        "faces/admin/pages/settings/domain.py",
         'request.site_record["wanted_domain"]',
         'request.site_record["wanted"]',
     ),
-    Misspelt("reader/member/account.py", 'not member["password_hash"]', 'not member["password"]'),
-    Misspelt("reader/pages/texts.py", 'post["seo_description"]', 'post["seo_text"]'),
-    Misspelt("reader/request.py", 'site_record["time_zone"]', 'site_record["timezone"]'),
+    Misspelt(
+        "faces/reader/member/account.py", 'not member["password_hash"]', 'not member["password"]'
+    ),
+    Misspelt("faces/reader/pages/texts.py", 'post["seo_description"]', 'post["seo_text"]'),
+    Misspelt("faces/reader/request.py", 'site_record["time_zone"]', 'site_record["timezone"]'),
 )

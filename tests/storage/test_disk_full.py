@@ -20,8 +20,8 @@ from tests.log_lines import capture_logs
 from tests.v1.keys import key_client
 from tests.world import TenantWorld, World, open_world, records_of
 
-from masthead.cli.commands.doctor import data_dir, storage
-from masthead.limits.store_sqlite import SqliteLimitStore
+from masthead.identity.limits.store_sqlite import SqliteLimitStore
+from masthead.service.cli.commands.doctor import data_dir, storage
 from masthead.storage import disk
 from masthead.storage.migrate import migrate
 

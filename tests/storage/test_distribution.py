@@ -14,7 +14,7 @@ from tests.databases import fresh_postgres_url
 from tests.v1.keys import key_client
 from tests.world import RunningClock, open_world
 
-from masthead.schema import complete_metadata
+from masthead.service.schema import complete_metadata
 from masthead.storage.database import EVERY_TENANT, Scope, Statement
 from masthead.storage.postgres.database import PostgresDatabase, PostgresTransaction
 

@@ -20,8 +20,8 @@ from tests.databases import create_tables, empty_postgres_url
 from tests.storage import notebook
 from tests.upgrade.catalogue import stored_columns
 
-from masthead.errors import Unavailable
-from masthead.schema import complete_metadata
+from masthead.base.errors import Unavailable
+from masthead.service.schema import complete_metadata
 from masthead.storage.migrate import (
     HEAD,
     OLDEST,

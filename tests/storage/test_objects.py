@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from masthead.errors import NotFound, TooLarge, Unavailable
+from masthead.base.errors import NotFound, TooLarge, Unavailable
 from masthead.storage.local_objects import LocalObjectStore
 from masthead.storage.objects import PART_BYTES, InvalidKey, ObjectStore, RangeOutside, check_key
 from masthead.storage.open_objects import open_object_store

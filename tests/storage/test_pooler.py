@@ -10,7 +10,7 @@ import pytest
 from tests.pooler import needs_pgbouncer, through_pooler
 from tests.storage.notebook import ANN, BOB, Notebook, new_url, open_notebook
 
-from masthead.errors import StatementTimeout
+from masthead.base.errors import StatementTimeout
 from masthead.storage.database import EVERY_TENANT, Scope, Statement, UniqueViolation
 from masthead.storage.postgres.database import open_postgres
 

@@ -13,7 +13,7 @@ from tests.databases import create_tables, start_postgres_server
 from tests.loop_time import LoopTime
 from tests.storage.notebook import ANN, BOB, Notebook, metadata, new_url, open_notebook
 
-from masthead.errors import StatementTimeout, Unavailable
+from masthead.base.errors import StatementTimeout, Unavailable
 from masthead.storage.database import EVERY_TENANT, Scope, Statement, UniqueViolation
 from masthead.storage.postgres.database import CONNECT_SECONDS, open_postgres
 

@@ -14,11 +14,11 @@ import tempfile
 from contextlib import closing
 from pathlib import Path
 
-from tests.cli.running import serving
 from tests.databases import empty_postgres_url, postgres_server, run_apart
+from tests.service.cli.running import serving
 
+from masthead.base.version import NUMBER
 from masthead.storage.migrate import revision_of
-from masthead.version import NUMBER
 
 RELEASES = Path(__file__).parent / "releases"
 SQLITE, POSTGRESQL = "sqlite.db.xz", "postgresql.sql.xz"

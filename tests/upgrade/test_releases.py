@@ -15,14 +15,14 @@ from tests.storage.test_migrations import schema_of
 from tests.upgrade.catalogue import stored_columns
 from tests.upgrade.stored import restored, versions
 
-from masthead.app import http_app
-from masthead.backup.take import REBUILT
-from masthead.config.settings import Settings
-from masthead.schema import complete_metadata
-from masthead.services import build
+from masthead.base.config.settings import Settings
+from masthead.base.version import NUMBER
+from masthead.service.app import http_app
+from masthead.service.backup.take import REBUILT
+from masthead.service.schema import complete_metadata
+from masthead.service.services import build
 from masthead.storage.migrate import HEAD, OLDEST, OLDEST_VERSION, migrate, revision_of
 from masthead.storage.snapshot import open_snapshot
-from masthead.version import NUMBER
 
 ROOT = Path(__file__).parents[2]
 CHANGELOG = (ROOT / "CHANGELOG.md").read_text()

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 from alembic.script import ScriptDirectory
-from tests.cli.commands import Masthead, plain_environment
-from tests.cli.running import Running, serving
 from tests.databases import empty_postgres_url
+from tests.service.cli.commands import Masthead, plain_environment
+from tests.service.cli.running import Running, serving
 
 import masthead
 from masthead.storage.migrate import HEAD

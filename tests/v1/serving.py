@@ -9,8 +9,8 @@ from pathlib import Path
 
 from tests.world import World, open_world
 
-from masthead.serve.http_server import HttpServer
-from masthead.serve.listener import address_of, listen
+from masthead.service.serve.http_server import HttpServer
+from masthead.service.serve.listener import address_of, listen
 from masthead.web.asgi import ASGIApp
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.v1.keys import key_client
 from tests.world import TenantWorld, World
 
-from masthead.caller import system
+from masthead.base.caller import system
 
 pytestmark = pytest.mark.both_databases
 

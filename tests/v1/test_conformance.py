@@ -17,11 +17,11 @@ from tests.clients.node import run_node
 from tests.databases import fresh_url
 from tests.v1.serving import serving_as_the_command_does, unlimited_world
 
-from masthead.app import SERVICE_PARTS, V1_TABLE
-from masthead.config.settings import Settings
+from masthead.base.config.settings import Settings
 from masthead.identity.api_keys import create_key
 from masthead.identity.scopes import SCOPES
-from masthead.schema import registry
+from masthead.service.app import SERVICE_PARTS, V1_TABLE
+from masthead.service.schema import registry
 from masthead.web.openapi.public_api import build_document
 from masthead.web.openapi.service import build_service_document
 

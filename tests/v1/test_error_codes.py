@@ -10,7 +10,7 @@ from tests.v1.keys import key_client
 from tests.web.routed import broken
 from tests.world import World, open_world
 
-from masthead.app import front_door
+from masthead.service.app import front_door
 from masthead.web.dispatch import Dispatch
 
 POSTS = "/api/v1/posts"

@@ -10,7 +10,7 @@ import pytest
 from tests.v1.keys import key_client
 from tests.world import TenantWorld
 
-from masthead.app import V1_TABLE
+from masthead.service.app import V1_TABLE
 from masthead.web.v1.routes import PREFIX, Route
 
 POSTS = "/api/v1/posts"

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.cli.running import Running, serving
 from tests.databases import fresh_postgres_url, fresh_sqlite_url
+from tests.service.cli.running import Running, serving
 from tests.v1.keys import key_client
 from tests.world import TenantWorld, World, open_world
 

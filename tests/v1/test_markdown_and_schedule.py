@@ -12,9 +12,9 @@ from tests.v1.keys import key_client
 from tests.waiting import until
 from tests.world import TenantWorld, records_of
 
-from masthead import clock
-from masthead.texts import content
-from masthead.turns import WAITING_OF_SITE, working_for
+from masthead.base import clock
+from masthead.base.turns import WAITING_OF_SITE, working_for
+from masthead.content.texts import content
 
 POSTS = "/api/v1/posts"
 MARKDOWN = "Hello *world*[^1]\n\n- [x] done\n\n[^1]: A note."

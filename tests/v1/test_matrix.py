@@ -9,9 +9,9 @@ import pytest
 from tests.v1.keys import key_client
 from tests.world import TenantWorld, World
 
-from masthead.app import V1_TABLE
-from masthead.caller import system
+from masthead.base.caller import system
 from masthead.identity.scopes import SCOPES
+from masthead.service.app import V1_TABLE
 from masthead.web.v1.routes import PREFIX, Route, Shape
 
 NO_SUCH_ID = "abcdefghij12345"

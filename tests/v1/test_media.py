@@ -15,16 +15,16 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 from tests.databases import fresh_url
-from tests.media.pictures import GPS_PART, exif, picture
+from tests.features.media.pictures import GPS_PART, exif, picture
 from tests.object_stores import S3Server
 from tests.world import TenantWorld, World, open_world
 
+from masthead.engine.jobs.runner import JobRunner
+from masthead.engine.records.write.unit import file_key
+from masthead.features.media.collection import media
+from masthead.features.media.jobs import handlers
+from masthead.features.trash.emptying import delete_expired
 from masthead.identity.api_keys import create_key
-from masthead.jobs.runner import JobRunner
-from masthead.media.collection import media
-from masthead.media.jobs import handlers
-from masthead.records.write.unit import file_key
-from masthead.trash.emptying import delete_expired
 
 MAX_UPLOAD = 300 * 1024
 MEDIA = "/api/v1/media"

@@ -9,8 +9,8 @@ import pytest
 from tests.v1.keys import key_client
 from tests.world import TenantWorld
 
-from masthead.members.v1 import masked
-from masthead.records.collection import Record
+from masthead.engine.records.collection import Record
+from masthead.features.members.v1 import masked
 
 COMMENTS, MEMBERS, SETTINGS = "/api/v1/comments", "/api/v1/members", "/api/v1/site-settings"
 

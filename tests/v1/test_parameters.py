@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from masthead.errors import Invalid
+from masthead.base.errors import Invalid
 from masthead.web.v1.parameters import PAGING, read_query
 
 

@@ -11,8 +11,8 @@ import pytest
 from tests.v1.keys import key_client
 from tests.world import TenantWorld
 
-from masthead.app import V1_TABLE
-from masthead.caller import system
+from masthead.base.caller import system
+from masthead.service.app import V1_TABLE
 from masthead.web.openapi.answers import HEADERS
 from masthead.web.v1.parameters import CURSOR
 from masthead.web.v1.routes import PREFIX, Route, Shape

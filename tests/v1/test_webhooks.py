@@ -17,11 +17,11 @@ from tests.tls import Authority, Receiver, answer, hang
 from tests.v1.keys import key_client
 from tests.world import TenantWorld, World, open_world, records_of
 
-from masthead import clock
-from masthead.caller import system
-from masthead.events.log import EventLog
-from masthead.posts.collection import posts
-from masthead.webhooks.signing import verify
+from masthead.base import clock
+from masthead.base.caller import system
+from masthead.engine.events.log import EventLog
+from masthead.features.posts.collection import posts
+from masthead.features.webhooks.signing import verify
 
 PATH = "/api/v1/webhooks"
 BODY = {

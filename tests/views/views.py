@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import masthead
-from masthead.comments.collection import comments
-from masthead.media.collection import media
-from masthead.members.collection import blog_members
-from masthead.posts.collection import posts
-from masthead.records.collection import Collection
-from masthead.records.fields.base import Field
-from masthead.records.fields.documents import TextList
-from masthead.records.fields.relation import Relation
-from masthead.records.fields.text import Text
-from masthead.records.fields.values import Flag, Number, Select
-from masthead.site.collection import site_settings
+from masthead.engine.records.collection import Collection
+from masthead.engine.records.fields.base import Field
+from masthead.engine.records.fields.documents import TextList
+from masthead.engine.records.fields.relation import Relation
+from masthead.engine.records.fields.text import Text
+from masthead.engine.records.fields.values import Flag, Number, Select
+from masthead.features.comments.collection import comments
+from masthead.features.media.collection import media
+from masthead.features.members.collection import blog_members
+from masthead.features.posts.collection import posts
+from masthead.features.site.collection import site_settings
 
 IGNORED = "  # type: ignore[override]"
 OVERLOADED = "  # type: ignore[override, no-overload-impl]"
@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
-from masthead.records.collection import Record
+from masthead.engine.records.collection import Record
 
 if TYPE_CHECKING:
 {names}
@@ -115,9 +115,9 @@ def _type(field: Field) -> str:
 
 
 VIEWS = (
-    View(posts, "PostRecord", "posts", derived=(("is_open", "bool"),)),
-    View(blog_members, "MemberRecord", "members"),
-    View(comments, "CommentRecord", "comments"),
-    View(media, "MediaRecord", "media"),
-    View(site_settings, "SettingsRecord", "site"),
+    View(posts, "PostRecord", "features/posts", derived=(("is_open", "bool"),)),
+    View(blog_members, "MemberRecord", "features/members"),
+    View(comments, "CommentRecord", "features/comments"),
+    View(media, "MediaRecord", "features/media"),
+    View(site_settings, "SettingsRecord", "features/site"),
 )

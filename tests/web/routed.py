@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from masthead.errors import NotFound
+from masthead.base.errors import NotFound
 from masthead.web.answers import Answer
 from masthead.web.asgi import ASGIApp, Receive, Scope, Send
 from masthead.web.checks import Checks

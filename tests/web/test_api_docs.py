@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from masthead.app import V1_TABLE
 from masthead.identity.scopes import ALIASES, SCOPES
+from masthead.service.app import V1_TABLE
 from masthead.web.cors import EXPOSED_HEADERS
 from masthead.web.v1.errors import RENAMED_IN_B, TABLE
 from masthead.web.v1.routes import PREFIX

@@ -9,14 +9,14 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.cli.commands import call
 from tests.clients.node import HERE, run_node
-from tests.events.described import DOCUMENT, SCHEMAS, check_delivery, validate
+from tests.engine.events.described import DOCUMENT, SCHEMAS, check_delivery, validate
+from tests.service.cli.commands import call
 from tests.web.routed import routed
 
-from masthead.config.settings import Settings
-from masthead.events.names import EVENT_NAMES
-from masthead.schema import registry
+from masthead.base.config.settings import Settings
+from masthead.engine.events.names import EVENT_NAMES
+from masthead.service.schema import registry
 from masthead.web.asyncapi.endpoint import event_description_routes
 
 ERROR, WARNING = 0, 1

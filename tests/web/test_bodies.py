@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.loop_time import LoopTime
 
-from masthead.errors import BadRequest, BodyBroken, BodyStalled, TooLarge
+from masthead.base.errors import BadRequest, BodyBroken, BodyStalled, TooLarge
 from masthead.web.arriving import LEAST_RATE, STALLED_SECONDS
 from masthead.web.asgi import Message, Scope
 from masthead.web.bodies import MAX_DEPTH, decode_json_object, read_body

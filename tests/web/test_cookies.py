@@ -6,10 +6,10 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.admin.visitor import Visitor
+from tests.faces.admin.visitor import Visitor
 from tests.world import PASSWORD, Account, TenantWorld, World
 
-from masthead.errors import HeadTooLarge
+from masthead.base.errors import HeadTooLarge
 from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE
 from masthead.web.cookies import MAX_BYTES, cookies_of, own_cookie, set_own_cookie
 from masthead.web.request import Request

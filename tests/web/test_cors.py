@@ -6,7 +6,7 @@ import httpx
 import pytest
 from tests.world import TenantWorld, records_of
 
-from masthead.records.collection import Record
+from masthead.engine.records.collection import Record
 from masthead.web.cors import EXPOSED_HEADERS, allowed_origin
 
 APP = "https://app.example.com"

@@ -6,7 +6,7 @@ import sqlite3
 
 from tests.log_lines import capture_logs
 
-from masthead.errors import BadRequest, DiskFull, MastheadError, Unavailable
+from masthead.base.errors import BadRequest, DiskFull, MastheadError, Unavailable
 from masthead.web.failures import log_failure
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from masthead.errors import NotFound
+from masthead.base.errors import NotFound
 from masthead.storage.local_objects import LocalObjectStore
 from masthead.storage.objects import StoredObject
 from masthead.storage.open_objects import open_object_store

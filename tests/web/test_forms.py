@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from masthead.config.keyring import KeyRing
-from masthead.errors import BadRequest, Forbidden, TooLarge
+from masthead.base.config.keyring import KeyRing
+from masthead.base.errors import BadRequest, Forbidden, TooLarge
 from masthead.web.forms import MAX_BYTES, MAX_FIELDS, FormTokens, check_same_origin, read_form
 from masthead.web.request import Request
 

@@ -9,7 +9,7 @@ import pytest
 from tests.web.routed import broken, everywhere
 from tests.world import Account, TenantWorld, World, records_of
 
-from masthead.app import front_door
+from masthead.service.app import front_door
 from masthead.web.answers import Stream
 from masthead.web.asgi import Send
 from masthead.web.dispatch import Dispatch

@@ -8,8 +8,8 @@ import jinja2
 import pytest
 
 import masthead
-from masthead.admin.environment import STATIC
-from masthead.reader.themes import OUR_STATIC
+from masthead.faces.admin.environment import STATIC
+from masthead.faces.reader.themes import OUR_STATIC
 from masthead.web.assets import Assets
 from masthead.web.style_sheets import join_parts, named_parts
 from masthead.web.template_source import Unindented

@@ -18,7 +18,7 @@ from tests.stopwatch import Stopwatch
 from tests.waiting import until
 from tests.world import START, TenantWorld, World, open_world
 
-from masthead import clock
+from masthead.base import clock
 from masthead.identity.api_keys import generate_key
 from masthead.storage.database import scope_of
 from masthead.storage.migrate import migrate

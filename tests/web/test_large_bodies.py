@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masthead.errors import BadRequest
-from masthead.serve.process import SWITCH_SECONDS
+from masthead.base.errors import BadRequest
+from masthead.service.serve.process import SWITCH_SECONDS
 from masthead.web import forms
 from masthead.web.bodies import MAX_VALUES, _check_structure, decode_json_object, json_object
 from masthead.web.forms import CONTENT_TYPE, decode_form, read_form

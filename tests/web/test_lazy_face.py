@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 from tests.web.routed import everywhere, routed
 
-from masthead.errors import MastheadError, NotFound
+from masthead.base.errors import MastheadError, NotFound
 from masthead.web.answers import Answer
 from masthead.web.dispatch import Dispatch, LazyRoute
 from masthead.web.lazy_face import LazyFace

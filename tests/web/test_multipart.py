@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.tiers import rounds
 
-from masthead.errors import BadRequest, BodyBroken, TooLarge
+from masthead.base.errors import BadRequest, BodyBroken, TooLarge
 from masthead.web.asgi import Message, Receive, Scope
 from masthead.web.multipart import (
     IN_MEMORY_BYTES,

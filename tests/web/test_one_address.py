@@ -10,8 +10,8 @@ import httpx
 import pytest
 from tests.world import TenantWorld, World
 
-from masthead.app import http_app
-from masthead.config.values import Url
+from masthead.base.config.values import Url
+from masthead.service.app import http_app
 
 PLAIN = {"x-forwarded-proto": "http"}
 """The header that a proxy adds to a request that reached it without TLS."""

@@ -11,12 +11,12 @@ import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from tests.web.routed import routed
 
-from masthead.app import V1_TABLE
-from masthead.cli.main import main
-from masthead.config.settings import Settings
-from masthead.errors import Invalid
+from masthead.base.config.settings import Settings
+from masthead.base.errors import Invalid
+from masthead.engine.records.fields.base import FieldError
 from masthead.identity.scopes import SCOPES
-from masthead.records.fields.base import FieldError
+from masthead.service.app import V1_TABLE
+from masthead.service.cli.main import main
 from masthead.web.openapi.endpoints import description_routes
 from masthead.web.openapi.public_api import build_document
 from masthead.web.openapi.schemas import body_example, body_schema

@@ -14,12 +14,12 @@ import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from tests.world import PASSWORD, Account, TenantWorld, World, records_of
 
-from masthead.app import SERVICE_PARTS, V1_TABLE
-from masthead.cli.main import main
-from masthead.config.settings import Settings
-from masthead.record_api import other_services
-from masthead.record_api.routes import COLLECTION
-from masthead.schema import registry
+from masthead.base.config.settings import Settings
+from masthead.faces.record_api import other_services
+from masthead.faces.record_api.routes import COLLECTION
+from masthead.service.app import SERVICE_PARTS, V1_TABLE
+from masthead.service.cli.main import main
+from masthead.service.schema import registry
 from masthead.web.dispatch import Route
 from masthead.web.openapi.public_api import build_document
 from masthead.web.openapi.service import DOCUMENT, build_service_document

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.admin.visitor import OWN, Visitor, staff, visitor
+from tests.faces.admin.visitor import OWN, Visitor, staff, visitor
 from tests.world import TenantWorld, World
 
 from masthead.web.dispatch import ANY_METHOD, Action, LazyRoute, Route

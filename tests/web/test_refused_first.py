@@ -10,7 +10,7 @@ import pytest
 from tests.v1.keys import key_client
 from tests.world import Account, TenantWorld, records_of
 
-from masthead.records.collection import Record
+from masthead.engine.records.collection import Record
 from masthead.web.bodies import SMALL_FORM_BYTES
 
 BOUNDARY = "boundary"

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from tests.world import TenantWorld, World
 
-from masthead.app import http_app
+from masthead.service.app import http_app
 
 PATH = "/api/health/domain"
 

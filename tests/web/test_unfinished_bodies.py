@@ -11,8 +11,8 @@ from tests.loop_time import LoopTime
 from tests.web.test_policies import actions_of, every_route, path_of
 from tests.world import TenantWorld, World
 
-from masthead.counters import BODIES_REFUSED
-from masthead.errors import RateLimited, Unavailable
+from masthead.base.counters import BODIES_REFUSED
+from masthead.base.errors import RateLimited, Unavailable
 from masthead.web import arriving
 from masthead.web.arriving import NETWORK_BODIES, NETWORK_BYTES, held_bytes
 from masthead.web.asgi import Message

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from masthead.caller import Caller, Kind
+from masthead.base.caller import Caller, Kind
+from masthead.base.ids import TenantId
+from masthead.engine.records.collection import Collection, Record
 from masthead.identity.tenants import Role, superusers
-from masthead.ids import TenantId
-from masthead.records.collection import Collection, Record
 
 _STAFF = {Role.OWNER: Kind.OWNER, Role.EDITOR: Kind.EDITOR, Role.AUTHOR: Kind.AUTHOR}
 

@@ -7,26 +7,26 @@ from datetime import timedelta
 import msgspec
 from msgspec.structs import replace
 
-from masthead import ids
-from masthead.audit.collection import IMPERSONATED, OPENED, SIGNED_IN
-from masthead.audit.entries import log_action
-from masthead.caller import Caller, Kind, in_tenant
-from masthead.config.keyring import KeyRing
-from masthead.email_address import normal_email
-from masthead.errors import BadRequest, Unauthenticated
+from masthead.base import ids
+from masthead.base.caller import Caller, Kind, in_tenant
+from masthead.base.config.keyring import KeyRing
+from masthead.base.email_address import normal_email
+from masthead.base.errors import BadRequest, Unauthenticated
+from masthead.base.ids import TenantId
+from masthead.engine.audit.collection import IMPERSONATED, OPENED, SIGNED_IN
+from masthead.engine.audit.entries import log_action
+from masthead.engine.records.collection import Collection, Record
+from masthead.engine.records.engine import Records
+from masthead.engine.records.versions import TenantVersions
 from masthead.identity import passwords, sessions
 from masthead.identity.account_callers import account_caller, account_key
 from masthead.identity.factor_fields import has_second_factor
 from masthead.identity.known_browsers import KnownBrowsers, tell_later
+from masthead.identity.limits.sign_in_throttle import Attempt, LoginThrottle
 from masthead.identity.sessions import TokenType
 from masthead.identity.sign_ins import Client, SignIns
 from masthead.identity.tenants import superusers
 from masthead.identity.verified_sessions import MAX_SAME_ID, VerifiedSessions
-from masthead.ids import TenantId
-from masthead.limits.sign_in_throttle import Attempt, LoginThrottle
-from masthead.records.collection import Collection, Record
-from masthead.records.engine import Records
-from masthead.records.versions import TenantVersions
 
 ADMIN_SESSION = timedelta(days=1)
 MEMBER_SESSION = timedelta(days=14)

@@ -15,19 +15,19 @@ from functools import lru_cache
 
 import msgspec
 
-from masthead import clock
-from masthead.caller import Caller, system
-from masthead.errors import Invalid, NotFound, Problem
+from masthead.base import clock
+from masthead.base.caller import Caller, system
+from masthead.base.errors import Invalid, NotFound, Problem
+from masthead.base.ids import TenantId
+from masthead.base.suggestions import suggestion
+from masthead.engine.records.collection import Collection, Index, Record
+from masthead.engine.records.engine import Records
+from masthead.engine.records.fields.base import Access
+from masthead.engine.records.fields.documents import TextList
+from masthead.engine.records.fields.secrets import Hash
+from masthead.engine.records.fields.text import Text
+from masthead.engine.records.fields.values import Date
 from masthead.identity.scopes import SCOPES, is_scope
-from masthead.ids import TenantId
-from masthead.records.collection import Collection, Index, Record
-from masthead.records.engine import Records
-from masthead.records.fields.base import Access
-from masthead.records.fields.documents import TextList
-from masthead.records.fields.secrets import Hash
-from masthead.records.fields.text import Text
-from masthead.records.fields.values import Date
-from masthead.suggestions import suggestion
 
 api_keys = Collection(
     "api_keys",

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from datetime import date, datetime
 
-from masthead.errors import StatementTimeout, Unavailable
+from masthead.base.errors import StatementTimeout, Unavailable
+from masthead.base.logs import log
+from masthead.engine.records.changes import Tally
+from masthead.engine.records.derived.daily_counts import DailyCounts
 from masthead.identity.delayed_writes import FLUSH_SECONDS, DelayedWrites
-from masthead.logs import log
-from masthead.records.changes import Tally
-from masthead.records.derived.daily_counts import DailyCounts
 
 API_CALLS = "api.calls"
 

@@ -12,10 +12,10 @@ from datetime import timedelta
 
 import msgspec
 
-from masthead.clock import Clock
-from masthead.config.keyring import DecryptionError, KeyRing
-from masthead.errors import BadRequest
-from masthead.limits.sign_in_throttle import LoginThrottle
+from masthead.base.clock import Clock
+from masthead.base.config.keyring import DecryptionError, KeyRing
+from masthead.base.errors import BadRequest
+from masthead.identity.limits.sign_in_throttle import LoginThrottle
 
 PURPOSE = "passkey challenge"
 LIFETIME = timedelta(minutes=10)

@@ -2,7 +2,7 @@
 
 A code is stored as a keyed hash, so that the table reveals none. It counts only with the id that
 the request for it was answered with, at the same tenant, and once.
-Guesses are limited before they are compared: see `limits/sign_in_throttle.py`.
+Guesses are limited before they are compared: see `identity/limits/sign_in_throttle.py`.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from datetime import timedelta
 import msgspec
 import sqlalchemy as sa
 
-from masthead import clock, ids
-from masthead.config.keyring import KeyRing
-from masthead.email_address import normal_email
+from masthead.base import clock, ids
+from masthead.base.config.keyring import KeyRing
+from masthead.base.email_address import normal_email
+from masthead.base.ids import TenantId
+from masthead.engine.records.collection import Collection, Record
+from masthead.engine.records.engine import Records
+from masthead.engine.records.write.unit import Unit
+from masthead.identity.limits.sign_in_throttle import LoginThrottle
 from masthead.identity.tables import sign_in_codes
-from masthead.ids import TenantId
-from masthead.limits.sign_in_throttle import LoginThrottle
-from masthead.records.collection import Collection, Record
-from masthead.records.engine import Records
-from masthead.records.write.unit import Unit
 from masthead.storage.database import EVERY_TENANT, scope_of
 
 DIGITS = 6

@@ -9,14 +9,14 @@ from collections.abc import Awaitable
 
 import msgspec
 
-from masthead.byte_cache import ByteCache
-from masthead.counters import CACHES
+from masthead.base.byte_cache import ByteCache
+from masthead.base.counters import CACHES
+from masthead.base.ids import TenantId
+from masthead.engine.records.collection import Collection, Record
+from masthead.engine.records.engine import Records
+from masthead.engine.records.versions import TenantVersions
+from masthead.identity.limits.plans import Plan
 from masthead.identity.tenants import tenants
-from masthead.ids import TenantId
-from masthead.plans import Plan
-from masthead.records.collection import Collection, Record
-from masthead.records.engine import Records
-from masthead.records.versions import TenantVersions
 
 
 class Tenant(msgspec.Struct, frozen=True):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from masthead.records.fields.base import Access, Field
-from masthead.records.fields.documents import Json, TextList
-from masthead.records.fields.secrets import Secret
-from masthead.records.fields.values import Number
+from masthead.engine.records.fields.base import Access, Field
+from masthead.engine.records.fields.documents import Json, TextList
+from masthead.engine.records.fields.secrets import Secret
+from masthead.engine.records.fields.values import Number
 
 FACTOR_FIELDS: tuple[Field, ...] = (
     Secret(name="totp_secret", max=500, write=Access.ENGINE),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from masthead.errors import Invalid, Problem
+from masthead.base.errors import Invalid, Problem
+from masthead.engine.records.accounts import credentials, new_token_key
+from masthead.engine.records.fields.base import REQUIRED
 from masthead.identity import passwords
-from masthead.records.accounts import credentials, new_token_key
-from masthead.records.fields.base import REQUIRED
 
 
 async def new_credentials(given: Mapping[str, Any], *, required: bool) -> dict[str, Any]:

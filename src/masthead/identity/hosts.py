@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from masthead.errors import BadRequest, Problem
+from masthead.base.errors import BadRequest, Problem
 
 # Names with a special meaning for visitors, browsers, mail servers or this service.
 # fmt: off

@@ -10,19 +10,19 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from masthead import clock
-from masthead.byte_cache import ByteCache
-from masthead.caller import Caller, Kind
-from masthead.counters import CACHES
+from masthead.base import clock
+from masthead.base.byte_cache import ByteCache
+from masthead.base.caller import Caller, Kind
+from masthead.base.counters import CACHES
+from masthead.base.ids import TenantId
+from masthead.engine.records.engine import Records
+from masthead.engine.records.versions import TenantVersions
 from masthead.identity.api_keys import KEY_LENGTH, api_keys, hash_key, is_well_formed
 from masthead.identity.call_counts import CallCounts
 from masthead.identity.delayed_writes import FLUSH_SECONDS
 from masthead.identity.directory import Tenant, TenantDirectory
 from masthead.identity.last_uses import LastUses
 from masthead.identity.scopes import granted
-from masthead.ids import TenantId
-from masthead.records.engine import Records
-from masthead.records.versions import TenantVersions
 
 USE_INTERVAL = timedelta(minutes=1)
 

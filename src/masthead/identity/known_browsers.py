@@ -6,11 +6,11 @@ from datetime import timedelta
 
 import msgspec
 
+from masthead.engine.records.collection import Record
+from masthead.engine.records.write.unit import Unit
 from masthead.identity.browsers import browser_name
+from masthead.identity.limits.sign_in_throttle import LoginThrottle
 from masthead.identity.sign_ins import Client
-from masthead.limits.sign_in_throttle import LoginThrottle
-from masthead.records.collection import Record
-from masthead.records.write.unit import Unit
 
 KNOWN = timedelta(days=180)
 NEW_BROWSER = "accounts.new_browser"

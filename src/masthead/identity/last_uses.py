@@ -10,10 +10,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from masthead import clock
-from masthead.errors import StatementTimeout, Unavailable
+from masthead.base import clock
+from masthead.base.errors import StatementTimeout, Unavailable
+from masthead.base.logs import log
 from masthead.identity.delayed_writes import FLUSH_SECONDS, DelayedWrites
-from masthead.logs import log
 from masthead.storage.database import EVERY_TENANT, Database
 
 MAX_CACHED = 20_000

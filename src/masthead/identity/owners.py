@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
 
+from masthead.base.ids import TenantId
+from masthead.engine.records.collection import Collection, Record
+from masthead.engine.records.engine import Records
+from masthead.engine.records.write.unit import Unit
 from masthead.identity.tenants import Role, superusers, tenants
-from masthead.ids import TenantId
-from masthead.records.collection import Collection, Record
-from masthead.records.engine import Records
-from masthead.records.write.unit import Unit
 
 Find = Callable[[Collection, Mapping[str, Any]], Awaitable[list[Record]]]
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import msgspec
 
-from masthead import clock
-from masthead.caller import system
+from masthead.base import clock
+from masthead.base.caller import system
+from masthead.base.ids import TenantId
+from masthead.base.logs import log
+from masthead.engine.records.collection import Record
+from masthead.engine.records.engine import Records
 from masthead.identity.account_callers import account_key
 from masthead.identity.accounts import Accounts, SignedIn
 from masthead.identity.challenges import Challenges
+from masthead.identity.limits.sign_in_throttle import Attempt, LoginThrottle
 from masthead.identity.passkeys import (
     Party,
     Passkey,
@@ -23,11 +28,6 @@ from masthead.identity.passkeys import (
 )
 from masthead.identity.sign_ins import Client
 from masthead.identity.tenants import superusers
-from masthead.ids import TenantId
-from masthead.limits.sign_in_throttle import Attempt, LoginThrottle
-from masthead.logs import log
-from masthead.records.collection import Record
-from masthead.records.engine import Records
 
 PASSKEYS = f"{superusers.name} passkeys"
 _SIGN_IN = "sign in at "

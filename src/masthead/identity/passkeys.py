@@ -14,10 +14,10 @@ from typing import Any
 
 import msgspec
 
-from masthead import ids
-from masthead.errors import BadRequest
-from masthead.ids import TenantId
-from masthead.records.collection import Record
+from masthead.base import ids
+from masthead.base.errors import BadRequest
+from masthead.base.ids import TenantId
+from masthead.engine.records.collection import Record
 
 MAX_PASSKEYS = 20
 MAX_NAME = 60

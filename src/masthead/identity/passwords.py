@@ -11,7 +11,7 @@ from typing import TypeVar
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from masthead.errors import Problem
+from masthead.base.errors import Problem
 
 MIN_LENGTH = 8
 MAX_LENGTH = 1024

@@ -12,18 +12,18 @@ from typing import Any
 
 import msgspec
 
-from masthead.caller import system
-from masthead.config.keyring import DecryptionError
-from masthead.errors import BadRequest
+from masthead.base.caller import system
+from masthead.base.config.keyring import DecryptionError
+from masthead.base.errors import BadRequest
+from masthead.base.ids import TenantId
+from masthead.engine.records.collection import Record
+from masthead.engine.records.engine import Records
 from masthead.identity.account_callers import account_key
 from masthead.identity.accounts import SECOND_STEP, Accounts, SignedIn
+from masthead.identity.limits.sign_in_throttle import CODE_LIMITS, Attempt, LoginThrottle
 from masthead.identity.one_time_codes import matching_hash, matching_step
 from masthead.identity.sign_ins import Client
 from masthead.identity.tenants import superusers
-from masthead.ids import TenantId
-from masthead.limits.sign_in_throttle import CODE_LIMITS, Attempt, LoginThrottle
-from masthead.records.collection import Record
-from masthead.records.engine import Records
 
 CODES = f"{superusers.name} codes"
 """Wrong codes are counted apart from wrong passwords."""

@@ -17,9 +17,9 @@ from urllib.parse import unquote
 
 import msgspec
 
-from masthead import clock
-from masthead.clock import Clock
-from masthead.config.keyring import KeyRing
+from masthead.base import clock
+from masthead.base.clock import Clock
+from masthead.base.config.keyring import KeyRing
 
 if TYPE_CHECKING:
     from jwt.types import Options

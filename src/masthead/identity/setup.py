@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import msgspec
 
-from masthead.caller import Caller, in_tenant, system
-from masthead.email_address import normal_email
-from masthead.errors import Invalid, MastheadError
+from masthead.base.caller import Caller, in_tenant, system
+from masthead.base.email_address import normal_email
+from masthead.base.errors import Invalid, MastheadError
+from masthead.base.ids import TenantId, new_id
+from masthead.engine.records.engine import Records
 from masthead.identity.given_passwords import new_credentials
 from masthead.identity.hosts import check_slug
+from masthead.identity.limits.plans import Plan
 from masthead.identity.tenants import superusers, tenants
-from masthead.ids import TenantId, new_id
-from masthead.plans import Plan
-from masthead.records.engine import Records
 
 
 class NewTenant(msgspec.Struct, frozen=True, kw_only=True):

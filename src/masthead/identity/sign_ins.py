@@ -15,15 +15,15 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from masthead import clock, ids
-from masthead.caller import Caller, Kind, in_tenant, system
+from masthead.base import clock, ids
+from masthead.base.caller import Caller, Kind, in_tenant, system
+from masthead.base.ids import TenantId
+from masthead.engine.records.accounts import new_token_key
+from masthead.engine.records.collection import Collection, Record
+from masthead.engine.records.engine import Records
 from masthead.identity.last_uses import LastUses
 from masthead.identity.tables import sign_ins
 from masthead.identity.tenants import superusers
-from masthead.ids import TenantId
-from masthead.records.accounts import new_token_key
-from masthead.records.collection import Collection, Record
-from masthead.records.engine import Records
 from masthead.storage.database import EVERY_TENANT, Statement, scope_of
 
 SEEN_INTERVAL = timedelta(minutes=10)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from masthead.engine.records.write.unit import Unit
 from masthead.identity.tenants import TenantStatus, tenants
-from masthead.records.write.unit import Unit
 
 
 async def is_suspended(unit: Unit) -> bool:

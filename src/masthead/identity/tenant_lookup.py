@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from masthead.errors import MastheadError, NotFound
+from masthead.base.errors import MastheadError, NotFound
+from masthead.engine.records.collection import Record
+from masthead.engine.records.engine import Records
 from masthead.identity.tenants import tenants
-from masthead.records.collection import Record
-from masthead.records.engine import Records
 
 
 class AmbiguousTenant(MastheadError):

@@ -8,17 +8,17 @@ from enum import StrEnum
 from typing import Any, Final
 from urllib.parse import quote
 
+from masthead.engine.links.file_uses import Uses
+from masthead.engine.links.moves import Move, Moves
+from masthead.engine.records.accounts import ACCOUNT_FIELDS
+from masthead.engine.records.changes import Change, Save
+from masthead.engine.records.collection import Collection, Index, Rules, SiteRules
+from masthead.engine.records.fields.base import Access
+from masthead.engine.records.fields.relation import Relation
+from masthead.engine.records.fields.text import Email, Slug, Text, Url
+from masthead.engine.records.fields.values import Date, Flag, Number, Select
 from masthead.identity.factor_fields import FACTOR_FIELDS
-from masthead.links.file_uses import Uses
-from masthead.links.moves import Move, Moves
-from masthead.plans import Plan
-from masthead.records.accounts import ACCOUNT_FIELDS
-from masthead.records.changes import Change, Save
-from masthead.records.collection import Collection, Index, Rules, SiteRules
-from masthead.records.fields.base import Access
-from masthead.records.fields.relation import Relation
-from masthead.records.fields.text import Email, Slug, Text, Url
-from masthead.records.fields.values import Date, Flag, Number, Select
+from masthead.identity.limits.plans import Plan
 
 SLUG = re.compile(r"[a-z0-9-]{1,63}")
 

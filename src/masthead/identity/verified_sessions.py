@@ -7,21 +7,21 @@ import hashlib
 import msgspec
 from msgspec.structs import replace
 
-from masthead import ids
-from masthead.byte_cache import ByteCache
-from masthead.caller import Caller
-from masthead.config.keyring import KeyRing
-from masthead.counters import CACHES
+from masthead.base import ids
+from masthead.base.byte_cache import ByteCache
+from masthead.base.caller import Caller
+from masthead.base.config.keyring import KeyRing
+from masthead.base.counters import CACHES
+from masthead.base.ids import TenantId
+from masthead.engine.records.collection import Collection, Record
+from masthead.engine.records.engine import Records
+from masthead.engine.records.versions import TenantVersions
 from masthead.identity import sessions
 from masthead.identity.account_callers import account_caller
 from masthead.identity.factor_fields import has_second_factor
 from masthead.identity.sessions import TokenType
 from masthead.identity.sign_ins import SignIns
 from masthead.identity.tenants import superusers
-from masthead.ids import TenantId
-from masthead.records.collection import Collection, Record
-from masthead.records.engine import Records
-from masthead.records.versions import TenantVersions
 
 MAX_SAME_ID = 5
 """Ids are unique within a tenant: a token is checked against so many accounts of its id."""

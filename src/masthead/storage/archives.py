@@ -23,7 +23,7 @@ from typing import IO, Any, BinaryIO, Final
 import msgspec
 import sqlalchemy as sa
 
-from masthead.errors import MastheadError
+from masthead.base.errors import MastheadError
 from masthead.storage.dialects import Blob
 
 TABLES: Final = "tables/"

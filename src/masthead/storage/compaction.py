@@ -14,7 +14,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from masthead.errors import Unavailable
+from masthead.base.errors import Unavailable
 from masthead.storage.database import Database, Transaction
 from masthead.storage.sqlite.checkpoints import checkpoint, repeat_checkpoint
 from masthead.storage.sqlite.connection import connect, translated

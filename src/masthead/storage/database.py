@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, NewType, Protocol
 
 from sqlalchemy.sql import ClauseElement, Insert
 
-from masthead.ids import TenantId
+from masthead.base.ids import TenantId
 
 Row = Sequence[Any]
 

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from masthead.logs import log
+from masthead.base.logs import log
 
 REMEMBERED_SECONDS: Final = 60.0
 """After the last refused write. A service that runs writes at least that often."""

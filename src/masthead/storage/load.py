@@ -16,13 +16,13 @@ from typing import Any, Protocol
 
 from sqlalchemy.sql import ClauseElement
 
-from masthead.errors import MastheadError, Unavailable
+from masthead.base.errors import MastheadError, Unavailable
+from masthead.base.whole_file import sync_folder
 from masthead.storage.database import EVERY_TENANT, Row
 from masthead.storage.dialects import SQLITE, compile_statement
 from masthead.storage.migrate import postgres_connection, postgres_schema, sqlite_schema
 from masthead.storage.sqlite.connection import translated
 from masthead.storage.urls import sqlite_path
-from masthead.whole_file import sync_folder
 
 
 class NotEmpty(MastheadError):

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from obstore.store import LocalStore
 
-from masthead.config import private_files
-from masthead.errors import DiskFull, Unavailable
+from masthead.base.config import private_files
+from masthead.base.errors import DiskFull, Unavailable
+from masthead.base.whole_file import sync_folder
 from masthead.storage.disk import is_disk_full
-from masthead.whole_file import sync_folder
 
 if TYPE_CHECKING:
     pass

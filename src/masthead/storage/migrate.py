@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from masthead.errors import MastheadError
+from masthead.base.errors import MastheadError
 from masthead.storage.sqlite.connection import translated
 from masthead.storage.urls import sqlite_path
 

@@ -17,7 +17,7 @@ import obstore
 from obstore.exceptions import BaseError
 from obstore.store import LocalStore, S3Store
 
-from masthead.errors import BadRequest, DiskFull, NotFound, Unavailable
+from masthead.base.errors import BadRequest, DiskFull, NotFound, Unavailable
 from masthead.storage.disk import is_disk_full
 
 if TYPE_CHECKING:

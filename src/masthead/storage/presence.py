@@ -12,14 +12,14 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from masthead import ids
-from masthead.errors import StatementTimeout, Unavailable
-from masthead.logs import log
+from masthead.base import ids
+from masthead.base.errors import StatementTimeout, Unavailable
+from masthead.base.logs import log
+from masthead.base.version import running_version
 from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Database
 from masthead.storage.metadata import metadata
 from masthead.storage.migrate import HEAD
-from masthead.version import running_version
 
 BEAT_SECONDS = 5.0
 GONE_SECONDS = 30

@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 
 import sqlalchemy as sa
 
-from masthead.errors import Unavailable
+from masthead.base.errors import Unavailable
 from masthead.storage.database import EVERY_TENANT, Row
 from masthead.storage.dialects import SQLITE, Flag, compile_statement
 from masthead.storage.sqlite.connection import connect, translated

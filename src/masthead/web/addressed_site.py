@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from masthead.config.settings import Settings
-from masthead.errors import BadRequest, NotFound, Unauthenticated
+from masthead.base.config.settings import Settings
+from masthead.base.errors import BadRequest, NotFound, Unauthenticated
 from masthead.identity.directory import Tenant, TenantDirectory
 from masthead.identity.hosts import (
     BareHost,

@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from masthead.counters import BODIES_REFUSED
-from masthead.errors import (
+from masthead.base.counters import BODIES_REFUSED
+from masthead.base.errors import (
     BadRequest,
     BodyBroken,
     BodyStalled,
@@ -22,7 +22,7 @@ from masthead.errors import (
     TooLarge,
     Unavailable,
 )
-from masthead.limits.networks import is_loopback, network_of
+from masthead.identity.limits.networks import is_loopback, network_of
 from masthead.web.answers import header_lines
 from masthead.web.asgi import Message, Receive, Scope
 

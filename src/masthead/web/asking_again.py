@@ -10,7 +10,7 @@ from datetime import timedelta
 
 import msgspec
 
-from masthead.errors import BadRequest, Forbidden, MastheadError
+from masthead.base.errors import BadRequest, Forbidden, MastheadError
 from masthead.identity.accounts import Accounts
 from masthead.identity.factor_fields import has_second_factor
 from masthead.identity.passkey_sign_ins import PasskeySignIns

@@ -18,8 +18,8 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from masthead.errors import NotFound
-from masthead.logs import log
+from masthead.base.errors import NotFound
+from masthead.base.logs import log
 from masthead.web.answers import Answer, RawHeaders, header_list
 from masthead.web.compression import MAX_INLINE_BYTES, MIN_BYTES, chosen_encoding
 from masthead.web.dispatch import Route, reading

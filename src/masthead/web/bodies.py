@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from masthead.errors import BadRequest
+from masthead.base.errors import BadRequest
 from masthead.web.arriving import ArrivingBody
 from masthead.web.asgi import Receive, Scope
 

@@ -10,11 +10,11 @@ from typing import TypeAlias
 
 import msgspec
 
-from masthead import clock
-from masthead.byte_cache import ByteCache
-from masthead.counters import CacheCounts
-from masthead.ids import TenantId
-from masthead.records.versions import TenantVersions
+from masthead.base import clock
+from masthead.base.byte_cache import ByteCache
+from masthead.base.counters import CacheCounts
+from masthead.base.ids import TenantId
+from masthead.engine.records.versions import TenantVersions
 from masthead.web.answers import RawHeaders
 
 MAX_ANSWER_BYTES = 2 * 1024 * 1024

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
-from masthead.caller import Caller, Kind, guest, in_tenant
+from masthead.base.caller import Caller, Kind, guest, in_tenant
 from masthead.identity.accounts import Accounts
 from masthead.identity.hosts import parse_host
 from masthead.identity.sessions import ADMIN_COOKIE, MEMBER_COOKIE, token_in_cookie

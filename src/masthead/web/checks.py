@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import msgspec
 
-from masthead import errors
-from masthead.caller import Caller, Kind
-from masthead.config.settings import Settings
-from masthead.errors import Forbidden, NotFound, SiteSuspended, Unauthenticated
+from masthead.base import errors
+from masthead.base.caller import Caller, Kind
+from masthead.base.config.settings import Settings
+from masthead.base.errors import Forbidden, NotFound, SiteSuspended, Unauthenticated
 from masthead.identity.directory import Tenant, TenantDirectory
 from masthead.identity.key_authentication import ApiKey, ApiKeys
-from masthead.limits.rate_limiter import RateLimiter
-from masthead.limits.sliding_window import Decision
+from masthead.identity.limits.rate_limiter import RateLimiter
+from masthead.identity.limits.sliding_window import Decision
 from masthead.web.answers import RawHeaders
 from masthead.web.asking_again import ProofNeeded, Proofs
 from masthead.web.callers import Callers

@@ -12,8 +12,8 @@ import sys
 from collections.abc import Callable
 from functools import lru_cache
 
-from masthead.byte_cache import ByteCache
-from masthead.counters import CACHES
+from masthead.base.byte_cache import ByteCache
+from masthead.base.counters import CACHES
 from masthead.web.answers import RawHeaders
 
 if sys.version_info >= (3, 14):

@@ -6,7 +6,7 @@ one request of a guest would stop every site for a minute.
 
 from __future__ import annotations
 
-from masthead.errors import HeadTooLarge
+from masthead.base.errors import HeadTooLarge
 from masthead.identity.sessions import HOST_PREFIX
 from masthead.web.answers import header_lines
 from masthead.web.asgi import Scope

@@ -12,10 +12,10 @@ from datetime import timedelta
 import msgspec
 import sqlalchemy as sa
 
-from masthead import clock
-from masthead.errors import StatementTimeout, Unavailable
+from masthead.base import clock
+from masthead.base.errors import StatementTimeout, Unavailable
+from masthead.base.logs import log
 from masthead.identity.delayed_writes import FLUSH_SECONDS, DelayedWrites
-from masthead.logs import log
 from masthead.storage.database import EVERY_TENANT, Database
 from masthead.web.tables import request_errors
 

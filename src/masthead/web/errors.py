@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import TypeAlias
 
-from masthead.errors import MastheadError, NotFound, RateLimited
+from masthead.base.errors import MastheadError, NotFound, RateLimited
 from masthead.web.answers import Answer, RawHeaders, Stream
 from masthead.web.request import Request
 

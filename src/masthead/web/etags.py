@@ -6,8 +6,8 @@ import re
 from functools import lru_cache
 from hashlib import sha256
 
-from masthead.errors import Conflict
-from masthead.ids import TenantId
+from masthead.base.errors import Conflict
+from masthead.base.ids import TenantId
 
 MAX_BYTES = 4096
 """The length of a header with ETags: more than a browser or a proxy sends."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from masthead.access_log import shown_path
-from masthead.errors import MastheadError
-from masthead.logs import log
+from masthead.base.access_log import shown_path
+from masthead.base.errors import MastheadError
+from masthead.base.logs import log
 
 
 def log_failure(error: MastheadError, status: int, path: str) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from masthead.config.settings import Settings
-from masthead.errors import TooLarge
+from masthead.base.config.settings import Settings
+from masthead.base.errors import TooLarge
 from masthead.web.multipart import MAX_FIELD_BYTES, Form, read_form
 from masthead.web.policy import Body
 from masthead.web.request import Request

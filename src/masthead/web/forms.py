@@ -11,8 +11,8 @@ import hashlib
 import hmac
 from urllib.parse import unquote_to_bytes
 
-from masthead.config.keyring import KeyRing
-from masthead.errors import BadRequest, Forbidden
+from masthead.base.config.keyring import KeyRing
+from masthead.base.errors import BadRequest, Forbidden
 from masthead.web.answers import header
 from masthead.web.asgi import Receive, Scope
 from masthead.web.bodies import decode_beside, read_body

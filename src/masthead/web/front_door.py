@@ -10,13 +10,13 @@ from time import perf_counter, time
 
 import msgspec
 
-from masthead import ids, logs
-from masthead.access_log import Answered, shown_path
-from masthead.config.settings import Settings
-from masthead.errors import BadRequest, DiskFull, MastheadError
-from masthead.logs import log
+from masthead.base import ids, logs
+from masthead.base.access_log import Answered, shown_path
+from masthead.base.config.settings import Settings
+from masthead.base.errors import BadRequest, DiskFull, MastheadError
+from masthead.base.logs import log
+from masthead.base.turns import working_for
 from masthead.storage.disk import DiskState, is_disk_full
-from masthead.turns import working_for
 from masthead.web.addressed_site import HEALTH, AddressedSite
 from masthead.web.answers import Answer, ClientDisconnected, Stream, header_lines
 from masthead.web.asgi import Receive, Scope, Send

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from masthead import clock
-from masthead.config.settings import Settings
-from masthead.errors import BadRequest, DiskFull, NotFound, Unavailable
+from masthead.base import clock
+from masthead.base.config.settings import Settings
+from masthead.base.errors import BadRequest, DiskFull, NotFound, Unavailable
+from masthead.base.logs import log
+from masthead.base.version import running_version
+from masthead.engine.records.engine import Records
 from masthead.identity.directory import TenantDirectory
-from masthead.logs import log
-from masthead.records.engine import Records
 from masthead.storage.database import Database
-from masthead.version import running_version
 from masthead.web.addressed_site import DOMAIN_CHECK, HEALTH, AddressedSite
 from masthead.web.answers import Answer, json_answer
 from masthead.web.errors import retry_after

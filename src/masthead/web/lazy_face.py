@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
-from masthead.errors import MastheadError
+from masthead.base.errors import MastheadError
 from masthead.web.answers import Answer, Stream
 from masthead.web.request import Request
 

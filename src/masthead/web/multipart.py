@@ -19,7 +19,7 @@ import msgspec
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
-from masthead.errors import BadRequest, TooLarge
+from masthead.base.errors import BadRequest, TooLarge
 from masthead.storage.cancelling import complete
 from masthead.web.asgi import Receive, Scope
 from masthead.web.bodies import body_chunks, decode_json_object

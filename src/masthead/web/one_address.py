@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from urllib.parse import quote
 
-from masthead.config.settings import Settings
+from masthead.base.config.settings import Settings
 from masthead.identity.directory import Tenant
 from masthead.web.answers import RawHeaders, header
 from masthead.web.asgi import Scope

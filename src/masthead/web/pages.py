@@ -15,8 +15,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from msgspec.structs import replace
 
-from masthead import errors
-from masthead.errors import MastheadError
+from masthead.base import errors
+from masthead.base.errors import MastheadError
 from masthead.web.answers import Answer, RawHeaders, json_answer
 from masthead.web.errors import InternalError, MethodNotAllowed, retry_after
 from masthead.web.request import Request

@@ -9,7 +9,7 @@ from enum import Enum, auto
 
 import msgspec
 
-from masthead.config.settings import Settings
+from masthead.base.config.settings import Settings
 
 FORM_BYTES = 64 * 1024
 JSON_BYTES = 8 * 1024 * 1024

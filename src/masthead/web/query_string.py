@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import parse_qsl
 
-from masthead.errors import BadRequest
+from masthead.base.errors import BadRequest
 
 MAX_QUERY_BYTES = 16_000
 MAX_PARAMETERS = 100

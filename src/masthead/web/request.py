@@ -5,12 +5,12 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
-from masthead.caller import Caller
-from masthead.errors import BadRequest, MastheadError
+from masthead.base.caller import Caller
+from masthead.base.errors import BadRequest, MastheadError
+from masthead.base.ids import TenantId
+from masthead.engine.records.collection import Record
 from masthead.identity.directory import Tenant
 from masthead.identity.sign_ins import Client
-from masthead.ids import TenantId
-from masthead.records.collection import Record
 from masthead.web.answers import RawHeaders, header
 from masthead.web.asgi import Receive, Scope
 from masthead.web.bodies import json_object, read_body

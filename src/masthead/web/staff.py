@@ -6,8 +6,11 @@ from collections.abc import Mapping
 
 import msgspec
 
-from masthead.caller import Kind, guest, in_tenant
-from masthead.errors import BadRequest, Conflict, MastheadError
+from masthead.base.caller import Kind, guest, in_tenant
+from masthead.base.errors import BadRequest, Conflict, MastheadError
+from masthead.base.ids import TenantId
+from masthead.engine.records.collection import Record
+from masthead.engine.records.engine import Records
 from masthead.identity.accounts import (
     SECOND_STEP,
     Accounts,
@@ -22,9 +25,6 @@ from masthead.identity.passkeys import Party
 from masthead.identity.second_step import SecondSteps, TicketExpired
 from masthead.identity.sessions import ADMIN_COOKIE, set_cookies
 from masthead.identity.tenants import superusers
-from masthead.ids import TenantId
-from masthead.records.collection import Record
-from masthead.records.engine import Records
 from masthead.web.callers import Callers
 from masthead.web.cookies import own_cookie, set_own_cookie
 from masthead.web.forms import own_origin

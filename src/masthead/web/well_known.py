@@ -6,9 +6,9 @@ from __future__ import annotations
 from datetime import timedelta
 from functools import partial
 
-from masthead import clock
-from masthead.config.settings import Settings
-from masthead.errors import NotFound
+from masthead.base import clock
+from masthead.base.config.settings import Settings
+from masthead.base.errors import NotFound
 from masthead.web.answers import Answer, RawHeaders
 from masthead.web.dispatch import Route, reading
 from masthead.web.policy import FOR_ALL, Cache, Policy, Who

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tests.storage.notebook import ANN, BOB, Notebook, new_url, open_notebook
 
-from masthead.errors import StatementTimeout, Unavailable
+from masthead.base.errors import StatementTimeout, Unavailable
 from masthead.storage.database import Deferral, Statement, UniqueViolation
 from masthead.storage.open import open_database
 from masthead.storage.sqlite.connection import MAX_INLINE_BYTES, connect

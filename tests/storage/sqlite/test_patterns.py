@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.storage.notebook import ANN, new_url
 
-from masthead.errors import StatementTimeout
+from masthead.base.errors import StatementTimeout
 from masthead.storage.database import Statement
 from masthead.storage.dialects import like_pattern
 from masthead.storage.open import open_database

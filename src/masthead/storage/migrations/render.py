@@ -1,6 +1,6 @@
 """Writes the next migration from the difference between the history and the declared tables.
 
-    python -m masthead.storage.migrations.render masthead.schema:complete_metadata "initial"
+    python -m masthead.storage.migrations.render masthead.service.schema:complete_metadata "initial"
 
 Then format and review the file, and set `HEAD` in `masthead.storage.migrate`.
 """

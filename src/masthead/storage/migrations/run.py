@@ -22,7 +22,7 @@ from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
-from masthead.config import private_files
+from masthead.base.config import private_files
 from masthead.storage.migrate import NewerDatabase
 
 VERSIONS = Path(__file__).parent / "versions"

@@ -1,6 +1,6 @@
 """Replaces all migrations by one that creates the newest schema, from SQL files for both databases.
 
-    python -m masthead.storage.migrations.squash masthead.schema:complete_metadata 0.2.0
+    python -m masthead.storage.migrations.squash masthead.service.schema:complete_metadata 0.2.0
 
 Run it right after a release, whose number it takes: databases of earlier releases are migrated by
 that release first. Then set `OLDEST` and `OLDEST_VERSION` in `masthead.storage.migrate`.

@@ -16,7 +16,7 @@ from typing import Any
 
 import asyncpg
 
-from masthead.errors import Unavailable
+from masthead.base.errors import Unavailable
 from masthead.storage.database import Scope
 from masthead.storage.postgres.row_security import ROLE
 

@@ -22,7 +22,7 @@ from sqlalchemy.dialects.postgresql.base import PGDialect
 from sqlalchemy.engine.interfaces import Dialect
 from sqlalchemy.sql import ClauseElement, Insert
 
-from masthead.errors import DiskFull, StatementTimeout, Unavailable
+from masthead.base.errors import DiskFull, StatementTimeout, Unavailable
 from masthead.storage import dialects
 from masthead.storage.cancelling import complete
 from masthead.storage.database import (

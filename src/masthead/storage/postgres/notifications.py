@@ -8,7 +8,7 @@ from typing import Any
 
 import asyncpg
 
-from masthead.errors import Unavailable
+from masthead.base.errors import Unavailable
 from masthead.storage.postgres.connections import (
     Connection,
     closed_on_failure,

@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
-from masthead.logs import log
+from masthead.base.logs import log
 from masthead.storage.sqlite.connection import connect
 
 MAX_WAL_PAGES = 32_000

@@ -6,8 +6,8 @@ import re
 import sqlite3
 from pathlib import Path
 
-from masthead.config import private_files
-from masthead.errors import DiskFull, StatementTimeout, Unavailable
+from masthead.base.config import private_files
+from masthead.base.errors import DiskFull, StatementTimeout, Unavailable
 from masthead.storage.database import ForeignKeyViolation, UniqueViolation
 from masthead.storage.sqlite.distances import add_distance
 from masthead.storage.sqlite.patterns import FUNCTION_FAILED, add_like

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 from sqlalchemy.sql import ClauseElement, Insert
 
-from masthead.errors import DiskFull, Unavailable
+from masthead.base.errors import DiskFull, Unavailable
 from masthead.storage.database import LazyStatement, Row, Scope, Statement, Transaction
 from masthead.storage.dialects import SQLITE, compile_statement, with_counted
 from masthead.storage.disk import DiskState

@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
-from masthead.errors import StatementTimeout
+from masthead.base.errors import StatementTimeout
 from masthead.storage.database import Row, RowsTooLarge, Scope, SizedRows, Statement
 from masthead.storage.fair_share import FairShare
 from masthead.storage.sqlite.connection import (

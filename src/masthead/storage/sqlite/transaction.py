@@ -8,7 +8,7 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
-from masthead.errors import DiskFull, Unavailable
+from masthead.base.errors import DiskFull, Unavailable
 from masthead.storage.database import Deferral, Row, Statement
 from masthead.storage.sqlite.connection import code_of
 from masthead.storage.sqlite.deferred import Deferred, run_rows

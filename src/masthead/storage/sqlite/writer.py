@@ -48,7 +48,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from masthead.errors import DiskFull, Unavailable
+from masthead.base.errors import DiskFull, Unavailable
 from masthead.storage.cancelling import complete
 from masthead.storage.database import PROVEN_SECONDS, Row, Statement
 from masthead.storage.disk import DiskState

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from masthead.config.settings import Settings
-from masthead.events.catalog import CATALOG, Category, EventKind
-from masthead.records.registry import Registry
+from masthead.base.config.settings import Settings
+from masthead.engine.events.catalog import CATALOG, Category, EventKind
+from masthead.engine.records.registry import Registry
 from masthead.web.asyncapi import texts
 from masthead.web.asyncapi.schemas import envelope_schema, payload_schema
 

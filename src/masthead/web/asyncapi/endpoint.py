@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from masthead.config.settings import Settings
-from masthead.records.registry import Registry
+from masthead.base.config.settings import Settings
+from masthead.engine.records.registry import Registry
 from masthead.web.answers import encode
 from masthead.web.asyncapi.document import build_document
 from masthead.web.dispatch import Route

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from masthead.events.catalog import Cause, EventKind, Fact
-from masthead.records.collection import Collection, has_short_values
-from masthead.records.fields.base import Field
-from masthead.records.registry import Registry
+from masthead.engine.events.catalog import Cause, EventKind, Fact
+from masthead.engine.records.collection import Collection, has_short_values
+from masthead.engine.records.fields.base import Field
+from masthead.engine.records.registry import Registry
 from masthead.web.openapi.schemas import Schema, answer_schema, nullable
 
 RESTORABLE = frozenset({"posts", "pages", "media", "comments"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from masthead.events.catalog import Category
+from masthead.engine.events.catalog import Category
 
 TITLE = "Masthead events"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from masthead import errors
-from masthead.config.values import ErrorCodes
+from masthead.base import errors
+from masthead.base.config.values import ErrorCodes
 from masthead.web.openapi import texts
 from masthead.web.openapi.builders import JSON, schema_ref
 from masthead.web.openapi.schemas import view_example

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from masthead.config.settings import Settings
+from masthead.base.config.settings import Settings
 from masthead.web.answers import Answer, RawHeaders, encode
 from masthead.web.dispatch import Route, reading
 from masthead.web.etags import is_unchanged

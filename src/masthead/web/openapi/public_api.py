@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from masthead.config.settings import Settings
-from masthead.records.fields.file import File
+from masthead.base.config.settings import Settings
+from masthead.engine.records.fields.file import File
 from masthead.web.openapi import texts
 from masthead.web.openapi.answers import (
     answer_schemas,

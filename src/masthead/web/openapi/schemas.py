@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from masthead.records.fields.base import Field
-from masthead.records.fields.documents import Json, TextList
-from masthead.records.fields.relation import Relation
-from masthead.records.fields.text import Email, Text, Url
-from masthead.records.fields.values import LARGEST, Date, Flag, Number, Select
+from masthead.engine.records.fields.base import Field
+from masthead.engine.records.fields.documents import Json, TextList
+from masthead.engine.records.fields.relation import Relation
+from masthead.engine.records.fields.text import Email, Text, Url
+from masthead.engine.records.fields.values import LARGEST, Date, Flag, Number, Select
 from masthead.web.openapi import texts
 from masthead.web.v1.parameters import Parameter
 from masthead.web.v1.schema import Body, View

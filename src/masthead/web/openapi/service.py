@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from masthead.config.settings import Settings
-from masthead.records.registry import Registry
+from masthead.base.config.settings import Settings
+from masthead.engine.records.registry import Registry
 from masthead.web.answers import encode
 from masthead.web.dispatch import Route
 from masthead.web.openapi.answers import error_code_schema, error_schema

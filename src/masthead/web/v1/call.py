@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from masthead import ids
-from masthead.caller import Caller
-from masthead.config.settings import Settings
-from masthead.errors import NotFound
-from masthead.events.log import EventLog
+from masthead.base import ids
+from masthead.base.caller import Caller
+from masthead.base.config.settings import Settings
+from masthead.base.errors import NotFound
+from masthead.engine.events.log import EventLog
+from masthead.engine.records.collection import Collection, Record
+from masthead.engine.records.engine import Records
+from masthead.engine.records.filter.ast import Expression
+from masthead.engine.records.filter.conditions import all_of
+from masthead.engine.records.read.page import ListRequest, Page
+from masthead.engine.records.write.unit import Unit
 from masthead.identity.directory import Tenant
-from masthead.outbound.client import OutboundClient
-from masthead.records.collection import Collection, Record
-from masthead.records.engine import Records
-from masthead.records.filter.ast import Expression
-from masthead.records.filter.conditions import all_of
-from masthead.records.read.page import ListRequest, Page
-from masthead.records.write.unit import Unit
+from masthead.outside.outbound.client import OutboundClient
 from masthead.storage.objects import ObjectStore
 from masthead.web.multipart import Upload
 from masthead.web.request import Request

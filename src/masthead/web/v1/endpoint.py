@@ -11,12 +11,12 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from masthead.errors import BadRequest
+from masthead.base.errors import BadRequest
+from masthead.engine.records.fields.file import File
+from masthead.engine.records.fields.values import Flag
+from masthead.engine.records.read.page import Page
+from masthead.engine.records.write.unit import Unit
 from masthead.identity.key_authentication import ApiKey
-from masthead.records.fields.file import File
-from masthead.records.fields.values import Flag
-from masthead.records.read.page import Page
-from masthead.records.write.unit import Unit
 from masthead.web.answers import JSON, Answer, RawHeaders, encode, header_list
 from masthead.web.asgi import Scope
 from masthead.web.cache import AnswerCache, CachedAnswer

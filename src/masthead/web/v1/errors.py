@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from masthead import errors
-from masthead.config.values import ErrorCodes
-from masthead.errors import MastheadError
+from masthead.base import errors
+from masthead.base.config.values import ErrorCodes
+from masthead.base.errors import MastheadError
 from masthead.web.answers import Answer, RawHeaders, json_answer
 from masthead.web.errors import (
     NO_STORE,

@@ -12,10 +12,10 @@ from datetime import timedelta
 
 import sqlalchemy as sa
 
-from masthead import clock
-from masthead.config.keyring import KeyRing
-from masthead.errors import Invalid, Problem
-from masthead.records.write.unit import Unit
+from masthead.base import clock
+from masthead.base.config.keyring import KeyRing
+from masthead.base.errors import Invalid, Problem
+from masthead.engine.records.write.unit import Unit
 from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Database
 from masthead.web.answers import JSON, Answer

@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from masthead import ids
-from masthead.errors import Invalid, Problem
-from masthead.records.fields.values import read_moment
+from masthead.base import ids
+from masthead.base.errors import Invalid, Problem
+from masthead.engine.records.fields.values import read_moment
 from masthead.web.query_string import parse_query_string
 
 MAX_PAGE = 1_000_000_000

@@ -13,10 +13,10 @@ from typing import Any
 
 import msgspec
 
-from masthead.errors import Invalid, Problem
-from masthead.records.collection import Collection, Record
-from masthead.records.fields.base import REQUIRED, Field, FieldError
-from masthead.records.write.validation import CheckedValues
+from masthead.base.errors import Invalid, Problem
+from masthead.engine.records.collection import Collection, Record
+from masthead.engine.records.fields.base import REQUIRED, Field, FieldError
+from masthead.engine.records.write.validation import CheckedValues
 
 
 class View(msgspec.Struct, frozen=True, dict=True):

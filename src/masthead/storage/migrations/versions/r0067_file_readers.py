@@ -12,7 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
-from masthead import clock
+from masthead.base import clock
 from masthead.storage import dialects as types
 
 revision = "0067"

@@ -1,0 +1,55 @@
+"""The worker's job for texts: cleaning those again that older rules have cleaned, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from masthead.base.caller import Caller, system
+from masthead.content.html.clean_texts import RULES, clean_or_plain
+from masthead.engine.jobs.runner import Handler, Job
+from masthead.engine.records.changes import PreparedTexts
+from masthead.engine.records.collection import Collection
+from masthead.engine.records.engine import Records
+from masthead.engine.records.read.page import ListRequest
+
+CLEAN_JOB: Final = "texts.clean"
+CONCURRENCY: Final = {CLEAN_JOB: 1}
+BATCH: Final = 20
+"""Texts in memory at a time; each may hold megabytes."""
+
+
+def handlers(records: Records, collections: Sequence[Collection]) -> Mapping[str, Handler]:
+    async def clean_again(job: Job) -> None:
+        """`texts.clean`: after an upgrade to other rules. Goes on where it was ended."""
+        caller = system(job.tenant_id)
+        for collection in collections:
+            after = None
+            while True:
+                wanted = ListRequest(
+                    per_page=BATCH, after=after, names=frozenset({"created"}), skip_total=True
+                )
+                found = (await records.page(caller, collection, wanted)).items
+                if not found:
+                    break
+                await _clean(records, caller, collection, [each["id"] for each in found])
+                after = (found[-1]["created"], found[-1]["id"])
+
+    return {CLEAN_JOB: clean_again}
+
+
+async def _clean(
+    records: Records, caller: Caller, collection: Collection, ids: Sequence[str]
+) -> None:
+    prepared = PreparedTexts()
+    texts: dict[str, str] = {}
+    for each in ids:
+        for record in await records.find(collection, {"id": each}, tenant_id=caller.tenant_id):
+            if record["clean_rules"] != RULES:
+                texts[each] = html = record["content_html"]
+                prepared.texts[html] = await clean_or_plain(html)
+    if not texts:
+        return
+    async with records.unit(caller, emit_events=False, prepared=prepared) as unit:
+        for each, html in texts.items():
+            await unit.render_again(collection, each, html)

@@ -1,0 +1,108 @@
+"""Revisions of a text. The change that replaces a state stores it, in its own transaction.
+
+A state is stored when a sitting ends: at the next change by another person, after a pause, or when
+the text is published or taken down. So the fifty newest states cover weeks, not minutes, although
+an editor saves every few seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+from msgspec.structs import replace
+
+from masthead.base import clock
+from masthead.content.texts.copied_fields import copied, pointer
+from masthead.engine.records.changes import Change, Save, Snapshot
+from masthead.engine.records.collection import Collection, Index, Record, Rules
+from masthead.engine.records.fields.base import Access, Field
+from masthead.engine.records.fields.text import Text
+from masthead.engine.records.fields.values import Date
+
+MAX_REVISIONS = 50
+CHANGES = "changes"
+"""The status of a working copy that was replaced: it has never been live."""
+SITTING = timedelta(minutes=10)
+"""Changes by one person within this time count as one."""
+
+REVISED_AT = Date(name="revised_at", read=Access.ENGINE, write=Access.ENGINE)
+"""When the newest revision was stored."""
+EDITED_BY = Text(
+    name="edited_by",
+    max=15,
+    read=Access.AUTHOR,
+    write=Access.ENGINE,
+    help="The account of the last change. Empty for an API key or the service itself.",
+)
+FIELDS = (REVISED_AT, EDITED_BY)
+"""The fields that a text needs so that its states are stored."""
+
+
+def revisions_of(singular: str, edited: Sequence[Field], *, authors: str | None) -> Collection:
+    """The collection of a text's revisions. `authors` is the rule by which authors see it."""
+    fields = (
+        pointer(singular),
+        *copied(edited),
+        Text(
+            name="status",
+            max=20,
+            help=f"`draft` or `published`; `{CHANGES}` of changes that were never live.",
+        ),
+        Date(name="saved_at", help="When the text was saved in this state."),
+        Text(name="saved_by", max=15, help="The account that saved it."),
+    )
+    return Collection(
+        f"{singular}_revisions",
+        tuple(replace(each, read=Access.AUTHOR, write=Access.ENGINE) for each in fields),
+        help=f"The {MAX_REVISIONS} newest revisions of each of the {singular}s.",
+        editors=Rules(read=""),
+        authors=Rules(read=authors),
+        made_by=f"a change of one of the {singular}s",
+        indexes=(Index((f"{singular}_id", "created", "id")),),
+    )
+
+
+def stamp_revision(save: Save, edited: Sequence[str]) -> Mapping[str, Any]:
+    """For a text's `before_save`: notes who changes it, and whether its old state is stored."""
+    by, old, new = save.caller.id, save.old, save.new
+    if old is None:
+        return {"revised_at": save.now, "edited_by": by}
+    if all(old[name] == new[name] for name in (*edited, "status")):
+        return {}
+    is_same_sitting = (
+        old["edited_by"] == by
+        and old["status"] == new["status"]
+        and old["revised_at"] > clock.to_text(clock.from_text(save.now) - SITTING)
+    )
+    return {} if is_same_sitting else {"revised_at": next_revision(old, save.now), "edited_by": by}
+
+
+def next_revision(text: Record, now: str) -> str:
+    """The time at which the state of a text is stored. It differs from the one before, also within
+    a millisecond: by that `snapshots_of` sees that there is a state to store."""
+    if now > text["revised_at"]:
+        return now
+    return clock.to_text(clock.from_text(text["revised_at"]) + timedelta(milliseconds=1))
+
+
+def snapshots_of(change: Change, singular: str, edited: Sequence[str]) -> Iterator[Snapshot]:
+    """The state that a change replaces, where `stamp_revision` said so."""
+    old, new = change.old, change.new
+    if old is not None and new is not None and old["revised_at"] != new["revised_at"]:
+        yield state_of(old["id"], old, singular, edited, status=old["status"])
+
+
+def state_of(
+    text_id: str, record: Record, singular: str, edited: Sequence[str], *, status: str
+) -> Snapshot:
+    """The state of a text that is in `record`, which is the text itself or its working copy."""
+    values = {
+        f"{singular}_id": text_id,
+        **{name: record[name] for name in edited},
+        "status": status,
+        "saved_at": record["updated"],
+        "saved_by": record["edited_by"],
+    }
+    return Snapshot(f"{singular}_revisions", values, by=f"{singular}_id", newest=MAX_REVISIONS)

@@ -1,0 +1,86 @@
+"""Entries of the audit log: for changes of records, and for actions that change none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from masthead.base.caller import Caller
+from masthead.engine.audit.collection import (
+    CHANGED,
+    CREATED,
+    DELETED,
+    MAX_LABEL,
+    RESTORED,
+    audit_log,
+)
+from masthead.engine.records.changes import Change
+from masthead.engine.records.collection import Collection, Record
+from masthead.engine.records.write.unit import Unit
+
+_BY_ITSELF = frozenset({"updated", "version"})
+"""Changes along with everything else."""
+
+
+def log_change(unit: Unit, collection: Collection, change: Change) -> None:
+    """For the engine, which calls it for every change that a caller asks for. The log leaves out
+    those of the service itself and of API keys, of collections without an audit, and those that
+    the collection leaves out."""
+    caller = unit.caller
+    if collection.audited is None or not caller.is_logged:
+        return
+    if not collection.is_audited(change):
+        return
+    old, new = change.old, change.new
+    names: list[str] = []
+    if old is not None and new is not None:
+        unnamed = _BY_ITSELF | collection.audited_without
+        names = [name for name in new if name not in unnamed and _differ(old[name], new[name])]
+    action = CREATED if old is None else DELETED if new is None else CHANGED
+    action = RESTORED if change.is_restored else action
+    record = change.record
+    entry = {
+        **_by(caller),
+        "action": action,
+        "subject": collection.name,
+        "record_id": record["id"],
+        "label": str(record[collection.audited])[:MAX_LABEL] if collection.audited else "",
+        "changed": names,
+        "status": record[state] if (state := collection.audited_state) in names else "",
+    }
+    unit.append(audit_log, entry)
+
+
+def _differ(one: Any, other: Any) -> bool:
+    """Nothing is nothing, in whichever form a field holds it."""
+    return one != other and (not _is_nothing(one) or not _is_nothing(other))
+
+
+def _is_nothing(value: Any) -> bool:
+    return value is None or value in ("", [], {})
+
+
+def log_action(
+    unit: Unit,
+    action: str,
+    *,
+    label: str = "",
+    by: Caller | None = None,
+    about: tuple[str, str] = ("", ""),
+) -> None:
+    """Something that changes no record. `by`: who asked for what the service itself does here;
+    `about`: the collection and the id of a record."""
+    caller = by or unit.caller
+    if caller.is_logged:
+        subject, record_id = about
+        entry: dict[str, Any] = {**_by(caller), "action": action, "label": label[:MAX_LABEL]}
+        entry |= {"subject": subject, "record_id": record_id, "status": "", "changed": []}
+        unit.append(audit_log, entry)
+
+
+def _by(caller: Caller) -> Record:
+    return {
+        "account_id": caller.id,
+        "email": caller.email,
+        "role": str(caller.kind),
+        "address": caller.address,
+    }

@@ -1,0 +1,58 @@
+"""Who may open an uploaded file: whoever may read a part of a record that has its address.
+
+Each such part puts the record into a list by the file's id, for the audience that may read it and
+from the time on. So one lookup answers whether somebody may open a file, however often it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from masthead.base.caller import Audience
+from masthead.engine.records.collection import Record
+
+EVERYONE: Final = "files for everyone"
+"""The records that everyone could read when they were saved. `open_uses` of a file counts them."""
+_EVERYONE_LATER: Final = "files for everyone later"
+_LISTS: Final = {Audience.FREE: "files for members", Audience.PAID: "files for paid members"}
+
+
+class Part(NamedTuple):
+    """Texts of a record, who may read them, and from when on."""
+
+    texts: tuple[str, ...]
+    audience: Audience
+    since: str
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """Which parts of a record are on the site."""
+
+    by: tuple[str, ...]
+    """The fields that decide it, beside those with the texts."""
+    parts: Callable[[Record], Iterable[Part]]
+    since: str = ""
+    """The field with the time from which they are there."""
+
+
+def list_of(part: Part, saved: str) -> str:
+    """The list of a part's files. What was not out yet when it was saved has a list of its own:
+    no save moves it to the other one at its time."""
+    if part.audience is not Audience.GUEST:
+        return _LISTS[part.audience]
+    return EVERYONE if part.since <= saved else _EVERYONE_LATER
+
+
+def lists_for(audience: Audience) -> tuple[str, ...]:
+    """The lists of the files that this audience may open."""
+    more = (name for needed, name in _LISTS.items() if audience >= needed)
+    return (EVERYONE, _EVERYONE_LATER, *more)
+
+
+def is_open(item: Mapping[str, Any]) -> bool:
+    """Whether everyone may open the file. One that nothing has used yet may be for a front end of
+    which this service knows nothing."""
+    return not item["private"] and (item["open_uses"] is None or item["open_uses"] > 0)

@@ -1,0 +1,71 @@
+"""The order of a page, and the condition that continues it after a cursor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy.sql import ColumnElement
+from sqlalchemy.sql.selectable import FromClause
+
+from masthead.engine.records.read.joins import TableRef
+from masthead.engine.records.read.sorting import NEWEST_FIRST, SortKey
+from masthead.engine.records.read.where import WhereCompiler
+from masthead.storage import dialects, full_text
+
+
+class OrderColumns(msgspec.Struct, frozen=True):
+    """The columns of the default order, in the record's own table or in that of its list items."""
+
+    created: ColumnElement[Any]
+    id: ColumnElement[Any]
+
+
+def order_by(
+    sort: tuple[SortKey, ...],
+    compiler: WhereCompiler,
+    ref: TableRef,
+    columns: OrderColumns,
+) -> list[Any]:
+    order: list[Any] = []
+    for key in sort or NEWEST_FIRST:
+        if key.random:
+            order.append(dialects.random_order())
+            continue
+        if key.path in (("@rowid",), ("created",)) and not key.modifier:
+            order.append(columns.created.desc() if key.descending else columns.created.asc())
+            continue
+        order.extend(compiler.sort_keys(key, ref))
+    # Ties by id, in the direction of the first key, so that one index serves both.
+    order.append(columns.id.desc() if not sort or sort[0].descending else columns.id.asc())
+    return order
+
+
+def comes_after(
+    columns: OrderColumns, table: FromClause, sort: tuple[SortKey, ...]
+) -> ColumnElement[bool]:
+    """In the default order, or in the order of one field of text or of dates."""
+    if len(sort) > 1 or any(len(key.path) != 1 or key.modifier for key in sort):
+        raise ValueError("a cursor needs the order of one field")
+    by_position = not sort or sort[0].path == ("created",)
+    value = columns.created if by_position else table.c[sort[0].path[0]]
+    position = sa.tuple_(
+        sa.bindparam("after_created", required=True, type_=dialects.Text()),
+        sa.bindparam("after_id", required=True, type_=dialects.Text()),
+    )
+    row = sa.tuple_(value, columns.id)
+    return row > position if sort and not sort[0].descending else row < position
+
+
+def paged(query: Any) -> Any:
+    return query.limit(sa.bindparam("limit", required=True, type_=dialects.Integer())).offset(
+        sa.bindparam("offset", required=True, type_=dialects.Integer())
+    )
+
+
+def position_after() -> ColumnElement[int]:
+    """The position of the cursor's record; computed, should the record be deleted by now."""
+    computed = sa.bindparam("key_position", required=True, type_=dialects.Integer())
+    known = full_text.position_of_record().scalar_subquery()
+    return sa.func.coalesce(known, sa.cast(computed, dialects.Integer()))

@@ -1,0 +1,445 @@
+"""The search index is updated asynchronously: a change only queues its record, and an indexer takes
+many records at once. A search first indexes the queued records of its own tenant, so it finds them
+without a delay.
+
+Extracting and indexing words costs more than the rest of a change, and nearly none of it needs the
+write lock. When the indexer has to wait for that lock, the database is busy. It then takes small
+batches with long pauses until the lock is free again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import accumulate, takewhile
+from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy import Column, PrimaryKeyConstraint, Table
+from sqlalchemy.sql.selectable import FromClause
+
+from masthead.base.errors import StatementTimeout, Unavailable
+from masthead.base.ids import TenantId
+from masthead.base.logs import log
+from masthead.engine.records.collection import Collection, Searched
+from masthead.engine.records.read.decoding import RowDecoder
+from masthead.engine.records.registry import Registry
+from masthead.engine.records.search import terms as search_terms
+from masthead.storage import dialects, full_text
+from masthead.storage.database import (
+    EVERY_TENANT,
+    Database,
+    Row,
+    Scope,
+    Statement,
+    Transaction,
+    scope_of,
+)
+from masthead.storage.full_text import Document
+from masthead.storage.metadata import metadata
+
+RETRY_SECONDS = 0.01
+
+MAX_DOCUMENT_CHARACTERS = 700_000
+"""With prefixes and positions they fit into a `tsvector`, whose limit is a megabyte."""
+
+MAX_INLINE_CHARACTERS = 20_000
+"""Longer texts are processed in a thread."""
+
+POLL_SECONDS = 1.0
+"""How often the indexer polls an empty queue."""
+
+BUSY_SECONDS = 0.001
+"""A longer wait for the write lock means that the database is busy. Then it takes 2 to 100 ms."""
+
+IDLE_FACTOR = 4
+BUSY_IDLE_FACTOR = 30
+"""The indexer pauses this many times as long as a batch took."""
+
+DEFER_SECONDS = 600.0
+"""After being behind for so long the indexer ignores that the database is busy. Otherwise the queue
+would grow for as long as others write."""
+
+search_queue = Table(
+    "search_queue",
+    metadata,
+    Column("tenant_id", dialects.Text(), nullable=False),
+    Column("collection", dialects.Text(), nullable=False),
+    Column("record_id", dialects.Text(), nullable=False),
+    # The tenant's version of the change that queued it. An indexer that has read an older text
+    # leaves the entry in place. The record's own version would not do: a deleted record may be
+    # created again. Negative if that change created the record: then it is not in the index yet.
+    Column("version", dialects.Integer(), nullable=False),
+    PrimaryKeyConstraint("tenant_id", "collection", "record_id"),
+    sqlite_with_rowid=False,
+)
+
+
+def queue_for_indexing() -> Any:
+    """Parameters: the columns, in their order."""
+    return dialects.upsert_set(search_queue, _KEY, ("version",))
+
+
+def remove_from_queue() -> sa.Delete:
+    return sa.delete(search_queue).where(*_equal(search_queue, *_KEY))
+
+
+def queue_all_records(table: sa.Table, collection: Collection) -> sa.Insert:
+    """For an empty index: queues every record of the collection that is not queued yet."""
+    kind: sa.ColumnElement[Any] = sa.literal_column(f"'{collection.name}'")
+    never_indexed: sa.ColumnElement[Any] = sa.literal_column("-1")
+    queued = sa.exists().where(
+        search_queue.c.tenant_id == table.c.tenant_id,
+        search_queue.c.collection == kind,
+        search_queue.c.record_id == table.c.id,
+    )
+    every = sa.select(table.c.tenant_id, kind, table.c.id, never_indexed).where(~queued)
+    return sa.insert(search_queue).from_select((*_KEY, "version"), every)
+
+
+def _claim_entry() -> sa.Delete:
+    """Removes an entry, unless it has changed or another transaction has locked it.
+
+    Waiting for that lock could deadlock: the other transaction may wait for entries of this one.
+    """
+    entry = (*_KEY, "version")
+    free = search_queue.alias()
+    lock = sa.select(free.c.version).where(*_equal(free, *entry)).with_for_update(skip_locked=True)
+    return sa.delete(search_queue).where(*_equal(search_queue, *entry), lock.exists())
+
+
+_KEY = ("tenant_id", "collection", "record_id")
+
+
+def _equal(table: FromClause, *names: str) -> list[Any]:
+    return [table.c[name] == sa.bindparam(f"key_{name}", required=True) for name in names]
+
+
+class QueueEntry(NamedTuple):
+    tenant_id: str
+    collection: str
+    record_id: str
+    version: int
+
+    def key(self) -> dict[str, Any]:
+        return {f"key_{name}": value for name, value in zip(self._fields, self, strict=True)}
+
+
+class IndexLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """The sizes of batches and how long a search or the indexer waits."""
+
+    records: int = 64
+    """Per transaction, for which other writers wait."""
+    records_when_busy: int = 16
+    """Per transaction of the indexer, while the database is busy."""
+    characters: int = 2_000_000
+    """Per transaction, so that it stays below the statement timeout."""
+    max_before_search: int = 1_000
+    """Records that a search indexes first. The indexer does the rest some seconds later."""
+    timeout_seconds: float = 2.0
+    """After that a search uses the index as it is, as it does when nothing can be written."""
+    read_seconds: float = 0.001
+    """How long text is processed before control returns to the event loop."""
+    max_idle_seconds: float = 5.0
+    """The indexer's longest pause."""
+
+
+DEFAULT_LIMITS = IndexLimits()
+
+
+class BatchResult(NamedTuple):
+    found: int
+    indexed: int
+    """Fewer than found if other transactions have indexed or changed some records meanwhile."""
+    waited_seconds: float
+    """For the write lock."""
+
+
+class SearchIndex:
+    def __init__(
+        self,
+        database: Database,
+        registry: Registry,
+        tables: Mapping[str, sa.Table],
+        limits: IndexLimits = DEFAULT_LIMITS,
+    ) -> None:
+        self.limits = limits
+        self._database = database
+        self._waited_seconds = 0.0
+        """Sum of the waits for the write lock."""
+        self._searchable = [each for each in registry.collections if each.searchable]
+        self._tables = tables
+        self._take = database.compile(_claim_entry())
+        self._insert = database.compile(full_text.insert_documents())
+        self._delete = database.compile(full_text.delete_document())
+        self._at_positions = database.compile(full_text.taken_positions())
+        self._catching_up: WeakValueDictionary[tuple[str, str], asyncio.Lock]
+        self._catching_up = WeakValueDictionary()
+
+    @cached_property
+    def _waiting(self) -> dict[tuple[str, bool], Statement]:
+        """The statements that find queued records, by collection and whether they are a
+        tenant's."""
+        compile_ = self._database.compile
+        return {
+            (each.name, has_tenant): compile_(_waiting(self._tables[each.name], each, has_tenant))
+            for each in self._searchable
+            for has_tenant in (True, False)
+        }
+
+    async def catch_up(self, tenant_id: TenantId, collection: Collection) -> bool:
+        """Indexes the queued records before a search. Returns whether all of them are indexed."""
+        # One at a time: concurrent searches would all process the same texts.
+        lock = self._catching_up.setdefault((tenant_id, collection.name), asyncio.Lock())
+        try:
+            async with asyncio.timeout(self.limits.timeout_seconds), lock:
+                return await self._catch_up(tenant_id, collection)
+        except (TimeoutError, Unavailable, StatementTimeout):
+            log.warning("search.index_behind", tenant_id=tenant_id)
+            return False
+
+    async def _catch_up(self, tenant_id: TenantId, collection: Collection) -> bool:
+        indexed = 0
+        while indexed < self.limits.max_before_search:
+            found = await self.find_waiting(collection, tenant_id)
+            if not found:
+                return True
+            taken = await self.index(scope_of(tenant_id), found)
+            indexed += taken
+            if not taken:
+                await asyncio.sleep(RETRY_SECONDS)
+        return False
+
+    async def run_batch(self, records: int | None = None) -> BatchResult:
+        """Indexes at most so many queued records of each collection, of any tenants."""
+        found = indexed = 0
+        waited_before = self._waited_seconds
+        for collection in self._searchable:
+            waiting = await self.find_waiting(collection, None, records)
+            found += len(waiting)
+            if waiting:
+                indexed += await self.index(EVERY_TENANT, waiting)
+        return BatchResult(found, indexed, self._waited_seconds - waited_before)
+
+    async def find_waiting(
+        self, collection: Collection, tenant_id: TenantId | None, records: int | None = None
+    ) -> list[tuple[QueueEntry, Document]]:
+        """A batch of queue entries with their documents."""
+        statement = self._waiting[collection.name, tenant_id is not None]
+        values = statement.bind({"tenant": tenant_id, "limit": records or self.limits.records})
+        rows = await self._database.fetch(_scope(tenant_id), statement, values)
+        found = await _read_all(collection, rows, self.limits.read_seconds)
+        return _first_that_fit(found, self.limits.characters)
+
+    async def write(self, scope: Scope, found: Sequence[tuple[QueueEntry, Document]]) -> int:
+        """Returns how many of them were still queued."""
+        began = _now()
+        async with self._database.transaction(scope) as tx:
+            self._waited_seconds += _now() - began
+            documents = []
+            for waiting, document in sorted(found, key=_position):
+                # The entry may be gone, or newer, since it was read.
+                if await tx.execute(self._take, self._take.bind(waiting.key())):
+                    await self._remove(tx, waiting, document)
+                    documents.append(document)
+            await self._insert_all(tx, documents)
+        return len(documents)
+
+    async def index(self, scope: Scope, found: Sequence[tuple[QueueEntry, Document]]) -> int:
+        """As `write`; a document that the database refuses is indexed without words."""
+        try:
+            return await self.write(scope, found)
+        except Unavailable:
+            raise
+        # One text that the database refuses must not block all others.
+        except Exception:
+            if len(found) > 1:
+                return sum([await self.index(scope, [each]) for each in found])
+            log.exception("search.refused", record=found[0][0])
+        ((waiting, document),) = found
+        return await self.write(scope, [(waiting, document._replace(words=""))])
+
+    async def _remove(self, tx: Transaction, waiting: QueueEntry, document: Document) -> None:
+        if waiting.version < 0:
+            return  # a new record: it was never in the index
+        key = {
+            "key_position": document.position,
+            "key_tenant": document.tenant_id,
+            "key_collection": document.collection,
+            "key_record": document.record_id,
+        }
+        await tx.execute(self._delete, self._delete.bind(key))
+
+    async def _insert_all(self, tx: Transaction, documents: list[Document]) -> None:
+        while documents:
+            rows = full_text.document_rows(documents)
+            inserted = await tx.execute(self._insert, (rows,), slow=True)
+            if inserted == len(documents):
+                return
+            documents = await self._move_taken(tx, documents)
+
+    async def _move_taken(self, tx: Transaction, documents: list[Document]) -> list[Document]:
+        """The documents whose position another record has, moved to the next position."""
+        positions = self._database.list_value([each.position for each in documents])
+        taken = await tx.fetch(self._at_positions, (positions,))
+        inserted = {tuple(row) for row in taken}
+        return [
+            each._replace(position=each.position + 1)
+            for each in documents
+            if each[:4] not in inserted
+        ]
+
+
+def _searched_rows(collection: Collection) -> RowDecoder:
+    """Decodes the columns that `_waiting` selects after the key."""
+    names = (each.name for each in collection.searchable)
+    return RowDecoder({name: type(collection.by_name[name]).decode for name in names})
+
+
+async def _read_all(
+    collection: Collection, rows: Sequence[Row], seconds: float
+) -> list[tuple[QueueEntry, Document]]:
+    """Returns control to the event loop every `seconds`."""
+    found = []
+    began = time.perf_counter()
+    for row in rows:
+        found.append(await _read(collection, row))
+        if time.perf_counter() - began >= seconds:
+            await asyncio.sleep(0)
+            began = time.perf_counter()
+    return found
+
+
+async def _read(collection: Collection, row: Row) -> tuple[QueueEntry, Document]:
+    tenant_id, record_id, version, created, *texts = row
+    waiting = QueueEntry(tenant_id, collection.name, record_id, version)
+    return waiting, await _make_document(waiting, created, collection, texts)
+
+
+async def _make_document(
+    waiting: QueueEntry, created: str, collection: Collection, row: Row
+) -> Document:
+    try:
+        words = await _words_of(collection, row)
+    # One text that can't be read must not block all others: it is indexed without words.
+    except Exception:
+        log.exception("search.unreadable", record=waiting)
+        words = ""
+    return Document(
+        search_terms.position_of(created, waiting.record_id),
+        waiting.tenant_id,
+        waiting.collection,
+        waiting.record_id,
+        search_terms.prefix_of(waiting.tenant_id, waiting.collection),
+        words,
+    )
+
+
+async def _words_of(collection: Collection, row: Row) -> str:
+    record = _searched_rows(collection).record(row)
+    if sum(len(value) for value in record.values()) <= MAX_INLINE_CHARACTERS:
+        words = search_terms.document(collection, record)
+    else:
+        words = await asyncio.to_thread(search_terms.document, collection, record)
+    if len(words) > MAX_DOCUMENT_CHARACTERS:
+        words = words[:MAX_DOCUMENT_CHARACTERS].rpartition(" ")[0]
+    return words
+
+
+def _first_that_fit(
+    found: list[tuple[QueueEntry, Document]], characters: int
+) -> list[tuple[QueueEntry, Document]]:
+    """As many as have no more characters together, and at least one."""
+    lengths = accumulate(len(document.words) for _, document in found)
+    return found[: max(1, len(list(takewhile(characters.__ge__, lengths))))]
+
+
+def _scope(tenant_id: TenantId | None) -> Scope:
+    return EVERY_TENANT if tenant_id is None else scope_of(tenant_id)
+
+
+def _position(found: tuple[QueueEntry, Document]) -> int:
+    return found[1].position
+
+
+def _waiting(table: sa.Table, collection: Collection, has_tenant: bool) -> sa.Select[Any]:
+    """Queue entries joined with the current records."""
+    queue = search_queue
+    query = (
+        sa.select(
+            queue.c.tenant_id,
+            queue.c.record_id,
+            queue.c.version,
+            table.c.created,
+            *(_indexed_part(table.c[each.name], each) for each in collection.searchable),
+        )
+        .select_from(
+            dialects.ordered_join(
+                queue,
+                table,
+                sa.and_(table.c.tenant_id == queue.c.tenant_id, table.c.id == queue.c.record_id),
+            )
+        )
+        .where(queue.c.collection == collection.name)
+        .limit(sa.bindparam("limit", required=True, type_=dialects.Integer()))
+    )
+    if has_tenant:
+        query = query.where(queue.c.tenant_id == sa.bindparam("tenant", required=True))
+    return query
+
+
+def _indexed_part(column: Column[Any], searched: Searched) -> Any:
+    return sa.func.substr(column, 1, search_terms.MAX_MARKUP) if searched.is_html else column
+
+
+class Indexer:
+    """Indexes queued records in the background, with pauses in which others can write."""
+
+    def __init__(self, index: SearchIndex) -> None:
+        self._index = index
+        self._stopping = asyncio.Event()
+        self._is_deferring = False
+        self._behind_since: float | None = None
+
+    def stop(self) -> None:
+        self._stopping.set()
+
+    async def run_forever(self) -> None:
+        while not self._stopping.is_set():
+            idle_seconds = POLL_SECONDS
+            try:
+                idle_seconds = await self.run_batch()
+            # Entries stay in the queue, so that any failure is retried.
+            except Exception:
+                log.exception("search.index_failed")
+            await self._idle(idle_seconds)
+
+    async def run_batch(self) -> float:
+        """Indexes a batch; returns for how many seconds to pause."""
+        limits, began = self._index.limits, _now()
+        records = limits.records_when_busy if self._is_deferring else limits.records
+        batch = await self._index.run_batch(records)
+        ended = _now()
+        if batch.found < records:
+            self._behind_since = None
+        elif self._behind_since is None:
+            self._behind_since = began
+        is_overdue = ended - (self._behind_since or ended) > DEFER_SECONDS
+        self._is_deferring = batch.waited_seconds > BUSY_SECONDS and not is_overdue
+        if not batch.indexed:
+            return POLL_SECONDS
+        factor = BUSY_IDLE_FACTOR if self._is_deferring else IDLE_FACTOR
+        return min((ended - began) * factor, limits.max_idle_seconds)
+
+    async def _idle(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._stopping.wait(), seconds)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,106 @@
+"""Two version numbers per tenant by which caches are invalidated.
+
+`content` grows with any change of the tenant's records, `identity` only with changes of tenants,
+settings, accounts and keys. A cache entry is valid while its number is current. On SQLite an
+unchanged `data_version` of the file makes even reading the numbers unnecessary.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import NamedTuple
+
+import sqlalchemy as sa
+
+from masthead.base.ids import TenantId
+from masthead.engine.records.tables import tenant_states
+from masthead.storage.database import EVERY_TENANT, Database, Row, Statement
+
+MAX_TENANTS = 20_000
+FEW_TENANTS = 128
+"""So many rows cost little more to read than one."""
+
+
+async def is_used(database: Database) -> bool:
+    """Whether the database has ever been written to, for a tenant or for the platform."""
+    statement = database.compile(sa.select(tenant_states.c.tenant_id).limit(1))
+    return bool(await database.fetch(EVERY_TENANT, statement, statement.bind({})))
+
+
+class Versions(NamedTuple):
+    content: int = 0
+    identity: int = 0
+
+
+class TenantVersions:
+    def __init__(self, database: Database, *, few_tenants: int = FEW_TENANTS) -> None:
+        self._database = database
+        self._data_version: int | None = None
+        self._is_checked = False
+        self._versions: dict[str, Versions] = {}
+        self._prefetched: dict[str, Row] = {}
+        """Read together with another tenant's and not requested yet."""
+        self._few_tenants = few_tenants
+        self._are_few = True
+        states = sa.select(
+            tenant_states.c.version, tenant_states.c.identity_version, tenant_states.c.tenant_id
+        )
+        self._read_one = database.compile(
+            states.where(tenant_states.c.tenant_id == sa.bindparam("tenant"))
+        )
+        self._read_few = database.compile(states.limit(few_tenants + 1))
+
+    async def of(self, tenant_id: TenantId | str) -> Versions:
+        if not self._is_checked:
+            self._check_data_version()
+        cached = self._versions.get(tenant_id)
+        if cached is not None:
+            return cached
+        row = self._prefetched.get(tenant_id)
+        if row is None:
+            data_version = self._data_version
+            found = await self._read(tenant_id)
+            row = found.get(tenant_id, (0, 0))
+            # A commit during the read makes the result outdated, so it is not cached.
+            if data_version is None or data_version != self._data_version:
+                return Versions(row[0], row[1])
+            self._prefetched = found
+        versions = self._versions[tenant_id] = Versions(row[0], row[1])
+        return versions
+
+    async def _read(self, tenant_id: str) -> dict[str, Row]:
+        # The second request since a commit: more are likely.
+        found = await self._fetch_few() if self._versions and self._are_few else None
+        return found or await self._fetch(self._read_one, {"tenant": tenant_id})
+
+    async def _fetch_few(self) -> dict[str, Row] | None:
+        """The rows of all tenants; None if there are many."""
+        found = await self._fetch(self._read_few, {})
+        self._are_few = len(found) <= self._few_tenants
+        return found if self._are_few else None
+
+    async def _fetch(self, statement: Statement, values: dict[str, object]) -> dict[str, Row]:
+        rows = await self._database.fetch(EVERY_TENANT, statement, statement.bind(values))
+        return {row[2]: row for row in rows}
+
+    def _check_data_version(self) -> None:
+        """One check serves all callbacks until the event loop's next iteration.
+
+        The loop runs callbacks in order. So every callback that runs before `_expire` was scheduled
+        before this check, and what it reads is not older than its request.
+        """
+        data_version = self._database.data_version()
+        if (
+            data_version is None
+            or data_version != self._data_version
+            or len(self._versions) > MAX_TENANTS
+        ):
+            self._versions.clear()
+            self._prefetched = {}
+            self._data_version = data_version
+        if data_version is not None:
+            self._is_checked = True
+            asyncio.get_running_loop().call_soon(self._expire)
+
+    def _expire(self) -> None:
+        self._is_checked = False

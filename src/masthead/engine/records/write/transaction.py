@@ -1,0 +1,131 @@
+"""The transaction of one tenant: its lock and version, its settings, and what is read and queued in
+it. `Unit` changes records in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from masthead.base import clock
+from masthead.base.caller import Caller
+from masthead.base.errors import Forbidden
+from masthead.base.ids import TenantId
+from masthead.engine.jobs.tables import new_job
+from masthead.engine.records.collection import Collection, Record
+from masthead.engine.records.read.decoding import engine_decoder
+from masthead.engine.records.registry import Registry
+from masthead.engine.records.write.context import UNKNOWN, CachedTenant, WriteContext
+from masthead.storage.database import Row, Statement, Transaction
+
+
+class TenantTransaction:
+    def __init__(
+        self, transaction: Transaction, caller: Caller, tenant_id: TenantId, context: WriteContext
+    ) -> None:
+        self.tenant_id = tenant_id
+        self.tenant = UNKNOWN
+        self._tx = transaction
+        self._caller = caller
+        self._context = context
+        self._moment: datetime
+        self._now: str
+        self._version = 0
+        self._is_watched = False
+
+    @property
+    def now(self) -> str:
+        return self._now
+
+    async def begin(self) -> None:
+        """Takes the tenant's next version, and with it the tenant's write lock."""
+        ((self._version, identity_version, watched_until),) = await self._tx.fetch(
+            self._context.statements.next_version, (self.tenant_id, 1)
+        )
+        self._is_watched = bool(watched_until)
+        # Read after the lock is held, so that later versions have later times.
+        self._moment = self._context.clock()
+        self._now = clock.to_text(self._moment)
+        self.tenant = await self._read_tenant(identity_version)
+
+    async def _read_tenant(self, identity_version: int) -> CachedTenant:
+        cached = self._context.tenants.get(self.tenant_id, identity_version)
+        if cached is None:
+            rows = await self.fetch(self._context.statements.site, {"tenant": self.tenant_id})
+            cached = CachedTenant(identity_version, self._context.settings.site(rows))
+            self._context.tenants.put(self.tenant_id, cached)
+        return cached
+
+    @property
+    def is_read_only(self) -> bool:
+        """The site can't be changed by this caller."""
+        return self.tenant.site.read_only and not self._caller.is_platform
+
+    def refuse_if_read_only(self) -> None:
+        """Called after validation, whose errors come first."""
+        if self.is_read_only:
+            raise Forbidden(
+                "This site is read-only. Nothing can be changed until it is writable again."
+            )
+
+    async def enqueue(self, kind: str, payload: Mapping[str, Any], run_at: str = "") -> str:
+        """Adds a job that becomes visible to workers with the commit of this change."""
+        job = new_job(self.tenant_id, kind, payload, self._now, run_at=run_at)
+        statement = self._context.statements.job
+        await self._tx.execute(statement, statement.bind(job))
+        return str(job["id"])
+
+    async def fetch(self, statement: Statement, values: Mapping[str, Any]) -> list[Row]:
+        """Reads a capability's own tables in this change's transaction."""
+        return await self._tx.fetch(statement, statement.bind(values))
+
+    async def execute(
+        self, statement: Statement, values: Mapping[str, Any], *, slow: bool = False
+    ) -> int:
+        """Writes a capability's own tables in this change's transaction. `slow`: its cost grows
+        with the site."""
+        return await self._tx.execute(statement, statement.bind(values), slow=slow)
+
+    async def execute_many(self, statement: Statement, rows: Sequence[Mapping[str, Any]]) -> None:
+        await self._tx.execute_many(statement, [statement.bind(each) for each in rows])
+
+    async def mark_identity(self) -> None:
+        """Invalidates what is cached of the tenant's accounts, sessions, keys and settings."""
+        # Other units must not see what this one has not committed yet.
+        self.tenant = CachedTenant(-1, self.tenant.site)
+        await self.execute(self._context.statements.mark_identity, {"tenant": self.tenant_id})
+
+    async def find(
+        self, collection: Collection, equals: Mapping[str, Any], limit: int
+    ) -> list[Record]:
+        """Records of this tenant by equality, hidden fields included."""
+        statement = self._context.statements.find(collection, tuple(equals), True)
+        values = {**equals, "tenant": self.tenant_id, "limit": limit}
+        rows = await self._tx.fetch(statement, statement.bind(values))
+        to_record = engine_decoder(collection).record
+        return [to_record(row) for row in rows]
+
+    async def find_some(self, collection: Collection, record_ids: Sequence[str]) -> list[Record]:
+        """Those of the tenant's records that have one of these ids, in no order."""
+        statements = self._context.statements
+        values = {"tenant": self.tenant_id, "keys": statements.list_value(record_ids)}
+        rows = await self.fetch(statements.find_some(collection), values)
+        return [engine_decoder(collection).record(row) for row in rows]
+
+    async def count_listed(
+        self, listing: str, values: Sequence[str], collections: Sequence[str]
+    ) -> list[Row]:
+        """How many records of which collection a listing has by each of the values: rows of value,
+        collection and total."""
+        statements = self._context.statements
+        bound = {
+            "tenant": self.tenant_id,
+            "listing": listing,
+            "keys": statements.list_value(values),
+            "collections": statements.list_value(collections),
+        }
+        return await self.fetch(statements.listed_totals, bound)
+
+    @property
+    def registry(self) -> Registry:
+        return self._context.registry

@@ -1,9 +1,0 @@
-"""The names of all events."""
-
-from __future__ import annotations
-
-from masthead.events.catalog import CATALOG
-
-EVENT_NAMES = tuple(kind.name for kind in CATALOG)
-
-TEST_PING = "test.ping"

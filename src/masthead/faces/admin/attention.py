@@ -1,0 +1,264 @@
+"""Matters that need attention: waiting work, failures and findings. Each count comes from a counter
+or from the beginning of an index, so that home is as quick for a site with a million deliveries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+
+import msgspec
+
+from masthead.base import clock
+from masthead.engine.records.access import access_of
+from masthead.engine.records.collection import Collection, Record
+from masthead.engine.records.filter.ast import Expression
+from masthead.engine.records.filter.conditions import all_of, equals, newer
+from masthead.engine.records.read.page import ListRequest
+from masthead.faces.admin.request import AdminRequest
+from masthead.faces.importers.collection import FAILED, PREVIEW, import_runs
+from masthead.features.comments.collection import PENDING as WAITING
+from masthead.features.comments.collection import comments
+from masthead.features.mailings.collection import FAILED as MAILING_FAILED
+from masthead.features.mailings.collection import mailings
+from masthead.features.payments.reconcile import Report
+from masthead.features.site.domain_repeat import GRACE
+from masthead.features.webhooks.actions import MAX_PER_TENANT
+from masthead.features.webhooks.collection import DEAD, webhook_deliveries, webhook_subscriptions
+
+MOST = 100
+"""More are not counted."""
+LATELY = timedelta(days=7)
+"""Earlier failures are no longer shown."""
+_TEXT = 140
+
+
+class Place(msgspec.Struct, frozen=True):
+    """The page where something is handled."""
+
+    url: str
+    label: str = "Show"
+
+
+PLACES: Mapping[str, Place] = {
+    "comments": Place("/admin/comments"),
+    "domain": Place("/admin/settings/domain"),
+    "deliveries": Place("/admin/webhooks?state=dead"),
+    "imports": Place("/admin/tools/import"),
+    "mailings": Place("/admin/mailings"),
+    "payments": Place("/admin/settings/payments"),
+    "webhooks": Place("/admin/webhooks"),
+}
+"""Pages by kind of attention: `comments`, `deliveries`, `domain`, `webhooks`, `imports`,
+`mailings`, `payments`. Only pages that exist."""
+
+
+class Attention(msgspec.Struct, frozen=True):
+    about: str
+    """The kind, which leads to its place."""
+    icon: str
+    tone: str
+    """warn or bad."""
+    what: str
+    why: str
+    at: str
+    when: str
+
+    @property
+    def place(self) -> Place | None:
+        return PLACES.get(self.about)
+
+
+async def attention(request: AdminRequest) -> list[Attention]:
+    """In the order of urgency. Empty of what the caller may not read."""
+    webhooks = await _webhooks(request)
+    found = [
+        await _dead_deliveries(request, webhooks),
+        _turned_off(request, webhooks),
+        await _failed_mailings(request),
+        await _failed_imports(request),
+        await _payments(request),
+        _domain(request),
+        await _waiting_comments(request),
+    ]
+    return [each for each in found if each is not None]
+
+
+async def _webhooks(request: AdminRequest) -> list[Record]:
+    fields = frozenset({"name", "failure_count", "disabled_at", "paused"})
+    return await _some(request, webhook_subscriptions, fields, per_page=MAX_PER_TENANT)
+
+
+async def _dead_deliveries(request: AdminRequest, webhooks: Sequence[Record]) -> Attention | None:
+    fields = frozenset({"webhook_id", "last_status", "updated"})
+    dead = await _lately(request, webhook_deliveries, fields, equals("state", DEAD))
+    if not dead:
+        return None
+    what = f"{_number_read(dead, 'webhook delivery', 'webhook deliveries')} died."
+    names = {each["id"]: each["name"] for each in webhooks}
+    at = max(each["updated"] for each in dead)
+    why = _why_dead(dead, names)
+    return Attention("deliveries", "circle-x", "bad", what, why, at, request.when(at))
+
+
+def _why_dead(dead: Sequence[Record], names: Mapping[str, str]) -> str:
+    receivers = {each["webhook_id"] for each in dead}
+    if len(receivers) > 1:
+        return f"{len(receivers)} receivers did not accept them"
+    receiver = f"“{names[name]}”" if (name := receivers.pop()) in names else "Its receiver"
+    statuses = {each["last_status"] for each in dead if each["last_status"]}
+    if len(statuses) == 1:
+        return f"{receiver} answered {statuses.pop():.0f} until the last attempt"
+    return f"{receiver} failed every attempt"
+
+
+def _turned_off(request: AdminRequest, webhooks: Sequence[Record]) -> Attention | None:
+    """Webhooks that failures have turned off: those that a person turned off need no attention."""
+    off = [each for each in webhooks if each["disabled_at"] and not each["paused"]]
+    if not off:
+        return None
+    what, why = f"{len(off)} webhooks were turned off.", "They no longer get events"
+    if len(off) == 1:
+        what = f"“{off[0]['name']}” was turned off."
+        failures = _number(int(off[0]["failure_count"]), "failure", "failures")
+        why = f"{failures} in a row; it no longer gets events"
+    at = max(each["disabled_at"] for each in off)
+    return Attention("webhooks", "power", "bad", what, why, at, request.when(at))
+
+
+async def _failed_mailings(request: AdminRequest) -> Attention | None:
+    fields = frozenset({"subject", "reason", "updated"})
+    failed = await _lately(request, mailings, fields, equals("status", MAILING_FAILED))
+    what = f"The mailing “{_short(failed[0]['subject'])}”" if len(failed) == 1 else ""
+    return _failed(request, "mailing", "send", failed, reasons=("reason", "subject"), what=what)
+
+
+async def _failed_imports(request: AdminRequest) -> Attention | None:
+    fields = frozenset({"file_name", "task", "error", "updated"})
+    found = await _lately(request, import_runs, fields, equals("state", FAILED))
+    # A file that was refused says so where it was uploaded.
+    failed = [each for each in found if each["task"] != PREVIEW]
+    return _failed(request, "import", "import", failed, reasons=("error", "file_name"))
+
+
+def _failed(
+    request: AdminRequest,
+    noun: str,
+    icon: str,
+    failed: Sequence[Record],
+    *,
+    reasons: tuple[str, str],
+    what: str = "",
+) -> Attention | None:
+    """The newest says why: the first of the two fields that is not empty."""
+    if not failed:
+        return None
+    what = what or _number_read(failed, noun, f"{noun}s")
+    why, at = failed[0][reasons[0]] or failed[0][reasons[1]], failed[0]["updated"]
+    when = request.when(at)
+    return Attention(f"{noun}s", icon, "bad", f"{what} failed.", _short(why), at, when)
+
+
+def _domain(request: AdminRequest) -> Attention | None:
+    """For those who can set the record."""
+    since = request.site_record.get("domain_missing_since")
+    if not since or not request.caller.is_admin:
+        return None
+    what = f"The TXT record of {request.site_record['custom_domain']} is missing."
+    ends = request.local(clock.to_text(clock.from_text(since) + GRACE))
+    why = f"Without it, the site will leave this domain on {ends:%-d %B}"
+    return Attention("domain", "globe", "bad", what, why, since, request.when(since))
+
+
+async def _payments(request: AdminRequest) -> Attention | None:
+    """The findings of the nightly check of payments. The report is for callers who may change
+    all."""
+    if not request.caller.is_admin:
+        return None
+    stored = await request.tools.payment_reports.of(request.tenant_id)
+    if stored is None or stored[1].is_clean:
+        return None
+    at, report = stored
+    why = f"Found by the check of payments: {_findings(report)}"
+    number = sum(each.count for each in report.kinds().values())
+    what = f"{_number(number, 'payment needs', 'payments need')} checking."
+    return Attention("payments", "credit-card", "warn", what, why, at, request.when(at))
+
+
+def _findings(report: Report) -> str:
+    words = {
+        "members": (
+            "member whose tier differs from their payment",
+            "members whose tier differs from their payment",
+        ),
+        "orders": ("order without its payment", "orders without their payment"),
+        "subscriptions": ("subscription without a member", "subscriptions without a member"),
+        "events": ("event that was not applied", "events that were not applied"),
+    }
+    kinds = report.kinds()
+    found = [_number(kinds[name].count, *words[name]) for name in words if kinds[name].count]
+    return ", ".join(found)
+
+
+async def _waiting_comments(request: AdminRequest) -> Attention | None:
+    if not _may_read(request, comments):
+        return None
+    waiting = await request.records.counts.total(request.caller, comments, f"status = '{WAITING}'")
+    if not waiting:
+        return None
+    oldest = ListRequest(
+        per_page=1,
+        filter=equals("status", WAITING),
+        sort="created",
+        names=frozenset({"created"}),
+        skip_total=True,
+    )
+    found = (await request.records.page(request.caller, comments, oldest)).items
+    at = found[0]["created"] if found else clock.to_text(request.now)
+    moment = request.local(at)
+    what = (
+        "A comment is waiting for approval."
+        if waiting == 1
+        else f"{waiting:,} comments are waiting for approval."
+    )
+    since = f"since {moment:%A} {moment.day} {moment:%B}"
+    why = f"It has been waiting {since}" if waiting == 1 else f"The oldest has been waiting {since}"
+    return Attention("comments", "message-square", "warn", what, why, at, request.when(at))
+
+
+async def _lately(
+    request: AdminRequest, collection: Collection, fields: frozenset[str], wanted: Expression
+) -> list[Record]:
+    since = newer("created", clock.to_text(request.now - LATELY))
+    return await _some(request, collection, fields, wanted, since)
+
+
+async def _some(
+    request: AdminRequest,
+    collection: Collection,
+    fields: frozenset[str],
+    *wanted: Expression,
+    per_page: int = MOST + 1,
+) -> list[Record]:
+    """The newest; none where the caller may not read the collection."""
+    if not _may_read(request, collection):
+        return []
+    some = ListRequest(
+        per_page=per_page, filter=all_of(wanted) or "", names=fields, skip_total=True
+    )
+    return (await request.records.page(request.caller, collection, some)).items
+
+
+def _may_read(request: AdminRequest, collection: Collection) -> bool:
+    return collection.rules_for(access_of(request.caller)).read is not None
+
+
+def _number(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def _number_read(read: Sequence[Record], one: str, many: str) -> str:
+    return f"More than {MOST} {many}" if len(read) > MOST else _number(len(read), one, many)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _TEXT else f"{text[:_TEXT].rstrip()}…"

@@ -1,0 +1,130 @@
+"""Data-protection requests as the admin shows them: of the site and all its members among the
+settings, of one member on the member's page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from masthead.base import clock
+from masthead.engine.records.collection import Record
+from masthead.faces.admin.environment import day
+from masthead.faces.admin.request import AdminRequest
+from masthead.features.privacy.receipts import Receipt
+from masthead.features.privacy.requests import is_the_sites
+from masthead.features.privacy.validation import (
+    BY_HEADER,
+    BY_MEMBER,
+    BY_SITE,
+    MEMBER,
+    TENANT,
+    RequestBody,
+    Requester,
+)
+
+_KINDS = {
+    ("export", MEMBER): "Export of the data",
+    ("export", TENANT): "Copy of the site",
+    ("delete", MEMBER): "Erasure",
+    ("delete", TENANT): "Deletion of the site",
+}
+_BY = {BY_SITE: "by the site", BY_MEMBER: "by the member", BY_HEADER: "by a program"}
+_ADDRESSES = {
+    MEMBER: "/admin/members/{member_id}/requests/{id}",
+    TENANT: "/admin/settings/privacy/{id}",
+}
+"""Where a request is downloaded or cancelled, by its subject."""
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """A request and what has become of it."""
+
+    kind: str
+    member_id: str
+    badge: str
+    state: str
+    when: str
+    at: str
+    by: str
+    download: str = ""
+    cancel: str = ""
+    erased: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+
+    @property
+    def cancel_label(self) -> str:
+        return "Cancel the erasure" if self.member_id else "Cancel the deletion"
+
+
+async def admit_request(request: AdminRequest) -> Requester:
+    """Counted with the requests by the API, because each of them sends mails."""
+    limit = request.services.privacy_limit
+    await limit.admit(request.tenant_id, request.caller, request.client.address)
+    return Requester(request.tenant, request.caller, is_trusted=True)
+
+
+def about(request: AdminRequest, subject: str, member_id: str = "") -> RequestBody:
+    return RequestBody(subject, member_id, request.tenant_id, "", "", "")
+
+
+def shown(request: AdminRequest, asked: Record) -> Asked:
+    badge, state = _state(request, asked)
+    address = _ADDRESSES[asked["subject"]].format_map(asked)
+    receipt = Receipt.of(_receipt(asked))
+    return Asked(
+        _KINDS[asked["type"], asked["subject"]],
+        asked["member_id"],
+        badge,
+        state,
+        request.when(asked["created"]),
+        asked["created"],
+        _by(asked),
+        f"{address}/download" if is_ready(request, asked) else "",
+        f"{address}/cancel" if is_cancellable(request, asked) else "",
+        tuple(receipt.erased_lines()),
+        tuple(receipt.kept_lines()),
+    )
+
+
+def is_ready(request: AdminRequest, asked: Record) -> bool:
+    is_export = asked["type"] == "export" and asked["status"] == "ready"
+    return bool(is_export and _is_later(request, asked["expires_at"]))
+
+
+def is_cancellable(request: AdminRequest, asked: Record) -> bool:
+    is_open = asked["type"] == "delete" and asked["status"] == "queued"
+    return is_open and is_the_sites(asked) and _is_later(request, asked["grace_until"])
+
+
+def _by(asked: Record) -> str:
+    if asked["subject"] == TENANT:
+        # Older requests don't say it of a site either; a member can't ask for one.
+        return _BY[BY_HEADER] if asked["asked_by"] == BY_HEADER else _BY[BY_SITE]
+    return _BY.get(asked["asked_by"], "by the site or the member")
+
+
+def _receipt(asked: Record) -> Any:
+    stored = asked["receipt"]
+    return msgspec.json.decode(stored) if isinstance(stored, msgspec.Raw) else stored
+
+
+def _state(request: AdminRequest, asked: Record) -> tuple[str, str]:
+    status = asked["status"]
+    if asked["type"] == "export":
+        if is_ready(request, asked):
+            return "good", f"Ready until {day(request.local(asked['expires_at']))}"
+        words = {"queued": "Being made", "failed": "Failed"}
+        badges = {"queued": "info", "failed": "bad"}
+        return badges.get(status, "draft"), words.get(status, "Ended")
+    if status == "queued" and not asked["confirmed_at"]:
+        return "info", "Waiting for confirmation by email"
+    if status == "queued":
+        return "warn", f"Planned for {day(request.local(asked['grace_until']))}"
+    words = {"completed": "Erased", "cancelled": "Cancelled", "failed": "Failed"}
+    badges = {"completed": "good", "failed": "bad"}
+    return badges.get(status, "draft"), words.get(status, status.capitalize())
+
+
+def _is_later(request: AdminRequest, moment: str) -> bool:
+    return moment > clock.to_text(request.records.clock())

@@ -1,0 +1,71 @@
+"""The admin's templates and static files, and how templates write dates and numbers."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from masthead.faces.admin.json_code import json_code
+from masthead.web.assets import Assets
+from masthead.web.template_source import Unindented
+
+_HERE = Path(__file__).parent
+TEMPLATES = _HERE / "templates"
+STATIC = _HERE / "static"
+
+
+class AdminTemplates:
+    """Read once, when the process starts."""
+
+    def __init__(self, shared: Assets) -> None:
+        """`shared` are the tokens and fonts of the reader's site, at the same addresses: a browser
+        that has seen the site has them already. An operator's theme does not change the admin."""
+        self.assets = own = Assets("admin", [STATIC], otherwise=shared)
+        self._environment = Environment(
+            loader=FileSystemLoader(TEMPLATES),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            extensions=[Unindented],
+            auto_reload=False,
+        )
+        self._environment.globals["asset"] = own.url
+        self._environment.filters["number"] = number
+        self._environment.filters["day"] = day
+        self._environment.filters["clock"] = clock_time
+        self._environment.filters["json_code"] = json_code
+
+    def render(self, template: str, values: dict[str, Any]) -> bytes:
+        return self._environment.get_template(template).render(values).encode()
+
+
+def number(value: int) -> str:
+    return f"{value:,}"
+
+
+def day(value: datetime) -> str:
+    """3 Nov 2026."""
+    return f"{value.day} {value:%b %Y}"
+
+
+def clock_time(value: datetime) -> str:
+    """3 Nov 2026, 09:12."""
+    return f"{day(value)}, {value:%H:%M}"
+
+
+def when(moment: datetime, now: datetime) -> str:
+    """How long ago, as short as a list has room for. Both in the site's time zone."""
+    minutes = int((now - moment).total_seconds() // 60)
+    if 0 <= minutes < 60:
+        return "Just now" if minutes == 0 else f"{minutes} min ago"
+    days = (now.date() - moment.date()).days
+    if days == 0:
+        return f"{moment:%H:%M}"
+    if days == 1:
+        return "Yesterday"
+    short = f"{moment.day} {moment:%b}"
+    return short if moment.year == now.year else f"{short} {moment.year}"

@@ -1,0 +1,57 @@
+"""Times that staff types, in the site's time zone."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from masthead.base import clock
+from masthead.base.errors import Invalid, Problem
+from masthead.faces.admin.request import AdminRequest
+
+NO_TIME = Problem("validation_invalid_date", "Choose a day and a time.")
+PAST = Problem("validation_past", "Choose a time in the future.")
+
+
+def future_moment(request: AdminRequest, name: str, typed: str) -> str:
+    """Raises Invalid for the field of this name."""
+    moment = _read(request, typed)
+    if moment is None:
+        raise Invalid({name: NO_TIME})
+    if moment <= request.now:
+        raise Invalid({name: PAST})
+    return clock.to_text(moment)
+
+
+def past_in_words(request: AdminRequest, typed: str) -> str:
+    """A sentence about a time that has passed; empty for another one, and for none."""
+    moment = _read(request, typed)
+    if moment is None or moment > request.now:
+        return ""
+    now = request.now.astimezone(request.time_zone)
+    there = f"{now:%H:%M} on {now.day} {now:%B} ({request.time_zone})"
+    return f"That time has passed: it is {there} now. {PAST.message}"
+
+
+def _read(request: AdminRequest, typed: str) -> datetime | None:
+    try:
+        chosen = datetime.fromisoformat(typed)
+        return chosen.replace(tzinfo=request.time_zone).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def typed_moment(request: AdminRequest, at: str) -> str:
+    """As the field of a form holds it."""
+    return f"{request.local(at):%Y-%m-%dT%H:%M}" if at else ""
+
+
+def moment_in_words(request: AdminRequest, at: str) -> str:
+    moment = request.local(at)
+    return f"on {moment:%A}, {moment.day} {moment:%B %Y} at {moment:%H:%M} ({request.time_zone})"
+
+
+def typed_in_words(request: AdminRequest, typed: str) -> str:
+    try:
+        return moment_in_words(request, future_moment(request, "", typed))
+    except Invalid:
+        return "at the time that you choose"

@@ -1,0 +1,220 @@
+"""Settings, Export: requests an export of the site, shows its progress and lists its files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from masthead.base import clock
+from masthead.base.errors import Conflict, NotFound
+from masthead.engine.audit.collection import DOWNLOADED_SITE, EXPORTED_SITE
+from masthead.engine.records.collection import Record
+from masthead.engine.records.read.page import ListRequest
+from masthead.faces.admin.endpoint import Answer, Page, Redirect, Stored
+from masthead.faces.admin.environment import day
+from masthead.faces.admin.pages.media.item import size_text
+from masthead.faces.admin.request import AdminRequest
+from masthead.faces.site_export.collection import (
+    EXPIRED,
+    FAILED,
+    OPEN,
+    QUEUED,
+    READY,
+    export_key,
+    site_exports,
+)
+from masthead.faces.site_export.emails import ADMIN_PATH
+from masthead.faces.site_export.formats import ENDINGS, NAMES, OTHER_PLATFORMS, Format
+from masthead.faces.site_export.jobs import MOST
+
+ADDRESS = ADMIN_PATH
+SENTENCES = {
+    Format.WXR: "Posts, pages, authors, comments and the addresses of media in one XML file, "
+    "for WordPress, Masthead and most other platforms.",
+    Format.GHOST: "Posts, pages, authors, media and members in a ZIP file, for Ghost 5 and 6 "
+    "and Masthead, and comments, for Masthead.",
+    Format.CSV: "Posts, pages and members as tables in a ZIP file, for spreadsheets and scripts.",
+    Format.HTML: "Posts, pages and media as web pages in a ZIP file, for any browser, even "
+    "offline.",
+    Format.MASTHEAD: "The whole site in one file, for another installation of Masthead, with "
+    "members, comments, orders and password hashes. Only operators can make and download it.",
+}
+_STATES = {
+    READY: ("good", "Ready"),
+    EXPIRED: ("draft", "Expired"),
+    FAILED: ("bad", "Failed"),
+}
+_ONE_AT_A_TIME = Redirect(ADDRESS, "Another export is being made. Wait for it, or cancel it.")
+_SINGULAR = {
+    "records": "record",
+    "posts": "post",
+    "pages": "page",
+    "members": "member",
+    "media": "file",
+}
+_PLURAL = {"media": "files"}
+
+
+class Choice(msgspec.Struct, frozen=True):
+    value: str
+    name: str
+    sentence: str
+    is_chosen: bool
+
+
+class Running(msgspec.Struct, frozen=True):
+    id: str
+    name: str
+    is_queued: bool
+    done: int
+    total: int
+
+
+class Row(msgspec.Struct, frozen=True):
+    id: str
+    name: str
+    badge: str
+    state: str
+    detail: str
+    """The contents of the file, or the reason why there is none."""
+    size: str
+    until: str
+    made: str
+    at: str
+    is_ready: bool
+
+
+async def exports_page(request: AdminRequest) -> Answer:
+    return await _page(request)
+
+
+async def begin(request: AdminRequest) -> Answer:
+    chosen = request.form.get("format", "")
+    if chosen not in _formats(request):
+        return await _page(request, "Choose one of the formats.")
+    if _running(await _exports(request)):
+        return _ONE_AT_A_TIME
+    # Counted with the exports of personal data, because each sends a mail.
+    limit = request.services.privacy_limit
+    await limit.admit(request.tenant_id, request.caller, request.client.address)
+    # First: no data leaves without an entry.
+    await request.note(EXPORTED_SITE)
+    exports = request.services.site_exports
+    try:
+        await exports.begin(request.tenant_id, Format(chosen), request.caller.id)
+    except Conflict:
+        return _ONE_AT_A_TIME
+    return Redirect(ADDRESS, "The export is being made. You can download it here when it is ready.")
+
+
+async def download(request: AdminRequest, export_id: str) -> Answer:
+    export = await _export(request, export_id)
+    if not _is_ready(request, export) or export["format"] not in _formats(request):
+        raise NotFound
+    await request.note(DOWNLOADED_SITE)
+    ending = ENDINGS[Format(export["format"])]
+    name = f"{request.tenant.slug}-{export['format']}-{export['finished_at'][:10]}.{ending}"
+    return Stored(export_key(export), name, f"application/{ending}")
+
+
+async def remove(request: AdminRequest, export_id: str) -> Answer:
+    """One that is being made ends soon."""
+    export = await _export(request, export_id)
+    await request.records.delete(request.caller, site_exports, export_id)
+    sentence = "is cancelled" if export["state"] in OPEN else "is removed"
+    return Redirect(ADDRESS, f"The export {sentence}.")
+
+
+async def _page(request: AdminRequest, problem: str = "") -> Answer:
+    found = await _exports(request)
+    running = _running(found)
+    if request.is_fragment and running is None:
+        return Redirect(ADDRESS, _ended(found))
+    values: dict[str, Any] = {
+        "address": ADDRESS,
+        "choices": _choices(_formats(request), request.form.get("format", "")),
+        "problem": problem,
+        "running": running,
+        "rows": [
+            _row(request, each)
+            for each in found
+            if each["state"] not in OPEN and each["format"] in _formats(request)
+        ],
+        "email": request.account["email"],
+    }
+    status = 422 if problem else 200
+    return Page("exports/exports.html", "Export", values, status, fragment="exports/_progress.html")
+
+
+async def _exports(request: AdminRequest) -> list[Record]:
+    """Those of a site are few: each format has one file."""
+    wanted = ListRequest(per_page=MOST, sort="-created", skip_total=True)
+    return (await request.records.page(request.caller, site_exports, wanted)).items
+
+
+async def _export(request: AdminRequest, export_id: str) -> Record:
+    found = await request.records.get(request.caller, site_exports, export_id)
+    return found | {"tenant_id": request.tenant_id}
+
+
+def _running(found: list[Record]) -> Running | None:
+    for each in found:
+        if each["state"] in OPEN:
+            name = NAMES[Format(each["format"])]
+            return Running(each["id"], name, each["state"] == QUEUED, each["done"], each["total"])
+    return None
+
+
+def _ended(found: list[Record]) -> str:
+    """The message for a page that waits for an export."""
+    ended = max(found, key=lambda each: str(each["finished_at"]), default=None)
+    if ended is None:
+        return "The export is cancelled."
+    return "The export has failed." if ended["state"] == FAILED else "The export is ready."
+
+
+def _formats(request: AdminRequest) -> tuple[Format, ...]:
+    return tuple(Format) if request.caller.is_platform else OTHER_PLATFORMS
+
+
+def _choices(formats: tuple[Format, ...], chosen: str) -> list[Choice]:
+    chosen = chosen if chosen in formats else Format.WXR
+    return [Choice(each.value, NAMES[each], SENTENCES[each], each == chosen) for each in formats]
+
+
+def _row(request: AdminRequest, export: Record) -> Row:
+    is_ready = _is_ready(request, export)
+    badge, state = _STATES[
+        EXPIRED if export["state"] == READY and not is_ready else export["state"]
+    ]
+    return Row(
+        export["id"],
+        NAMES[Format(export["format"])],
+        badge,
+        state,
+        export["error"] or _contents(export),
+        size_text(export["bytes"]) if is_ready else "",
+        day(request.local(export["expires_at"])) if is_ready else "",
+        request.when(export["finished_at"]),
+        export["finished_at"],
+        is_ready,
+    )
+
+
+def _contents(export: Record) -> str:
+    stored = export["report"]
+    report = msgspec.json.decode(stored) if isinstance(stored, msgspec.Raw) else stored or {}
+    parts = [_counted(report[kind], kind) for kind in _SINGULAR if report.get(kind)]
+    if missing := report.get("missing_files"):
+        parts.append(f"{_counted(missing, 'media')} missing")
+    return ", ".join(parts)
+
+
+def _counted(number: int, kind: str) -> str:
+    return f"{number:,} {_SINGULAR[kind] if number == 1 else _PLURAL.get(kind, kind)}"
+
+
+def _is_ready(request: AdminRequest, export: Record) -> bool:
+    now = clock.to_text(request.records.clock())
+    return bool(export["state"] == READY and export["expires_at"] > now)

@@ -1,0 +1,207 @@
+"""The first page: what needs attention, the last 30 days, what is being written and what comes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+from msgspec.structs import replace
+
+from masthead.base.caller import Caller, Kind
+from masthead.engine.records.collection import Record
+from masthead.engine.records.filter.ast import And, Comparison, Identifier, Macro
+from masthead.engine.records.filter.conditions import equals
+from masthead.engine.records.read.page import ListRequest
+from masthead.faces.admin.attention import Attention, attention
+from masthead.faces.admin.endpoint import Answer, Page
+from masthead.faces.admin.month import Month
+from masthead.faces.admin.pages.texts.posts import SCHEDULED, PostFilters
+from masthead.faces.admin.people import staff_names
+from masthead.faces.admin.request import AdminRequest
+from masthead.faces.admin.sections import POSTS, READERS
+from masthead.features.posts.collection import posts
+from masthead.features.posts.record_view import PostRecord, as_post
+from masthead.features.posts.site import AUTHOR_LIST, PUBLISHED_LIST
+
+DRAFTS = 4
+SOON = 4
+LATEST = 3
+_TEXT = 160
+_DUE = Comparison(Identifier(("published_at",)), "<=", Macro("@now"))
+_OPEN = And((equals("status", "draft"), equals("scheduled_for", "")))
+_FIELDS = frozenset(
+    {
+        *("title", "status", "visibility", "published_at", "scheduled_for"),
+        *("updated", "created", "excerpt", "summary", "authors"),
+    }
+)
+_NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
+
+
+class Writing(msgspec.Struct, frozen=True):
+    title: str
+    url: str
+    changed: str
+    changed_at: str
+    summary: str = ""
+
+
+class Coming(msgspec.Struct, frozen=True):
+    title: str
+    url: str
+    at: str
+    day: str
+    hour: str
+    readers: str
+
+
+class Step(msgspec.Struct, frozen=True):
+    """A suggested step on a new site."""
+
+    icon: str
+    what: str
+    why: str
+    url: str
+    label: str
+
+
+async def home(request: AdminRequest) -> Answer:
+    needed = await attention(request)
+    drafts = await _drafts(request)
+    soon = await _find_scheduled(request)
+    published = await _find_latest(request)
+    is_new = not (drafts or soon or published)
+    values = {
+        "greeting": _greeting(request),
+        "today": _today(request, needed),
+        "attention": needed,
+        "steps": _steps(request) if is_new else [],
+        "stats": [] if is_new else await Month(request).stats(_waiting(soon)),
+        "is_utc": request.time_zone.key == "UTC",
+        "drafts": [_writing(request, as_post(each)) for each in drafts],
+        "soon": await _coming_up(request, soon[:SOON]),
+        "published": [_published(request, as_post(each)) for each in published],
+    }
+    return Page("home.html", "Home", values)
+
+
+def _steps(request: AdminRequest) -> list[Step]:
+    steps = [
+        Step(
+            "file-text",
+            "Write a post.",
+            "It stays a draft until you publish it; nobody else sees it",
+            "/admin/posts/new",
+            "Write",
+        )
+    ]
+    if request.caller.is_admin:
+        steps += [
+            Step(
+                "settings",
+                "Choose a look.",
+                "The name of the site, its accent colour and its language",
+                "/admin/settings",
+                "Choose",
+            ),
+            Step(
+                "users",
+                "Invite people.",
+                "Authors write their own posts; editors can change all posts",
+                "/admin/staff",
+                "Invite",
+            ),
+        ]
+    return steps
+
+
+async def _drafts(request: AdminRequest) -> list[Record]:
+    """Read by when they were changed, for an author, too: few posts of a site are drafts, but most
+    posts of an author are not."""
+    return await _posts(request, ListRequest(per_page=DRAFTS, filter=_OPEN, sort="-updated"))
+
+
+async def _find_scheduled(request: AdminRequest) -> list[Record]:
+    """One more than is shown."""
+    listing = PostFilters(status=SCHEDULED).listing(request.caller)
+    return await _posts(request, replace(listing.wanted, per_page=SOON + 1))
+
+
+async def _find_latest(request: AdminRequest) -> list[Record]:
+    return await _posts(
+        request,
+        ListRequest(
+            per_page=LATEST,
+            listing=_listing(request.caller),
+            filter=_DUE,
+        ),
+    )
+
+
+def _listing(caller: Caller) -> tuple[str, str]:
+    return (AUTHOR_LIST, caller.id) if caller.kind is Kind.AUTHOR else (PUBLISHED_LIST, "")
+
+
+async def _posts(request: AdminRequest, wanted: ListRequest) -> list[Record]:
+    wanted = replace(wanted, names=_FIELDS, skip_total=True)
+    return (await request.records.page(request.caller, posts, wanted)).items
+
+
+def _greeting(request: AdminRequest) -> str:
+    hour = request.now.hour
+    part = "morning" if 4 <= hour < 12 else "afternoon" if 12 <= hour < 18 else "evening"
+    first = str(request.account.get("name", "")).partition(" ")[0]
+    return f"Good {part}, {first}" if first else f"Good {part}"
+
+
+def _today(request: AdminRequest, needed: list[Attention]) -> str:
+    today = f"{request.now:%A} {request.now.day} {request.now:%B}"
+    if not needed:
+        return today
+    things = "thing needs" if len(needed) == 1 else "things need"
+    return f"{today}. {_NUMBERS[len(needed)]} {things} you."
+
+
+def _waiting(soon: list[Record]) -> str:
+    if len(soon) > SOON:
+        return f"More than {SOON} are scheduled"
+    return (
+        f"{len(soon)} more {'is' if len(soon) == 1 else 'are'} scheduled"
+        if soon
+        else "None scheduled"
+    )
+
+
+async def _coming_up(request: AdminRequest, soon: list[Record]) -> list[Coming]:
+    names = await staff_names(request) if soon else {}
+    return [_coming(request, as_post(each), names) for each in soon]
+
+
+def _writing(request: AdminRequest, post: PostRecord) -> Writing:
+    text = post["excerpt"] or post["summary"]
+    short = text if len(text) <= _TEXT else f"{text[:_TEXT].rstrip()}…"
+    return _line(request, post, post["updated"], short)
+
+
+def _published(request: AdminRequest, post: PostRecord) -> Writing:
+    return _line(request, post, post["published_at"])
+
+
+def _line(request: AdminRequest, post: PostRecord, moment: str, summary: str = "") -> Writing:
+    url = POSTS.url(post["id"])
+    return Writing(post["title"], url, request.when(moment), moment, summary)
+
+
+def _coming(request: AdminRequest, post: PostRecord, names: Mapping[str, str]) -> Coming:
+    at = post["scheduled_for"]
+    moment = request.local(at)
+    is_near = (moment.date() - request.now.date()).days < 7
+    authors = [names[each] for each in post["authors"] if each in names]
+    return Coming(
+        post["title"],
+        POSTS.url(post["id"]),
+        at,
+        f"{moment:%a}" if is_near else f"{moment.day} {moment:%b}",
+        f"{moment:%H:%M}",
+        ", ".join((READERS[post["visibility"]], *authors)),
+    )

@@ -1,0 +1,137 @@
+"""The recipients of a mailing, by the state of their email or by address."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from typing import ClassVar, Final
+
+import msgspec
+
+from masthead.base import ids
+from masthead.base.email_address import normal_email
+from masthead.engine.records.filter.conditions import equals
+from masthead.engine.records.read.page import ListRequest
+from masthead.faces.admin.endpoint import Answer, Page
+from masthead.faces.admin.lists import Filters, Pager, options, with_query
+from masthead.faces.admin.pages.mailings.mailing import ADDRESS
+from masthead.faces.admin.pages.members.listing import ADDRESS as MEMBERS
+from masthead.faces.admin.pages.members.listing import searched
+from masthead.faces.admin.request import AdminRequest
+from masthead.features.mailings.collection import mailings
+from masthead.features.mailings.recipients import Fate, Recipient
+from masthead.features.members.collection import blog_members
+
+PER_PAGE: Final = 50
+FATES: Final = {
+    Fate.WAITING: "Waiting",
+    Fate.SENT: "Sent",
+    Fate.FAILED: "Refused",
+    Fate.UNCERTAIN: "Uncertain",
+    Fate.BOUNCED: "Bounced",
+    Fate.COMPLAINED: "Reported as spam",
+    Fate.UNSUBSCRIBED: "Unsubscribed",
+}
+BADGES: Final = {
+    Fate.WAITING: "info",
+    Fate.SENT: "good",
+    Fate.FAILED: "bad",
+    Fate.UNCERTAIN: "warn",
+    Fate.BOUNCED: "bad",
+    Fate.COMPLAINED: "bad",
+    Fate.UNSUBSCRIBED: "draft",
+}
+
+
+class RecipientFilters(Filters, frozen=True):
+    choices: ClassVar[Mapping[str, Container[str]]] = {"state": FATES}
+
+    state: str = ""
+    q: str = ""
+
+
+class Row(msgspec.Struct, frozen=True):
+    url: str
+    """Empty for a member who was deleted."""
+    email: str
+    name: str
+    badge: str
+    fate: str
+    words: str
+    when: str
+    at: str
+    """Empty before the end."""
+
+
+class _Found(msgspec.Struct, frozen=True):
+    rows: list[Recipient]
+    older: str = ""
+    """The id after which the next page begins."""
+    note: str = ""
+
+
+async def recipients_page(request: AdminRequest, mailing_id: str) -> Answer:
+    mailing = await request.records.get(request.caller, mailings, mailing_id)
+    filters, own = RecipientFilters.of(request.query), f"{ADDRESS}/{mailing_id}"
+    address = f"{own}/recipients"
+    found = await _read(request, filters, mailing_id)
+    parameters = filters.parameters()
+    values = {
+        "mailing": mailing,
+        "own": own,
+        "address": address,
+        "filters": filters,
+        "fates": options({fate.value: label for fate, label in FATES.items()}),
+        "rows": [_row(request, each) for each in found.rows],
+        "note": found.note,
+        "pager": Pager(
+            0,
+            0,
+            -1,
+            with_query(address, **parameters) if request.query.get("after") else "",
+            with_query(address, **parameters, after=found.older) if found.older else "",
+        ),
+    }
+    title = f"Recipients of “{mailing['subject']}”"
+    return Page("mailings/recipients.html", title, values, fragment="mailings/_recipients.html")
+
+
+async def _read(request: AdminRequest, filters: RecipientFilters, mailing_id: str) -> _Found:
+    recipients = request.services.mailings.recipients
+    key = (request.tenant_id, mailing_id)
+    fate = Fate(filters.state) if filters.state else None
+    if filters.q:
+        among = await recipients.among(*key, await _members(request, filters.q))
+        return _Found([each for each in among if fate in (None, each.fate)])
+    if fate is Fate.WAITING:
+        waiting = await recipients.waiting(*key, PER_PAGE + 1)
+        note = f"The next {PER_PAGE}." if len(waiting) > PER_PAGE else ""
+        return _Found(waiting[:PER_PAGE], note=note)
+    after = request.query.get("after", "")
+    found = await recipients.page(*key, fate, after if ids.is_id(after) else "", limit=PER_PAGE + 1)
+    rows = found[:PER_PAGE]
+    return _Found(rows, rows[-1].member_id if len(found) > PER_PAGE else "")
+
+
+async def _members(request: AdminRequest, words: str) -> list[str]:
+    """The members with this address, or else the newest that are found by the words."""
+    wanted = ListRequest(
+        per_page=PER_PAGE, filter=equals("email", normal_email(words)), skip_total=True
+    )
+    found = (await request.records.page(request.caller, blog_members, wanted)).items
+    if not found:
+        wanted = ListRequest(per_page=PER_PAGE, search=searched(words), skip_total=True)
+        found = (await request.records.page(request.caller, blog_members, wanted)).items
+    return [each["id"] for each in found]
+
+
+def _row(request: AdminRequest, recipient: Recipient) -> Row:
+    return Row(
+        f"{MEMBERS}/{recipient.member_id}" if recipient.email else "",
+        recipient.email,
+        recipient.name,
+        BADGES[recipient.fate],
+        FATES[recipient.fate],
+        recipient.reply,
+        request.when(recipient.at) if recipient.at else "",
+        recipient.at,
+    )

@@ -1,0 +1,249 @@
+"""A published post is emailed: to whom and when, said in a sentence before the button. Staff tries
+it first, with an email to oneself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any, Final
+
+import msgspec
+
+from masthead.base.errors import BadRequest, Conflict, Invalid, PlanTooSmall, Problem, WrongState
+from masthead.content.texts.publication import PUBLISHED
+from masthead.engine.records.collection import Record
+from masthead.faces.admin.endpoint import Answer, Page, Redirect
+from masthead.faces.admin.forms import sentence_of
+from masthead.faces.admin.lists import with_query
+from masthead.faces.admin.moments import (
+    future_moment,
+    moment_in_words,
+    past_in_words,
+    typed_in_words,
+)
+from masthead.faces.admin.pages.mailings.choosing import (
+    FIELD_LABELS,
+    MailChoice,
+    chosen_mail,
+    count_readers,
+    form_values,
+    mailings_of,
+    newsletter_names,
+    nobody_in_words,
+    readers_in_words,
+    try_values,
+)
+from masthead.faces.admin.pages.mailings.mailing import ADDRESS
+from masthead.faces.admin.request import AdminRequest
+from masthead.faces.admin.sections import POSTS, READERS, Section
+from masthead.features.mailings.actions import Trial
+from masthead.features.mailings.collection import ENDED, SCHEDULED, may_send, refuse_sending
+from masthead.features.posts.collection import posts
+from masthead.outside.mail.wording import being_sent, where_stored
+
+NOW, LATER = "now", "later"
+AT: Final = "send_at"
+"""The field of the time."""
+_TIMES: Final = {NOW: "Now", LATER: "At a time"}
+_KEPT: Final = (
+    "what",
+    "publish_on",
+    "visibility",
+    "to",
+    "newsletter",
+    "audience",
+    "labels",
+    "subject",
+    "when",
+    AT,
+)
+"""The fields of the two dialogs: a test leaves them as they were."""
+
+
+class Choice(msgspec.Struct, frozen=True):
+    mail: MailChoice
+    when: str
+    at: str
+    """As the field has it, in the site's time zone; empty without a time."""
+
+    @property
+    def mark(self) -> str:
+        """Identifies the sentence that was shown. If the choice has changed since, the sentence is
+        shown again first."""
+        return sha256(repr(self).encode()).hexdigest()[:16]
+
+
+async def mail_link(
+    section: Section, request: AdminRequest, text: Record
+) -> tuple[str, str] | None:
+    """Where a published post is mailed, or its mailing is; None for other texts, and for those who
+    may not."""
+    if text["status"] != PUBLISHED or not may_mail(section, request):
+        return None
+    made = await mailings_of(request, text["id"])
+    address = f"{section.url(text['id'])}/mail"
+    if not made:
+        return address, "Email it to members…"
+    left = set(await newsletter_names(request)) - {each["newsletter"] for each in made}
+    if left:
+        return address, "Email it to another newsletter…"
+    return f"{ADDRESS}/{made[0]['id']}", "Its mailing to members"
+
+
+def may_mail(section: Section, request: AdminRequest) -> bool:
+    return section is POSTS and may_send(request.caller, request.site_record)
+
+
+async def mail_form(request: AdminRequest, post_id: str) -> Answer:
+    refuse_sending(request.caller, request.site_record)
+    post = await _post(request, post_id)
+    return await _page(request, post, _chosen(post, request.query))
+
+
+async def mail_post(request: AdminRequest, post_id: str) -> Answer:
+    post = await _post(request, post_id)
+    choice = _chosen(post, request.form)
+    if request.form.get("said") != choice.mark:
+        return await _page(request, post, choice)
+    try:
+        at = future_moment(request, AT, choice.at) if choice.when == LATER else ""
+        made = await begin_mailing(request, post_id, choice.mail, at)
+    except Invalid as error:
+        return await _page(request, post, choice, error.problems)
+    except (PlanTooSmall, WrongState, Conflict) as error:
+        refused = Problem("refused", str(error))
+        return await _page(request, post, choice, {"newsletter": refused})
+    said = "The email is scheduled." if at else "Sending has begun."
+    return Redirect(f"{ADDRESS}/{made['id']}", said)
+
+
+async def begin_mailing(
+    request: AdminRequest, post_id: str, choice: MailChoice, at: str = ""
+) -> Record:
+    """Raises Invalid, WrongState, Conflict or PlanTooSmall."""
+    given = {"post_id": post_id, **choice.values, "scheduled_for": at}
+    async with request.records.unit(request.caller) as unit:
+        return await request.services.mailings.starting.create(unit, given)
+
+
+async def mail_test(request: AdminRequest, post_id: str) -> Answer:
+    post = await _post(request, post_id)
+    choice, me = chosen_mail(post, request.form), request.account["email"]
+    visibility = request.form.get("visibility", "")
+    # Not stored yet, but the letter that is tried is the one that would be sent.
+    changes = {"visibility": visibility} if visibility in READERS else {}
+    trial = Trial(choice.newsletter, choice.reader, choice.subject, changes)
+    letters = request.services.mailings.test_letters
+    try:
+        # Before the transaction, which must not wait for it.
+        drawn = await letters.draw(request.tenant_id, post_id, me, trial)
+    except Invalid as error:
+        # An operator is none of the site's staff.
+        raise BadRequest(" ".join(each.message for each in error.problems.values())) from error
+    async with request.records.unit(request.caller) as unit:
+        await letters.queue(unit, drawn)
+    said = being_sent(request.services.settings, "A test email", me)
+    back = "mail" if post["status"] == PUBLISHED else "publish"
+    kept = {name: request.form[name] for name in _KEPT if request.form.get(name)}
+    return Redirect(with_query(f"{POSTS.url(post_id)}/{back}", **kept), said)
+
+
+async def _post(request: AdminRequest, post_id: str) -> Record:
+    return await request.records.get(request.caller, posts, post_id)
+
+
+def _chosen(post: Record, given: Mapping[str, str]) -> Choice:
+    when = LATER if given.get("when") == LATER else NOW
+    return Choice(chosen_mail(post, given), when, given.get(AT, "") if when == LATER else "")
+
+
+async def _page(
+    request: AdminRequest,
+    post: Record,
+    choice: Choice,
+    problems: Mapping[str, Problem] | None = None,
+) -> Page:
+    mail, own = choice.mail, POSTS.url(post["id"])
+    names = await newsletter_names(request)
+    made = await mailings_of(request, post["id"])
+    first = [each for each in made if each["newsletter"] == mail.newsletter]
+    is_ready = post["status"] == PUBLISHED and not first and mail.newsletter in names
+    number = await count_readers(request, mail) if is_ready else 0
+    labels = {**FIELD_LABELS, AT: "Time"}
+    newsletter = names.get(mail.newsletter, "")
+    past = past_in_words(request, choice.at) if is_ready else ""
+    values: dict[str, Any] = {
+        **form_values(request, post["id"], mail, names),
+        **(await try_values(request, post, mail, is_live=True) if is_ready else {"bytes": 0}),
+        "own": own,
+        "warning": await request.services.mailings.senders.warning(request.tenant_id),
+        "address": f"{own}/mail",
+        "title": post["title"],
+        "times": [(each, label, each == choice.when) for each, label in _TIMES.items()],
+        "later": {"name": AT, "value": choice.at, "zone": str(request.time_zone)},
+        "mark": choice.mark,
+        "number": number,
+        "sentence": past
+        or _sentence(request, post, choice, first, number=number, newsletter=newsletter),
+        "is_past": bool(past),
+        "first": f"{ADDRESS}/{first[0]['id']}" if first else "",
+        "is_draft": post["status"] != PUBLISHED,
+        "act": _button(choice, number) if number else "",
+        "problems": {
+            name: (labels.get(name, name), sentence_of(each))
+            for name, each in (problems or {}).items()
+        },
+    }
+    return Page(
+        "mailings/new.html",
+        f"Email: {post['title']}",
+        values,
+        status=422 if problems else 200,
+        fragment="mailings/_outcome.html",
+    )
+
+
+def _button(choice: Choice, number: int) -> str:
+    emails = "1 email" if number == 1 else f"{number:,} emails"
+    return f"Send {emails}" if choice.when == NOW else f"Schedule {emails}"
+
+
+def _sentence(
+    request: AdminRequest,
+    post: Record,
+    choice: Choice,
+    first: list[Record],
+    *,
+    number: int,
+    newsletter: str,
+) -> str:
+    if first:
+        return f"{mailed_in_words(request, first[0], newsletter)} You can email a post only once."
+    if post["status"] != PUBLISHED:
+        return "This post is a draft. Publish it first; then you can email it, once."
+    if not number:
+        return nobody_in_words(choice.mail, newsletter)
+    when = "now" if choice.when == NOW else typed_in_words(request, choice.at)
+    whom = readers_in_words(choice.mail, number, newsletter)
+    more = "" if choice.when == NOW else " The list of recipients is made at that time."
+    return f"“{choice.mail.subject}” will be emailed {when} to {whom}, once.{more}"
+
+
+def mailed_in_words(request: AdminRequest, mailing: Record, newsletter: str) -> str:
+    """Says what became of a post's mailing, or will."""
+    name = newsletter or mailing["newsletter"]
+    if mailing["status"] == SCHEDULED and mailing["scheduled_for"]:
+        when = moment_in_words(request, mailing["scheduled_for"])
+        return (
+            f"It will be emailed to {name} {when}, or when it is published, if that is later. "
+            "You can cancel that on its page."
+        )
+    if mailing["status"] not in ENDED:
+        return f"It is being emailed to {name}."
+    if mailing["sent"] and where_stored(request.services.settings):
+        return (
+            f"Its emails to {mailing['sent']:,} readers of {name} were written to files, not sent."
+        )
+    if not mailing["sent"]:
+        return f"Its mailing to {name} ended as {mailing['status']}: nobody got it."
+    return f"It was emailed to {mailing['sent']:,} readers of {name}."

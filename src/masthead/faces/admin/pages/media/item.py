@@ -1,0 +1,268 @@
+"""One item of the media library: its details, its uses, and replacing its file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from masthead.base.caller import Kind
+from masthead.base.errors import Forbidden, Invalid, Problem, TooLarge
+from masthead.engine.links.file_readers import is_open
+from masthead.engine.links.file_uses import USES
+from masthead.engine.records.collection import Collection, Record
+from masthead.engine.records.read.page import ListRequest
+from masthead.faces.admin.endpoint import Answer, Page, Redirect
+from masthead.faces.admin.forms import Ask, Widget, given_values, sentence_of, widgets
+from masthead.faces.admin.pages.settings.subnav import WELCOME
+from masthead.faces.admin.pages.trash import restore_address
+from masthead.faces.admin.people import staff_names
+from masthead.faces.admin.request import AdminRequest
+from masthead.faces.admin.sections import PAGES, POSTS
+from masthead.features.commerce.collection import products
+from masthead.features.mailings.welcome_emails import welcome_emails
+from masthead.features.media.collection import media
+from masthead.features.media.copies import widths_of
+from masthead.features.media.http import THUMBNAIL_TYPES
+from masthead.features.media.path import media_path
+from masthead.features.media.record_view import MediaRecord, as_media
+from masthead.features.media.sniff import SVG
+from masthead.features.media.upload import replace_file
+from masthead.features.site.address import with_origin
+from masthead.features.site.collection import site_settings
+from masthead.identity.tenants import superusers
+
+ADDRESS = "/admin/media"
+SMALL = "300x0"
+LARGE = "1200x0"
+MAX_USES = 20
+"""The most uses of each kind in the list of places where an item is used."""
+
+_READERS = "Staff, and members who can read a text that uses it"
+
+_ASKS = (
+    Ask("alt", "Alt text", "Describe the picture for people who can't see it.", rows=3),
+    Ask(
+        "caption",
+        "Caption",
+        "Shown below the picture when you insert it into a text from the library.",
+        rows=2,
+    ),
+    Ask(
+        "private",
+        "Private",
+        "Guests can’t open it; staff can, and so can members who can read a text that uses it.",
+    ),
+)
+
+
+class Use(msgspec.Struct, frozen=True):
+    label: str
+    url: str = ""
+    """Empty where there is no page for it."""
+    note: str = ""
+
+
+class Detail(msgspec.Struct, frozen=True):
+    item: MediaRecord
+    preview: str
+    facts: tuple[tuple[str, str], ...]
+    fields: dict[str, Widget]
+    uses: tuple[Use, ...]
+    more_uses: int
+    """Places that are not listed: too many, or not for this reader."""
+    may_change: bool
+    back: str
+    """The list to return to; empty on a separate page."""
+
+    @property
+    def url(self) -> str:
+        return f"{ADDRESS}/{self.item['id']}"
+
+
+async def item_page(request: AdminRequest, item_id: str) -> Answer:
+    return await _page(request, item_id)
+
+
+async def save_item(request: AdminRequest, item_id: str) -> Answer:
+    given = given_values(request.caller, media, _ASKS, request.form)
+    try:
+        await request.records.update(request.caller, media, item_id, given)
+    except Invalid as error:
+        return await _page(request, item_id, error.problems)
+    return Redirect(_back(request) or f"{ADDRESS}/{item_id}", "Saved.")
+
+
+async def replace_form(request: AdminRequest, item_id: str) -> Answer:
+    item = await request.records.get(request.caller, media, item_id)
+    if not request.files:
+        problem = Problem("validation_required", "Choose a file.")
+        return await _page(request, item_id, {"file": problem})
+    upload = request.files[0]
+    upload.field = "file"
+    try:
+        await replace_file(request.services, request.caller, item, upload)
+    except Invalid as error:
+        return await _page(request, item_id, error.problems)
+    except TooLarge as error:
+        return await _page(request, item_id, {"file": Problem("too_large", str(error))})
+    sentence = "The file is replaced. Every text that uses it shows the new one."
+    return Redirect(_back(request) or f"{ADDRESS}/{item_id}", sentence)
+
+
+async def delete_form(request: AdminRequest, item_id: str) -> Answer:
+    item = await request.records.get(request.caller, media, item_id)
+    detail = await detail_of(request, as_media(item))
+    _check_may_change(detail)
+    title = f"Delete “{detail.item['filename']}”?"
+    return Page("media/delete.html", title, {"detail": detail})
+
+
+async def delete_item(request: AdminRequest, item_id: str) -> Answer:
+    item = await request.records.delete(request.caller, media, item_id)
+    sentence = f"“{item['filename'][:80]}” is in the trash."
+    return Redirect(ADDRESS, sentence, undo=restore_address(item))
+
+
+async def detail_of(
+    request: AdminRequest,
+    item: MediaRecord,
+    problems: Mapping[str, Problem] | None = None,
+    back: str = "",
+) -> Detail:
+    uses = await _uses(request, item)
+    # A change that is not live yet belongs to a text that is listed anyway, or stands for it.
+    counted = sum(not each.note for each in uses)
+    is_own = item["uploaded_by"] == request.caller.id
+    # What was typed is shown again only where the texts were refused, not another file.
+    typed = request.form if problems and "file" not in problems else None
+    return Detail(
+        as_media(with_origin(item, media, request.site_url)),
+        preview=large_of(item),
+        facts=await _facts(request, item),
+        fields=widgets(request.caller, media, _ASKS, item, typed=typed, problems=problems),
+        uses=tuple(uses),
+        more_uses=max(item["uses"] - counted, 0),
+        may_change=request.caller.kind is not Kind.AUTHOR or is_own,
+        back=back,
+    )
+
+
+async def _page(
+    request: AdminRequest, item_id: str, problems: Mapping[str, Problem] | None = None
+) -> Answer:
+    item = await request.records.get(request.caller, media, item_id)
+    detail = await detail_of(request, as_media(item), problems, _back(request))
+    named = problems or {}
+    values = {
+        "detail": detail,
+        "problems": {
+            name: (
+                detail.fields[name].label if name in detail.fields else "File",
+                sentence_of(each),
+            )
+            for name, each in named.items()
+        },
+    }
+    return Page(
+        "media/item.html",
+        item["filename"],
+        values,
+        status=422 if problems else 200,
+        fragment="media/_detail.html",
+    )
+
+
+def _back(request: AdminRequest) -> str:
+    """The list that the item is shown beside."""
+    given = request.form.get("back", "") or request.query.get("back", "")
+    is_list = given == ADDRESS or given.startswith(f"{ADDRESS}?")
+    return given if is_list and given.isprintable() else ""
+
+
+def _check_may_change(detail: Detail) -> None:
+    if not detail.may_change:
+        raise Forbidden("Only its uploader, an editor or an owner can delete this file.")
+
+
+async def _facts(request: AdminRequest, item: MediaRecord) -> tuple[tuple[str, str], ...]:
+    names = await staff_names(request)
+    sides = f"{item['width']} × {item['height']}, " if item["width"] else ""
+    moment = request.local(item["created"])
+    by = names.get(item["uploaded_by"], "")
+    facts = [
+        ("Size", f"{sides}{size_text(item['size'])}"),
+        ("Type", item["mime_type"]),
+        ("Added", f"{moment.day} {moment:%b %Y}{f', {by}' if by else ''}"),
+        ("Opens for", "Everyone" if is_open(item) else _READERS),
+    ]
+    widths = widths_of(item["picture_sizes"])
+    return (*facts, ("Copies", ", ".join(map(str, widths)))) if widths else tuple(facts)
+
+
+async def _uses(request: AdminRequest, item: MediaRecord) -> list[Use]:
+    """Where it is used, as far as the caller may read it."""
+    found: dict[str, Use] = {}
+    for section in (POSTS, PAGES):
+        for text in await _find_using(request, section.texts, item, "title"):
+            url = section.url(text["id"])
+            found[url] = Use(text["title"], url)
+        for copy in await _find_using(
+            request, section.kind.working_copies, item, "title", section.kind.pointer
+        ):
+            url = section.url(copy[section.kind.pointer])
+            found.setdefault(url, Use(copy["title"], url, "in changes that are not live yet"))
+    uses = list(found.values())
+    uses += [
+        Use("The site’s settings") for _ in await _find_using(request, site_settings, item, "id")
+    ]
+    for person in await _find_using(request, superusers, item, "name"):
+        uses.append(Use(f"The picture of {person['name'] or 'an account'}"))
+    for text in await _find_using(request, welcome_emails, item, "kind"):
+        uses.append(
+            Use(f"The welcome email for {text['kind']} members", f"{WELCOME}/{text['kind']}")
+        )
+    for product in await _find_using(request, products, item, "name"):
+        uses.append(Use(f"The product {product['name']}"))
+    return uses
+
+
+async def _find_using(
+    request: AdminRequest, collection: Collection, item: MediaRecord, *names: str
+) -> list[Record]:
+    wanted = ListRequest(
+        per_page=MAX_USES,
+        listing=(USES, item["id"]),
+        sort="-created",
+        names=frozenset({"id", *names}),
+        skip_total=True,
+    )
+    try:
+        return (await request.records.page(request.caller, collection, wanted)).items
+    except Forbidden:
+        return []
+
+
+def thumb_of(item: MediaRecord, size: str = SMALL) -> str:
+    """The path of a thumb, which is the same on every host. Empty if no browser shows the file."""
+    path = media_path(item["id"], item["file"])
+    if item["mime_type"] == SVG:
+        return path
+    if not item["width"]:
+        return ""
+    if item["mime_type"] in THUMBNAIL_TYPES:
+        return f"{path}?thumb={size}"
+    widths = widths_of(item["picture_sizes"])
+    return f"{path}/{widths[0] if size == SMALL else widths[-1]}.webp" if widths else path
+
+
+def large_of(item: MediaRecord) -> str:
+    return thumb_of(item, LARGE)
+
+
+def size_text(size: int) -> str:
+    if size < 1_000_000:
+        return f"{-(-size // 1_000):,} KB"
+    if size < 10_000_000_000:
+        return f"{size / 1_000_000:,.1f} MB"
+    return f"{size / 1_000_000_000:,.1f} GB"

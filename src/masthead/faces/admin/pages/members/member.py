@@ -1,0 +1,374 @@
+"""One member: history, orders, and what an owner may change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+import msgspec
+
+from masthead.base import clock
+from masthead.base.errors import Invalid, Problem
+from masthead.engine.records.access import access_of
+from masthead.engine.records.collection import Collection, Record
+from masthead.engine.records.filter.conditions import equals
+from masthead.engine.records.read.page import ListRequest
+from masthead.faces.admin.endpoint import Answer, Page, Redirect
+from masthead.faces.admin.environment import clock_time
+from masthead.faces.admin.forms import Ask, given_values, widgets
+from masthead.faces.admin.pages.comments.listing import by_id, short
+from masthead.faces.admin.pages.members.listing import (
+    ADDRESS,
+    BADGES,
+    LABELS_HELP,
+    STATUSES,
+    TIERS,
+    items_of,
+    may_change,
+    said,
+)
+from masthead.faces.admin.pages.members.privacy import requests_of
+from masthead.faces.admin.pages.members.stopped import STOPPED
+from masthead.faces.admin.people import staff_names
+from masthead.faces.admin.request import AdminRequest
+from masthead.faces.reader.prices import price_text
+from masthead.features.comments.collection import comments
+from masthead.features.commerce.collection import orders
+from masthead.features.mailings.collection import WELCOME
+from masthead.features.mailings.recipients import Fate
+from masthead.features.members.collection import (
+    FAILED,
+    MAIL_OK,
+    SENT,
+    WAITING,
+    blog_members,
+    member_history,
+    member_mails,
+)
+from masthead.features.members.record_view import MemberRecord, as_member
+from masthead.features.posts.collection import posts
+from masthead.outside.mail.outbox import RETENTION
+from masthead.outside.mail.wording import where_stored
+
+ASKS = (
+    Ask("name", "Name"),
+    Ask("tier", "Tier", choices=TIERS),
+    Ask("status", "Status", choices=STATUSES),
+    Ask("newsletter", "Newsletter", "Off: no newsletter at all."),
+    Ask("labels", "Labels", LABELS_HELP),
+    Ask("note", "Note", "Only staff see this. An export of the person's data includes it.", rows=3),
+)
+NEWEST = 20
+"""The most entries of each kind."""
+KINDS = {
+    "": "Everything",
+    "changes": "Changes",
+    "orders": "Orders",
+    "comments": "Comments",
+    "mails": "Emails",
+}
+_ORDER_BADGES = {
+    "paid": "good",
+    "shipped": "good",
+    "pending": "warn",
+    "refunded": "draft",
+    "cancelled": "bad",
+}
+_QUOTED = 160
+_CHANGES = {
+    "tier": "Changed from {was} to {now}",
+    "status": "Became {now}, was {was}",
+    "newsletter": "Turned the newsletter {now}",
+    "email": "The email address changed",
+    "name": "The name changed",
+    "labels": "The labels changed",
+    "note": "The note changed",
+}
+_ICONS = {
+    "tier": "credit-card",
+    "status": "info",
+    "newsletter": "mail",
+    "email": "user",
+    "name": "user",
+    "labels": "tag",
+    "note": "file-text",
+}
+_BY = {"member": "by the member", "key": "by an API key", "operator": "by an operator"}
+_FORMER = "by a former member of the staff"
+MAIL_WORDS = {
+    "already_member": "a sign-in link, after signing up again",
+    "comment_answered": "a reply to a comment",
+    "comment_posted": "a comment on one of their posts",
+    "confirm_email": "a link to confirm a new address",
+    "confirm_sign_up": "a link to confirm the sign-up",
+    "email_changed": "that the address was changed",
+    "email_in_use": "that the address is in use",
+    "factors_changed": "that second factors have changed",
+    "new_browser": "that a new browser has signed in",
+    "invitation": "an invitation to the staff",
+    "mailing_failed": "that a mailing failed",
+    "mailing_paused": "that a mailing was paused",
+    "newsletter_test": "a test of a newsletter",
+    "privacy_deletion": "that an erasure is scheduled",
+    "privacy_export_ready": "a link to an export of the data",
+    "privacy_receipt": "the receipt of an erasure",
+    "reset_password": "a link for a new password",
+    "sign_in": "a sign-in link",
+    "domain_unproven": "that the site's domain lacks its proof",
+    "site_export": "the result of an export of the site",
+    "site_suspended": "that the site was suspended",
+    "staff_code": "a code for signing in",
+    "test_mail": "a test email",
+    "verify_email": "a link to confirm the address",
+    "webhook_disabled": "that a webhook was turned off",
+    "welcome_email_test": "a test of a welcome email",
+    "welcome_paid": "a welcome as a paid member",
+}
+"""Words for emails, by template."""
+_OUTCOMES = {WAITING: "waiting to be sent", SENT: "sent", FAILED: "could not be delivered"}
+_STORED = {**_OUTCOMES, WAITING: "waiting to be written", SENT: "written to a file, not sent"}
+"""Without a mail server."""
+_FATES = {
+    Fate.WAITING: "waiting to be sent",
+    Fate.SENT: "sent",
+    Fate.FAILED: "refused by the mail server",
+    Fate.UNCERTAIN: "may or may not have been sent",
+    Fate.BOUNCED: "bounced",
+    Fate.COMPLAINED: "reported as spam",
+    Fate.UNSUBSCRIBED: "not sent: unsubscribed before",
+}
+_WORDS = {"past_due": "past due"}
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """Something that has happened."""
+
+    at: str
+    when: str
+    icon: str
+    text: str
+    link: str = ""
+    linked: str = ""
+    quote: str = ""
+    note: str = ""
+    """The person who did it, or its outcome."""
+
+
+class Order(msgspec.Struct, frozen=True):
+    id: str
+    what: str
+    badge: str
+    status: str
+    total: str
+    when: str
+
+
+async def member_page(request: AdminRequest, member_id: str) -> Answer:
+    return await _page(request, member_id)
+
+
+async def save_member(request: AdminRequest, member_id: str) -> Answer:
+    given = given_values(request.caller, blog_members, ASKS, request.form)
+    try:
+        await request.records.update(request.caller, blog_members, member_id, given)
+    except Invalid as error:
+        return await _page(request, member_id, error.problems)
+    return Redirect(f"{ADDRESS}/{member_id}", "Saved.")
+
+
+def _stopped(request: AdminRequest, member: Record) -> dict[str, str] | None:
+    """Why no newsletter goes to the address."""
+    if member["mail_state"] == MAIL_OK:
+        return None
+    when = request.when(member["mail_state_at"]) if member["mail_state_at"] else ""
+    return {"why": STOPPED[member["mail_state"]], "words": member["mail_state_reason"], "at": when}
+
+
+async def _page(
+    request: AdminRequest, member_id: str, problems: Mapping[str, Problem] | None = None
+) -> Page:
+    member = as_member(await request.records.get(request.caller, blog_members, member_id))
+    kind = request.query.get("kind", "")
+    kind = kind if kind in KINDS else ""
+    bought = await _of_member(request, orders, member_id)
+    since = request.local(member["created"])
+    values = {
+        "member": member,
+        "labels": items_of(member["labels"]),
+        "state": f"{TIERS[member['tier']]}, {STATUSES[member['status']].lower()}",
+        "badge_kind": BADGES[member["status"]],
+        "since": f"Member since {since.day} {since:%B %Y}",
+        "initials": _initials(member),
+        "stopped": _stopped(request, member),
+        "agreed": _agreed(request, member),
+        "history": await _history(request, member, bought, kind),
+        "kinds": KINDS,
+        "kind": kind,
+        "orders": [_order(request, each) for each in bought],
+        "fields": widgets(
+            request.caller,
+            blog_members,
+            ASKS,
+            member,
+            typed=request.form if problems else None,
+            problems=problems,
+        ),
+        "problems": said(ASKS, problems),
+        "may_change": may_change(request),
+        "requests": await requests_of(request, member_id) if may_change(request) else [],
+        "back": ADDRESS,
+    }
+    title = member["name"] or member["email"]
+    return Page("members/member.html", title, values, status=422 if problems else 200)
+
+
+def _agreed(request: AdminRequest, member: MemberRecord) -> dict[str, str]:
+    """How the member agreed to get newsletters; empty where nothing is known of it."""
+    if not member["consent_source"]:
+        return {}
+    return {
+        "source": member["consent_source"],
+        "when": request.when(member["consent_at"]) if member["consent_at"] else "",
+        "form": member["consent_form"],
+    }
+
+
+def _initials(member: MemberRecord) -> str:
+    words = (member["name"] or member["email"]).partition("@")[0].replace(".", " ").split()
+    return "".join(each[0] for each in words[:2]).upper()
+
+
+async def _of_member(request: AdminRequest, collection: Collection, member_id: str) -> list[Record]:
+    """The newest; none where the caller may not read the collection."""
+    if collection.rules_for(access_of(request.caller)).read is None:
+        return []
+    wanted = ListRequest(
+        per_page=NEWEST,
+        filter=equals("member_id", member_id),
+        sort="-created",
+        skip_total=True,
+    )
+    return (await request.records.page(request.caller, collection, wanted)).items
+
+
+async def _history(
+    request: AdminRequest, member: MemberRecord, bought: list[Record], kind: str
+) -> list[Entry]:
+    found: list[Entry] = []
+    if kind in ("", "comments"):
+        found += await _comments(request, member["id"])
+    if kind in ("", "orders"):
+        found += [_bought(request, each) for each in bought]
+    if kind in ("", "mails"):
+        mails = await _of_member(request, member_mails, member["id"])
+        found += [_mailed(request, each) for each in mails]
+        found += await _newsletters(request, member["id"])
+    if kind in ("", "changes"):
+        changes = await _of_member(request, member_history, member["id"])
+        names = await staff_names(request) if any(each["account_id"] for each in changes) else {}
+        found += [_changed(request, each, names) for each in changes]
+        found.append(_entry(request, member["created"], "user", "Joined"))
+    return sorted(found, key=lambda each: each.at, reverse=True)
+
+
+async def _comments(request: AdminRequest, member_id: str) -> list[Entry]:
+    written = await _of_member(request, comments, member_id)
+    on = await by_id(request, posts, [each["post_id"] for each in written], "title")
+    titles = {each["id"]: each["title"] for each in on}
+    return [
+        Entry(
+            each["created"],
+            _when(request, each["created"]),
+            "message-square",
+            "Commented on",
+            f"/admin/comments/{each['id']}",
+            titles.get(each["post_id"], ""),
+            short(each["body"], _QUOTED),
+        )
+        for each in written
+    ]
+
+
+def _bought(request: AdminRequest, order: Record) -> Entry:
+    price = price_text(int(order["total"]), order["currency"], "en")
+    text = f"Ordered for {price}: {order['status']}"
+    return _entry(request, order["created"], "shopping-bag", text)
+
+
+def _mailed(request: AdminRequest, mail: Record) -> Entry:
+    what = MAIL_WORDS.get(mail["template"], "an email")
+    state = FAILED if _is_lost(request, mail) else mail["state"]
+    outcomes = _STORED if where_stored(request.services.settings) else _OUTCOMES
+    return _entry(request, mail["created"], "send", f"Email: {what}", note=outcomes.get(state, ""))
+
+
+async def _newsletters(request: AdminRequest, member_id: str) -> list[Entry]:
+    recipients = request.services.mailings.recipients
+    return [
+        Entry(
+            each.at,
+            _when(request, each.at),
+            "send",
+            "Welcome email:" if each.kind == WELCOME else "Newsletter:",
+            f"/admin/mailings/{each.mailing_id}" if may_change(request) else "",
+            each.subject,
+            each.reply,
+            _FATES[each.fate],
+        )
+        for each in await recipients.of_member(request.tenant_id, member_id, NEWEST)
+    ]
+
+
+def _is_lost(request: AdminRequest, mail: Record) -> bool:
+    """Whether its job has ended without a word of it: the mail itself is deleted by now."""
+    swept = clock.to_text(request.records.clock() - RETENTION)
+    return bool(mail["state"] == WAITING and mail["created"] < swept)
+
+
+def _changed(request: AdminRequest, change: Record, names: Mapping[str, str]) -> Entry:
+    words = {name: _WORDS.get(change[name], change[name]) for name in ("was", "now")}
+    text = _CHANGES[change["what"]].format(**words)
+    return _entry(request, change["created"], _ICONS[change["what"]], text, note=_by(change, names))
+
+
+def _by(change: Record, names: Mapping[str, str]) -> str:
+    """Nothing for the service itself: payments, imports, links in mails."""
+    if known := _BY.get(change["changed_by"]):
+        return known
+    if not change["account_id"]:
+        return ""
+    name = names.get(change["account_id"])
+    return f"by {name}" if name else _FORMER
+
+
+def _entry(request: AdminRequest, at: str, icon: str, text: str, *, note: str = "") -> Entry:
+    return Entry(at, _when(request, at), icon, text, note=note)
+
+
+def _when(request: AdminRequest, at: str) -> str:
+    moment: datetime = request.local(at)
+    if moment.date() == request.now.date():
+        return f"Today {moment:%H:%M}"
+    if moment.year == request.now.year:
+        return f"{moment.day} {moment:%b %H:%M}"
+    return clock_time(moment).partition(",")[0]
+
+
+def _order(request: AdminRequest, order: Record) -> Order:
+    return Order(
+        order["id"],
+        _items(order),
+        _ORDER_BADGES[order["status"]],
+        order["status"].capitalize(),
+        price_text(int(order["total"] - order["refunded_amount"]), order["currency"], "en"),
+        request.when(order["created"]),
+    )
+
+
+def _items(order: Record) -> str:
+    stored = order["items"]
+    items = msgspec.json.decode(stored) if isinstance(stored, msgspec.Raw) else stored
+    listed = items if isinstance(items, list) else []
+    found = [each for each in listed if isinstance(each, dict)]
+    names = [str(each.get("name") or each.get("description") or "") for each in found]
+    return ", ".join(each for each in names if each) or "–"

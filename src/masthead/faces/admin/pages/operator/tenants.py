@@ -1,0 +1,337 @@
+"""For operators: the sites of the service. They make one, change its plan, and choose one to work
+in."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from typing import ClassVar
+
+import msgspec
+
+from masthead.base.caller import Caller, in_tenant
+from masthead.base.errors import Invalid, NotFound, Problem
+from masthead.base.ids import TenantId
+from masthead.engine.audit.collection import OPENED
+from masthead.engine.audit.entries import log_action
+from masthead.engine.records.collection import Record
+from masthead.engine.records.filter.ast import Comparison, Expression, Identifier, Literal, Or
+from masthead.engine.records.filter.conditions import all_of, equals
+from masthead.engine.records.read.page import ListRequest
+from masthead.faces.admin.endpoint import Answer, Page, Redirect
+from masthead.faces.admin.flash import admin_cookie
+from masthead.faces.admin.forms import Ask, Widget, given_values, sentence_of, widgets
+from masthead.faces.admin.lists import Filters, Listing, options, read_page
+from masthead.faces.admin.pages.media.item import size_text
+from masthead.faces.admin.request import AdminRequest
+from masthead.features.comments.collection import comments
+from masthead.features.media.collection import media
+from masthead.features.members.collection import blog_members
+from masthead.features.posts.collection import posts
+from masthead.features.site.address import site_url
+from masthead.features.trash.collection import trash
+from masthead.identity.limits.plans import Plan
+from masthead.identity.setup import NewTenant, create_tenant
+from masthead.identity.tenants import TenantStatus, superusers, tenants
+from masthead.outside.mail.wording import being_sent
+from masthead.storage.sizes import database_bytes, free_bytes
+from masthead.web.staff import SITE_COOKIE
+
+ADDRESS = "/admin/tenants"
+NEW = "/admin/tenants/new"
+IMPORT = "/admin/tenants/import"
+PER_PAGE = 50
+_SESSION_SECONDS = 24 * 3600
+
+PLANS: dict[str, str] = {
+    Plan.FREE: "Free",
+    Plan.PRO: "Pro",
+    Plan.BUSINESS: "Business",
+    Plan.AGENCY: "Agency",
+    Plan.ENTERPRISE: "Enterprise",
+}
+_LIMITS = (
+    Ask("per_minute", "API calls a minute"),
+    Ask("per_hour", "API calls an hour"),
+    Ask("per_day", "API calls a day"),
+)
+_PLAN = (Ask("plan", "Plan", choices=PLANS), *_LIMITS)
+_SITE = (
+    Ask("name", "Name of the site"),
+    Ask("slug", "Address", "The first part of the host name. It can't be changed later."),
+    Ask("plan", "Plan", choices=PLANS),
+)
+_OWNER = (Ask("email", "Owner’s email address", "Gets an invitation to choose a password."),)
+STATES: dict[str, str] = {TenantStatus.ACTIVE: "Active", TenantStatus.SUSPENDED: "Suspended"}
+_SIZES = (("Posts", posts), ("Files", media), ("Members", blog_members), ("Comments", comments))
+
+
+class TenantFilters(Filters, frozen=True):
+    address: ClassVar[str] = ADDRESS
+    choices: ClassVar[Mapping[str, Container[str]]] = {"status": STATES}
+
+    q: str = ""
+    status: str = ""
+
+    def listing(self, caller: Caller) -> Listing:
+        conditions = [each for each in (_matching(self.q), _of_status(self.status)) if each]
+        wanted = ListRequest(
+            filter=all_of(conditions) or "", sort="-created", skip_total=bool(conditions)
+        )
+        return Listing(tenants, wanted, self.url, caller)
+
+
+class State(msgspec.Struct, frozen=True):
+    badge: str
+    label: str
+
+
+ACTIVE, SUSPENDED = State("good", "Active"), State("bad", "Suspended")
+DELETED = State("warn", "Being deleted")
+
+
+class SiteRow(msgspec.Struct, frozen=True):
+    id: str
+    name: str
+    slug: str
+    plan: str
+    url: str
+    created: str
+    is_here: bool
+    state: State
+
+
+class ListedRow(msgspec.Struct, frozen=True):
+    site: SiteRow
+    posts: int
+    members: int
+    media: str
+
+
+async def tenants_page(request: AdminRequest) -> Answer:
+    filters = TenantFilters.of(request.query)
+    page = await read_page(request, filters.listing(request.everywhere), PER_PAGE)
+    if page is None:
+        return Redirect(filters.url())
+    items, pager = page
+    values = {
+        "rows": await _rows(request, items),
+        "filters": filters,
+        "pager": pager,
+        "new": NEW,
+        "import_site": IMPORT,
+        "states": options(STATES),
+        "storage": await _storage(request),
+    }
+    return Page("operator/tenants.html", "Sites", values)
+
+
+async def new_form(request: AdminRequest) -> Answer:
+    return _new_page(request, {})
+
+
+async def create(request: AdminRequest) -> Answer:
+    form = request.form
+    site = given_values(request.caller, tenants, _SITE, form)
+    owner = given_values(request.caller, superusers, _OWNER, form)
+    try:
+        if site.get("plan") not in PLANS:
+            raise Invalid({"plan": Problem("validation_invalid_value", "Choose a plan.")})
+        new = NewTenant(
+            slug=site.get("slug", ""),
+            name=site.get("name", ""),
+            plan=Plan(site["plan"]),
+            owner_email=owner.get("email", ""),
+            owner_password="",
+        )
+        made = await create_tenant(request.records, new, request.everywhere)
+    except Invalid as error:
+        return _new_page(request, _own_names(error.problems), form)
+    await _invite(request, made.tenant_id, made.owner_id)
+    sent = being_sent(request.services.settings, "An invitation", new.owner_email)
+    return Redirect(f"{ADDRESS}/{made.tenant_id}", f"{new.name} is ready. {sent}")
+
+
+async def tenant_page(request: AdminRequest, tenant_id: str) -> Answer:
+    return await _tenant_page(request, await find_tenant(request, tenant_id))
+
+
+async def save_plan(request: AdminRequest, tenant_id: str) -> Answer:
+    tenant = await find_tenant(request, tenant_id)
+    caller = in_tenant(request.caller, TenantId(tenant_id))
+    given = given_values(caller, tenants, _PLAN, request.form)
+    try:
+        await request.records.update(caller, tenants, tenant_id, given)
+    except Invalid as error:
+        return await _tenant_page(request, tenant, error.problems)
+    return Redirect(f"{ADDRESS}/{tenant_id}", "Saved. The new limits apply from the next call.")
+
+
+async def invite_owner(request: AdminRequest, tenant_id: str) -> Answer:
+    tenant = await find_tenant(request, tenant_id)
+    email = await _invite(request, TenantId(tenant_id), tenant["owner_id"])
+    sent = being_sent(request.services.settings, "An invitation", email)
+    return Redirect(f"{ADDRESS}/{tenant_id}", sent)
+
+
+async def choose_tenant(request: AdminRequest, tenant_id: str) -> Answer:
+    """On the service's own host. A site's own address shows only that site."""
+    tenant = await request.services.directory.by_id(tenant_id)
+    if tenant is None:
+        raise NotFound
+    if request.context.tenant is not None:
+        return Redirect(f"{site_url(request.services.settings, tenant.slug)}/admin")
+    async with request.records.unit(in_tenant(request.caller, tenant.id)) as unit:
+        log_action(unit, OPENED)
+    cookie = admin_cookie(
+        SITE_COOKIE, tenant.id, seconds=_SESSION_SECONDS, is_https=request.context.is_https
+    )
+    return Redirect("/admin", f"You are in {tenant.name} now.", (cookie,))
+
+
+async def find_tenant(request: AdminRequest, tenant_id: str) -> Record:
+    return await request.records.get(request.everywhere, tenants, tenant_id)
+
+
+async def _invite(request: AdminRequest, tenant_id: TenantId, owner_id: str) -> str:
+    return await request.tools.invitations.repeat(
+        in_tenant(request.caller, tenant_id),
+        tenant_id,
+        owner_id,
+        by=str(request.account["name"] or request.account["email"]),
+    )
+
+
+def _new_page(
+    request: AdminRequest,
+    problems: Mapping[str, Problem],
+    typed: Mapping[str, str] | None = None,
+) -> Page:
+    caller = request.everywhere
+    empty = {each.name: each.default_value() for each in (*tenants.fields, *superusers.fields)}
+    fields = {
+        **widgets(caller, tenants, _SITE, empty, typed=typed, problems=problems),
+        **widgets(caller, superusers, _OWNER, empty, typed=typed, problems=problems),
+    }
+    values = {"fields": fields, "problems": _summary(fields, problems), "back": ADDRESS}
+    return Page("operator/new-tenant.html", "New site", values, status=422 if problems else 200)
+
+
+async def _tenant_page(
+    request: AdminRequest, tenant: Record, problems: Mapping[str, Problem] | None = None
+) -> Page:
+    caller = in_tenant(request.caller, TenantId(tenant["id"]))
+    fields = widgets(
+        caller, tenants, _PLAN, tenant, typed=request.form if problems else None, problems=problems
+    )
+    one = ListRequest(per_page=1, names=frozenset({"id"}))
+    sizes = [
+        (label, (await request.records.page(caller, collection, one)).total)
+        for label, collection in _SIZES
+    ]
+    counts = request.records.counts
+    stored = await counts.by_tenant(media, [tenant["id"]], summed="size")
+    thrown_away = await counts.by_tenant(trash, [tenant["id"]], summed="size")
+    owners = await request.records.find(
+        superusers, {"id": tenant["owner_id"]}, tenant_id=TenantId(tenant["id"])
+    )
+    values = {
+        "row": await _row(request, tenant),
+        "suspended_at": tenant["suspended_at"] and request.local(tenant["suspended_at"]),
+        "reason": tenant["suspension_reason"],
+        "deletion": await _deletion_day(request, TenantId(tenant["id"])),
+        "fields": fields,
+        "problems": _summary(fields, problems or {}),
+        "sizes": sizes,
+        "media_bytes": size_text(stored.get(tenant["id"], 0)),
+        "trash_bytes": size_text(thrown_away.get(tenant["id"], 0)),
+        "owner": owners[0]["email"] if owners else "",
+        "is_invited": bool(owners) and not owners[0]["password_hash"],
+        "back": ADDRESS,
+    }
+    return Page("operator/tenant.html", tenant["name"], values, status=422 if problems else 200)
+
+
+async def _rows(request: AdminRequest, items: list[Record]) -> list[ListedRow]:
+    ids = [each["id"] for each in items]
+    written = await request.records.counts.by_tenant(posts, ids)
+    joined = await request.records.counts.by_tenant(blog_members, ids)
+    stored = await request.records.counts.by_tenant(media, ids, summed="size")
+    return [
+        ListedRow(
+            await _row(request, each),
+            written.get(each["id"], 0),
+            joined.get(each["id"], 0),
+            size_text(stored.get(each["id"], 0)),
+        )
+        for each in items
+    ]
+
+
+async def _storage(request: AdminRequest) -> list[tuple[str, str]]:
+    """The service's own figures. None of them reads the rows of a site."""
+    settings = request.services.settings
+    size = await database_bytes(request.records.database, settings.sqlite_path)
+    free = await free_bytes(settings.data_dir)
+    shown = "Not known" if free is None else size_text(free)
+    counts = request.records.counts
+    return [
+        ("Database", size_text(size)),
+        ("Media", size_text(await counts.sum_of_all(media, "size"))),
+        ("Media in the trash", size_text(await counts.sum_of_all(trash, "size"))),
+        ("Free disk", shown),
+    ]
+
+
+async def _deletion_day(request: AdminRequest, tenant_id: TenantId) -> str:
+    planned = await request.services.privacy.requests.planned_deletion(tenant_id)
+    if planned is None:
+        return ""
+    day = request.local(planned["grace_until"])
+    return f"{day.day} {day:%b %Y}"
+
+
+async def _state(request: AdminRequest, tenant_id: str) -> State:
+    """A site that is suspended and waits for its deletion is on its way out."""
+    found = await request.services.directory.by_id(tenant_id)
+    if found is not None and found.deleted_at:
+        return DELETED
+    return SUSPENDED if found is not None and found.is_suspended else ACTIVE
+
+
+async def _row(request: AdminRequest, tenant: Record) -> SiteRow:
+    return SiteRow(
+        tenant["id"],
+        tenant["name"],
+        tenant["slug"],
+        PLANS[tenant["plan"]],
+        site_url(request.services.settings, tenant["slug"]),
+        request.when(tenant["created"]),
+        request.site is not None and tenant["id"] == request.site.id,
+        await _state(request, tenant["id"]),
+    )
+
+
+def _own_names(problems: Mapping[str, Problem]) -> dict[str, Problem]:
+    """The settings of the new site get their name from the same field."""
+    return {("name" if name == "site_name" else name): each for name, each in problems.items()}
+
+
+def _summary(
+    fields: Mapping[str, Widget], problems: Mapping[str, Problem]
+) -> dict[str, tuple[str, str]]:
+    return {
+        name: (fields[name].label if name in fields else name, sentence_of(each))
+        for name, each in problems.items()
+    }
+
+
+def _of_status(status: str) -> Expression | None:
+    return equals("status", status) if status else None
+
+
+def _matching(words: str) -> Expression | None:
+    if not words:
+        return None
+    return Or(
+        tuple(Comparison(Identifier((name,)), "~", Literal(words)) for name in ("name", "slug"))
+    )

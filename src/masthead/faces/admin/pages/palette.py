@@ -1,0 +1,137 @@
+"""Search of the command palette: pages and settings of the admin, posts, members and mailings."""
+
+from __future__ import annotations
+
+import msgspec
+
+from masthead.engine.records.access import access_of
+from masthead.engine.records.fields.base import Access
+from masthead.engine.records.filter.ast import Comparison, Identifier, Literal
+from masthead.engine.records.read.page import ListRequest
+from masthead.faces.admin.endpoint import Answer, Page
+from masthead.faces.admin.navigation import every_group_of
+from masthead.faces.admin.pages.mailings.mailing import ADDRESS as MAILINGS
+from masthead.faces.admin.pages.members.listing import ADDRESS as MEMBERS
+from masthead.faces.admin.pages.members.listing import searched
+from masthead.faces.admin.pages.settings.subnav import (
+    AI,
+    DOMAIN,
+    KEYS,
+    MAIL,
+    NEWSLETTERS,
+    PAYMENTS,
+    PRIVACY,
+    SECTIONS,
+    SENDING,
+    SETTINGS,
+    SIGN_IN,
+)
+from masthead.faces.admin.pages.texts.lists import status_of
+from masthead.faces.admin.request import AdminRequest
+from masthead.faces.admin.sections import POSTS
+from masthead.features.mailings.collection import mailings
+from masthead.features.members.collection import blog_members
+from masthead.features.posts.collection import posts
+
+MOST = 8
+_ABOUT = {
+    SETTINGS: "name description logo icon favicon colour appearance language time zone links "
+    "navigation members comments moderation editors",
+    DOMAIN: "address host DNS",
+    KEYS: "API key token plan limits",
+    SIGN_IN: "single sign-on provider Google Microsoft Keycloak",
+    PAYMENTS: "checkout processor paid tiers",
+    AI: "model provider writing",
+    NEWSLETTERS: "digest sender",
+    MAIL: "SMTP mail server test",
+    SENDING: "DKIM SPF DMARC DNS",
+    PRIVACY: "GDPR export delete site",
+}
+"""Words that people look for, and the page of the settings that is about them."""
+
+
+class Found(msgspec.Struct, frozen=True):
+    label: str
+    url: str
+    icon: str
+    note: str = ""
+
+
+async def palette(request: AdminRequest) -> Answer:
+    words = request.query.get("q", "").strip()[:200]
+    found = _pages(request, words)
+    if words and _can_write(request):
+        found += await _posts(request, words)
+        if access_of(request.caller) >= Access.EDITOR:
+            found += await _members(request, words)
+            found += await _mailings(request, words)
+    return Page("palette.html", "Search", {"found": found, "q": words}, fragment="palette.html")
+
+
+def _pages(request: AdminRequest, words: str) -> list[Found]:
+    links = (
+        [Found("New post", f"{POSTS.address}/new", "plus", "Action")] if _can_write(request) else []
+    )
+    for group in every_group_of(request):
+        links += [Found(each.label, each.url, each.icon, "Page") for each in group.links]
+    found = [each for each in links if words.casefold() in each.label.casefold()]
+    if words and request.caller.is_admin and _can_write(request):
+        found += _settings(words.casefold())
+    # The shop and its orders are one page.
+    return list({each.url: each for each in reversed(found)}.values())[::-1]
+
+
+def _settings(words: str) -> list[Found]:
+    return [
+        Found(label, url, "settings", "Settings")
+        for label, url in SECTIONS
+        if words in f"{label} {_ABOUT.get(url, '')}".casefold()
+    ]
+
+
+def _can_write(request: AdminRequest) -> bool:
+    return request.site is not None and not request.is_shut_out
+
+
+async def _members(request: AdminRequest, words: str) -> list[Found]:
+    """Finds members by name or address."""
+    wanted = ListRequest(
+        per_page=MOST,
+        search=searched(words),
+        names=frozenset({"name", "email"}),
+        skip_total=True,
+    )
+    page = await request.records.page(request.caller, blog_members, wanted)
+    return [
+        Found(each["name"] or each["email"], f"{MEMBERS}/{each['id']}", "user", each["email"])
+        for each in page.items
+    ]
+
+
+async def _mailings(request: AdminRequest, words: str) -> list[Found]:
+    """Finds mailings by subject: a site has few enough to read them all."""
+    wanted = ListRequest(
+        per_page=MOST,
+        filter=Comparison(Identifier(("subject",)), "~", Literal(f"%{words}%")),
+        names=frozenset({"subject"}),
+        skip_total=True,
+    )
+    page = await request.records.page(request.caller, mailings, wanted)
+    return [
+        Found(each["subject"], f"{MAILINGS}/{each['id']}", "send", "Mailing") for each in page.items
+    ]
+
+
+async def _posts(request: AdminRequest, words: str) -> list[Found]:
+    """Finds posts by any words of their text."""
+    wanted = ListRequest(
+        per_page=MOST,
+        search=searched(words),
+        names=frozenset({"title", "status", "published_at", "scheduled_for"}),
+        skip_total=True,
+    )
+    page = await request.records.page(request.caller, posts, wanted)
+    return [
+        Found(each["title"], POSTS.url(each["id"]), "file-text", status_of(request, each)[1])
+        for each in page.items
+    ]

@@ -1,0 +1,109 @@
+"""AI: whose key is used, which model answers, how much it may cost a day, and what it has used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Final
+
+from masthead.base.errors import Invalid, Problem
+from masthead.engine.records.collection import Collection
+from masthead.engine.records.derived.daily_counts import day_of
+from masthead.faces.admin.charts import DAYS, Chart, bar_chart, last_days
+from masthead.faces.admin.endpoint import Answer, Page, Redirect
+from masthead.faces.admin.forms import Ask, given_values, widgets
+from masthead.faces.admin.pages.settings.subnav import AI, in_settings, said
+from masthead.faces.admin.request import AdminRequest
+from masthead.features.ai.accounts import used_by
+from masthead.features.ai.limits import PER_DAY, PER_MINUTE
+from masthead.features.ai.providers import DEFAULT_MODELS
+from masthead.features.site.collection import site_settings
+
+_KEY: Final = "ai_api_key"
+_OWN = (
+    Ask(
+        "ai_provider",
+        "Provider",
+        "The kind of server. Choose OpenAI for any compatible server.",
+        choices={"": "The service's", "openai": "OpenAI", "anthropic": "Anthropic"},
+    ),
+    Ask(
+        _KEY,
+        "Key",
+        "The site's own key. If empty, the site uses the service's key, if there is one.",
+    ),
+    Ask("ai_model", "Model", "If empty, the service's model or a small one of the provider."),
+    Ask("ai_base_url", "Address", "The address of the server. If empty, the provider's own."),
+)
+_WHO: Final = "ai_for"
+_LIMITS = (
+    Ask(
+        _WHO,
+        "Who can use it",
+        "Who can spend the key: everyone who can open the site, or only its staff in the admin.",
+        choices={"": "The default", "anyone": "Anyone", "staff": "Staff only"},
+    ),
+    Ask("ai_daily_tokens", "Tokens a day", "Input and output together. Leave empty for no limit."),
+    Ask("ai_per_day", "Calls a day", f"Empty is {PER_DAY:,}."),
+    Ask("ai_per_minute", "Calls a minute", f"Empty is {PER_MINUTE}."),
+)
+_ASKS = (*_OWN, *_LIMITS)
+
+
+async def ai_page(request: AdminRequest) -> Answer:
+    return await _page(request)
+
+
+async def save_ai(request: AdminRequest) -> Answer:
+    given = given_values(request.caller, _collection(request), _ASKS, request.form)
+    if request.form.get("remove") == _KEY:
+        given = {_KEY: ""}
+    try:
+        await request.records.update(
+            request.caller, _collection(request), request.site_record["id"], given
+        )
+    except Invalid as error:
+        return await _page(request, error.problems)
+    return Redirect(AI, "Saved.")
+
+
+def _collection(request: AdminRequest) -> Collection:
+    # From the registry: there the address knows the operator's rules.
+    return request.records.registry[site_settings.name]
+
+
+async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Page:
+    settings, record = request.services.settings, request.site_record
+    typed = request.form if problems else None
+    platform = settings.ai_provider if settings.ai_key else None
+    values = {
+        "fields": widgets(
+            request.caller, _collection(request), _ASKS, record, typed=typed, problems=problems
+        ),
+        "own": [ask.name for ask in _OWN],
+        "limits": [ask.name for ask in _LIMITS],
+        "has_key": bool(record[_KEY]),
+        "platform": platform,
+        "platform_model": (settings.ai_model or DEFAULT_MODELS[platform]) if platform else "",
+        "budget": record["ai_daily_tokens"],
+        "who": used_by(record[_WHO], bool(record[_KEY]), settings),
+        "who_is_default": not record[_WHO],
+        "problems": said(problems, _ASKS),
+        "address": AI,
+        **await _usage(request),
+    }
+    return in_settings(request, "ai.html", "AI", values, status=422 if problems else 200)
+
+
+async def _usage(request: AdminRequest) -> dict[str, Chart | int]:
+    now = request.records.clock()
+    since = day_of(now - timedelta(days=DAYS - 1))
+    used = await request.services.generator.ledger.by_day(request.tenant_id, since)
+    tokens = {day: each.tokens for day, each in used.items()}
+    total = sum(tokens.values())
+    sentence = f"{total:,} tokens in {DAYS} days, {tokens.get(day_of(now), 0):,} of them today"
+    return {
+        "usage": bar_chart(sentence, last_days(tokens, now.date()), "Tokens"),
+        "calls": sum(each.calls for each in used.values()),
+        "today": tokens.get(day_of(now), 0),
+    }

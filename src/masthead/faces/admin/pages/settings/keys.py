@@ -1,0 +1,210 @@
+"""API keys: made, shown once, watched and revoked; and what the plan allows them."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from datetime import datetime, timedelta
+from typing import ClassVar
+
+import msgspec
+
+from masthead.base import clock
+from masthead.base.errors import Invalid, Problem
+from masthead.engine.records.collection import Record
+from masthead.engine.records.derived.daily_counts import ByDay, day_of
+from masthead.engine.records.read.page import ListRequest
+from masthead.faces.admin.charts import DAYS, Chart, bar_chart, last_days
+from masthead.faces.admin.endpoint import Answer, Redirect
+from masthead.faces.admin.forms import Ask, Choice, given_values, widgets
+from masthead.faces.admin.lists import Filters, Listing, read_page
+from masthead.faces.admin.pages.settings.subnav import KEYS, in_settings, said
+from masthead.faces.admin.request import AdminRequest
+from masthead.identity.api_keys import api_keys, create_key, revoke_key
+from masthead.identity.call_counts import API_CALLS
+from masthead.identity.limits.sliding_window import limits_of
+from masthead.identity.scopes import SCOPES, granted
+
+IN_USE = "revoked_at = '' && (expires_at = '' || expires_at > @now)"
+ENDED = "revoked_at != '' || (expires_at != '' && expires_at <= @now)"
+EXPIRIES = {"": "Never", "30": "In 30 days", "90": "In 90 days", "365": "In a year"}
+"""Days to their words."""
+_ASKS = (Ask("name", "Name", "Where it is used."),)
+_LABELS = (*_ASKS, Ask("scopes", "It may"), Ask("expires", "Expires"))
+_decode_names = msgspec.json.Decoder(list[str]).decode
+
+
+class KeyFilters(Filters, frozen=True):
+    address: ClassVar[str] = KEYS
+    choices: ClassVar[Mapping[str, Container[str]]] = {"show": ("ended",)}
+
+    show: str = ""
+
+    def listing(self) -> Listing:
+        which = ENDED if self.show else IN_USE
+        wanted = ListRequest(filter=which, sort="-created", skip_total=True)
+        return Listing(api_keys, wanted, self.url)
+
+
+class Row(msgspec.Struct, frozen=True):
+    id: str
+    name: str
+    prefix: str
+    scopes: str
+    used: str
+    ends: str
+    """In words, where the key ends or has ended."""
+    is_valid: bool
+    is_new: bool
+    calls: Chart | None
+
+
+async def keys_page(request: AdminRequest) -> Answer:
+    return await _page(request)
+
+
+async def new_key(request: AdminRequest) -> Answer:
+    """Answered with a page instead of a redirect: the key must not be stored anywhere, neither in
+    an address nor in a cookie."""
+    form = request.form
+    given = given_values(request.caller, api_keys, _ASKS, form)
+    try:
+        record, key = await create_key(
+            request.records,
+            request.tenant_id,
+            given.get("name", ""),
+            [scope for scope in SCOPES if f"scopes.{scope}" in form],
+            expires_at=_expiry(request),
+            by=request.caller,
+        )
+    except Invalid as error:
+        return await _page(request, problems=error.problems)
+    return await _page(request, made=(record, key))
+
+
+async def revoke_form(request: AdminRequest, key_id: str) -> Answer:
+    record = await request.records.get(request.caller, api_keys, key_id)
+    values = {"key": _row(request, record), "back": KEYS}
+    return in_settings(request, "revoke-key.html", f"Revoke {record['name']}?", values)
+
+
+async def revoke(request: AdminRequest, key_id: str) -> Answer:
+    record = await revoke_key(request.records, key_id, by=request.caller)
+    return Redirect(KEYS, f"{record['name']} is revoked. Calls with it are now refused.")
+
+
+def _expiry(request: AdminRequest) -> str:
+    days = request.form.get("expires", "")
+    if days not in EXPIRIES:
+        raise Invalid({"expires": Problem("validation_invalid_value", "Choose one from the list.")})
+    if not days:
+        return ""
+    return clock.to_text(request.records.clock() + timedelta(days=int(days)))
+
+
+async def _page(
+    request: AdminRequest,
+    *,
+    made: tuple[Record, str] | None = None,
+    problems: Mapping[str, Problem] | None = None,
+) -> Answer:
+    filters = KeyFilters.of(request.query)
+    page = await read_page(request, filters.listing())
+    if page is None:
+        return Redirect(filters.url())
+    items, pager = page
+    new_id = made[0]["id"] if made else ""
+    calls = await _calls(request, items)
+    values = {
+        "made": {"name": made[0]["name"], "key": made[1]} if made else None,
+        "rows": [_row(request, each, calls[each["id"]], new_id) for each in items],
+        "calls": calls[""],
+        "pager": pager,
+        "filters": filters,
+        "has_ended": await _has_ended(request),
+        "address": KEYS,
+        **_form(request, problems),
+        **await _plan(request),
+    }
+    return in_settings(request, "keys.html", "API keys", values, status=422 if problems else 200)
+
+
+def _form(request: AdminRequest, problems: Mapping[str, Problem] | None) -> dict[str, object]:
+    typed = request.form if problems else None
+    ticked = typed or {}
+    empty = {each.name: each.default_value() for each in api_keys.fields}
+    return {
+        "fields": widgets(request.caller, api_keys, _ASKS, empty, typed=typed, problems=problems),
+        "expiries": [
+            Choice(days, label, days == ticked.get("expires", ""))
+            for days, label in EXPIRIES.items()
+        ],
+        "scopes": [
+            Choice(name, f"{what[0].upper()}{what[1:]}", f"scopes.{name}" in ticked)
+            for name, what in SCOPES.items()
+        ],
+        "problems": said(problems, _LABELS),
+    }
+
+
+async def _has_ended(request: AdminRequest) -> bool:
+    wanted = ListRequest(per_page=1, filter=ENDED, skip_total=True, names=frozenset({"id"}))
+    return bool((await request.records.page(request.caller, api_keys, wanted)).items)
+
+
+async def _calls(request: AdminRequest, keys: list[Record]) -> dict[str, Chart]:
+    """The charts of each key by its id, and of all together by ''."""
+    names = {"": "all keys"} | {key["id"]: key["name"] for key in keys}
+    now = request.records.clock()
+    since = day_of(now - timedelta(days=DAYS - 1))
+    counts = await request.records.counts.by_day(
+        request.caller, api_keys, [API_CALLS], since, subjects=list(names)
+    )
+    return {key_id: _chart(name, counts[API_CALLS, key_id], now) for key_id, name in names.items()}
+
+
+def _chart(name: str, counts: ByDay, now: datetime) -> Chart:
+    days = last_days(counts, now.date())
+    most = max(days, key=lambda day: day.count)
+    total = sum(counts.values())
+    sentence = f"{total:,} {'call' if total == 1 else 'calls'} of {name} in {DAYS} days"
+    if most.count:
+        sentence += f", most on {most.label} with {most.count:,}"
+    return bar_chart(sentence, days)
+
+
+async def _plan(request: AdminRequest) -> dict[str, object]:
+    limits = limits_of(request.tenant, request.services.settings.rate_limits)
+    return {
+        "plan": request.tenant.plan.title(),
+        "has_api": request.tenant.plan.has_api,
+        "limits": limits,
+        "today": await request.services.limiter.calls_today(request.tenant),
+    }
+
+
+def _row(request: AdminRequest, key: Record, calls: Chart | None = None, new_id: str = "") -> Row:
+    now = clock.to_text(request.records.clock())
+    scopes = granted(_decode_names(key["scopes"]))
+    used = key["last_used_at"]
+    ends = ""
+    if key["revoked_at"]:
+        ends = f"Revoked {_day(request, key['revoked_at'])}"
+    elif key["expires_at"]:
+        verb = "Expired" if key["expires_at"] <= now else "Expires"
+        ends = f"{verb} {_day(request, key['expires_at'])}"
+    return Row(
+        key["id"],
+        key["name"],
+        key["prefix"],
+        f"all {len(SCOPES)}" if len(scopes) == len(SCOPES) else ", ".join(sorted(scopes)),
+        request.when(used) if used else "Never used",
+        ends,
+        not key["revoked_at"] and not (key["expires_at"] and key["expires_at"] <= now),
+        key["id"] == new_id,
+        calls,
+    )
+
+
+def _day(request: AdminRequest, moment: str) -> str:
+    local = request.local(moment)
+    return f"{local.day} {local:%b %Y}"

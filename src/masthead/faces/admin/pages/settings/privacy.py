@@ -1,0 +1,160 @@
+"""Data protection: the requests of the site and of all its members, a copy of the whole site, and
+its deletion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from masthead.base.errors import NotFound, Problem
+from masthead.engine.audit.collection import DOWNLOADED_SITE
+from masthead.engine.records.collection import Record
+from masthead.engine.records.filter.conditions import all_of, any_of, equals, newer
+from masthead.engine.records.read.page import ListRequest
+from masthead.faces.admin.data_requests import (
+    about,
+    admit_request,
+    is_cancellable,
+    is_ready,
+    shown,
+)
+from masthead.faces.admin.endpoint import Answer, Page, Redirect, Stored
+from masthead.faces.admin.environment import day
+from masthead.faces.admin.forms import sentence_of
+from masthead.faces.admin.lists import Filters, Listing, read_page
+from masthead.faces.admin.pages.settings.subnav import PRIVACY, in_settings
+from masthead.faces.admin.request import AdminRequest
+from masthead.features.members.collection import blog_members
+from masthead.features.privacy.collection import gdpr_requests
+from masthead.features.privacy.export import archive_key
+from masthead.features.privacy.validation import PHRASE, TENANT
+from masthead.identity.directory import Tenant
+
+
+class RequestFilters(Filters, frozen=True):
+    """No filters: the list shows everything."""
+
+    address: ClassVar[str] = PRIVACY
+
+
+async def privacy_page(request: AdminRequest) -> Answer:
+    wanted = ListRequest(sort="-created", skip_total=True)
+    page = await read_page(request, Listing(gdpr_requests, wanted, RequestFilters().url))
+    if page is None:
+        return Redirect(PRIVACY)
+    items, pager = page
+    values = {
+        "requests": [shown(request, each) for each in items],
+        "emails": await _emails(request, items),
+        "pager": pager,
+        "is_deleted": bool(request.site_record["deleted_at"]),
+        "deletion": await _planned_deletion(request),
+        "address": PRIVACY,
+    }
+    return in_settings(request, "privacy.html", "Data protection", values)
+
+
+async def export_site(request: AdminRequest) -> Answer:
+    requester = await admit_request(request)
+    _, ready = await request.services.privacy.exports.begin(requester, about(request, TENANT))
+    if ready is None:
+        sentence = "The copy is being made. You can download it here when it is ready."
+        return Redirect(PRIVACY, sentence)
+    return Redirect(PRIVACY, "The copy is ready. Download it below.")
+
+
+async def download_copy(request: AdminRequest, request_id: str) -> Answer:
+    asked = await _find_request(request, request_id)
+    if not is_ready(request, asked):
+        raise NotFound
+    await request.note(DOWNLOADED_SITE)
+    name = f"{request.tenant.slug}-{asked['created'][:10]}.zip"
+    return Stored(archive_key(asked), name, "application/zip")
+
+
+async def delete_form(request: AdminRequest) -> Answer:
+    return _delete_page(request)
+
+
+async def delete_site(request: AdminRequest) -> Answer:
+    if problems := not_typed(request.form, request.tenant):
+        return _delete_page(request, problems)
+    requester, body = await admit_request(request), about(request, TENANT)
+    opened = await request.services.privacy.requests.open_deletion(requester, body)
+    until = day(request.local(opened.request["grace_until"]))
+    return Redirect(PRIVACY, f"The site is read-only now and will be deleted on {until}.")
+
+
+def not_typed(form: Mapping[str, str], tenant: Tenant) -> dict[str, Problem]:
+    """Problems with the two texts that a deletion needs."""
+    expected = {"tenant_slug": tenant.slug, "confirmation_phrase": PHRASE}
+    return {
+        name: Problem("validation_values_mismatch", f"Type exactly {text}.")
+        for name, text in expected.items()
+        if form.get(name, "").strip() != text
+    }
+
+
+async def cancel_deletion(request: AdminRequest, request_id: str) -> Answer:
+    asked = await _find_request(request, request_id)
+    requests = request.services.privacy.requests
+    await requests.withdraw(request.tenant_id, asked["id"], request.caller)
+    return Redirect(PRIVACY, "The site stays. Nothing is deleted.")
+
+
+async def _find_request(request: AdminRequest, request_id: str) -> Record:
+    """About the site. Those about a member are handled on the member's page."""
+    found = await request.records.get(request.caller, gdpr_requests, request_id)
+    if found["subject"] != TENANT:
+        raise NotFound
+    return found | {"tenant_id": request.tenant_id}
+
+
+async def _emails(request: AdminRequest, asked: Sequence[Record]) -> dict[str, str]:
+    """The addresses of the members that the requests are about, without those who are gone."""
+    ids = {each["member_id"] for each in asked if each["member_id"]}
+    if not ids:
+        return {}
+    wanted = ListRequest(
+        per_page=len(ids),
+        filter=any_of([equals("id", each) for each in ids]) or "",
+        names=frozenset({"email"}),
+        skip_total=True,
+    )
+    found = (await request.records.page(request.caller, blog_members, wanted)).items
+    return {each["id"]: each["email"] for each in found}
+
+
+async def _planned_deletion(request: AdminRequest) -> dict[str, str] | None:
+    """Not from the list, whose page it may have left. Those that wait for their confirm link have
+    planned nothing."""
+    if not request.site_record["deleted_at"]:
+        return None
+    conditions = [
+        equals("subject", TENANT),
+        equals("member_id", ""),
+        equals("type", "delete"),
+        equals("status", "queued"),
+        newer("confirmed_at", ""),
+    ]
+    wanted = all_of(conditions) or ""
+    newest = ListRequest(per_page=20, filter=wanted, sort="-created", skip_total=True)
+    for each in (await request.records.page(request.caller, gdpr_requests, newest)).items:
+        if is_cancellable(request, each):
+            on = day(request.local(each["grace_until"]))
+            return {"on": on, "cancel": shown(request, each).cancel}
+    return None
+
+
+def _delete_page(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Page:
+    values = {
+        "slug": request.tenant.slug,
+        "phrase": PHRASE,
+        "typed": {
+            name: request.form.get(name, "") for name in ("tenant_slug", "confirmation_phrase")
+        },
+        "errors": {name: sentence_of(each) for name, each in (problems or {}).items()},
+        "back": PRIVACY,
+    }
+    title = f"Delete {request.site_name}?"
+    return in_settings(request, "delete-site.html", title, values, status=422 if problems else 200)

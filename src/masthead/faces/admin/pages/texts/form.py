@@ -1,0 +1,439 @@
+"""One text, a post or a page: in the editor, or as a form of its HTML. Both work without script."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec.structs import replace
+
+from masthead.base import ids
+from masthead.base.caller import Kind
+from masthead.base.errors import BadRequest, Conflict, Invalid, Problem
+from masthead.content.texts.content import JSON
+from masthead.content.texts.editing import (
+    Opened,
+    discard_copy,
+    open_text,
+    save_text,
+)
+from masthead.content.texts.opening import opened_document
+from masthead.content.texts.publication import PUBLISHED
+from masthead.engine.links.file_uses import uses_of
+from masthead.engine.records.collection import Record
+from masthead.engine.records.write.slugs import slugify
+from masthead.faces.admin.endpoint import Answer, Page, Redirect
+from masthead.faces.admin.forms import Ask, given_values, sent_values, sentence_of, widgets
+from masthead.faces.admin.pages.mailings.sending import mail_link
+from masthead.faces.admin.pages.texts.lists import status_of
+from masthead.faces.admin.pages.texts.posts import with_known_tags
+from masthead.faces.admin.pages.trash import restore_address
+from masthead.faces.admin.people import names_of, staff_names
+from masthead.faces.admin.request import AdminRequest
+from masthead.faces.admin.sections import Section
+from masthead.faces.reader.pictures import small
+from masthead.features.media.collection import media
+from masthead.features.posts.site import lists_show
+
+MAX_FORM = 8 * 1024 * 1024
+"""Bytes, in which some letters have three and those of other scripts six or nine: a book of half a
+million words. Longer texts come through the APIs."""
+MAX_ECHO = 1_000_000
+"""Characters of a refused text that are shown again to be mended."""
+NEW = "new"
+"""The version of a text that is not stored yet."""
+
+_DESCRIPTION = 160
+"""Characters that a search engine shows."""
+_SHARED_PICTURE = "600x0"
+_MOST_PICTURES = 200
+_TEXT = frozenset({"title", "content_html"})
+_SENTENCES = {
+    "save": "Saved.",
+    "preview": "",
+    "review": "",
+    "discard": "The changes are discarded.",
+}
+"""Sentences by the action of the form's button. `review` saves, and leads to the dialog that
+publishes."""
+
+_OF_PUBLISHED = {"save": "Saved. The site shows it after Update."}
+_LEADS_TO = {"preview": "preview", "review": "publish"}
+
+
+async def asks_of(section: Section, request: AdminRequest, record: Record) -> tuple[Ask, ...]:
+    """Authors that the form does not list stay authors."""
+    if not section.has_authors:
+        return section.asks
+    if request.caller.kind is Kind.AUTHOR:
+        # Only editors and owners may name authors.
+        return tuple(each for each in section.asks if each.name != "authors")
+    names = await staff_names(request)
+    own = dict.fromkeys(beginners(section, request), "You")
+    authors = dict.fromkeys(record["authors"], "Another author") | own | names
+    return tuple(
+        replace(each, choices=authors) if each.name == "authors" else each for each in section.asks
+    )
+
+
+def beginners(section: Section, request: AdminRequest) -> list[str]:
+    """The authors of a text that this person begins. An operator is none of the site's staff."""
+    is_staff = request.caller.kind in (Kind.OWNER, Kind.EDITOR, Kind.AUTHOR)
+    return [request.caller.id] if section.has_authors and is_staff else []
+
+
+class _Edited(msgspec.Struct, frozen=True):
+    """A text on its page."""
+
+    record: Record
+    version: str
+    is_new: bool = False
+    has_copy: bool = False
+    """Changes that are not on the site yet."""
+    is_outdated: bool = False
+    """The live text is newer than the copy."""
+    has_page: bool = False
+    """Readers of the site can open it."""
+    document: dict[str, Any] | None = None
+    lacks: tuple[str, ...] = ()
+    """Parts that the editor does not support."""
+
+    @property
+    def can_open(self) -> bool:
+        """Whether the editor shows all of it."""
+        return self.document is not None or not self.record["content_html"]
+
+
+async def new_form(section: Section, request: AdminRequest) -> Answer:
+    """The id is chosen here and stays in the address, so that a reload finds what was typed."""
+    texts = section.texts
+    request.records.check_may_create(request.caller, texts)
+    chosen = request.query.get("id", "")
+    if not ids.is_id(chosen):
+        return await _page(section, request, _new(section, request, ids.new_id()))
+    if await request.records.find(texts, {"id": chosen}, tenant_id=request.tenant_id):
+        return Redirect(section.url(chosen))
+    return await _page(section, request, _new(section, request, chosen))
+
+
+async def create(section: Section, request: AdminRequest) -> Answer:
+    edited = _new(section, request, ids.new_id())
+    given = await _read_given(section, request, edited.record)
+    action = _action(section, request)
+    try:
+        record = await request.records.create(request.caller, section.texts, given)
+    except Invalid as error:
+        _check_echo(request, error)
+        return await _page(section, request, edited, error.problems)
+    return _after(section, record["id"], action)
+
+
+async def form(section: Section, request: AdminRequest, text_id: str) -> Answer:
+    """The editor, or the HTML where the editor lacks something. `as` chooses one of them."""
+    opened = await open_text(request.records, request.caller, section.kind, text_id)
+    return await _page(section, request, _edited(opened))
+
+
+async def save(section: Section, request: AdminRequest, text_id: str) -> Answer:
+    opened = await open_text(request.records, request.caller, section.kind, text_id)
+    given = await _read_given(section, request, opened.values)
+    action = _action(section, request)
+    try:
+        await _apply_action(request, opened, action, given)
+    except Invalid as error:
+        _check_echo(request, error)
+        return await _page(section, request, _edited(opened), error.problems)
+    except Conflict:
+        return await _conflict(section, request, text_id, given)
+    is_published = opened.text["status"] == PUBLISHED
+    return _after(section, text_id, action, _OF_PUBLISHED if is_published else None)
+
+
+def _check_echo(request: AdminRequest, error: Invalid) -> None:
+    """A page with megabytes of text would take as long as the text that was refused."""
+    if len(request.form.get("content_html", "")) > MAX_ECHO:
+        raise BadRequest(
+            f"Nothing was saved. {' '.join(each.message for each in error.problems.values())} "
+            "The text is too long to show here again. Go back in your browser, which still has it."
+        ) from error
+
+
+def _after(
+    section: Section, text_id: str, action: str, sentences: Mapping[str, str] | None = None
+) -> Redirect:
+    url = section.url(text_id)
+    if action in _LEADS_TO:
+        return Redirect(f"{url}/{_LEADS_TO[action]}")
+    return Redirect(url, (sentences or {}).get(action) or _sentence(section, action))
+
+
+async def _apply_action(
+    request: AdminRequest, opened: Opened, action: str, given: dict[str, Any]
+) -> None:
+    records, caller, text_id = request.records, request.caller, opened.text["id"]
+    version = request.form.get("version", "")
+    text = (records, caller, opened.kind, text_id)
+    has_seen_both = "replaces_newer" in request.form
+    if action == "review" and _is_the_same(opened, given):
+        return
+    if action == "discard":
+        await discard_copy(*text, version=version)
+    else:
+        await save_text(*text, version=version, given=given, replaces_newer=has_seen_both)
+
+
+def _is_the_same(opened: Opened, given: Mapping[str, Any]) -> bool:
+    """Nothing was typed: a published text needs no working copy."""
+    shown = _with_shown_slug(opened.values)
+    return all(shown.get(name) == value for name, value in _meant(opened.values, given).items())
+
+
+def _sentence(section: Section, action: str) -> str:
+    return _SENTENCES[action].format(noun=section.noun)
+
+
+async def delete_form(section: Section, request: AdminRequest, text_id: str) -> Answer:
+    opened = await open_text(request.records, request.caller, section.kind, text_id)
+    values = {"section": section, "text": opened.text, "back": section.url(text_id)}
+    return Page("texts/delete.html", f"Delete “{opened.text['title']}”?", values)
+
+
+async def delete(section: Section, request: AdminRequest, text_id: str) -> Answer:
+    record = await request.records.delete(request.caller, section.texts, text_id)
+    sentence = f"“{record['title'][:80]}” is in the trash."
+    return Redirect(section.address, sentence, undo=restore_address(record))
+
+
+def _new(section: Section, request: AdminRequest, text_id: str) -> _Edited:
+    record = {**section.empty(), "id": text_id}
+    if section.has_authors:
+        record["authors"] = beginners(section, request)
+    return _Edited(record, NEW, is_new=True)
+
+
+def _edited(opened: Opened) -> _Edited:
+    values = opened.values
+    edited = _Edited(
+        values,
+        opened.version,
+        has_copy=opened.copy is not None,
+        is_outdated=opened.is_outdated,
+        has_page=opened.text["status"] == PUBLISHED and not opened.text.get("email_only"),
+    )
+    opening = opened_document(values["content_json"]) if values["content_source"] == JSON else None
+    if opening is None:
+        return edited
+    if opening.lacks:
+        return replace(edited, lacks=tuple(sorted(opening.lacks)))
+    return replace(edited, document=opening.document)
+
+
+async def _read_given(section: Section, request: AdminRequest, record: Record) -> dict[str, Any]:
+    asks = await asks_of(section, request, record)
+    given = given_values(request.caller, section.texts, asks, request.form)
+    # Unchanged but for line ends, which a browser rewrites: not the author's change.
+    if given.get("content_html") == _lines(record["content_html"]):
+        del given["content_html"]
+    return given
+
+
+def _action(section: Section, request: AdminRequest) -> str:
+    action = request.form.get("action", "save")
+    if action not in _SENTENCES:
+        raise BadRequest(f"Choose what to do with the {section.noun}.")
+    return action
+
+
+async def _library_alts(section: Section, request: AdminRequest, record: Record) -> dict[str, str]:
+    """The library's alternative texts of the pictures in a text, by their id: readers get them
+    where the text has none of its own."""
+    uses = uses_of(section.texts)
+    ids = sorted(uses.files(record))[:_MOST_PICTURES] if uses else []
+    if not ids:
+        return {}
+    found = await request.records.find_related(request.caller, media, "id", ids, limit=len(ids))
+    return {each["id"]: each["alt"] for each in found if each["alt"]}
+
+
+async def _page(
+    section: Section,
+    request: AdminRequest,
+    edited: _Edited,
+    problems: Mapping[str, Problem] | None = None,
+) -> Page:
+    record = edited.record
+    asks = await _with_known_tags(request, await asks_of(section, request, record))
+    typed = request.form if problems else None
+    shown = _with_shown_slug(record)
+    fields = widgets(request.caller, section.texts, asks, shown, typed=typed, problems=problems)
+    fields["slug"] = replace(fields["slug"], placeholder=made_slug(record))
+    has_copy = edited.has_copy
+    badge, status = (
+        ("draft", "New") if edited.is_new else status_of(request, record, has_copy=has_copy)
+    )
+    own = section.url(record["id"])
+    wanted = request.query.get("as", "")
+    in_editor = wanted != "html" and (edited.can_open or wanted == "editor")
+    values = {
+        "section": section,
+        "is_new": edited.is_new,
+        "kind": badge,
+        "status": status,
+        "is_published": record["status"] == PUBLISHED,
+        "has_page": edited.has_page,
+        "has_copy": has_copy,
+        "is_outdated": edited.is_outdated,
+        "fields": fields,
+        "problems": {
+            name: (fields[name].label if name in fields else name, sentence_of(problem))
+            for name, problem in (problems or {}).items()
+        },
+        "action": f"{section.address}/new" if edited.is_new else own,
+        "own": own,
+        "mails": await mail_link(section, request, record),
+        "new_url": f"{section.address}/new?id={record['id']}" if edited.is_new else "",
+        "version": request.form.get("version", "") if problems else edited.version,
+        "saved": "" if edited.is_new else request.when(record["updated"]),
+        "site_path": f"{request.site_url}{section.site_prefix}{record['slug']}",
+        "result": _result(section, request, record) if "seo_title" in fields else None,
+        "asks_name": bool(beginners(section, request)) and not request.account["name"],
+        "can_open": edited.can_open,
+        "lacks": edited.lacks,
+        "document_json": _json(edited.document),
+        "library_alts": _json(await _library_alts(section, request, record) if in_editor else {}),
+        "owner": request.page_owner,
+        "email": request.account.get("email", ""),
+        # On the service's own host the address does not name the site.
+        "tenant_id": "" if request.context.tenant else request.tenant_id,
+    }
+    title = f"New {section.noun}" if edited.is_new else record["title"]
+    template = "texts/editor.html" if in_editor else "texts/edit.html"
+    return Page(template, title, values, status=422 if problems else 200)
+
+
+async def _with_known_tags(request: AdminRequest, asks: tuple[Ask, ...]) -> tuple[Ask, ...]:
+    return tuple(
+        [await with_known_tags(request, each) if each.name == "tags" else each for each in asks]
+    )
+
+
+async def stored_settings(
+    section: Section, request: AdminRequest, stored: Record, form: Mapping[str, str]
+) -> dict[str, str]:
+    """All that `form` holds but title and text, with the stored values. What means the same as the
+    stored value is returned as it was sent, so that the editor can compare the two as texts."""
+    asks = [each for each in await asks_of(section, request, stored) if each.name not in _TEXT]
+    caller, texts = request.caller, section.texts
+    given = _meant(stored, given_values(caller, texts, asks, form))
+    shown = widgets(caller, texts, asks, _with_shown_slug(stored))
+    wanted = widgets(caller, texts, asks, _with_shown_slug({**stored, **given}))
+    found: dict[str, str] = {}
+    for name in given:
+        own = (name, f"has_{name}")
+        sent = {key: form[key] for key in form if key in own or key.partition(".")[0] == name}
+        found |= sent if wanted[name] == shown[name] else sent_values(shown[name])
+    return found
+
+
+def _result(section: Section, request: AdminRequest, record: Record) -> dict[str, str]:
+    """Values of the head that the text's page will have: see `faces/reader/pages/texts.py`."""
+    summary = lists_show(record)["summary"]
+    return {
+        "host": urlsplit(request.site_url).netloc,
+        "place": section.site_prefix.strip("/") + " › ",
+        "slug": record["slug"],
+        "title": record["seo_title"] or f"{record['title'] or 'Untitled'} · {request.site_name}",
+        "description": (record["seo_description"] or record["excerpt"] or summary)[:_DESCRIPTION],
+        "summary": summary,
+        "picture": small(record["featured_image"], _SHARED_PICTURE),
+    }
+
+
+def _json(document: dict[str, Any] | None) -> str:
+    return msgspec.json.encode(document).decode() if document else ""
+
+
+def _meant(stored: Record, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The address of a published text stays where none is given."""
+    stays = stored["status"] == PUBLISHED and given.get("slug") == ""
+    return {**given, "slug": stored["slug"]} if stays else dict(given)
+
+
+def made_slug(record: Record) -> str:
+    """The slug of a draft, if it follows its title because none was chosen."""
+    made = re.escape(slugify(record["title"]))
+    is_made = re.fullmatch(rf"{made}(-\d+)?", record["slug"])
+    return record["slug"] if is_made and record["status"] != PUBLISHED else ""
+
+
+def _with_shown_slug(record: Record) -> Record:
+    return {**record, "slug": ""} if made_slug(record) else record
+
+
+async def _conflict(
+    section: Section, request: AdminRequest, text_id: str, given: Mapping[str, Any]
+) -> Page:
+    """Both texts. The stored one is read again: it is newer than the form."""
+    opened = await open_text(request.records, request.caller, section.kind, text_id)
+    newest = opened.text if opened.is_outdated else opened.values
+    edited_by = last_changed(opened)["edited_by"]
+    is_own = edited_by == request.caller.id
+    [by] = await names_of(request, [edited_by])
+    labels = {ask.name: ask.label for ask in section.asks}
+    mine, theirs = _meant(newest, given), _with_shown_slug(newest)
+    pairs = [
+        (labels[name], _text(mine[name]), _text(theirs[name]))
+        for name in labels
+        if name in mine and _text(mine[name]) != _text(theirs[name])
+    ]
+    hidden = {
+        name: value for name, value in request.form.items() if name not in ("version", "form_token")
+    }
+    values = {
+        "section": section,
+        "text": newest,
+        "cause": _cause(section, request, opened, by=by, is_own=is_own),
+        "is_own": is_own,
+        "pairs": pairs,
+        "hidden": {**hidden, "replaces_newer": "1"},
+        "version": opened.version,
+        "action": section.url(text_id),
+    }
+    return Page("texts/conflict.html", "Two versions", values, status=409)
+
+
+def last_changed(opened: Opened) -> Record:
+    """The text or its working copy: what was saved last, and a save would replace."""
+    return opened.text if opened.is_outdated or opened.copy is None else opened.copy
+
+
+def was_just_published(opened: Opened) -> bool:
+    """Its last change was its publication, by its schedule or by hand."""
+    text = opened.text
+    if last_changed(opened) is not text:
+        return False
+    return bool(text["status"] == PUBLISHED and text["updated"] == text["published_at"])
+
+
+def _cause(
+    section: Section, request: AdminRequest, opened: Opened, *, by: str, is_own: bool
+) -> str:
+    changed = request.when(last_changed(opened)["updated"])
+    when = changed.lower() if changed[0].isalpha() else changed
+    if was_just_published(opened):
+        return f"This {section.noun} was published since you opened it: {when}."
+    if is_own:
+        return f"You saved this {section.noun} in another tab or browser since: {when}."
+    who = by[:1].upper() + by[1:] if by else "Someone else or a program"
+    return f"{who} has saved this {section.noun} since you opened it: {when}."
+
+
+def _text(value: Any) -> str:
+    return ", ".join(value) if isinstance(value, list) else _lines(str(value))
+
+
+def _lines(text: str) -> str:
+    return text.replace("\r\n", "\n")

@@ -1,0 +1,169 @@
+"""The list of posts."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from typing import ClassVar
+
+from msgspec.structs import replace
+
+from masthead.base.caller import Caller, Kind
+from masthead.content.texts.publication import DRAFT
+from masthead.engine.records.collection import Record
+from masthead.engine.records.filter.ast import Expression
+from masthead.engine.records.filter.conditions import equals, has_item
+from masthead.faces.admin.endpoint import Answer, Page
+from masthead.faces.admin.forms import Ask
+from masthead.faces.admin.lists import Listing, options
+from masthead.faces.admin.pages.texts.lists import (
+    SORTS,
+    STATUSES,
+    Column,
+    Pick,
+    TextFilters,
+    show_list,
+)
+from masthead.faces.admin.people import staff_names
+from masthead.faces.admin.request import AdminRequest
+from masthead.faces.admin.sections import POSTS, READERS, Section
+from masthead.features.posts.collection import posts
+from masthead.features.posts.record_view import as_post
+from masthead.features.posts.site import DRAFT_AUTHOR_LIST, DRAFT_TAG_LIST, SCHEDULED_LIST
+
+TAG_OPTIONS = f"{POSTS.address}/tags"
+MAX_TAGS = 200
+"""In the choice of a tag. Where a site has more, a tag is typed."""
+MAX_SUGGESTED = 20
+MAX_TAG_LENGTH = 100
+SCHEDULED = "scheduled"
+_STATUSES = {
+    "draft": STATUSES["draft"],
+    SCHEDULED: "Scheduled",
+    "published": STATUSES["published"],
+}
+
+
+class PostFilters(TextFilters, frozen=True):
+    section: ClassVar[Section] = POSTS
+    address: ClassVar[str] = POSTS.address
+    columns: ClassVar[tuple[Column, ...]] = (
+        Column("Who can read it", "fit"),
+        Column("Author", "drop-s drop-m author"),
+    )
+    names: ClassVar[frozenset[str]] = frozenset(
+        {
+            *("title", "status", "visibility", "email_only", "published_at", "scheduled_for"),
+            *("authors", "created", "updated"),
+        }
+    )
+    choices: ClassVar[Mapping[str, Container[str]]] = {
+        "status": _STATUSES,
+        "visibility": READERS,
+        "sort": SORTS,
+    }
+
+    visibility: str = ""
+    tag: str = ""
+    author: str = ""
+
+    def has_orders(self, caller: Caller) -> bool:
+        """Search results, the posts of a tag or an author, and those with a status and readers are
+        newest first, and scheduled ones by their time: these lists are read in that order, and
+        sorting would read all."""
+        is_of_author = bool(self.author) or caller.kind is Kind.AUTHOR
+        is_scheduled = self.status == SCHEDULED and not self.q
+        is_both = self.status and self.visibility
+        return not (self.q or self.tag or is_of_author or is_scheduled or is_both)
+
+    def has_total(self, caller: Caller) -> bool:
+        is_of_author = bool(self.author) or caller.kind is Kind.AUTHOR
+        is_uncounted = (self.tag and self.visibility) or self.status == SCHEDULED
+        return not (self.q or is_of_author or is_uncounted)
+
+    def listing(self, caller: Caller) -> Listing:
+        found = TextFilters.listing(self, caller)
+        if self.q:
+            # The index knows the words of tags, so it does not read the posts of others.
+            tag = self.tag.replace('"', " ")
+            search = f'{self.q} "{tag}"' if tag else self.q
+            return replace(found, wanted=replace(found.wanted, search=search))
+        if self.status == SCHEDULED:
+            # `created` is the position in a listing: here the time of publication.
+            wanted = replace(found.wanted, listing=(SCHEDULED_LIST, ""), sort="created")
+            return replace(found, wanted=wanted, by="scheduled_for")
+        author = self._author(caller)
+        if self.status == DRAFT and (self.tag or author):
+            drafts = (DRAFT_TAG_LIST, self.tag) if self.tag else (DRAFT_AUTHOR_LIST, author)
+            return replace(found, wanted=replace(found.wanted, listing=drafts))
+        return found
+
+    def conditions(self, caller: Caller) -> list[Expression]:
+        # The list is read from the index of the first that it has: few authors have fewer posts
+        # than a tag. The rule lets an author see own posts alone; said here as well, that index
+        # serves it.
+        found: list[Expression] = [has_item("tags", self.tag)] if self.tag else []
+        authors = dict.fromkeys((self._author(caller), self.author))
+        found += [has_item("authors", each) for each in authors if each]
+        if self.status and self.status != SCHEDULED:
+            found.append(equals("status", self.status))
+        if self.visibility:
+            found.append(equals("visibility", self.visibility))
+        return found
+
+    def _author(self, caller: Caller) -> str:
+        return caller.id if caller.kind is Kind.AUTHOR else self.author
+
+
+async def posts_list(request: AdminRequest) -> Answer:
+    filters = PostFilters.of(request.query)
+    names = await staff_names(request)
+
+    def cells(record: Record) -> tuple[str, ...]:
+        post = as_post(record)
+        authors = ", ".join(names[each] for each in post["authors"] if each in names)
+        readers = READERS[post["visibility"]]
+        return f"{readers}, by email" if post["email_only"] else readers, authors
+
+    return await show_list(request, filters, await _picks(request, filters, names), cells)
+
+
+async def _picks(
+    request: AdminRequest, filters: PostFilters, names: Mapping[str, str]
+) -> list[Pick]:
+    picks = [
+        Pick("status", "Status", "Any status", options(_STATUSES)),
+        Pick("visibility", "Who can read it", "Any visibility", options(READERS)),
+    ]
+    tags = await _tag_totals(request, MAX_TAGS + 1)
+    if len(tags) > MAX_TAGS:
+        picks.append(Pick("tag", "Tag", "Any tag", suggestions=TAG_OPTIONS))
+    elif tags:
+        chosen = sorted({*tags, *([filters.tag] if filters.tag else ())}, key=str.casefold)
+        picks.append(Pick("tag", "Tag", "Any tag", options({tag: tag for tag in chosen})))
+    if len(names) > 1:
+        by_name = dict(sorted(names.items(), key=lambda each: each[1].casefold()))
+        picks.append(Pick("author", "Author", "Any author", options(by_name)))
+    return picks
+
+
+async def tag_options(request: AdminRequest) -> Answer:
+    """The tags that begin as what was typed."""
+    begins = request.query.get("tag", "").strip()[:MAX_TAG_LENGTH]
+    # PostgreSQL would refuse NUL as a parameter.
+    found = {} if "\0" in begins else await _tag_totals(request, MAX_SUGGESTED, begins)
+    values = {"options": list(found)}
+    return Page("texts/_options.html", "Tags", values, fragment="texts/_options.html")
+
+
+async def with_known_tags(request: AdminRequest, ask: Ask) -> Ask:
+    """The field of a post's tags with those of the site, most used first. None for an author, who
+    may not know of the posts of others."""
+    totals = await _tag_totals(request, MAX_TAGS + 1)
+    known = sorted(totals, key=lambda tag: (-totals[tag], tag))
+    # These are the first of the alphabet. The others are asked for as one of them is typed.
+    suggestions = TAG_OPTIONS if len(totals) > MAX_TAGS else ""
+    return replace(ask, known=tuple(known), suggestions=suggestions)
+
+
+async def _tag_totals(request: AdminRequest, limit: int, begins: str = "") -> dict[str, int]:
+    return await request.records.counts.by_item(request.caller, posts, "tags", limit, begins=begins)

@@ -1,0 +1,220 @@
+"""The history of a text: its revisions, the difference of two, and restoring one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from masthead.base.errors import Conflict, NotFound
+from masthead.content.texts.difference import Piece, compare, compare_words
+from masthead.content.texts.editing import Opened, open_text, restore_revision
+from masthead.content.texts.publication import PUBLISHED
+from masthead.content.texts.revisions import CHANGES, MAX_REVISIONS
+from masthead.engine.records.collection import Record
+from masthead.engine.records.filter.conditions import equals
+from masthead.engine.records.read.page import ListRequest
+from masthead.faces.admin.endpoint import Answer, Page, Redirect
+from masthead.faces.admin.environment import clock_time
+from masthead.faces.admin.people import staff_names
+from masthead.faces.admin.request import AdminRequest
+from masthead.faces.admin.sections import Section
+
+_BADGES = {
+    "draft": ("draft", "Draft"),
+    PUBLISHED: ("good", "Published"),
+    CHANGES: ("info", "Changes, not live"),
+}
+_LISTED = frozenset({"title", "status", "saved_at", "saved_by", "created"})
+_NOT_SETTINGS = frozenset({"title", "content_html"})
+_WITH = {"now": "With the current text", "before": "With the revision before it"}
+
+
+class Revision(msgspec.Struct, frozen=True):
+    title: str
+    url: str
+    """Empty for the text as it is now."""
+    when: str
+    at: str
+    by: str
+    badge: str
+    status: str
+
+
+class Setting(msgspec.Struct, frozen=True):
+    label: str
+    old: str
+    new: str
+
+
+async def revisions(section: Section, request: AdminRequest, text_id: str) -> Answer:
+    opened = await open_text(request.records, request.caller, section.kind, text_id)
+    found = await _earlier(section, request, text_id)
+    names = await staff_names(request)
+    own = section.url(text_id)
+    values = {
+        "section": section,
+        "own": own,
+        "title": opened.values["title"],
+        "now": _now(request, opened, names),
+        "revisions": [
+            _shown(request, each, names, f"{own}/revisions/{each['id']}") for each in found
+        ],
+        "most": MAX_REVISIONS,
+    }
+    return Page("texts/revisions.html", "History", values)
+
+
+async def revision(
+    section: Section, request: AdminRequest, text_id: str, revision_id: str
+) -> Answer:
+    return await _page(section, request, text_id, revision_id)
+
+
+async def restore(
+    section: Section, request: AdminRequest, text_id: str, revision_id: str
+) -> Answer:
+    version = request.form.get("version", "")
+    stored = await _revision(section, request, text_id, revision_id)
+    try:
+        await restore_revision(
+            request.records,
+            request.caller,
+            section.kind,
+            text_id,
+            version=version,
+            revision_id=revision_id,
+        )
+    except Conflict:
+        return await _page(section, request, text_id, revision_id, status=409)
+    is_live = (await _open_text(section, request, text_id)).text["status"] == PUBLISHED
+    sentence = (
+        f"The revision of {clock_time(request.local(stored['saved_at']))} is back. "
+        + ("It goes live with Update. " if is_live else "")
+        + "The text it replaced is in the history."
+    )
+    return Redirect(section.url(text_id), sentence)
+
+
+async def _page(
+    section: Section, request: AdminRequest, text_id: str, revision_id: str, *, status: int = 200
+) -> Page:
+    opened = await _open_text(section, request, text_id)
+    stored = await _revision(section, request, text_id, revision_id)
+    before = await _before(section, request, stored)
+    is_with_before = request.query.get("with") == "before" and before is not None
+    old, new = (before, stored) if is_with_before and before else (stored, opened.values)
+    names = await staff_names(request)
+    own = section.url(text_id)
+    url = f"{own}/revisions/{revision_id}"
+    values = {
+        "section": section,
+        "own": own,
+        "url": url,
+        "revision": _shown(request, stored, names, url),
+        "compared_with": [
+            (_WITH["now"], url, not is_with_before, None),
+            *([(_WITH["before"], f"{url}?with=before", is_with_before, None)] if before else []),
+        ],
+        "is_with_before": is_with_before,
+        "title": _title(old, new),
+        "settings": _settings(section, old, new, names),
+        "difference": await compare(old["content_html"], new["content_html"]),
+        "is_only_looks": old["content_html"] != new["content_html"],
+        "version": opened.version,
+        "is_published": opened.text["status"] == PUBLISHED,
+        "is_outdated": status == 409,
+    }
+    title = f"Revision of {clock_time(request.local(stored['saved_at']))}"
+    return Page("texts/revision.html", title, values, status=status)
+
+
+async def _open_text(section: Section, request: AdminRequest, text_id: str) -> Opened:
+    return await open_text(request.records, request.caller, section.kind, text_id)
+
+
+async def _earlier(section: Section, request: AdminRequest, text_id: str) -> list[Record]:
+    """Newest first, without their texts."""
+    wanted = ListRequest(
+        per_page=MAX_REVISIONS,
+        filter=equals(section.kind.pointer, text_id),
+        sort="-created",
+        names=_LISTED,
+        skip_total=True,
+    )
+    return (await request.records.page(request.caller, section.kind.revisions, wanted)).items
+
+
+async def _revision(
+    section: Section, request: AdminRequest, text_id: str, revision_id: str
+) -> Record:
+    # Checks that the caller may see it.
+    kind = section.kind
+    await request.records.get(request.caller, kind.revisions, revision_id, names=frozenset({"id"}))
+    wanted = {"id": revision_id, kind.pointer: text_id}
+    found = await request.records.find(kind.revisions, wanted, tenant_id=request.tenant_id)
+    if not found:
+        raise NotFound
+    return found[0]
+
+
+async def _before(section: Section, request: AdminRequest, stored: Record) -> Record | None:
+    pointer = section.kind.pointer
+    wanted = ListRequest(
+        per_page=1,
+        filter=equals(pointer, stored[pointer]),
+        sort="-created",
+        after=(stored["created"], stored["id"]),
+        names=frozenset({"id"}),
+        skip_total=True,
+    )
+    page = await request.records.page(request.caller, section.kind.revisions, wanted)
+    if not page.items:
+        return None
+    return await _revision(section, request, stored[pointer], page.items[0]["id"])
+
+
+def _shown(request: AdminRequest, stored: Record, names: Mapping[str, str], url: str) -> Revision:
+    badge, status = _BADGES.get(stored["status"], _BADGES["draft"])
+    at = stored["saved_at"]
+    by = _who(stored["saved_by"], names)
+    return Revision(stored["title"], url, clock_time(request.local(at)), at, by, badge, status)
+
+
+def _now(request: AdminRequest, opened: Opened, names: Mapping[str, str]) -> Revision:
+    newest = opened.copy or opened.text
+    status = CHANGES if opened.copy else opened.text["status"]
+    saved = {"title": opened.values["title"], "status": status}
+    saved |= {"saved_at": newest["updated"], "saved_by": newest["edited_by"]}
+    return _shown(request, saved, names, "")
+
+
+def _who(account_id: str, names: Mapping[str, str]) -> str:
+    if not account_id:
+        # An import or a schedule.
+        return "The service"
+    return names.get(account_id) or "An API key or a former account"
+
+
+def _title(old: Record, new: Record) -> tuple[Piece, ...]:
+    return compare_words(old["title"], new["title"])
+
+
+def _settings(
+    section: Section, old: Record, new: Record, names: Mapping[str, str]
+) -> list[Setting]:
+    found = []
+    for ask in section.asks:
+        if ask.name in _NOT_SETTINGS or old[ask.name] == new[ask.name]:
+            continue
+        choices = ask.choices or (names if ask.name == "authors" else {})
+        found.append(
+            Setting(ask.label, _words(old[ask.name], choices), _words(new[ask.name], choices))
+        )
+    return found
+
+
+def _words(value: Any, choices: Mapping[str, str]) -> str:
+    values = value if isinstance(value, list) else [value]
+    return ", ".join(choices.get(each, str(each)) for each in values)

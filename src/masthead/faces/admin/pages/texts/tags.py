@@ -1,0 +1,224 @@
+"""Tags: how many posts have each, and changes of all of them at once."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Container, Mapping
+from itertools import islice
+from typing import Any, ClassVar
+from urllib.parse import quote, urlencode
+
+import msgspec
+from msgspec.structs import replace
+
+from masthead.base.errors import BadRequest, Invalid, NotFound
+from masthead.faces.admin.endpoint import Answer, Page, Redirect
+from masthead.faces.admin.forms import sentence_of
+from masthead.faces.admin.lists import Filters, Pager
+from masthead.faces.admin.pages.texts.posts import MAX_TAGS, PostFilters
+from masthead.faces.admin.request import AdminRequest
+from masthead.features.posts.collection import posts
+from masthead.features.posts.site import tag_slug
+from masthead.features.posts.tags import change_tag, changes_under_way, posts_with
+
+ADDRESS = "/admin/tags"
+PER_PAGE = 50
+MAX_READ = 1_000
+"""Tags. Of more, a page reads those that it shows."""
+BY_POSTS = "posts"
+"""The order with the most used tags first; otherwise they are by name."""
+ACTIONS = ("rename", "merge", "remove")
+
+Key = tuple[int, str, str]
+
+
+class TagFilters(Filters, frozen=True):
+    address: ClassVar[str] = ADDRESS
+    choices: ClassVar[Mapping[str, Container[str]]] = {"sort": {BY_POSTS}}
+
+    q: str = ""
+    sort: str = ""
+
+    @property
+    def is_by_posts(self) -> bool:
+        return self.sort == BY_POSTS
+
+    def sorted_by(self, sort: str) -> str:
+        return replace(self, sort=sort).url()
+
+    def key(self, tag: str, total: int) -> Key:
+        return -total if self.is_by_posts else 0, tag.casefold(), tag
+
+
+class Row(msgspec.Struct, frozen=True):
+    tag: str
+    url: str
+    address: str
+    """On the reader's site."""
+    total: int
+    posts_url: str
+    is_changing: bool
+
+
+async def tags_list(request: AdminRequest) -> Answer:
+    filters = TagFilters.of(request.query)
+    # Refuses those who may not change tags.
+    changes = await changes_under_way(request.records, request.caller)
+    totals = await _totals(request, MAX_READ + 1)
+    has_all = len(totals) <= MAX_READ
+    if has_all:
+        found, pager = _page(request, filters, totals)
+    else:
+        found, pager = await _further_page(request, filters)
+    changing = {each.tag for each in changes}
+    values = {
+        "filters": filters,
+        "has_all": has_all,
+        "rows": [_row(tag, total, is_changing=tag in changing) for tag, total in found.items()],
+        "pager": pager,
+        "changes": changes,
+        "total": len(totals) if has_all else 0,
+        "has_tags": bool(totals or changes),
+        "here": request.address,
+    }
+    return Page("tags/list.html", "Tags", values, fragment="tags/_list.html")
+
+
+async def _totals(request: AdminRequest, limit: int, **more: str) -> dict[str, int]:
+    return await request.records.counts.by_item(request.caller, posts, "tags", limit, **more)
+
+
+def _page(
+    request: AdminRequest, filters: TagFilters, totals: Mapping[str, int]
+) -> tuple[dict[str, int], Pager]:
+    """A page of tags, on a site with as many tags as are read at once: in any order, by any part of
+    their names."""
+    words = filters.q.casefold()
+    found = {tag: total for tag, total in totals.items() if words in tag.casefold()}
+    keys = sorted(filters.key(tag, total) for tag, total in found.items())
+    after, before = (_cursor(filters, request.query.get(name)) for name in ("after", "before"))
+    start = bisect_right(keys, after) if after else 0
+    if before:
+        start = max(bisect_left(keys, before) - PER_PAGE, 0)
+    shown = [tag for _, _, tag in keys[start : start + PER_PAGE]]
+    if not shown:
+        return {}, Pager(0, 0, len(keys))
+    end = start + len(shown)
+    newer = filters.url(before=_mark(shown[0], found)) if start else ""
+    older = filters.url(after=_mark(shown[-1], found)) if end < len(keys) else ""
+    return {tag: found[tag] for tag in shown}, Pager(start + 1, end, len(keys), newer, older)
+
+
+async def _further_page(request: AdminRequest, filters: TagFilters) -> tuple[dict[str, int], Pager]:
+    """A page of tags, on a site with more tags than that: in the order of their text, by how they
+    begin."""
+    _, _, after = request.query.get("after", "").partition("~")
+    # PostgreSQL would refuse NUL as a parameter.
+    given = {"begins": filters.q.replace("\0", ""), "after": after.replace("\0", "")}
+    found = await _totals(request, PER_PAGE + 1, **given)
+    shown = dict(islice(found.items(), PER_PAGE))
+    older = filters.url(after=_mark(list(shown)[-1], shown)) if len(found) > PER_PAGE else ""
+    return shown, Pager(0, 0, -1, filters.url() if after else "", older)
+
+
+def _mark(tag: str, found: Mapping[str, int]) -> str:
+    return f"{found[tag]}~{tag}"
+
+
+def _cursor(filters: TagFilters, text: str | None) -> Key | None:
+    total, mark, tag = (text or "").partition("~")
+    is_one = mark and total.isdecimal() and len(total) < 10
+    return filters.key(tag, int(total)) if is_one else None
+
+
+def _row(tag: str, total: int, *, is_changing: bool) -> Row:
+    return Row(tag, url_of(tag), _site_path(tag), total, PostFilters(tag=tag).url(), is_changing)
+
+
+def _site_path(tag: str) -> str:
+    return f"/tags/{quote(tag_slug(tag))}"
+
+
+def url_of(tag: str) -> str:
+    # In the query: a tag may hold a slash.
+    return f"{ADDRESS}/change?{urlencode({'tag': tag})}"
+
+
+async def tag_form(request: AdminRequest) -> Answer:
+    return await _form(request, request.query.get("tag", ""))
+
+
+async def change(request: AdminRequest) -> Answer:
+    records, caller, form = request.records, request.caller, request.form
+    tag, action = form.get("tag", ""), form.get("action", "")
+    if action not in ACTIONS:
+        raise BadRequest("Choose what to do with the tag.")
+    new_tag = "" if action == "remove" else " ".join(form.get("new_tag", "").split())
+    if action != "remove" and not new_tag:
+        sentence = "Type a name." if action == "rename" else "Choose a tag."
+        return await _form(request, tag, action, sentence)
+    # Refuses those who may not change tags.
+    await changes_under_way(records, caller)
+    total = await posts_with(records, caller, tag)
+    new_total = await posts_with(records, caller, new_tag) if new_tag != tag else 0
+    if total and (new_total or action == "remove") and "confirmed" not in form:
+        return _question(tag, total, new_tag, new_total)
+    try:
+        await change_tag(records, caller, tag, new_tag)
+    except Invalid as error:
+        problem = sentence_of(error.problems.get("new_tag")) or str(error)
+        return await _form(request, tag, action, problem, typed=new_tag)
+    return Redirect(ADDRESS, _sentence(tag, new_tag, is_merged=bool(new_total)))
+
+
+def _sentence(tag: str, new_tag: str, *, is_merged: bool) -> str:
+    if not new_tag:
+        return f"“{tag}” is being removed."
+    if is_merged:
+        return f"“{tag}” is being merged into “{new_tag}”."
+    return f"“{tag}” is being renamed to “{new_tag}”."
+
+
+async def _form(
+    request: AdminRequest, tag: str, action: str = "", problem: str = "", *, typed: str = ""
+) -> Answer:
+    changes = await changes_under_way(request.records, request.caller)
+    progress = next((each for each in changes if each.tag == tag), None)
+    total = await posts_with(request.records, request.caller, tag)
+    if not total and progress:
+        return Redirect(ADDRESS)
+    if not total:
+        raise NotFound
+    others = [each for each in await _totals(request, MAX_TAGS + 1) if each != tag]
+    values = {
+        **_values(tag, total),
+        # More of them are no list to choose from: the name is typed.
+        "others": sorted(others, key=str.casefold) if len(others) < MAX_TAGS else None,
+        "new_tag": typed if action == "rename" else tag,
+        "into": typed if action == "merge" else "",
+        "progress": progress,
+        "problem": problem,
+        "action": action,
+    }
+    return Page("tags/tag.html", tag, values, status=422 if problem else 200)
+
+
+def _question(tag: str, total: int, new_tag: str, new_total: int) -> Page:
+    values = {
+        **_values(tag, total),
+        "new_tag": new_tag,
+        "new_total": new_total,
+        "action": "merge" if new_tag else "remove",
+    }
+    title = f"Merge “{tag}” into “{new_tag}”?" if new_tag else f"Remove “{tag}”?"
+    return Page("tags/question.html", title, values)
+
+
+def _values(tag: str, total: int) -> dict[str, Any]:
+    return {
+        "tag": tag,
+        "total": total,
+        "posts_url": PostFilters(tag=tag).url(),
+        "site_path": _site_path(tag),
+        "own": url_of(tag),
+    }

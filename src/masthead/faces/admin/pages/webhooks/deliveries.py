@@ -1,0 +1,191 @@
+"""The log of deliveries: filters in the address, pages by cursor, states in words."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import ClassVar
+
+import msgspec
+
+from masthead.base import ids
+from masthead.engine.events.names import EVENT_NAMES, TEST_PING
+from masthead.faces.admin.lists import PER_PAGE, Filters, Pager, cursor_of
+from masthead.faces.admin.pages.webhooks.subscriptions import ADDRESS
+from masthead.faces.admin.request import AdminRequest
+from masthead.features.webhooks.collection import DEAD, DELIVERED, DROPPED, PENDING
+from masthead.features.webhooks.delivery_log import (
+    Cursor,
+    DeliveryFilter,
+    LoggedAttempt,
+    LoggedDelivery,
+)
+
+DELIVERIES = f"{ADDRESS}/deliveries"
+STATES = {PENDING: "Waiting", DELIVERED: "Delivered", DEAD: "Dead", DROPPED: "Dropped"}
+BADGES = {PENDING: "info", DELIVERED: "good", DEAD: "bad", DROPPED: "draft"}
+TIMES = {
+    "1h": "Last hour",
+    "24h": "Last 24 hours",
+    "7d": "Last 7 days",
+    "30d": "Last 30 days",
+}
+_LENGTHS = {
+    "1h": timedelta(hours=1),
+    "24h": timedelta(days=1),
+    "7d": timedelta(days=7),
+    "30d": timedelta(days=30),
+}
+
+
+class DeliveryFilters(Filters, frozen=True):
+    address: ClassVar[str] = ADDRESS
+    choices: ClassVar[Mapping[str, Container[str]]] = {
+        "state": STATES,
+        "event": EVENT_NAMES,
+        "time": TIMES,
+    }
+
+    state: str = ""
+    event: str = ""
+    webhook: str = ""
+    time: str = ""
+
+    @classmethod
+    def _is_known(cls, name: str, text: str) -> bool:
+        if name == "webhook":
+            return ids.is_id(text)
+        # By name: the decorator has replaced the class that a bare super() refers to.
+        return super()._is_known(name, text)
+
+    def condition(self, now: datetime) -> DeliveryFilter:
+        return DeliveryFilter(
+            state=self.state,
+            webhook_id=self.webhook,
+            event=self.event,
+            since=now - _LENGTHS[self.time] if self.time else None,
+        )
+
+    @property
+    def may_be_dead(self) -> bool:
+        return self.state in ("", DEAD)
+
+
+class Row(msgspec.Struct, frozen=True):
+    id: str
+    url: str
+    badge: str
+    state: str
+    event: str
+    webhook: str
+    answer: str
+    is_bad: bool
+    attempts: int
+    took: str
+    when: str
+    at: str
+    is_dead: bool
+
+
+class DeliveryList(msgspec.Struct, frozen=True):
+    rows: list[Row]
+    pager: Pager
+    searched_to: str = ""
+    """In words, where the search has ended before the page was full."""
+
+
+async def read_deliveries(
+    request: AdminRequest, filters: DeliveryFilters, names: Mapping[str, str]
+) -> DeliveryList | None:
+    """None where the first page is meant: there is less than a page before the cursor."""
+    log, condition = request.services.deliveries.log, filters.condition(request.records.clock())
+    # An event together with another filter is searched for, only from new to old.
+    is_searched = bool(filters.event and (filters.state or filters.webhook))
+    before = None if is_searched else cursor_of(request.query.get("before", ""))
+    after = cursor_of(request.query.get("after", ""))
+    if before:
+        page = await log.page_before(request.tenant_id, condition, PER_PAGE, before)
+        if not page.has_more:
+            return None
+    else:
+        page = await log.page(request.tenant_id, condition, PER_PAGE, after)
+    items = page.items
+    ends = _mark(items[-1]) if items and page.has_more else _position(page.scanned_to)
+    if before:
+        ends = _mark(items[-1])
+    older = filters.url(after=ends) if ends else ""
+    newer = ""
+    if before or after:
+        newer = filters.url() if is_searched or not items else filters.url(before=_mark(items[0]))
+    attempts = await log.last_attempts(request.tenant_id, [each.id for each in items])
+    rows = [row_of(request, each, names, attempts.get(each.id)) for each in items]
+    searched_to = moment_of(request, page.scanned_to[0]) if page.scanned_to else ""
+    return DeliveryList(rows, Pager(0, 0, -1, newer, older), searched_to)
+
+
+def _mark(delivery: LoggedDelivery) -> str:
+    return f"{delivery.created}~{delivery.id}"
+
+
+def _position(cursor: Cursor | None) -> str:
+    return "~".join(cursor) if cursor else ""
+
+
+def row_of(
+    request: AdminRequest,
+    delivery: LoggedDelivery,
+    names: Mapping[str, str],
+    attempt: LoggedAttempt | None,
+) -> Row:
+    badge, state = state_of(delivery)
+    return Row(
+        delivery.id,
+        f"{DELIVERIES}/{delivery.id}",
+        badge,
+        state,
+        delivery.event,
+        names.get(delivery.webhook_id, "Deleted webhook"),
+        answer_of(delivery),
+        bool(delivery.attempts) and not is_good(delivery.last_status),
+        delivery.attempts,
+        took(attempt.duration_ms) if attempt else "–",
+        moment_of(request, delivery.created),
+        delivery.created,
+        delivery.state == DEAD,
+    )
+
+
+def state_of(delivery: LoggedDelivery) -> tuple[str, str]:
+    """The kind of badge and its words."""
+    if delivery.event == TEST_PING and delivery.state == DROPPED:
+        return "bad", "Test failed"
+    if delivery.state == PENDING and delivery.attempts:
+        return "warn", "Retrying"
+    return BADGES[delivery.state], STATES[delivery.state]
+
+
+def answer_of(delivery: LoggedDelivery) -> str:
+    if delivery.last_status:
+        return str(delivery.last_status)
+    return "No answer" if delivery.attempts else "–"
+
+
+def is_good(status: int | None) -> bool:
+    return status is not None and 200 <= status < 300
+
+
+def took(milliseconds: int) -> str:
+    if milliseconds < 1_000:
+        return f"{milliseconds} ms"
+    return f"{milliseconds / 1_000:.1f} s"
+
+
+def moment_of(request: AdminRequest, text: str) -> str:
+    """15 Nov 09:12:04, with the year where it is another one."""
+    local = request.local(text)
+    year = "" if local.year == request.now.year else f" {local.year}"
+    return f"{local.day} {local:%b}{year} {local:%H:%M:%S}"
+
+
+def names_of(records: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    return {each["id"]: each["name"] for each in records}

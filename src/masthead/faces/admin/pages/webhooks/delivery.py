@@ -1,0 +1,155 @@
+"""One delivery: the request with its signature, the answer, every attempt, and as a command."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from masthead.base import clock, ids
+from masthead.base.errors import NotFound
+from masthead.engine.events.log import LoggedEvent
+from masthead.engine.events.names import TEST_PING
+from masthead.engine.records.collection import Record
+from masthead.faces.admin.endpoint import Answer, Page
+from masthead.faces.admin.pages.webhooks.deliveries import (
+    is_good,
+    moment_of,
+    state_of,
+    took,
+)
+from masthead.faces.admin.pages.webhooks.subscriptions import ADDRESS
+from masthead.faces.admin.request import AdminRequest
+from masthead.faces.admin.sections import POSTS
+from masthead.features.posts.collection import posts
+from masthead.features.webhooks.collection import DEAD, PENDING, webhook_subscriptions
+from masthead.features.webhooks.delivery_log import LoggedAttempt, LoggedDelivery
+from masthead.features.webhooks.sending import ANSWER_BYTES, body_of
+from masthead.features.webhooks.signing import Signed, signed_headers
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    number: int
+    when: str
+    at: str
+    answer: str
+    is_bad: bool
+    took: str
+    error: str
+
+
+async def delivery_page(request: AdminRequest, delivery_id: str) -> Answer:
+    services = request.services
+    if not ids.is_id(delivery_id):
+        raise NotFound
+    # The attempts first: the state shown is then never older than the last attempt.
+    attempts = await services.deliveries.log.attempts(request.tenant_id, delivery_id)
+    delivery = await services.deliveries.log.get(request.tenant_id, delivery_id)
+    if delivery is None:
+        raise NotFound
+    event = await services.event_log.get(request.tenant_id, delivery.event_id)
+    webhook = await _webhook(request, delivery.webhook_id)
+    name = webhook["name"] if webhook else "a deleted webhook"
+    badge, state = state_of(delivery)
+    values = {
+        "delivery": delivery,
+        "webhook": webhook,
+        "webhook_name": name,
+        "badge_kind": badge,
+        "state": _state(delivery, state),
+        "sentence": _sentence(request, delivery, attempts),
+        "post": _post(event),
+        "created": moment_of(request, delivery.created),
+        "attempts": [_attempt(request, each) for each in reversed(attempts)],
+        "last": attempts[-1] if attempts else None,
+        "took": took(attempts[-1].duration_ms) if attempts else "",
+        "is_cut": bool(attempts) and len(attempts[-1].answer.encode()) >= ANSWER_BYTES,
+        "is_test": delivery.event == TEST_PING,
+        "cannot_retry": _cannot_retry(delivery, webhook),
+        "back": ADDRESS,
+        **_request(delivery, attempts[-1] if attempts else None, event),
+    }
+    return Page("webhooks/delivery.html", f"{delivery.event} to {name}", values)
+
+
+async def _webhook(request: AdminRequest, webhook_id: str) -> Record | None:
+    try:
+        return await request.records.get(request.caller, webhook_subscriptions, webhook_id)
+    except NotFound:
+        return None
+
+
+def _request(
+    delivery: LoggedDelivery, attempt: LoggedAttempt | None, event: LoggedEvent | None
+) -> dict[str, Any]:
+    """The last request as it was sent. The secret is not part of it."""
+    body = body_of(event.name, event.created, event.payload).decode() if event else ""
+    headers: Mapping[str, str] = {}
+    if attempt and attempt.url:
+        signed = Signed(attempt.signed_at, attempt.signature, attempt.standard_signature)
+        headers = signed_headers(signed, event=delivery.event, delivery_id=delivery.id)
+    command = _curl(attempt.url, headers, body) if attempt and headers and body else ""
+    return {"headers": headers, "body": body, "command": command}
+
+
+def _curl(url: str, headers: Mapping[str, str], body: str) -> str:
+    parts = [f"curl -X POST {shlex.quote(url)}"]
+    parts += [f"-H {shlex.quote(f'{name}: {value}')}" for name, value in headers.items()]
+    parts.append(f"--data-binary {shlex.quote(body)}")
+    return " \\\n  ".join(parts)
+
+
+def _attempt(request: AdminRequest, attempt: LoggedAttempt) -> Attempt:
+    return Attempt(
+        attempt.number,
+        moment_of(request, attempt.created),
+        attempt.created,
+        str(attempt.status) if attempt.status else "–",
+        not is_good(attempt.status),
+        took(attempt.duration_ms),
+        attempt.error,
+    )
+
+
+def _state(delivery: LoggedDelivery, state: str) -> str:
+    if delivery.state != DEAD:
+        return state
+    noun = "attempt" if delivery.attempts == 1 else "attempts"
+    return f"Dead after {delivery.attempts} {noun}"
+
+
+def _sentence(
+    request: AdminRequest, delivery: LoggedDelivery, attempts: list[LoggedAttempt]
+) -> str:
+    if delivery.state == PENDING:
+        if delivery.next_attempt_at <= clock.to_text(request.records.clock()):
+            return "It will be sent as soon as a worker is free."
+        return f"The next attempt is on {moment_of(request, delivery.next_attempt_at)}."
+    if not attempts:
+        return ""
+    last = attempts[-1]
+    when = moment_of(request, last.created)
+    if last.status:
+        return f"The receiver answered {last.status} after {took(last.duration_ms)}, on {when}."
+    return f"{last.error or 'There was no answer.'} That was on {when}."
+
+
+def _cannot_retry(delivery: LoggedDelivery, webhook: Record | None) -> str:
+    """Why a dead delivery stays dead; empty where it can be retried."""
+    if delivery.state != DEAD:
+        return ""
+    if webhook is None:
+        return "Its webhook was deleted, so it can't be sent again."
+    if webhook["disabled_at"]:
+        return "Turn its webhook on first, then retry."
+    return ""
+
+
+def _post(event: LoggedEvent | None) -> dict[str, str] | None:
+    """The post that the event is about. It may have been deleted."""
+    if event is None or event.collection != posts.name:
+        return None
+    title = msgspec.json.decode(event.payload).get("title") or "Open it"
+    return {"url": POSTS.url(event.record_id), "title": title}

@@ -1,0 +1,67 @@
+"""All webhooks with their health, and the log of their deliveries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from masthead.engine.events.names import EVENT_NAMES
+from masthead.engine.records.collection import Record
+from masthead.faces.admin.endpoint import Answer, Page, Redirect
+from masthead.faces.admin.lists import options
+from masthead.faces.admin.pages.webhooks.deliveries import (
+    STATES,
+    TIMES,
+    DeliveryFilters,
+    names_of,
+    read_deliveries,
+)
+from masthead.faces.admin.pages.webhooks.retry import shown_run
+from masthead.faces.admin.pages.webhooks.subscriptions import (
+    ADDRESS,
+    PLAN_NEEDED,
+    read_subscriptions,
+    rows_of,
+)
+from masthead.faces.admin.request import AdminRequest
+from masthead.features.webhooks.delivery_log import DeadCount
+
+
+async def webhooks_page(request: AdminRequest) -> Answer:
+    filters = DeliveryFilters.of(request.query)
+    records = await read_subscriptions(request)
+    names = names_of(records)
+    deliveries = await read_deliveries(request, filters, names)
+    if deliveries is None:
+        return Redirect(filters.url())
+    values: dict[str, Any] = {
+        "filters": filters,
+        "deliveries": deliveries,
+        "dead": await _count_dead(request, filters),
+        "has_deliveries": bool(deliveries.rows) or filters.is_narrow,
+    }
+    if not request.is_fragment:
+        values |= await _around(request, records)
+    return Page("webhooks/list.html", "Webhooks", values, fragment="webhooks/_deliveries.html")
+
+
+async def _around(request: AdminRequest, records: list[Record]) -> dict[str, Any]:
+    """The values of the page besides the list of deliveries."""
+    run = await request.services.retries.find_running(request.tenant_id)
+    return {
+        "address": ADDRESS,
+        "rows": await rows_of(request, records),
+        "plan_needed": "" if request.tenant.plan.has_api else PLAN_NEEDED,
+        "run": shown_run(run) if run else None,
+        "states": options(STATES),
+        "events": options(dict(zip(EVENT_NAMES, EVENT_NAMES, strict=True))),
+        "webhooks": options(names_of(records)),
+        "times": options(TIMES),
+    }
+
+
+async def _count_dead(request: AdminRequest, filters: DeliveryFilters) -> DeadCount:
+    """How many of those that match can be retried at once."""
+    if not filters.may_be_dead:
+        return DeadCount(0, is_exact=True)
+    condition = filters.condition(request.records.clock())
+    return await request.services.deliveries.log.count_dead(request.tenant_id, condition)

@@ -1,0 +1,184 @@
+"""Subscriptions as the pages show them: their state in words, and the days behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+
+import msgspec
+
+from masthead.base.errors import Forbidden
+from masthead.engine.events.names import EVENT_NAMES, TEST_PING
+from masthead.engine.records.collection import Record
+from masthead.engine.records.derived.daily_counts import ByDay, day_of
+from masthead.engine.records.read.page import ListRequest
+from masthead.faces.admin.charts import Chart, Day, bar_chart
+from masthead.faces.admin.request import AdminRequest
+from masthead.features.webhooks.actions import MAX_PER_TENANT
+from masthead.features.webhooks.collection import (
+    DELIVERIES_DELIVERED,
+    DELIVERIES_DIED,
+    webhook_deliveries,
+    webhook_subscriptions,
+)
+from masthead.features.webhooks.delivery_log import DeliveryFilter, LoggedDelivery
+
+ADDRESS = "/admin/webhooks"
+DAYS = 30
+OFFERED = tuple(name for name in EVENT_NAMES if name != TEST_PING)
+"""A test is sent to the subscription that is tested, whatever it lists."""
+PLAN_NEEDED = (
+    "Webhooks are part of the Pro plan and above. The operator of this service sets the plan."
+)
+
+_decode_names = msgspec.json.Decoder(list[str]).decode
+
+
+class Subscription(msgspec.Struct, frozen=True):
+    id: str
+    name: str
+    url: str
+    """Its page."""
+    receiver: str
+    """Without the scheme, which is always https."""
+    badge: str
+    state: str
+    events: str
+    last: str
+    """The last answer."""
+    is_last_bad: bool
+    failures: int
+    is_off: bool
+    is_broken: bool
+    """Failures have disabled it."""
+    since: str
+    """When it was disabled, in words."""
+    reason: str
+    """Why, where failures did it."""
+
+
+class SubscriptionRow(msgspec.Struct, frozen=True):
+    subscription: Subscription
+    chart: Chart
+
+
+async def read_subscriptions(request: AdminRequest) -> list[Record]:
+    wanted = ListRequest(per_page=MAX_PER_TENANT, skip_total=True)
+    return (await request.records.page(request.caller, webhook_subscriptions, wanted)).items
+
+
+async def rows_of(request: AdminRequest, records: Sequence[Record]) -> list[SubscriptionRow]:
+    days = [day_of(request.records.clock() - timedelta(days=DAYS - 1 - n)) for n in range(DAYS)]
+    ids = [each["id"] for each in records]
+    counts = await request.records.counts.by_day(
+        request.caller,
+        webhook_deliveries,
+        (DELIVERIES_DELIVERED, DELIVERIES_DIED),
+        days[0],
+        subjects=ids,
+    )
+    tests = await last_tests(request, records)
+    return [
+        SubscriptionRow(shown(request, each, tests.get(each["id"])), _chart(each, days, counts))
+        for each in records
+    ]
+
+
+async def last_tests(
+    request: AdminRequest, records: Sequence[Record]
+) -> Mapping[str, LoggedDelivery]:
+    """The newest test of each subscription that no event has called yet: a test is not counted in
+    the subscription itself."""
+    ids = {each["id"] for each in records if not each["last_delivery_at"]}
+    if not ids:
+        return {}
+    # From an index, and not more than a page shows.
+    newest = await request.services.deliveries.log.list(
+        request.tenant_id, DeliveryFilter(event=TEST_PING), limit=MAX_PER_TENANT
+    )
+    return {each.webhook_id: each for each in reversed(newest) if each.webhook_id in ids}
+
+
+def _chart(record: Record, days: Sequence[str], counts: Mapping[tuple[str, str], ByDay]) -> Chart:
+    delivered = counts.get((DELIVERIES_DELIVERED, record["id"]), {})
+    died = counts.get((DELIVERIES_DIED, record["id"]), {})
+    bars = [Day(day, delivered.get(day, 0) + died.get(day, 0), died.get(day, 0)) for day in days]
+    sentence = (
+        f"{record['name']} over {DAYS} days: {sum(delivered.values()):,} delivered, "
+        f"{sum(died.values()):,} died"
+    )
+    return bar_chart(sentence, bars)
+
+
+def shown(
+    request: AdminRequest, record: Record, test: LoggedDelivery | None = None
+) -> Subscription:
+    badge, state = _state(request, record, test)
+    is_off = bool(record["disabled_at"])
+    is_broken = is_off and not record["paused"]
+    status = test.last_status if test else record["last_status"]
+    was_called = bool(record["last_delivery_at"] or test)
+    return Subscription(
+        record["id"],
+        record["name"],
+        f"{ADDRESS}/{record['id']}",
+        record["url"].removeprefix("https://"),
+        badge,
+        state,
+        _events(events_of(record)),
+        str(status) if status else "No answer" if was_called else "–",
+        was_called and not _is_good(status),
+        record["failure_count"],
+        is_off,
+        is_broken,
+        _since(request, record["disabled_at"]) if is_off else "",
+        _reason(record) if is_broken else "",
+    )
+
+
+def events_of(record: Record) -> list[str]:
+    events = record["events"]
+    return _decode_names(events) if isinstance(events, msgspec.Raw) else list(events)
+
+
+def check_plan(request: AdminRequest) -> None:
+    if not request.tenant.plan.has_api:
+        raise Forbidden(PLAN_NEEDED)
+
+
+def _state(request: AdminRequest, record: Record, test: LoggedDelivery | None) -> tuple[str, str]:
+    """The kind of badge and its words."""
+    if record["disabled_at"]:
+        if record["paused"]:
+            return "draft", "Paused"
+        return "bad", f"Off since {_since(request, record['disabled_at'])}"
+    if not record["last_delivery_at"]:
+        if test:
+            return ("good", "Tested") if _is_good(test.last_status) else ("warn", "Test failed")
+        return "draft", "Not called yet"
+    if record["failure_count"]:
+        return "warn", "Failing"
+    return ("good", "Healthy") if _is_good(record["last_status"]) else ("warn", "Retrying")
+
+
+def _is_good(status: int | None) -> bool:
+    return status is not None and 200 <= status < 300
+
+
+def _events(names: Sequence[str]) -> str:
+    has_all = set(OFFERED) <= set(names)
+    return f"all {len(OFFERED)}" if has_all else str(len(names))
+
+
+def _since(request: AdminRequest, moment: str) -> str:
+    local = request.local(moment)
+    time = f"{local:%H:%M}"
+    return time if local.date() == request.now.date() else f"{local.day} {local:%b}, {time}"
+
+
+def _reason(record: Record) -> str:
+    died = record["failure_count"]
+    first = "A delivery died" if died == 1 else f"{died:,} deliveries in a row died"
+    status = record["last_status"]
+    last = f"the last answer was {status}" if status else "the last attempt got no answer"
+    return f"{first}; {last}. Nothing is sent until you turn it on."

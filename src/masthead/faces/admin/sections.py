@@ -1,0 +1,107 @@
+"""The sections of the admin in which texts are written: addresses, words and fields of each."""
+
+from __future__ import annotations
+
+import msgspec
+
+from masthead.content.texts.kinds import TextKind
+from masthead.engine.records.collection import Collection, Record
+from masthead.faces.admin.forms import Ask
+from masthead.features.pages.collection import PAGES as PAGE_TEXTS
+from masthead.features.posts.collection import POSTS as POST_TEXTS
+
+READERS = {"public": "Everyone", "members": "Members", "paid": "Paid members"}
+
+
+class Section(msgspec.Struct, frozen=True):
+    kind: TextKind
+    label: str
+    """Its name in the navigation."""
+    noun: str
+    """One of its texts, in a sentence."""
+    address: str
+    """The address of its list; the pages of a text are below it."""
+    site_prefix: str
+    """The part before the slug in an address of the reader's site."""
+    first: str
+    """A hint for someone who has not written anything yet."""
+    asks: tuple[Ask, ...]
+    has_comments: bool = False
+
+    @property
+    def texts(self) -> Collection:
+        return self.kind.texts
+
+    @property
+    def has_authors(self) -> bool:
+        return "authors" in self.texts.by_name
+
+    @property
+    def has_tags(self) -> bool:
+        return "tags" in self.texts.by_name
+
+    @property
+    def has_schedule(self) -> bool:
+        return "scheduled_for" in self.texts.by_name
+
+    def url(self, text_id: str) -> str:
+        return f"{self.address}/{text_id}"
+
+    def empty(self) -> Record:
+        values = {each.name: each.default_value() for each in self.texts.fields}
+        return values | {"id": "", "version": 0}
+
+
+def _asks(site_prefix: str, *more: Ask) -> tuple[Ask, ...]:
+    return (
+        Ask("title", "Title"),
+        Ask(
+            "content_html",
+            "Text, as HTML",
+            "Up to 8 MB. Readers see it without scripts, styles and forms.",
+            rows=24,
+        ),
+        Ask("slug", "Address", "If empty, made from the title.", prefix=site_prefix),
+        *more,
+    )
+
+
+POSTS = Section(
+    POST_TEXTS,
+    "Posts",
+    "post",
+    "/admin/posts",
+    "/posts/",
+    "A post stays a draft until you publish it. Readers don't see drafts.",
+    _asks(
+        "/posts/",
+        Ask("visibility", "Who can read it", choices=READERS),
+        Ask(
+            "email_only",
+            "Only by email",
+            "The post gets no page and appears in no list. Everyone who can read it gets the whole "
+            "text by email.",
+        ),
+        Ask("tags", "Tags", "Separated by commas."),
+        Ask("excerpt", "Excerpt", "Shown in lists and search results.", rows=4),
+        Ask("authors", "Authors", "Readers see their names above the post.", are_people=True),
+        Ask(
+            "featured_image",
+            "Picture",
+            "The address of a picture, or a path such as /media/…",
+            is_picture=True,
+        ),
+        Ask("seo_title", "Title for search engines", "If empty, the title."),
+        Ask("seo_description", "Description for search engines", "If empty, the excerpt.", rows=3),
+    ),
+    has_comments=True,
+)
+PAGES = Section(
+    PAGE_TEXTS,
+    "Pages",
+    "page",
+    "/admin/pages",
+    "/",
+    "A standalone page, such as About or a legal notice. It does not appear in lists and feeds.",
+    _asks("/"),
+)

@@ -1,0 +1,47 @@
+"""Converts titles and tag names, which are HTML in WordPress, to text."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from masthead.engine.records.read.plain_text import plain_text
+
+# fmt: off
+_INLINE: Final = frozenset({
+    "a", "abbr", "acronym", "audio", "b", "bdi", "bdo", "big", "canvas", "cite", "code", "data",
+    "del", "dfn", "em", "embed", "font", "i", "iframe", "img", "input", "ins", "kbd", "label",
+    "map", "mark", "math", "meter", "nobr", "object", "output", "picture", "progress", "q", "rp",
+    "rt", "ruby", "s", "samp", "small", "source", "span", "strike", "strong", "sub", "sup", "svg",
+    "time", "tt", "u", "var", "video", "wbr",
+})
+_SEPARATING: Final = frozenset({
+    "address", "article", "aside", "blockquote", "body", "br", "button", "caption", "center", "dd",
+    "details", "dialog", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form",
+    "h1", "h2", "h3", "h4", "h5", "h6", "head", "header", "hgroup", "hr", "html", "legend", "li",
+    "link", "main", "menu", "meta", "nav", "noscript", "ol", "optgroup", "option", "p", "pre",
+    "search", "section", "select", "slot", "summary", "table", "tbody", "td", "textarea", "tfoot",
+    "th", "thead", "title", "tr", "ul",
+})
+# fmt: on
+# `plain_text` removes them with their content.
+_WITHOUT_TEXT: Final = frozenset({"script", "style", "template"})
+_LESS_THAN: Final = re.compile(
+    r"""<(?:/?(?P<name>[A-Za-z][A-Za-z0-9]*+)(?=[\s/>])[^<>]*+>|(?P<comment>!--))?"""
+)
+
+
+def title_text(html: str, enough: int) -> str:
+    """The text with single blanks. A `<` that does not begin a tag of HTML is text."""
+    if "<" not in html and "&" not in html:
+        return " ".join(html[: 20 * enough].split())
+    return plain_text(_LESS_THAN.sub(_without_tag, html), enough)
+
+
+def _without_tag(found: re.Match[str]) -> str:
+    name = (found["name"] or "").lower()
+    if found["comment"] or name in _WITHOUT_TEXT:
+        return found[0]
+    if name in _INLINE:
+        return ""
+    return " " if name in _SEPARATING else "&lt;" + found[0][1:]

@@ -1,0 +1,89 @@
+"""The jobs of imports, which the worker runs.
+
+Every batch commits with the progress of the run, so another worker can resume it after a crash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from masthead.base import clock
+from masthead.base.caller import system
+from masthead.engine.jobs.runner import Handler, Job
+from masthead.faces.importers.collection import (
+    FAILED,
+    PREVIEW,
+    QUEUED,
+    RUNNING,
+    SWEEP_JOB,
+    import_runs,
+)
+from masthead.faces.importers.member_csv.collection import MEMBERS_JOB
+from masthead.faces.importers.tasks.queue import (
+    FILE_STAYS,
+    PREVIEW_JOB,
+    RUN_JOB,
+    drop_file,
+    folder_of,
+    sweep_later,
+)
+from masthead.faces.importers.write.run_record import INTERRUPTED
+
+if TYPE_CHECKING:
+    from masthead.faces.importers.write.images.copying import ImportServices
+
+CONCURRENCY: Final = {RUN_JOB: 1, PREVIEW_JOB: 1, MEMBERS_JOB: 1}
+
+
+class ImportWork:
+    """Runs imports in the worker, and stops them between two batches."""
+
+    def __init__(self) -> None:
+        self._is_stopping = False
+
+    def stop(self) -> None:
+        """The current run stops after its batch and is queued again."""
+        self._is_stopping = True
+
+    def handlers(self, services: ImportServices) -> Mapping[str, Handler]:
+        async def run(job: Job) -> None:
+            # Imported with the first job, because its parsers are slow to load.
+            from masthead.faces.importers.tasks.work import ImportJob
+
+            await ImportJob(services, job, lambda: self._is_stopping).run()
+
+        async def run_members(job: Job) -> None:
+            from masthead.faces.importers.member_csv.run import MemberImport
+
+            work = MemberImport(services.records, services.objects, job, lambda: self._is_stopping)
+            await work.run()
+
+        async def sweep(job: Job) -> None:
+            await _sweep(services, job)
+
+        return {RUN_JOB: run, PREVIEW_JOB: run, MEMBERS_JOB: run_members, SWEEP_JOB: sweep}
+
+
+async def _sweep(services: ImportServices, job: Job) -> None:
+    """`imports.sweep`: the files of a run that is deleted, or whose file was not used for long."""
+    records, run_id = services.records, job.payload["run_id"]
+    found = await records.find(import_runs, {"id": run_id}, tenant_id=job.tenant_id)
+    if not found:
+        await services.objects.delete_prefix(folder_of(job.tenant_id, run_id))
+        return
+    async with records.unit(system(job.tenant_id), emit_events=False) as unit:
+        # Again, because it may have been started or deleted since.
+        for run in await unit.find(import_runs, {"id": run_id}, limit=1):
+            if clock.from_text(run["updated"]) + FILE_STAYS > records.clock():
+                if run["object_key"]:
+                    await sweep_later(unit, run_id, FILE_STAYS)
+                return
+            if run["task"] == PREVIEW:
+                await unit.delete(import_runs, run_id)
+                return
+            if run["state"] in (QUEUED, RUNNING):
+                # Its job is gone.
+                stamped = {"state": FAILED, "error": INTERRUPTED}
+                await unit.update(import_runs, run_id, {}, stamped=stamped)
+    await drop_file(services, found[0])

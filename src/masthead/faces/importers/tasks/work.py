@@ -1,0 +1,225 @@
+"""Does the task of a queued import in the worker: fetches the uploaded file, imports it like the
+command line, and stores the report with the run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, closing
+from typing import Final
+
+import msgspec
+
+from masthead.base.caller import system
+from masthead.base.counters import IMPORTS
+from masthead.base.errors import MastheadError, NotFound, Unavailable
+from masthead.engine.jobs.runner import MAX_ATTEMPTS, Job
+from masthead.engine.records.collection import Record
+from masthead.engine.records.write.unit import file_key
+from masthead.faces.importers.collection import (
+    DONE,
+    FAILED,
+    PICTURES,
+    PREVIEW,
+    QUEUED,
+    RUNNING,
+    UNDO,
+    import_runs,
+)
+from masthead.faces.importers.files.uploaded import fetch
+from masthead.faces.importers.files.work_folder import work_folder
+from masthead.faces.importers.platforms.opening import open_export
+from masthead.faces.importers.report import IMAGE, Note, Report, errors_file, read_errors
+from masthead.faces.importers.source import Source
+from masthead.faces.importers.tasks.actions import possible_tasks
+from masthead.faces.importers.tasks.queue import FILE_STAYS, StoredOptions, drop_file, sweep_later
+from masthead.faces.importers.write.file_names import (
+    ERRORS_FILE,
+    REDIRECTS_FILE,
+    SAMPLES_FILE,
+    safe_name,
+)
+from masthead.faces.importers.write.images.copying import ImportServices
+from masthead.faces.importers.write.images.repair import ImageRepair
+from masthead.faces.importers.write.pipeline import Import, Request, Stopped
+from masthead.faces.importers.write.redirects import RedirectRows
+from masthead.faces.importers.write.run_record import RunLog
+from masthead.faces.importers.write.undo import Undo
+from masthead.outside.outbound.downloads import RETRY_DELAYS, RetryDelays
+
+GAVE_UP: Final = (
+    "It was interrupted repeatedly: the database or the file store did not answer, or the "
+    "file is more than this server can read. Try a smaller export, or ask the operator."
+)
+
+
+class ImportJob:
+    def __init__(
+        self,
+        services: ImportServices,
+        job: Job,
+        is_stopping: Callable[[], bool] = lambda: False,
+        retry_delays: RetryDelays = RETRY_DELAYS,
+    ) -> None:
+        self._services = services
+        self._job = job
+        self._is_stopping = is_stopping
+        self._retry_delays = retry_delays
+        self._run_id: str = job.payload["run_id"]
+        self._log = RunLog(services.records, job.tenant_id, self._run_id)
+
+    async def run(self) -> None:
+        run = await self._find()
+        # A job that was interrupted after its task had ended finds the next one, which has a job of
+        # its own.
+        if run is None or run["task"] != self._job.payload.get("task", run["task"]):
+            return
+        if run["state"] in (QUEUED, RUNNING) and self._job.attempts >= MAX_ATTEMPTS:
+            # No further attempt: whatever killed the process each time would kill it again.
+            await self._log.fail(GAVE_UP)
+        elif run["state"] in (QUEUED, RUNNING):
+            try:
+                report = await self._do_task(run)
+            except Stopped:
+                async with self._services.records.unit(system(self._job.tenant_id)) as unit:
+                    await unit.enqueue(self._job.kind, self._job.payload)
+                return
+            except Unavailable:
+                # Tried again later.
+                raise
+            except MastheadError as error:
+                # A retry would fail again: the file is no export, or the site is read-only.
+                await self._log.fail(str(error))
+                IMPORTS.add(run["task"], FAILED)
+            else:
+                await self._log.finish(report)
+                IMPORTS.add(run["task"], DONE)
+        await self._tidy()
+
+    async def _find(self) -> Record | None:
+        found = await self._services.records.find(
+            import_runs, {"id": self._run_id}, tenant_id=self._job.tenant_id
+        )
+        return found[0] if found else None
+
+    async def _tidy(self) -> None:
+        """Also after a crash between the end of the task and this."""
+        run = await self._find()
+        if run is None or run["state"] not in (DONE, FAILED):
+            return
+        if run["object_key"] and possible_tasks(run) & {PREVIEW, PICTURES}:
+            async with self._services.records.unit(system(self._job.tenant_id)) as unit:
+                await sweep_later(unit, self._run_id, FILE_STAYS)
+        else:
+            await drop_file(self._services, run)
+        if run["task"] != PREVIEW or run["state"] != DONE:
+            await self._services.objects.delete(self._key(SAMPLES_FILE))
+
+    async def _do_task(self, run: Record) -> Report:
+        settings = msgspec.convert(run["options"] or {}, StoredOptions)
+        if run["task"] == UNDO:
+            undo = Undo(
+                self._services,
+                self._job.tenant_id,
+                self._log,
+                emit_events=settings.emit_events,
+                is_stopping=self._is_stopping,
+            )
+            return await undo.run()
+        async with self._opened(run, settings) as source:
+            if run["task"] == PICTURES:
+                return await self._retry_pictures(source, settings)
+            return await self._import(source, settings, run["task"] == PREVIEW)
+
+    @asynccontextmanager
+    async def _opened(self, run: Record, settings: StoredOptions) -> AsyncIterator[Source]:
+        with work_folder() as folder:
+            path = folder / safe_name(run["file_name"])
+            await fetch(self._services.objects, run["object_key"], path)
+            source = await asyncio.to_thread(open_export, run["platform"], path, settings)
+            with closing(source):
+                yield source
+
+    async def _import(self, source: Source, settings: StoredOptions, dry_run: bool) -> Report:
+        request = Request(
+            self._job.tenant_id,
+            settings.batch_size,
+            dry_run,
+            settings.emit_events,
+            settings.consent,
+        )
+        work = Import(
+            self._services,
+            source,
+            request,
+            self._log,
+            retry_delays=self._retry_delays,
+            is_stopping=self._is_stopping,
+        )
+        with closing(work.redirects):
+            report = await work.run()
+            if dry_run:
+                samples = await asyncio.to_thread(work.samples.content)
+                await self._services.objects.put(self._key(SAMPLES_FILE), samples)
+            else:
+                await self._save_redirects(report, work.redirects)
+                await self._save_errors(report)
+        return report
+
+    async def _retry_pictures(self, source: Source, settings: StoredOptions) -> Report:
+        """After an interruption it begins again: what was copied is not fetched again."""
+        report = await self._log.start()
+        assert report is not None, "only an import that is done has pictures that failed"
+        failed = await self._find_failed_posts(report)
+        request = Request(
+            self._job.tenant_id, settings.batch_size, emit_events=settings.emit_events
+        )
+        repair = ImageRepair(
+            self._services,
+            source,
+            request,
+            failed,
+            on_progress=self._stop_if_asked,
+            run_id=self._run_id,
+            retry_delays=self._retry_delays,
+        )
+        report = report.after_retry(await repair.run())
+        await self._save_errors(report)
+        return report
+
+    async def _find_failed_posts(self, report: Report) -> frozenset[str]:
+        """From the file, which has all of them; the report has the first."""
+        errors = await self._read_errors(report)
+        return frozenset(each.source_id for each in errors if each.kind == IMAGE)
+
+    async def _read_errors(self, report: Report) -> list[Note]:
+        try:
+            stored = await self._services.objects.get(self._key(ERRORS_FILE))
+        except NotFound:
+            return report.errors
+        return read_errors(b"".join([chunk async for chunk in stored.chunks]))
+
+    def _stop_if_asked(self, _: Report) -> None:
+        if self._is_stopping():
+            raise Stopped
+
+    async def _save_redirects(self, report: Report, rows: RedirectRows) -> None:
+        """The files that the command line writes to its working directory."""
+        if rows.count:
+            report.redirects_path = self._key(REDIRECTS_FILE)
+            await self._services.objects.put(
+                report.redirects_path, rows.content(), content_type="text/csv"
+            )
+
+    async def _save_errors(self, report: Report) -> None:
+        key = self._key(ERRORS_FILE)
+        if report.errors:
+            report.errors_path = key
+            content = errors_file(report.errors)
+            await self._services.objects.put(key, content, content_type="application/json")
+        elif report.errors_path:
+            report.errors_path = ""
+            await self._services.objects.delete(key)
+
+    def _key(self, name: str) -> str:
+        return file_key(self._job.tenant_id, import_runs, self._run_id, name)

@@ -1,0 +1,189 @@
+"""Writes members. For a member who exists already an import may add paid access, a name or a
+customer id. It never removes paid access and never turns the newsletter on again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, cast
+
+from msgspec import Struct
+
+from masthead.base.errors import Invalid
+from masthead.engine.records.access import access_of
+from masthead.engine.records.accounts import credentials
+from masthead.engine.records.fields.documents import TextList
+from masthead.engine.records.fields.text import Text
+from masthead.engine.records.write.unit import Unit
+from masthead.engine.records.write.validation import check_new
+from masthead.faces.importers.dates import created_stamp
+from masthead.faces.importers.report import Outcome, Result
+from masthead.faces.importers.source import SourceMember
+from masthead.faces.importers.write.batches import (
+    DELETED,
+    UNCHANGED,
+    Batches,
+    BatchState,
+    reason_of,
+)
+from masthead.faces.importers.write.drafts import fingerprint, key_of_member
+from masthead.faces.importers.write.previous_imports import CurrentMember, Item
+from masthead.features.members.collection import blog_members, imported_consent
+from masthead.features.members.welcome import welcomed_elsewhere
+
+EXISTS: Final = "already a member"
+CUT: Final = "The note or the labels of a member were cut: too long or too many."
+_LABELS: Final = cast(TextList, blog_members.by_name["labels"])
+_NOTE: Final = cast(Text, blog_members.by_name["note"]).max
+
+
+class _State(BatchState, frozen=True):
+    items: Mapping[str, Item]
+    by_id: Mapping[str, CurrentMember]
+    by_email: Mapping[str, CurrentMember]
+
+
+class _Decision(Struct, frozen=True):
+    result: Result
+    reason: str = ""
+    record_id: str = ""
+    """'' for a new member."""
+    changes: Mapping[str, Any] | None = None
+
+
+class MemberBatches(Batches[SourceMember, _State]):
+    async def _load(self, items: Sequence[SourceMember], unit: Unit | None) -> _State:
+        previous = self._destination.previous
+        known = await previous.items(
+            self._destination.namespace, [key_of_member(each) for each in items], unit
+        )
+        ids = [item.record_id for item in known.values()]
+        return _State(
+            known,
+            await previous.members("id", ids, unit),
+            await previous.members("email", [each.email for each in items], unit),
+        )
+
+    def _preview(self, item: SourceMember, state: _State) -> Outcome:
+        decision = _decide(item, state)
+        if decision.result == "imported":
+            try:
+                check_new(blog_members, _values(item), access_of(self._destination.caller))
+            except Invalid as error:
+                decision = _Decision("failed", reason_of(error))
+        return _outcome(item, decision)
+
+    async def _write(self, unit: Unit, item: SourceMember, state: _State) -> Outcome:
+        decision = _decide(item, state)
+        if decision.result == "skipped" and decision.reason != EXISTS:
+            return _outcome(item, decision)
+        record_id, version = decision.record_id, 0
+        try:
+            if not record_id:
+                stamp = created_stamp(item.created, self._destination.records.clock())
+                if item.newsletter:
+                    stamp |= imported_consent(self._destination.consent, unit.now)
+                stamp |= welcomed_elsewhere(item.tier)
+                record = await unit.create(
+                    blog_members, _values(item), stamped={**credentials(""), **stamp}
+                )
+                record_id, version = record["id"], record["version"]
+            elif decision.changes:
+                welcomed = welcomed_elsewhere(decision.changes.get("tier", ""))
+                record = await unit.update(
+                    blog_members, record_id, decision.changes, stamped=welcomed
+                )
+                version = record["version"]
+        except Invalid as error:
+            return _outcome(item, _Decision("failed", reason_of(error)))
+        key = key_of_member(item)
+        known = state.items.get(key)
+        created_by = self._destination.previous.run_id if not decision.record_id else ""
+        state.new_items[key] = Item(
+            blog_members.name,
+            record_id,
+            fingerprint(item),
+            version if _is_unedited(item, state, decision) else 0,
+            known.run_id if known is not None else created_by,
+        )
+        return _outcome(item, decision)
+
+
+def _is_unedited(member: SourceMember, state: _State, decision: _Decision) -> bool:
+    """Created by an import and not edited since, so that a later import may overwrite it."""
+    if not decision.record_id:
+        return True
+    item = state.items.get(key_of_member(member))
+    return item is not None and item.record_version == state.by_id[item.record_id].version
+
+
+def _decide(member: SourceMember, state: _State) -> _Decision:
+    item = state.items.get(key_of_member(member))
+    if item is None:
+        known = state.by_email.get(member.email)
+        return _Decision("imported") if known is None else _merged(member, known)
+    known = state.by_id.get(item.record_id)
+    if known is None:
+        return _Decision("skipped", DELETED)
+    if item.fingerprint == fingerprint(member):
+        return _Decision("skipped", UNCHANGED)
+    if item.record_version == known.version:
+        changes = {name: value for name, value in _values(member).items() if name != "email"}
+        return _Decision("updated", record_id=known.id, changes=changes)
+    return _merged(member, known)
+
+
+def _merged(member: SourceMember, known: CurrentMember) -> _Decision:
+    """The values that may be added to a member who was not created by an import, or was edited
+    since."""
+    changes: dict[str, Any] = {}
+    if member.tier == "paid" and known.tier != "paid":
+        changes["tier"] = "paid"
+    if member.payment_customer_id and not known.payment_customer_id:
+        changes["payment_customer_id"] = member.payment_customer_id
+    if member.name and not known.name:
+        changes["name"] = _values(member)["name"]
+    given = _given(member)
+    for name, is_empty in (("note", not known.note), ("labels", known.labels in ("", "[]"))):
+        if is_empty and name in given:
+            changes[name] = given[name]
+    if not changes:
+        return _Decision("skipped", EXISTS, record_id=known.id)
+    return _Decision("updated", record_id=known.id, changes=changes)
+
+
+def _values(member: SourceMember) -> dict[str, Any]:
+    name = blog_members.by_name["name"]
+    assert isinstance(name, Text)
+    return {
+        "email": member.email,
+        "name": member.name[: name.max],
+        "tier": member.tier,
+        "newsletter": member.newsletter,
+        "payment_customer_id": member.payment_customer_id,
+        **_given(member),
+    }
+
+
+def _given(member: SourceMember) -> dict[str, Any]:
+    """The values that not every export has, and that staff here may have set meanwhile."""
+    found = {"labels": _labels(member), "note": member.note[:_NOTE], "status": member.past_state}
+    return {name: value for name, value in found.items() if value}
+
+
+def _labels(member: SourceMember) -> list[str]:
+    kept = (each.strip()[: _LABELS.max_length].strip() for each in member.labels)
+    return [each for each in dict.fromkeys(kept) if each][: _LABELS.max_items]
+
+
+def _warnings(member: SourceMember) -> tuple[str, ...]:
+    is_cut = len(member.note) > _NOTE or any(
+        len(each.strip()) > _LABELS.max_length for each in member.labels
+    )
+    return (CUT,) if is_cut or len(set(member.labels)) > _LABELS.max_items else ()
+
+
+def _outcome(member: SourceMember, decision: _Decision) -> Outcome:
+    # Without the address: the report is stored, and an erasure does not search it.
+    shown = "" if decision.result != "failed" else member.email[:3] + "…"
+    warnings = _warnings(member) if decision.result in ("imported", "updated") else ()
+    return Outcome("member", shown, decision.result, reason=decision.reason, warnings=warnings)

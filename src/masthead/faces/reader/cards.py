@@ -1,0 +1,139 @@
+"""Posts as lists show them, with their authors, tags and pictures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+from typing import Final, cast
+from urllib.parse import quote
+
+import msgspec
+
+from masthead.base import clock
+from masthead.engine.records.collection import Record
+from masthead.engine.records.read.page import ListRequest
+from masthead.faces.reader.pictures import pictures_of, small
+from masthead.faces.reader.request import SiteRequest
+from masthead.faces.reader.views import Author, Card, Link, Pager, Picture
+from masthead.features.posts.collection import posts
+from masthead.features.posts.record_view import PostRecord, as_post
+from masthead.features.posts.site import PUBLISHED_LIST, tag_slug
+from masthead.identity.tenants import superusers
+
+CARD_FIELDS = frozenset(
+    {
+        "title",
+        "slug",
+        "excerpt",
+        "summary",
+        "reading_minutes",
+        "visibility",
+        "published_at",
+        "tags",
+        "authors",
+        "featured_image",
+    }
+)
+BEFORE = "before"
+_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+Listing = tuple[str, str]
+
+
+async def list_posts(
+    request: SiteRequest,
+    count: int,
+    *listings: Listing,
+    first_page: bool = False,
+) -> tuple[list[PostRecord], Pager]:
+    """A page of the posts of some listings, newest first, beginning where the address says."""
+    after = None if first_page else _position(request.query.get(BEFORE, ""))
+    found: dict[str, PostRecord] = {}
+    for listing in listings or ((PUBLISHED_LIST, ""),):
+        wanted = ListRequest(
+            per_page=count + 1, listing=listing, after=after, names=CARD_FIELDS, skip_total=True
+        )
+        page = await request.records.page(request.caller, posts, wanted)
+        found |= {post["id"]: as_post(post) for post in page.items}
+    newest = sorted(found.values(), key=_order, reverse=True)
+    items = newest[:count]
+    older = ""
+    if len(newest) > count:
+        position = f"{items[-1]['published_at']}_{items[-1]['id']}"
+        older = f"{quote(request.path)}?{BEFORE}={quote(position, safe='')}"
+    return items, Pager(quote(request.path) if BEFORE in request.query else "", older)
+
+
+def _order(post: PostRecord) -> tuple[str, str]:
+    return post["published_at"], post["id"]
+
+
+def _position(text: str) -> tuple[str, str] | None:
+    """The place of the last post of the page before, or a day, from which old addresses lead
+    here."""
+    if _DAY.fullmatch(text):
+        return text, ""
+    moment, _, record_id = text.rpartition("_")
+    return (moment, record_id) if moment and record_id else None
+
+
+async def cards_of(request: SiteRequest, found: Iterable[Record]) -> tuple[Card, ...]:
+    items = [as_post(each) for each in found]
+    authors = await authors_of(request, items)
+    pictures = await pictures_of(request, [item["featured_image"] for item in items])
+    return tuple(_card(request, item, authors, pictures) for item in items)
+
+
+def _card(
+    request: SiteRequest,
+    post: PostRecord,
+    authors: Mapping[str, Author],
+    pictures: Mapping[str, Picture],
+) -> Card:
+    written_by = post["authors"] or [request.tenant_record["owner_id"]]
+    return Card(
+        title=post["title"],
+        url=f"/posts/{quote(post['slug'])}",
+        excerpt=post["excerpt"] or post["summary"],
+        published=local_time(request, post["published_at"]),
+        minutes=post["reading_minutes"],
+        authors=tuple(authors[each] for each in written_by if each in authors),
+        # In what the engine reads for answers, a list is still JSON.
+        tags=tuple(tag_link(tag) for tag in msgspec.json.decode(cast(bytes, post["tags"]))),
+        picture=pictures.get(post["featured_image"]),
+        audience=post["visibility"],
+        is_open=post["is_open"],
+    )
+
+
+async def authors_of(request: SiteRequest, found: Iterable[PostRecord]) -> dict[str, Author]:
+    """The authors by id. Without any author, a post is the owner's."""
+    wanted: set[str] = set()
+    for post in found:
+        wanted.update(post["authors"] or [request.tenant_record["owner_id"]])
+    wanted.discard("")
+    if not wanted:
+        return {}
+    staff = await request.records.find_related(
+        request.caller, superusers, "id", sorted(wanted), limit=len(wanted)
+    )
+    pictures = await pictures_of(request, [each["picture"] for each in staff])
+    return {each["id"]: author_of(each, pictures) for each in staff}
+
+
+def author_of(account: Record, pictures: Collection[str], size: str = "100x100") -> Author:
+    """`pictures` are those that the reader can open; `size` is that of a thumb: a face is shown
+    small."""
+    url = f"/authors/{quote(account['slug'])}" if account["slug"] else ""
+    picture = small(account["picture"], size) if account["picture"] in pictures else ""
+    return Author(account["name"], url, account["bio"], picture)
+
+
+def tag_link(tag: str) -> Link:
+    return Link(tag, f"/tags/{quote(tag_slug(tag))}")
+
+
+def local_time(request: SiteRequest, text: str) -> datetime:
+    return clock.from_text(text).astimezone(request.time_zone)

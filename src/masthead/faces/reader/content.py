@@ -1,0 +1,242 @@
+"""A post's clean HTML as its page shows it: without inline styles, with pictures in the size of the
+screen, coloured code, and links in place of players of other sites.
+
+It was cleaned when it was saved; every page and feed renders it through this module."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from typing import Final, NamedTuple
+
+from markupsafe import Markup
+
+from masthead.base.caller import Audience
+from masthead.content.html.markup import Attributes, Token, escaped, tokens_of, written
+from masthead.faces.reader.code_blocks import Coloured, coloured_block
+from masthead.faces.reader.embeds import embed_card
+from masthead.faces.reader.pictures import pictures_of
+from masthead.faces.reader.request import SiteRequest
+from masthead.faces.reader.views import Picture
+from masthead.features.media.hidden_files import private_files, without_files
+from masthead.features.posts.site import without_paywall
+
+_LONG: Final = 50_000
+"""Characters from which a text is read and written in a thread."""
+_VERY_LONG: Final = 500_000
+"""Characters from which others don't wait for a text: writing it takes a second and more."""
+_FIRST_SCREEN: Final = 600
+"""Characters of text. A picture after more of it is below what a screen shows first."""
+_MEASURE: Final = 640
+"""The widest that a text is, in CSS pixels."""
+_ALIGN: Final = re.compile(r"text-align: (left|center|right|justify)")
+
+
+async def display(request: SiteRequest, html: str, *, starts_page: bool = False) -> Markup:
+    """`starts_page`: no picture is above the text, so the first in it is loaded first."""
+    if not html:
+        return Markup("")
+    html = await for_reader(request, html)
+    async with _one_at_a_time(html):
+        text = await _read(html)
+        pictures = await pictures_of(request, text.addresses)
+        writer = _PageWriter(text.tokens, pictures, starts_page=starts_page)
+        # Colours of code come from another process, which the event loop must not wait for.
+        if len(html) > _LONG or text.has_code:
+            return await asyncio.to_thread(writer.run)
+        return writer.run()
+
+
+async def for_reader(request: SiteRequest, html: str) -> str:
+    """Without private files, which don't open for guests."""
+    if request.audience is not Audience.GUEST:
+        return html
+    return without_files(html, await private_files(request.records, request.tenant_id, [html]))
+
+
+async def in_a_feed(html: str, site_url: str) -> str:
+    """With whole addresses, and nothing that needs the site's style sheet. No `Markup`: in XML it
+    is a text, which is escaped."""
+    if not html:
+        return ""
+    async with _one_at_a_time(html):
+        writer = _FeedWriter((await _read(html)).tokens, site_url)
+        return str(await asyncio.to_thread(writer.run) if len(html) > _LONG else writer.run())
+
+
+class _Text(NamedTuple):
+    tokens: list[Token]
+    addresses: list[str]
+    """The addresses of its pictures."""
+    has_code: bool
+
+
+async def _read(html: str) -> _Text:
+    return await asyncio.to_thread(_text_of, html) if len(html) > _LONG else _text_of(html)
+
+
+def _text_of(html: str) -> _Text:
+    tokens = tokens_of(without_paywall(html))
+    shown = [each.attributes["src"] for each in tokens if each.name == "img" and each.attributes]
+    return _Text(tokens, shown, any(each.name == "pre" for each in tokens))
+
+
+def _one_at_a_time(html: str) -> AbstractAsyncContextManager[None]:
+    """Several long texts would compete with the event loop for the interpreter, and the parts of
+    each need ten times the memory of the text: the next one is read when this one is written."""
+    if len(html) <= _LONG:
+        return nullcontext()
+    return _very_long_text if len(html) > _VERY_LONG else _long_text
+
+
+_long_text, _very_long_text = asyncio.Semaphore(1), asyncio.Semaphore(1)
+
+
+class _Writer:
+    """Writes clean tokens as HTML."""
+
+    def __init__(self, tokens: Sequence[Token]) -> None:
+        self._tokens = tokens
+
+    def run(self) -> Markup:
+        pieces: list[str] = []
+        at = 0
+        while at < len(self._tokens):
+            piece, at = self._piece(at)
+            pieces.append(piece)
+        return Markup("".join(pieces))  # noqa: S704  (clean, and written anew)
+
+    def _piece(self, at: int) -> tuple[str, int]:
+        """The HTML for the tokens from `at`, and the index after them."""
+        token = self._tokens[at]
+        if token.kind == "text":
+            return escaped(token.name), at + 1
+        # The page's own title is its only first heading.
+        name = "h2" if token.name == "h1" else token.name
+        if token.kind == "end":
+            return f"</{name}>", at + 1
+        return self._start(token, name), at + 1
+
+    def _start(self, token: Token, name: str) -> str:
+        return written(name, self._attributes(token))
+
+    def _attributes(self, token: Token) -> Attributes:
+        attributes = dict(token.attributes)
+        # The site's policy forbids inline styles; alignment is a class of the style sheet.
+        align = _ALIGN.search(attributes.pop("style", ""))
+        if align:
+            attributes["class"] = f"align-{align[1]}"
+        if token.name == "a" and attributes.get("target") == "_blank":
+            attributes["rel"] = f"{attributes.get('rel', '')} noopener".strip()
+        return attributes
+
+
+class _PageWriter(_Writer):
+    def __init__(
+        self, tokens: Sequence[Token], pictures: Mapping[str, Picture], *, starts_page: bool
+    ) -> None:
+        super().__init__(tokens)
+        self._pictures = pictures
+        self._coloured = Coloured()
+        self._may_be_first = starts_page
+        self._characters = 0
+        self._in_picture = False
+        self._tables = 0
+
+    def _piece(self, at: int) -> tuple[str, int]:
+        kind, name, _ = self._tokens[at]
+        if kind == "text":
+            self._characters += len(name)
+        elif name == "picture":
+            self._in_picture = kind == "start"
+        elif name == "table":
+            return self._table(kind, at)
+        elif kind == "start" and name == "pre":
+            if block := coloured_block(self._coloured, self._tokens, at):
+                return block
+        elif kind == "start" and name == "p" and (card := embed_card(self._tokens, at)):
+            return card
+        return super()._piece(at)
+
+    def _table(self, kind: str, at: int) -> tuple[str, int]:
+        """As wide as the text, or wider than the screen: then the box around it scrolls."""
+        before, after = "", ""
+        if kind == "start":
+            before = written("div", _TABLE) if self._tables == 0 else ""
+            self._tables += 1
+        else:
+            self._tables -= 1
+            after = "</div>" if self._tables == 0 else ""
+        piece, at = super()._piece(at)
+        return f"{before}{piece}{after}", at
+
+    def _start(self, token: Token, name: str) -> str:
+        return self._image(token) if name == "img" else super()._start(token, name)
+
+    def _attributes(self, token: Token) -> Attributes:
+        attributes = super()._attributes(token)
+        if token.name == "pre":
+            attributes["tabindex"] = "0"
+        return attributes
+
+    def _image(self, token: Token) -> str:
+        picture = self._pictures.get(token.attributes["src"])
+        attributes = {"alt": picture.alt if picture else "", **self._attributes(token)}
+        if picture and picture.width:
+            attributes |= {"src": picture.src, **_size(picture, attributes)}
+        if self._may_be_first and self._characters < _FIRST_SCREEN:
+            attributes["fetchpriority"] = "high"
+        else:
+            attributes["loading"] = "lazy"
+        self._may_be_first = False
+        attributes["decoding"] = "async"
+        if not picture or not picture.sources:
+            return written("img", attributes)
+        # The copies take the place of the sizes that another site had.
+        attributes = {name: attributes[name] for name in attributes if name not in _SIZES}
+        sources = "".join(
+            written("source", {"type": kind, "srcset": srcset, "sizes": _shown_at(attributes)})
+            for kind, srcset in picture.sources
+        )
+        shown = sources + written("img", attributes)
+        return shown if self._in_picture else f"<picture>{shown}</picture>"
+
+
+# What may be wider than the screen can be scrolled by the keyboard.
+_TABLE: Final = {"class": "table", "tabindex": "0"}
+_SIZES = ("srcset", "sizes")
+
+
+def _size(picture: Picture, given: Attributes) -> Attributes:
+    """Both sides, so that nothing moves when the picture arrives; the author's where given."""
+    width, height = int(given.get("width", 0)), int(given.get("height", 0))
+    if not width and not height:
+        width, height = picture.width, picture.height
+    width = width or max(1, round(height * picture.width / picture.height))
+    height = height or max(1, round(width * picture.height / picture.width))
+    return {"width": str(width), "height": str(height)}
+
+
+def _shown_at(attributes: Attributes) -> str:
+    width = min(int(attributes["width"]), _MEASURE)
+    # With the margins of a page.
+    return f"(min-width: {width + 72}px) {width}px, 100vw"
+
+
+class _FeedWriter(_Writer):
+    def __init__(self, tokens: Sequence[Token], site_url: str) -> None:
+        super().__init__(tokens)
+        self._site_url = site_url
+
+    def _attributes(self, token: Token) -> Attributes:
+        attributes = super()._attributes(token)
+        attributes.pop("class", None)
+        for name in ("src", "href", "poster"):
+            value = attributes.get(name, "")
+            if value.startswith("/") and not value.startswith("//"):
+                attributes[name] = self._site_url + value
+        if token.name == "img":
+            attributes.setdefault("alt", "")
+        return {name: value for name, value in attributes.items() if name not in _SIZES}

@@ -1,0 +1,88 @@
+"""The files for crawlers: `robots.txt`, the sitemap and `/.well-known`."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote
+
+from masthead.base.errors import NotFound
+from masthead.engine.records.read.page import ListRequest
+from masthead.faces.reader.endpoint import Document
+from masthead.faces.reader.feeds import xml
+from masthead.faces.reader.request import SiteRequest
+from masthead.faces.reader.site import site_of
+from masthead.features.pages.collection import pages
+from masthead.features.posts.collection import posts
+from masthead.features.posts.site import PUBLISHED_LIST
+
+MAX_URLS = 50_000
+"""As the protocol has it."""
+AT_ONCE = 1_000
+_MONTH = re.compile(r"[0-9]{4}-[0-9]{2}", re.ASCII)
+_XML = b"application/xml; charset=utf-8"
+
+
+async def robots(request: SiteRequest) -> Document:
+    lines = (
+        "User-agent: *",
+        "Disallow: /admin",
+        "Disallow: /member/",
+        "Disallow: /search",
+        "Disallow: /api/",
+        "",
+        f"Sitemap: {site_of(request).url}/sitemap.xml",
+        "",
+    )
+    return Document("\n".join(lines).encode(), b"text/plain; charset=utf-8")
+
+
+async def sitemap_index(request: SiteRequest) -> Document:
+    """One part for each month with posts, found by one look-up each."""
+    site, month = site_of(request), ""
+    parts = [f"{site.url}/sitemap/pages.xml"]
+    while True:
+        position = await request.records.next_position(
+            request.tenant_id, posts, (PUBLISHED_LIST, ""), _end(month) if month else ""
+        )
+        if not position or position > request.now:
+            return Document(xml("sitemap.xml", parts=parts, urls=()), _XML)
+        month = position[:7]
+        parts.append(f"{site.url}/sitemap/{month}.xml")
+
+
+async def sitemap_month(request: SiteRequest, month: str) -> Document:
+    if not _MONTH.fullmatch(month):
+        raise NotFound("There is no such sitemap.")
+    site, after = site_of(request), (_end(month), "")
+    urls: list[tuple[str, str]] = []
+    while len(urls) < MAX_URLS:
+        wanted = ListRequest(
+            per_page=AT_ONCE,
+            listing=(PUBLISHED_LIST, ""),
+            after=after,
+            names=frozenset({"slug", "published_at", "updated", "visibility"}),
+            skip_total=True,
+        )
+        found = (await request.records.page(request.caller, posts, wanted)).items
+        in_month = [post for post in found if post["published_at"].startswith(month)]
+        urls += [(f"{site.url}/posts/{quote(post['slug'])}", post["updated"]) for post in in_month]
+        if len(in_month) < AT_ONCE:
+            break
+        after = (found[-1]["published_at"], found[-1]["id"])
+    if not urls:
+        raise NotFound("No post was published in this month.")
+    return Document(xml("sitemap.xml", parts=(), urls=urls), _XML)
+
+
+def _end(month: str) -> str:
+    """Comes after every moment of the month, as text."""
+    return f"{month}-99"
+
+
+async def sitemap_pages(request: SiteRequest) -> Document:
+    site = site_of(request)
+    wanted = ListRequest(per_page=1_000, names=frozenset({"slug", "updated"}), skip_total=True)
+    found = (await request.records.page(request.caller, pages, wanted)).items
+    urls = [(f"{site.url}/", ""), (f"{site.url}/archive", "")]
+    urls += [(f"{site.url}/{page['slug']}", page["updated"]) for page in found]
+    return Document(xml("sitemap.xml", parts=(), urls=urls), _XML)

@@ -1,0 +1,59 @@
+"""The services for the pages of members."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from masthead.base.caller import Caller, Kind
+from masthead.base.ids import TenantId
+from masthead.faces.reader.request import SiteRequest
+from masthead.features.members.collection import blog_members
+from masthead.features.members.email_change import EmailChanges
+from masthead.features.members.mailed_links import MailedLinks
+from masthead.features.members.record_view import MemberRecord
+from masthead.features.password_reset.resets import PasswordResets
+from masthead.features.privacy.limits import RequestLimit
+from masthead.features.privacy.service import Privacy
+from masthead.features.single_sign_on.services import SingleSignOn
+from masthead.identity.accounts import MEMBER_SESSION, Accounts, SignedIn
+from masthead.identity.sessions import MEMBER_COOKIE, set_cookies
+
+SIGN_IN = "/member/sign-in"
+SIGN_UP = "/member/sign-up"
+FORGOT = "/member/forgot"
+CODE = "/member/code"
+ACCOUNT = "/member/account"
+DELETE = "/member/delete"
+
+
+class MemberServices(Protocol):
+    @property
+    def accounts(self) -> Accounts: ...
+    @property
+    def links(self) -> MailedLinks: ...
+    @property
+    def resets(self) -> PasswordResets: ...
+    @property
+    def email_changes(self) -> EmailChanges: ...
+    @property
+    def single_sign_on(self) -> SingleSignOn: ...
+    @property
+    def privacy(self) -> Privacy: ...
+    @property
+    def privacy_limit(self) -> RequestLimit: ...
+
+
+def caller_of(tenant_id: TenantId, member: MemberRecord) -> Caller:
+    """The member, who may change what the collection's rules allow."""
+    return Caller(Kind.MEMBER, tenant_id, member["id"], member["email"], blog_members.name)
+
+
+def session_cookies(request: SiteRequest, signed_in: SignedIn | None) -> list[tuple[bytes, bytes]]:
+    """The headers that begin a session in the browser; without one, those that end it."""
+    values = set_cookies(
+        MEMBER_COOKIE,
+        signed_in.token if signed_in else "",
+        lifetime=MEMBER_SESSION if signed_in else MEMBER_SESSION * 0,
+        secure=request.is_https,
+    )
+    return [(b"set-cookie", each.encode()) for each in values]

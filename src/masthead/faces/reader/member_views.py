@@ -1,0 +1,183 @@
+"""Values for the templates of members' pages: signing up and in, the account, the paid tiers. As in
+`views.py`, plain values only."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from masthead.faces.reader.views import Link, Offer
+
+
+class Tier(msgspec.Struct, frozen=True):
+    """A paid tier that the site sells."""
+
+    id: str
+    name: str
+    price: str
+    """Such as `£4`."""
+    interval: str
+    """`month` or `year`."""
+    benefits: tuple[str, ...] = ()
+    can_buy: bool = True
+    """Whether the site has a way to pay for it."""
+
+
+class OwnTier(msgspec.Struct, frozen=True):
+    """A member's own tier, for the part `_tier.html`."""
+
+    is_paid: bool = False
+    is_subscribed: bool = False
+    """They pay for it; an owner may also have made them a paid member."""
+    is_past_due: bool = False
+    """The last payment failed."""
+    has_ended: bool = False
+    """They were a paid member."""
+    name: str = ""
+    price: str = ""
+    interval: str = ""
+    """The tier's interval; empty where it is not known."""
+    renews: datetime | None = None
+    """When it is paid again."""
+    ends: datetime | None = None
+    """When it ends, once it was cancelled."""
+    can_manage: bool = False
+    """The payment service has a page for cards, invoices and the end of it."""
+    can_upgrade: bool = False
+    is_confirming: bool = False
+    """They come from the payment, and it has not arrived yet."""
+    check_url: str = ""
+    """Where the page goes by itself after `check_seconds`, to look again."""
+    check_seconds: int = 0
+
+
+class TiersPage(msgspec.Struct, frozen=True):
+    """Template `tiers.html`: what the paid tiers cost, and what one gets."""
+
+    tiers: tuple[Tier, ...]
+
+
+class LeavingPage(msgspec.Struct, frozen=True):
+    """Template `leaving.html`, which leads to another site."""
+
+    title: str
+    text: str
+    button: str
+    url: str
+
+
+class FormProblem(msgspec.Struct, frozen=True):
+    """A problem with a form: the id of a field in it, and a sentence."""
+
+    field: str
+    message: str
+
+
+class SignUpPage(msgspec.Struct, frozen=True):
+    """Template `sign_up.html`."""
+
+    email: str = ""
+    newsletter: bool = False
+    back: str = ""
+    problems: tuple[FormProblem, ...] = ()
+    offer: Offer | None = None
+    """The prices of the paid tiers, where the site sells any."""
+    newsletters: tuple[Newsletter, ...] = ()
+    """To choose from, where the site has several."""
+
+
+class SignInPage(msgspec.Struct, frozen=True):
+    """Template `sign_in.html`."""
+
+    email: str = ""
+    back: str = ""
+    problems: tuple[FormProblem, ...] = ()
+    providers: tuple[Link, ...] = ()
+    """That readers can sign in with instead: the name and where it begins."""
+
+
+class ForgotPage(msgspec.Struct, frozen=True):
+    """Template `forgot.html`: asks for a mail with a link to a new password."""
+
+    email: str = ""
+    problems: tuple[FormProblem, ...] = ()
+
+
+class InboxPage(msgspec.Struct, frozen=True):
+    """Template `inbox.html`: a mail was asked for. It says the same for every address."""
+
+    email: str
+    kind: str
+    """The request: `sign_up`, `sign_in` or `password`."""
+    stored: str = ""
+    """Where the email is, if the service has no mail server to send it."""
+    code_id: str = ""
+    """Goes with the code that the reader types; empty where the email has none."""
+    back: str = ""
+    problems: tuple[FormProblem, ...] = ()
+
+
+class SignIn(msgspec.Struct, frozen=True):
+    """A place where a member is signed in."""
+
+    id: str
+    browser: str
+    """Such as "Firefox on Linux"."""
+    address: str
+    since: datetime
+    last_seen: datetime
+    is_current: bool
+
+
+class Newsletter(msgspec.Struct, frozen=True):
+    """One that a member gets or does not get."""
+
+    slug: str
+    name: str
+    description: str
+    is_on: bool
+
+
+class Connected(msgspec.Struct, frozen=True):
+    """A provider that signs the member in."""
+
+    id: str
+    provider: str
+    since: datetime
+
+
+class AccountPage(msgspec.Struct, frozen=True):
+    """Template `account.html`."""
+
+    name: str
+    email: str
+    newsletter: bool
+    has_password: bool
+    tier: OwnTier
+    sign_ins: tuple[SignIn, ...]
+    newsletters: tuple[Newsletter, ...] = ()
+    """To choose from, where the site has several and the member gets any."""
+    comment_mails: bool = True
+    """Gets a mail when a comment was answered."""
+    notice: str = ""
+    """The sentence about what has just been done."""
+    deleted_on: datetime | None = None
+    """The day on which a deletion that was asked for happens."""
+    opened: str = ""
+    """The part whose form was wrong, and is shown again with what was typed."""
+    typed: str = ""
+    problems: tuple[FormProblem, ...] = ()
+    connections: tuple[Connected, ...] = ()
+
+
+class DeletePage(msgspec.Struct, frozen=True):
+    """Template `delete_account.html`."""
+
+    phrase: str
+    """To be typed."""
+    days: int
+    """Until the deletion happens."""
+    problems: tuple[FormProblem, ...] = ()
+    still_pays: bool = False
+    """The payment service would go on charging them."""

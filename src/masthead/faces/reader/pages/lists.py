@@ -1,0 +1,104 @@
+"""The posts of a tag and of an author, the archive and the search."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import groupby
+from urllib.parse import quote
+
+from masthead.base.errors import BadRequest, NotFound
+from masthead.engine.records.read.page import ListRequest
+from masthead.faces.reader.cards import CARD_FIELDS, author_of, cards_of, list_posts
+from masthead.faces.reader.endpoint import Page
+from masthead.faces.reader.found_places import with_places
+from masthead.faces.reader.pictures import pictures_of
+from masthead.faces.reader.request import SiteRequest
+from masthead.faces.reader.site import absolute, site_of
+from masthead.faces.reader.views import ArchivePage, Card, Head, Link, ListPage, Month, SearchPage
+from masthead.features.posts.collection import posts
+from masthead.features.posts.site import AUTHOR_LIST, TAG_LIST, tag_slug
+from masthead.identity.tenants import superusers
+
+PER_PAGE = 15
+PER_ARCHIVE_PAGE = 100
+MAX_SEARCH = 200
+"""Characters of a search."""
+
+
+async def tag(request: SiteRequest, slug: str) -> Page:
+    found, pager = await list_posts(request, PER_PAGE, (TAG_LIST, slug))
+    if not found:
+        raise NotFound("No post has this tag.")
+    cards = await cards_of(request, found)
+    name = next(link.label for link in cards[0].tags if tag_slug(link.label) == slug)
+    site = site_of(request)
+    feed = Link(f"{name}, {site.name}", f"/tags/{quote(slug)}/feed.xml")
+    head = Head(title=f"{name} · {site.name}", feeds=(feed,))
+    return Page("list.html", head, ListPage(name, "", cards, pager))
+
+
+async def author(request: SiteRequest, slug: str) -> Page:
+    staff = await request.records.page(
+        request.caller,
+        superusers,
+        ListRequest(per_page=1, filter=_equals("slug", slug), skip_total=True),
+    )
+    if not staff.items:
+        raise NotFound("There is no such author.")
+    account = staff.items[0]
+    listings = [(AUTHOR_LIST, account["id"])]
+    if account["id"] == request.tenant_record["owner_id"]:
+        # What names no author is the owner's.
+        listings.append((AUTHOR_LIST, ""))
+    found, pager = await list_posts(request, PER_PAGE, *listings)
+    pictures = await pictures_of(request, [account["picture"]])
+    who, site = author_of(account, pictures, "400x400"), site_of(request)
+    head = Head(
+        title=f"{who.name} · {site.name}",
+        description=who.bio[:160],
+        image=absolute(site, who.picture),
+    )
+    cards = await cards_of(request, found)
+    return Page("list.html", head, ListPage(who.name, who.bio, cards, pager, who))
+
+
+async def archive(request: SiteRequest) -> Page:
+    found, pager = await list_posts(request, PER_ARCHIVE_PAGE)
+    cards = await cards_of(request, found)
+    months = tuple(
+        Month(f"{year}-{month:02}", tuple(group))
+        for (year, month), group in groupby(cards, key=_month)
+    )
+    head = Head(title=f"Archive · {site_of(request).name}")
+    return Page("archive.html", head, ArchivePage(months, (), pager))
+
+
+def _month(card: Card) -> tuple[int, int]:
+    return card.published.year, card.published.month
+
+
+async def search(request: SiteRequest) -> Page:
+    query = " ".join(request.query.get("q", "").split())[:MAX_SEARCH]
+    cards: tuple[Card, ...] = ()
+    if query:
+        names = CARD_FIELDS | {"content_html"}
+        wanted = ListRequest(per_page=20, search=query, names=names, skip_total=True)
+        limit = request.services.read_limit
+        limit.check(request.address)
+        try:
+            found = (await request.records.page(request.caller, posts, wanted)).items
+            cards = await asyncio.to_thread(
+                with_places, await cards_of(request, found), found, query
+            )
+        except BadRequest:
+            # More words than a search takes: nothing has them all.
+            cards = ()
+        if not cards:
+            await limit.count(request.address)
+    head = Head(title=f"Search · {site_of(request).name}", noindex=True)
+    return Page("search.html", head, SearchPage(query, cards), is_cached=False)
+
+
+def _equals(name: str, value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+    return f"{name} = '{escaped}'"

@@ -1,0 +1,132 @@
+"""A post, and a page such as About."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+import msgspec
+from msgspec.structs import replace
+
+from masthead.base.errors import NotFound
+from masthead.engine.records.collection import Collection, Record
+from masthead.engine.records.read.page import ListRequest
+from masthead.faces.reader import share_card
+from masthead.faces.reader.cards import cards_of, local_time
+from masthead.faces.reader.content import display
+from masthead.faces.reader.discussion import discussion_of
+from masthead.faces.reader.endpoint import Page
+from masthead.faces.reader.pages.lists import _equals
+from masthead.faces.reader.request import SiteRequest
+from masthead.faces.reader.share_pictures import share_url
+from masthead.faces.reader.site import absolute, json_ld, site_of
+from masthead.faces.reader.tiers import offer_of
+from masthead.faces.reader.views import Card, CommentForm, Head, Link, PostPage, Site, TextPage
+from masthead.features.pages.collection import pages
+from masthead.features.posts.collection import posts
+from masthead.features.posts.record_view import PostRecord, as_post
+
+SHARED_WIDTH = 1200
+"""A width that thumbs have."""
+
+
+async def post(request: SiteRequest, slug: str) -> Page:
+    return await draw_post(request, await by_slug(request, posts, slug))
+
+
+async def draw_post(request: SiteRequest, found: Record, form: CommentForm | None = None) -> Page:
+    """`form`: the reader's comment that could not be taken."""
+    record = as_post(found)
+    [card] = await cards_of(request, [record])
+    html = await display(request, record["content_html"], starts_page=card.picture is None)
+    offer = None if card.is_open else await offer_of(request)
+    discussion = await discussion_of(request, record, form)
+    modified = local_time(request, record["updated"])
+    # Only its own excerpt: the beginning of the text follows below.
+    shown = replace(card, excerpt=record["excerpt"])
+    page = PostPage(shown, html, modified, discussion, offer=offer)
+    return Page("post.html", _post_head(request, record, card), page)
+
+
+async def text_page(request: SiteRequest, slug: str) -> Page:
+    return await draw_page(request, await by_slug(request, pages, slug))
+
+
+async def draw_page(request: SiteRequest, record: Record) -> Page:
+    html = await display(request, record["content_html"], starts_page=True)
+    page = TextPage(record["title"], html)
+    site = site_of(request)
+    head = Head(
+        title=f"{record['title']} · {site.name}",
+        translations=translations_of(site, f"/{quote(record['slug'])}", record),
+    )
+    return Page("page.html", head, page)
+
+
+async def by_slug(request: SiteRequest, collection: Collection, slug: str) -> Record:
+    wanted = ListRequest(per_page=1, filter=_equals("slug", slug), skip_total=True)
+    found = await request.records.page(request.caller, collection, wanted)
+    if not found.items:
+        raise NotFound
+    return found.items[0]
+
+
+def shared_image(request: SiteRequest, post: PostRecord, card: Card) -> tuple[str, int, int]:
+    """The address of the picture that other sites show, with its size or zeros; empty for none."""
+    site, picture = site_of(request), card.picture
+    if picture is None:
+        drawn = share_url(request, post)
+        return (site.url + drawn, *share_card.SIZE) if drawn else ("", 0, 0)
+    if picture.sources and picture.width > SHARED_WIDTH:
+        # Other sites refuse files of many megabytes.
+        height = round(picture.height * SHARED_WIDTH / picture.width)
+        return f"{site.url}{picture.src}?thumb={SHARED_WIDTH}x0", SHARED_WIDTH, height
+    return absolute(site, picture.src), picture.width, picture.height
+
+
+def _post_head(request: SiteRequest, post: PostRecord, card: Card) -> Head:
+    site = site_of(request)
+    url = site.url + card.url
+    description = post["seo_description"] or card.excerpt[:160]
+    image, image_width, image_height = shared_image(request, post, card)
+    data = {
+        "@context": "https://schema.org",
+        "@type": "BlogPosting",
+        "headline": card.title,
+        "description": description,
+        "url": url,
+        "mainEntityOfPage": url,
+        "datePublished": post["published_at"],
+        "dateModified": post["updated"],
+        "author": [{"@type": "Person", "name": each.name} for each in card.authors],
+        "publisher": {"@type": "Organization", "name": site.name, "url": site.url + "/"},
+        "isAccessibleForFree": post["visibility"] == "public",
+        "keywords": [tag.label for tag in card.tags],
+        "inLanguage": site.language,
+        **({"image": image} if image else {}),
+    }
+    return Head(
+        title=post["seo_title"] or f"{card.title} · {site.name}",
+        description=description,
+        image=image,
+        image_width=image_width,
+        image_height=image_height,
+        kind="article",
+        embedding=f"{site.url}/oembed?url={quote(url, safe='')}",
+        published=post["published_at"],
+        modified=post["updated"],
+        data=json_ld(data),
+        translations=translations_of(site, card.url, post),
+    )
+
+
+def translations_of(site: Site, path: str, record: Record) -> tuple[Link, ...]:
+    """Each version of a text names all of them, itself included, as search engines want it."""
+    found = msgspec.json.decode(record["translations"] or b"[]")
+    others = [Link(each["language"], absolute(site, each["url"])) for each in found or ()]
+    if not others:
+        return ()
+    own = site.language.lower()
+    return (
+        Link(site.language, site.url + path),
+        *(each for each in others if each.label.lower() != own),
+    )

@@ -1,0 +1,126 @@
+"""The page of paid tiers with their prices, and the ways to the payment and to the customer
+portal."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from masthead.base import ids
+from masthead.base.caller import Audience
+from masthead.base.errors import NotFound
+from masthead.engine.records.collection import Record
+from masthead.faces.reader.endpoint import Form, Page, Redirect, see_other
+from masthead.faces.reader.member_views import LeavingPage, TiersPage
+from masthead.faces.reader.request import SiteRequest
+from masthead.faces.reader.site import site_of
+from masthead.faces.reader.tiers import (
+    CHECKOUT,
+    has_payment_key,
+    payment_key,
+    shown_tier,
+    tiers_on_sale,
+)
+from masthead.faces.reader.views import ErrorPage, Head
+from masthead.features.members.collection import audience_of_member
+from masthead.features.members.record_view import MemberRecord
+from masthead.features.payments.checkout import Buyer, is_on_sale
+from masthead.features.payments.processor import ProcessorError
+
+TIERS, ACCOUNT = "/member/tiers", "/member/account"
+SIGN_IN = f"/member/sign-in?back={TIERS}"
+
+
+async def tiers(request: SiteRequest) -> Page:
+    found = await tiers_on_sale(request)
+    if not found:
+        raise NotFound("This site has no paid tiers.")
+    site = site_of(request)
+    head = Head(
+        title=f"Become a paid member · {site.name}",
+        description=f"What the paid tiers of {site.name} cost, and what you get.",
+    )
+    return Page("tiers.html", head, TiersPage(tuple(shown_tier(request, each) for each in found)))
+
+
+async def old_address(_: SiteRequest) -> Redirect:
+    return Redirect(TIERS)
+
+
+async def upgrade(request: SiteRequest, form: Form) -> Page | Redirect:
+    """Sends a member to the payment of the chosen tier."""
+    member = request.member
+    if member is None:
+        return see_other(SIGN_IN)
+    # A second subscription would be paid on top of the first one.
+    if audience_of_member(member) >= Audience.PAID:
+        return see_other(ACCOUNT)
+    tier = await _read_chosen(request, form.get("tier", ""))
+    try:
+        url = await request.services.checkouts.checkout_url(_buyer(request, member), tier)
+    except ProcessorError as error:
+        return _failed(request, error)
+    return _leaving(
+        request,
+        url,
+        "Continue to the payment",
+        "You are charged only after you confirm it there.",
+    )
+
+
+async def billing(request: SiteRequest, _form: Form) -> Page | Redirect:
+    """Sends a member to the portal for cards, invoices and the end of the subscription."""
+    member = request.member
+    if member is None:
+        return see_other(SIGN_IN)
+    if not member["payment_customer_id"] or not has_payment_key(request):
+        return see_other(ACCOUNT)
+    try:
+        url = await request.services.checkouts.portal_url(_buyer(request, member))
+    except ProcessorError as error:
+        return _failed(request, error)
+    return _leaving(
+        request, url, "Continue to your payments", "Change your card, see invoices or cancel there."
+    )
+
+
+async def _read_chosen(request: SiteRequest, tier_id: str) -> Record:
+    found = await tiers_on_sale(request) if ids.is_id(tier_id) else []
+    for tier in found:
+        if tier["id"] == tier_id and is_on_sale(tier, has_key=has_payment_key(request)):
+            return tier
+    raise NotFound("This tier is no longer sold.")
+
+
+def _buyer(request: SiteRequest, member: MemberRecord) -> Buyer:
+    url = site_of(request).url
+    return Buyer(
+        tenant_id=request.tenant_id,
+        tenant_slug=request.tenant.slug,
+        member=member,
+        key=payment_key(request),
+        tiers_url=url + TIERS,
+        account_url=url + ACCOUNT,
+        paid_url=f"{url}{ACCOUNT}?{CHECKOUT}=1",
+    )
+
+
+def _leaving(request: SiteRequest, url: str, title: str, text: str) -> Page:
+    """A page that leads there, because the policy of our pages lets no form redirect to another
+    site, and which site it is isn't known before."""
+    host = urlsplit(url).netloc
+    page = LeavingPage(title, f"It takes place at {host}. {text}", f"Go to {host}", url)
+    head = Head(title=f"{title} · {site_of(request).name}", noindex=True)
+    return Page("leaving.html", head, page)
+
+
+def _failed(request: SiteRequest, error: ProcessorError) -> Page:
+    title = "The payment service did not answer"
+    text = "Nothing was charged. Try again in a moment."
+    if not error.is_temporary:
+        title = "The payment could not be started"
+        text = (
+            f"The payment service refused the request of {site_of(request).name}. Nothing was "
+            "charged. Try again later, or tell the people who run the site."
+        )
+    head = Head(title=f"{title} · {site_of(request).name}", noindex=True)
+    return Page("error.html", head, ErrorPage(502, title, text), 502)

@@ -1,0 +1,74 @@
+"""A text that is not on the site yet, as its page would show it: made by the functions and the
+theme of that page, only for the admin.
+
+It is neither cached nor counted, and readers can't reach it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+from msgspec.structs import replace
+
+from masthead.base.caller import Audience
+from masthead.content.html.clean_texts import clean_or_plain
+from masthead.engine.records.collection import Collection, Record
+from masthead.faces.reader.endpoint import Page
+from masthead.faces.reader.pages.texts import draw_page, draw_post
+from masthead.faces.reader.request import ReaderServices, SiteRequest, open_request
+from masthead.faces.reader.site import ANY_FORM_TOKEN, chrome_of, shown_site
+from masthead.features.pages.collection import pages
+from masthead.features.posts.collection import posts
+from masthead.features.posts.site import lists_show
+from masthead.identity.directory import Tenant
+from masthead.web.request import Request
+
+_DRAWN: Mapping[str, Callable[[SiteRequest, Record], Awaitable[Page]]] = {
+    posts.name: draw_post,
+    pages.name: draw_page,
+}
+_PREFIXES = {posts.name: "/posts/", pages.name: "/"}
+_AS_JSON = ("tags", "translations")
+"""Pages get these as the database has them."""
+
+
+class Previews(msgspec.Struct, frozen=True):
+    services: ReaderServices
+
+    async def page(
+        self, sent: Request, tenant: Tenant, audience: Audience, texts: Collection, *, text: Record
+    ) -> bytes:
+        """`text` has all of the collection's fields: who may see it was checked before."""
+        # Nothing of the admin's own address is for the page.
+        path = _PREFIXES[texts.name] + quote(text["slug"])
+        visited = Request(
+            {**sent.scope, "path": path, "query_string": b""},
+            sent.receive,
+            tenant=tenant,
+            address=sent.address,
+            is_https=sent.is_https,
+        )
+        request = await open_request(self.services, tenant, audience, visited)
+        shown = {**text, "content_html": await clean_or_plain(text["content_html"])}
+        drawn = await _DRAWN[texts.name](request, _on_the_site(texts, shown, request))
+        head = replace(drawn.head, noindex=True, is_preview=True)
+        theme = request.site_record["theme"]
+        chrome = chrome_of(request, head, await shown_site(request))
+        body = self.services.themes.render(theme, drawn.template, chrome, drawn.page)
+        # A preview belongs to no sign-in of a reader: its forms can't be sent.
+        return body.replace(ANY_FORM_TOKEN, "").encode()
+
+
+def _on_the_site(texts: Collection, text: Record, request: SiteRequest) -> Record:
+    """As the site's own pages read it, for the reader of this preview."""
+    site = texts.site
+    assert site is not None
+    shown: dict[str, Any] = {"id": text["id"], **{name: text[name] for name in site.fields}}
+    # Of a draft, the time at which it would be published.
+    shown["published_at"] = text["published_at"] or text.get("scheduled_for") or request.now
+    if texts is posts:
+        shown |= lists_show(text)
+    shown |= {name: msgspec.json.encode(shown[name]) for name in _AS_JSON if name in shown}
+    return site.show(shown, request.audience)

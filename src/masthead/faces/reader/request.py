@@ -1,0 +1,221 @@
+"""One request to the reader's site: whose site, for whom, and what it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Protocol
+from urllib.parse import parse_qs
+from zoneinfo import ZoneInfo
+
+import msgspec
+from msgspec.structs import replace
+
+from masthead.base import clock
+from masthead.base.caller import Audience, Caller, Kind, guest, site
+from masthead.base.config.settings import Settings
+from masthead.base.errors import BadRequest
+from masthead.base.ids import TenantId
+from masthead.engine.records.collection import Record
+from masthead.engine.records.engine import Records
+from masthead.faces.reader.accent_style import AccentStyles
+from masthead.faces.reader.posted_comments import PostedComments
+from masthead.faces.reader.themes import Themes
+from masthead.features.comments.discussion import Discussions
+from masthead.features.media.images import ImagePool
+from masthead.features.members.collection import audience_of_member, blog_members
+from masthead.features.members.record_view import MemberRecord, as_member
+from masthead.features.payments.checkout import Checkouts
+from masthead.features.site.collection import site_settings
+from masthead.features.site.record_view import SettingsRecord, as_settings
+from masthead.identity.directory import Tenant
+from masthead.identity.limits.lookups import Lookups
+from masthead.identity.limits.read_limits import ReadLimit
+from masthead.identity.sign_ins import Client
+from masthead.identity.tenants import tenants
+from masthead.storage.objects import ObjectStore
+from masthead.web.callers import Callers
+from masthead.web.forms import FormTokens
+from masthead.web.request import Request
+
+MAX_QUERY_BYTES = 2_000
+MAX_QUERY_FIELDS = 50
+
+
+class ReaderServices(Protocol):
+    @property
+    def records(self) -> Records: ...
+    @property
+    def themes(self) -> Themes: ...
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def objects(self) -> ObjectStore: ...
+    @property
+    def images(self) -> ImagePool: ...
+    @property
+    def callers(self) -> Callers: ...
+    @property
+    def read_limit(self) -> ReadLimit: ...
+    @property
+    def form_tokens(self) -> FormTokens: ...
+    @property
+    def checkouts(self) -> Checkouts: ...
+    @property
+    def discussions(self) -> Discussions: ...
+    @property
+    def posted_comments(self) -> PostedComments: ...
+    @property
+    def accents(self) -> AccentStyles: ...
+    @property
+    def near_lookups(self) -> Lookups: ...
+
+
+class Visit(msgspec.Struct, frozen=True):
+    """Who asks for a page."""
+
+    caller: Caller
+    audience: Audience = Audience.GUEST
+    member: MemberRecord | None = None
+    member_sign_in: str = ""
+
+    @property
+    def is_signed_in(self) -> bool:
+        return self.caller.kind is not Kind.GUEST
+
+    @property
+    def staff_id(self) -> str:
+        return self.caller.id if self.audience is Audience.STAFF else ""
+
+
+class SiteRequest(msgspec.Struct, dict=True):
+    services: ReaderServices
+    tenant: Tenant
+    caller: Caller
+    """The reader's site itself, for the reader's audience: see `SiteRules`."""
+    address: str
+    """The client's."""
+    path: str
+    query_string: bytes
+    query: dict[str, str]
+    """The query; for a cached page, only the parameters that it is cached by."""
+    site_record: SettingsRecord
+    tenant_record: Record
+    member: MemberRecord | None = None
+    """The member who is signed in. Only forms and personal pages have one: others are cached for
+    a whole audience. The same holds for the two below."""
+    staff_id: str = ""
+    """The account of the staff who is signed in."""
+    posted: frozenset[str] = frozenset()
+    """The comments that the reader's browser has posted just now."""
+    member_sign_in: str = ""
+    """Which sign-in of the member it is."""
+    client: Client = msgspec.field(default_factory=Client)
+    is_https: bool = False
+
+    @property
+    def sent_query(self) -> dict[str, str]:
+        """All of it, for what is not cached: where an old address leads to."""
+        return read_query(self.query_string)
+
+    @property
+    def records(self) -> Records:
+        return self.services.records
+
+    @property
+    def tenant_id(self) -> TenantId:
+        return self.tenant.id
+
+    @property
+    def audience(self) -> Audience:
+        return self.caller.audience
+
+    @cached_property
+    def time_zone(self) -> ZoneInfo:
+        return ZoneInfo(self.site_record["time_zone"] or "UTC")
+
+    @property
+    def now(self) -> str:
+        return clock.to_text(self.records.clock())
+
+
+async def open_request(
+    services: ReaderServices,
+    tenant: Tenant,
+    audience: Audience,
+    request: Request,
+    *,
+    visit: Visit | None = None,
+    posted: frozenset[str] = frozenset(),
+    query: dict[str, str] | None = None,
+) -> SiteRequest:
+    """`visit` is given for forms and personal pages only, `query` for all others."""
+    found = await services.records.find(tenants, {"id": tenant.id}, tenant_id=tenant.id)
+    stored = await services.records.find(site_settings, {}, tenant_id=tenant.id)
+    caller = site(tenant.id, audience)
+    empty = {each.name: each.default_value() for each in site_settings.fields}
+    return SiteRequest(
+        services,
+        tenant,
+        caller,
+        request.address,
+        request.path,
+        request.query_string,
+        read_query(request.query_string) if query is None else query,
+        as_settings(stored[0] if stored else empty),
+        found[0],
+        visit.member if visit else None,
+        visit.staff_id if visit else "",
+        posted,
+        visit.member_sign_in if visit else "",
+        request.client,
+        request.is_https,
+    )
+
+
+async def visit_of(services: ReaderServices, request: Request, tenant_id: TenantId) -> Visit:
+    """The tier is read for every request, because access to paid posts ends with the payment."""
+    caller = await services.callers.of(request)
+    if caller.kind is Kind.GUEST or caller.tenant_id != tenant_id:
+        return Visit(guest(tenant_id))
+    if caller.kind is not Kind.MEMBER:
+        return Visit(caller, Audience.STAFF)
+    member = await _member(services, caller, tenant_id)
+    if member is None:
+        return Visit(guest(tenant_id))
+    return Visit(caller, audience_of_member(member), member, caller.sign_in)
+
+
+async def personal_visit(services: ReaderServices, request: Request, tenant_id: TenantId) -> Visit:
+    """The same, and the member that staff is signed in as, too."""
+    visit = await visit_of(services, request, tenant_id)
+    if visit.audience is not Audience.STAFF:
+        return visit
+    # A browser may be signed in as staff and as a member.
+    caller = await services.callers.member_of(request)
+    if caller.kind is not Kind.MEMBER or caller.tenant_id != tenant_id:
+        return visit
+    member = await _member(services, caller, tenant_id)
+    return replace(visit, member=member, member_sign_in=caller.sign_in)
+
+
+async def _member(
+    services: ReaderServices, caller: Caller, tenant_id: TenantId
+) -> MemberRecord | None:
+    found = await services.records.find(blog_members, {"id": caller.id}, tenant_id=tenant_id)
+    return as_member(found[0]) if found else None
+
+
+def read_query(raw: bytes, names: Sequence[str] | None = None) -> dict[str, str]:
+    """The last value of each name, or of the given ones, in their order."""
+    if not raw:
+        return {}
+    if len(raw) > MAX_QUERY_BYTES:
+        raise BadRequest(f"The address has over {MAX_QUERY_BYTES:,} bytes after its question mark.")
+    try:
+        found = parse_qs(raw.decode("latin-1"), errors="replace", max_num_fields=MAX_QUERY_FIELDS)
+    except ValueError as error:
+        raise BadRequest(
+            f"The address has over {MAX_QUERY_FIELDS} values after its question mark."
+        ) from error
+    return {name: found[name][-1] for name in (found if names is None else names) if name in found}

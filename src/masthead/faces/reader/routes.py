@@ -1,0 +1,81 @@
+"""The addresses of the reader's site."""
+
+from __future__ import annotations
+
+from masthead.base.errors import NotFound
+from masthead.faces.reader.cards import BEFORE
+from masthead.faces.reader.discussion import READ
+from masthead.faces.reader.endpoint import Result, SitePages
+from masthead.faces.reader.feeds import atom, json_feed, rss
+from masthead.faces.reader.machines import robots, sitemap_index, sitemap_month, sitemap_pages
+from masthead.faces.reader.pages.comments import delete_comment, edit_comment, post_comment
+from masthead.faces.reader.pages.home import home
+from masthead.faces.reader.pages.lists import archive, author, search, tag
+from masthead.faces.reader.pages.share import EMBEDDING, oembed, share_picture
+from masthead.faces.reader.pages.texts import post, text_page
+from masthead.faces.reader.pages.tiers import TIERS, billing, old_address, tiers, upgrade
+from masthead.faces.reader.redirects import PLAIN_ADDRESSES
+from masthead.faces.reader.request import SiteRequest
+from masthead.features.pages.addresses import FACES
+from masthead.web.answers import Answer
+from masthead.web.dispatch import ANY_METHOD, Action, Route
+from masthead.web.errors import MethodNotAllowed, unknown_path
+from masthead.web.policy import Limit, Origin, Policy, WhileSuspended, Who
+from masthead.web.request import Request
+
+
+def reader_routes(pages: SitePages) -> list[Route]:
+    def has_posted(request: Request) -> bool:
+        return bool(pages.services.posted_comments.of(request))
+
+    return [
+        pages.page("/", home, query=(BEFORE, *PLAIN_ADDRESSES)),
+        pages.page("/archive", archive, query=(BEFORE,)),
+        pages.page("/search", search, query=("q",)),
+        pages.page("/posts/{slug}", post, "slug", query=READ, personal=has_posted),
+        pages.form("/posts/{slug}/comments", post_comment, "slug", limit=Limit.COMMENTS),
+        pages.form("/posts/{slug}/comments/{id}", edit_comment, "slug", "id"),
+        pages.form("/posts/{slug}/comments/{id}/delete", delete_comment, "slug", "id"),
+        pages.page("/tags/{slug}", tag, "slug", query=(BEFORE,)),
+        pages.page("/authors/{slug}", author, "slug", query=(BEFORE,)),
+        pages.page(TIERS, tiers),
+        pages.page("/member/plans", old_address),
+        pages.form("/member/upgrade", upgrade),
+        pages.form("/member/billing", billing, while_suspended=WhileSuspended.OPEN),
+        pages.page("/feed.xml", rss, for_guests=True),
+        pages.page("/atom.xml", atom, for_guests=True),
+        pages.page("/feed.json", json_feed, for_guests=True),
+        pages.page("/tags/{slug}/feed.xml", rss, "slug", for_guests=True),
+        pages.page("/tags/{slug}/atom.xml", atom, "slug", for_guests=True),
+        pages.page("/tags/{slug}/feed.json", json_feed, "slug", for_guests=True),
+        pages.page("/oembed", oembed, query=EMBEDDING, for_guests=True),
+        pages.page("/share/{slug}/{digest}.png", share_picture, "slug", "digest", for_guests=True),
+        pages.page("/robots.txt", robots, for_guests=True),
+        pages.page("/sitemap.xml", sitemap_index, for_guests=True),
+        pages.page("/sitemap/pages.xml", sitemap_pages, for_guests=True),
+        pages.page("/sitemap/{month}.xml", sitemap_month, "month", for_guests=True),
+    ]
+
+
+_ELSEWHERE = Policy(who=Who.VISITOR, origin=Origin.COOKIES)
+
+
+def other_addresses(pages: SitePages) -> Route:
+    """The route of all other addresses: pages at `/<slug>`, old addresses, and the site's own "not
+    found"."""
+
+    async def answer(request: Request) -> Answer:
+        slug = request.path[1:]
+        if slug.partition("/")[0] in FACES:
+            raise unknown_path(request, "There is no such address.")
+        if request.method not in ("GET", "HEAD"):
+            raise MethodNotAllowed(("GET", "HEAD"))
+
+        async def make(site_request: SiteRequest) -> Result:
+            if not slug or "/" in slug:
+                raise NotFound("There is nothing at this address.")
+            return await text_page(site_request, slug)
+
+        return await pages.answer(request, make)
+
+    return Route("/{rest:path}", {ANY_METHOD: Action(answer, _ELSEWHERE)})

@@ -1,0 +1,218 @@
+"""Themes: the templates and static files that the reader's site is drawn with.
+
+`plain` is ours. A folder of the operator's may replace any of its files and add themes; what a
+theme lacks comes from `plain`. Templates run in Jinja's sandbox and see only the views."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+
+from jinja2 import (
+    BaseLoader,
+    ChoiceLoader,
+    Environment,
+    PrefixLoader,
+    StrictUndefined,
+    TemplateError,
+    TemplateNotFound,
+    TemplateSyntaxError,
+    pass_context,
+)
+from jinja2.runtime import Context
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from masthead.base.logs import log
+from masthead.faces.reader.views import Chrome
+from masthead.features.site.dates import shown_date
+from masthead.web.assets import Assets
+from masthead.web.template_source import Unindented
+
+PLAIN = "plain"
+_OURS = Path(__file__).parent / "themes"
+OUR_STATIC = _OURS / PLAIN / "static"
+"""Tokens, fonts and styles as we ship them, whatever the operator has replaced."""
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
+# What a program made of template code can raise; a fault of ours elsewhere is not among them.
+_FAILURES = (
+    *(TemplateError, AttributeError, TypeError, ValueError),
+    *(LookupError, ArithmeticError, RuntimeError),
+)
+
+
+class Themes:
+    """Every theme there is, read once: a changed file shows after a restart.
+
+    `folder` holds a folder per theme, each with `templates` and `static` in it.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        plain = Assets(PLAIN, [OUR_STATIC, *_below(folder, PLAIN, "static")])
+        self.assets: dict[str, Assets] = {PLAIN: plain}
+        ours = _Templates(_OURS / PLAIN / "templates")
+        replaced = _templates(folder, PLAIN)
+        self._environments = {PLAIN: _environment(plain, ours, replaced)}
+        for name in _added(folder):
+            assets = Assets(name, _below(folder, name, "static"), otherwise=plain)
+            self.assets[name] = assets
+            added = _templates(folder, name)
+            self._environments[name] = _environment(assets, ours, added, replaced)
+        self._untouched = _environment(plain, ours)
+        self.fingerprint = _fingerprint(self._environments.values(), self.assets.values())
+        """Changes with any template or static file."""
+        self._reported: set[tuple[str, str, int]] = set()
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._environments)
+
+    def render(self, theme: str, template: str, chrome: Chrome, page: object) -> str:
+        """The page, drawn by `theme`, or by `plain` if that theme no longer exists.
+
+        A template of the operator's that fails is logged, and ours draws the page.
+        """
+        seen = {
+            "site": chrome.site,
+            "reader": chrome.reader,
+            "head": chrome.head,
+            "path": chrome.path,
+            "page": page,
+        }
+        environment = self._environments.get(theme) or self._environments[PLAIN]
+        try:
+            return environment.get_template(template).render(seen)
+        except _FAILURES as error:
+            self._report(theme, template, error)
+            return self._untouched.get_template(template).render(seen)
+
+    def _report(self, theme: str, template: str, error: Exception) -> None:
+        """Once for each place: a page may be asked for a thousand times a second."""
+        file, line = _place(error, template)
+        if (theme, file, line) not in self._reported:
+            self._reported.add((theme, file, line))
+            log.error(
+                "theme_template_failed",
+                theme=theme,
+                page=template,
+                template=file,
+                line=line,
+                error=f"{type(error).__name__}: {error}",
+            )
+
+
+def _fingerprint(environments: Iterable[Environment], assets: Iterable[Assets]) -> bytes:
+    digest = hashlib.sha256()
+    for environment in environments:
+        assert environment.loader is not None
+        for name in environment.list_templates():
+            source = environment.loader.get_source(environment, name)[0]
+            digest.update(f"{name}\0{source}\0".encode())
+    for group in assets:
+        digest.update("\0".join(sorted(group.files)).encode())
+    return digest.hexdigest()[:8].encode()
+
+
+class _Templates(BaseLoader):
+    """The templates below a folder, read at once."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._paths: dict[str, Path] = {}
+        self._sources: dict[str, str] = {}
+        if folder is None:
+            return
+        root = folder.resolve()
+        for path in sorted(folder.rglob("*.html")):
+            # A link to a file elsewhere on the machine would show it to readers.
+            if not path.resolve().is_relative_to(root):
+                log.warning("template_outside_its_folder", file=str(path))
+                continue
+            name = path.relative_to(folder).as_posix()
+            self._paths[name] = path
+            self._sources[name] = path.read_text(encoding="utf-8")
+
+    def list_templates(self) -> list[str]:
+        return sorted(self._sources)
+
+    def __len__(self) -> int:
+        return len(self._sources)
+
+    def get_source(
+        self, environment: Environment, template: str
+    ) -> tuple[str, str | None, Callable[[], bool] | None]:
+        if template not in self._sources:
+            raise TemplateNotFound(template)
+        return self._sources[template], str(self._paths[template]), None
+
+
+def _environment(assets: Assets, ours: _Templates, *before: _Templates) -> Environment:
+    # Our own templates need no sandbox, and take half the time without it.
+    kind = ImmutableSandboxedEnvironment if any(before) else Environment
+    # `plain/post.html` is always ours, so that a template can extend the one that it replaces.
+    environment = kind(
+        loader=ChoiceLoader([*before, ours, PrefixLoader({PLAIN: ours})]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=[Unindented],
+        auto_reload=False,
+    )
+    environment.globals = {"asset": assets.url, "range": environment.globals["range"]}
+    environment.filters["date"] = _date
+    environment.filters["number"] = _number
+    return environment
+
+
+def _below(folder: Path | None, theme: str, kind: str) -> list[Path]:
+    return [] if folder is None else [folder / theme / kind]
+
+
+def _templates(folder: Path | None, theme: str) -> _Templates:
+    return _Templates(None if folder is None else folder / theme / "templates")
+
+
+def _added(folder: Path | None) -> Iterator[str]:
+    if folder is None or not folder.is_dir():
+        return
+    for path in sorted(folder.iterdir()):
+        if not path.is_dir() or path.name == PLAIN or path.name.startswith("."):
+            continue
+        if _NAME.fullmatch(path.name):
+            yield path.name
+        else:
+            log.warning("theme_ignored", folder=str(path), reason="its name isn't a–z, 0–9 and -")
+
+
+def _place(error: Exception, template: str) -> tuple[str, int]:
+    """The file and the line of a template where the error arose."""
+    if isinstance(error, TemplateSyntaxError):
+        return error.filename or error.name or template, error.lineno
+    frames = [
+        (frame.filename, frame.lineno or 0)
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename.endswith(".html")
+    ]
+    return frames[-1] if frames else (template, 0)
+
+
+@pass_context
+def _date(context: Context, value: datetime, form: str = "long") -> str:
+    """In the site's language: `long` is 15 November 2026, `short` 15 Nov 2026, `month` November
+    2026; `time` has both."""
+    return shown_date(value, form, _language(context))
+
+
+def _language(context: Context) -> str:
+    # A macro that was imported without its context has no site.
+    site = context.get("site")
+    return site.language.lower() if site else ""
+
+
+@pass_context
+def _number(context: Context, value: int) -> str:
+    """1,204 in English; elsewhere a narrow space, as ISO 80000 has it."""
+    grouped = f"{value:,}"
+    return grouped if _language(context).startswith("en") else grouped.replace(",", "\u202f")

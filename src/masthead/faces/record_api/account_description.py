@@ -1,0 +1,181 @@
+"""Describes the record store's endpoints for accounts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from masthead.faces.record_api.description import (
+    ACCOUNT,
+    ACCOUNTS_TAG,
+    DONE,
+    METHODS_EXAMPLE,
+    RECORD_ID,
+    SIGNED_IN,
+    VIEW_PARAMETERS,
+    described,
+)
+from masthead.web.openapi.builders import answer, body, object_of, schema_ref, text
+from masthead.web.openapi.description import Description
+
+_EMAIL = body(object_of(["email"], email=text(minLength=1)), {"email": "ada@example.com"})
+_CREDENTIALS = body(
+    object_of(
+        ["identity", "password"],
+        identity=text("The email address.", minLength=1),
+        password=text(minLength=1),
+    ),
+    {"identity": "ada@example.com", "password": "correct horse battery"},
+)
+_NEW_PASSWORD = body(
+    object_of(
+        ["token", "password", "passwordConfirm"],
+        token=text(minLength=1),
+        password=text(minLength=1),
+        passwordConfirm=text("The same again.", minLength=1),
+    ),
+    {
+        "token": "eyJhbGci.…",
+        "password": "correct horse battery",
+        "passwordConfirm": "correct horse battery",
+    },
+)
+
+
+def _sign_in(name: str, summary: str, *parameters: Any) -> Description:
+    return described(
+        name,
+        summary,
+        [*parameters, *VIEW_PARAMETERS],
+        SIGNED_IN,
+        tag=ACCOUNTS_TAG,
+        body=_CREDENTIALS,
+    )
+
+
+def _refresh(name: str, summary: str, *parameters: Any) -> Description:
+    return described(
+        name,
+        summary,
+        [*parameters, *VIEW_PARAMETERS],
+        SIGNED_IN,
+        tag=ACCOUNTS_TAG,
+        needs_session=True,
+    )
+
+
+SIGN_IN = _sign_in("authWithPassword", "Signs in with address and password.", ACCOUNT)
+OLD_SIGN_IN = _sign_in("adminAuthWithPassword", "The endpoint of older clients.")
+REFRESH = _refresh("authRefresh", "A new token for a live session.", ACCOUNT)
+OLD_REFRESH = _refresh("adminAuthRefresh", "The endpoint of older clients.")
+METHODS = described(
+    "authMethods",
+    "The ways to sign in.",
+    [ACCOUNT],
+    {
+        "200": answer(
+            "By password, or by a code in an email.", schema_ref("AuthMethods"), METHODS_EXAMPLE
+        )
+    },
+    tag=ACCOUNTS_TAG,
+)
+REQUEST_RESET = described(
+    "requestPasswordReset",
+    "Emails a link for a new password, if there is such an account.",
+    [ACCOUNT],
+    DONE,
+    tag=ACCOUNTS_TAG,
+    body=_EMAIL,
+)
+CONFIRM_RESET = described(
+    "confirmPasswordReset",
+    "Sets a new password with the token from the email.",
+    [ACCOUNT],
+    DONE,
+    tag=ACCOUNTS_TAG,
+    body=_NEW_PASSWORD,
+)
+REQUEST_VERIFICATION = described(
+    "requestVerification",
+    "Emails a member a link to confirm the address, if it is not confirmed yet.",
+    [ACCOUNT],
+    DONE,
+    tag=ACCOUNTS_TAG,
+    body=_EMAIL,
+)
+CONFIRM_VERIFICATION = described(
+    "confirmVerification",
+    "Confirms a member's address with the token from the email.",
+    [ACCOUNT],
+    DONE,
+    tag=ACCOUNTS_TAG,
+    body=body(object_of(["token"], token=text(minLength=1)), {"token": "NDQ2YzQ1…"}),
+)
+REQUEST_EMAIL_CHANGE = described(
+    "requestEmailChange",
+    "Emails the new address of the signed-in member a link to confirm it.",
+    [ACCOUNT],
+    DONE,
+    tag=ACCOUNTS_TAG,
+    body=body(object_of(["newEmail"], newEmail=text(minLength=1)), {"newEmail": "ada@example.org"}),
+    needs_session=True,
+)
+CONFIRM_EMAIL_CHANGE = described(
+    "confirmEmailChange",
+    "Changes a member's address with the token from the email, and ends every session.",
+    [ACCOUNT],
+    DONE,
+    tag=ACCOUNTS_TAG,
+    body=body(
+        object_of(["token", "password"], token=text(minLength=1), password=text(minLength=1)),
+        {"token": "NDQ2YzQ1…", "password": "correct horse battery"},
+    ),
+)
+REQUEST_OTP = described(
+    "requestOTP",
+    "Emails a code to sign in with, if there is such an account.",
+    [ACCOUNT],
+    {
+        "200": answer(
+            "The id to send with the code, for any address.",
+            schema_ref("RequestedCode"),
+            {"otpId": "ujefu77l6b5b4x5"},
+        )
+    },
+    tag=ACCOUNTS_TAG,
+    body=_EMAIL,
+)
+SIGN_IN_OTP = described(
+    "authWithOTP",
+    "Signs in with the code from the email; with `mfaId`, the second step with a code of the app.",
+    [ACCOUNT, *VIEW_PARAMETERS],
+    SIGNED_IN,
+    tag=ACCOUNTS_TAG,
+    body=body(
+        object_of(
+            ["otpId", "password"],
+            otpId=text(minLength=1),
+            password=text(minLength=1),
+            mfaId={"type": "string", "description": "From the 401 of the first step."},
+        ),
+        {"otpId": "ujefu77l6b5b4x5", "password": "482915"},
+    ),
+)
+OAUTH2 = described(
+    "authWithOAuth2",
+    "Refused: no provider can be set here.",
+    [ACCOUNT],
+    {},
+    tag=ACCOUNTS_TAG,
+    body=body({"type": "object"}, {"provider": "google"}),
+)
+IMPERSONATE = described(
+    "impersonate",
+    "A session of another account: for operators, and for owners of their own members.",
+    [ACCOUNT, RECORD_ID, *VIEW_PARAMETERS],
+    SIGNED_IN,
+    tag=ACCOUNTS_TAG,
+    body=body(
+        object_of([], duration={"description": "Seconds.", "type": "integer"}), {"duration": 600}
+    ),
+    needs_session=True,
+)

@@ -1,0 +1,186 @@
+"""Emails about comments, queued in the transaction of the change.
+
+A post's authors hear of each new comment, and members and staff of each reply to their own. Guests
+get none, because their addresses are not confirmed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+from urllib.parse import quote
+
+from masthead.base.config.settings import Settings
+from masthead.content.texts.publication import PUBLISHED
+from masthead.engine.records.collection import Collection, Record
+from masthead.engine.records.write.unit import Unit
+from masthead.engine.records.write.unit_events import WrittenEvent
+from masthead.features.comments.collection import APPROVED, PENDING, comments
+from masthead.features.comments.mail_links import CommentMailLinks, Recipient
+from masthead.features.members.collection import audience_of_member, blog_members
+from masthead.features.posts.collection import posts
+from masthead.features.posts.site import is_open
+from masthead.features.site.address import Site, site_in
+from masthead.identity.owners import owner_in
+from masthead.identity.tenants import Role, superusers
+from masthead.outside.mail.message import Mail
+from masthead.outside.mail.outbox import Outbox
+
+POSTED, RECEIVED = "comment.posted", "comment.received"
+QUOTED: Final = 1_000
+"""Characters of a comment that a mail quotes."""
+
+
+class CommentEmails:
+    """A subscriber of the engine. Imports write no events, so they cause no emails about old
+    comments."""
+
+    events: Final = frozenset({POSTED, RECEIVED})
+
+    def __init__(self, outbox: Outbox, links: CommentMailLinks, settings: Settings) -> None:
+        self._outbox = outbox
+        self._links = links
+        self._settings = settings
+
+    async def __call__(self, unit: Unit, written: Sequence[WrittenEvent]) -> bool:
+        for event in written:
+            if event.is_restored:
+                continue
+            if event.name == POSTED:
+                await self._mail_posted(unit, event.record_id)
+            elif event.name == RECEIVED:
+                await self._mail_answer(unit, event.record_id)
+        return False
+
+    async def _mail_posted(self, unit: Unit, comment_id: str) -> None:
+        found = await _comment_and_post(unit, comment_id)
+        if found is None or found[0]["status"] not in (APPROVED, PENDING):
+            return
+        comment, post = found
+        site = await site_in(unit, self._settings)
+        for account in await _readers_of_post(unit, post, is_waiting=_is_waiting(comment)):
+            to = Recipient(superusers.name, account["id"])
+            values: dict[str, object] = {"approve_link": "", "is_waiting": _is_waiting(comment)}
+            if _is_waiting(comment) and _may_approve(account):
+                link = self._links.approve(site.url, unit.tenant_id, to, comment_id)
+                values["approve_link"] = link
+            subject = f"New comment on “{_short(post['title'])}”"
+            mail = Mail("comment_posted", account["email"], subject, values)
+            await self._queue(unit, mail, account, to, comment=comment, post=post, site=site)
+
+    async def _mail_answer(self, unit: Unit, comment_id: str) -> None:
+        found = await _comment_and_post(unit, comment_id)
+        if found is None or not found[0]["parent_id"]:
+            return
+        comment, post = found
+        parents = await unit.find(comments, {"id": comment["parent_id"]}, limit=1)
+        if not parents:
+            return
+        answered = await _account_of(unit, parents[0])
+        if answered is None:
+            return
+        collection, account = answered
+        if collection is blog_members and not _may_read(account, post):
+            return
+        # They know of it already as an author of the post.
+        known = await _readers_of_post(unit, post, is_waiting=False)
+        if collection is superusers and any(each["id"] == account["id"] for each in known):
+            return
+        site = await site_in(unit, self._settings)
+        subject = f"{comment['author_name']} replied to your comment"
+        mail = Mail("comment_answered", account["email"], subject, {"own": _quoted(parents[0])})
+        to = Recipient(collection.name, account["id"])
+        await self._queue(unit, mail, account, to, comment=comment, post=post, site=site)
+
+    async def _queue(
+        self,
+        unit: Unit,
+        mail: Mail,
+        account: Record,
+        to: Recipient,
+        *,
+        comment: Record,
+        post: Record,
+        site: Site,
+    ) -> None:
+        own = (comment["member_id"], comment["staff_id"])
+        if account["comment_mails_off"] or account["id"] in own:
+            return
+        values = {
+            **mail.values,
+            "site_name": site.name,
+            "site_url": site.url,
+            "name": account["name"],
+            "author": comment["author_name"],
+            "text": _quoted(comment),
+            "title": post["title"],
+            "link": comment_url(site.url, post, comment),
+        }
+        off = self._links.off(site.url, unit.tenant_id, to)
+        complete = Mail(
+            mail.template,
+            mail.to,
+            mail.subject,
+            values,
+            to_name=account["name"],
+            unsubscribe_url=off,
+        )
+        await self._outbox.queue(unit, complete)
+
+
+def comment_url(site_url: str, post: Record, comment: Record) -> str:
+    """The address of the comment's thread, which works anywhere in a long discussion."""
+    thread = comment["thread_id"] or comment["id"]
+    return f"{site_url}/posts/{quote(post['slug'])}?thread={thread}#comment-{comment['id']}"
+
+
+async def _comment_and_post(unit: Unit, comment_id: str) -> tuple[Record, Record] | None:
+    found = await unit.find(comments, {"id": comment_id}, limit=1)
+    if not found:
+        return None
+    [post] = await unit.find(posts, {"id": found[0]["post_id"]}, limit=1)
+    return found[0], post
+
+
+async def _readers_of_post(unit: Unit, post: Record, *, is_waiting: bool) -> list[Record]:
+    """The post's authors who can sign in, or the site's owner; a comment that waits needs one who
+    may approve it."""
+    accounts = [
+        account
+        for each in post["authors"]
+        for account in await unit.find(superusers, {"id": each}, limit=1)
+        if account["password_hash"]
+    ]
+    if accounts and not (is_waiting and not any(map(_may_approve, accounts))):
+        return accounts
+    owner = await owner_in(unit)
+    return [*accounts, owner] if owner else accounts
+
+
+async def _account_of(unit: Unit, comment: Record) -> tuple[Collection, Record] | None:
+    for collection, name in ((blog_members, "member_id"), (superusers, "staff_id")):
+        if comment[name]:
+            found = await unit.find(collection, {"id": comment[name]}, limit=1)
+            return (collection, found[0]) if found else None
+    return None
+
+
+def _may_approve(account: Record) -> bool:
+    return account["role"] in (Role.OWNER, Role.EDITOR)
+
+
+def _is_waiting(comment: Record) -> bool:
+    return bool(comment["status"] == PENDING)
+
+
+def _quoted(comment: Record) -> str:
+    return _short(comment["body"], QUOTED)
+
+
+def _short(text: str, length: int = 80) -> str:
+    return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
+
+
+def _may_read(member: Record, post: Record) -> bool:
+    """Now, not when they commented: a paid tier may have ended, or the post been closed."""
+    has_page = post["status"] == PUBLISHED and not post["email_only"]
+    return has_page and is_open(post, audience_of_member(member))

@@ -1,0 +1,117 @@
+"""The pages of links in mails about comments. A GET shows a button; the POST acts."""
+
+from __future__ import annotations
+
+from masthead.base.caller import system
+from masthead.base.errors import BadRequest, NotFound
+from masthead.base.ids import TenantId
+from masthead.engine.records.collection import Record
+from masthead.engine.records.engine import Records
+from masthead.features.comments.collection import APPROVED, PENDING, comments
+from masthead.features.comments.mail_links import (
+    APPROVE_PATH,
+    OFF_PATH,
+    CommentMailLinks,
+    Recipient,
+    recipient_in,
+)
+from masthead.features.members.collection import blog_members
+from masthead.features.members.http import (
+    BAD_LINK,
+    MailedServices,
+    MakeLinkPage,
+    link_page,
+    mailed_link,
+)
+from masthead.features.site.address import Site
+from masthead.identity.account_callers import account_caller
+from masthead.identity.tenants import superusers
+from masthead.web.dispatch import Route
+from masthead.web.pages import Page, ShowPage
+from masthead.web.policy import WhileSuspended
+
+ACCOUNTS = {each.name: each for each in (blog_members, superusers)}
+GONE = "This comment no longer exists."
+
+
+def comment_mail_routes(services: MailedServices, show: ShowPage) -> list[Route]:
+    records, sites = services.records, services.sites
+    links = CommentMailLinks(services.keyring)
+    return [
+        mailed_link(OFF_PATH, sites, _off_page(records, links), show),
+        mailed_link(
+            APPROVE_PATH,
+            sites,
+            _approve_page(records, links),
+            show,
+            while_suspended=WhileSuspended.CLOSED,
+        ),
+    ]
+
+
+def _off_page(records: Records, links: CommentMailLinks) -> MakeLinkPage:
+    async def make(tenant_id: TenantId, site: Site, query: dict[str, str], is_post: bool) -> Page:
+        to = recipient_in(query)
+        if not links.is_off(tenant_id, to, query.get("token", "")):
+            raise BadRequest(BAD_LINK)
+        if not is_post:
+            return link_page(
+                site,
+                "ready",
+                "No more emails about comments?",
+                f"{site.name} will no longer email you about comments, on any post.",
+                button="Turn them off",
+            )
+        await _turn_off(records, tenant_id, to)
+        return link_page(
+            site,
+            "off",
+            "Emails about comments are off",
+            f"{site.name} no longer emails you about comments.",
+            "You can turn them on again in your account.",
+        )
+
+    return make
+
+
+async def _turn_off(records: Records, tenant_id: TenantId, to: Recipient) -> None:
+    """Done as the service, so that it works while a site is read-only. A deleted account gets the
+    same answer."""
+    collection = ACCOUNTS[to.collection]
+    if await records.find(collection, {"id": to.id}, tenant_id=tenant_id):
+        await records.update(system(tenant_id), collection, to.id, {"comment_mails_off": True})
+
+
+def _approve_page(records: Records, links: CommentMailLinks) -> MakeLinkPage:
+    async def make(tenant_id: TenantId, site: Site, query: dict[str, str], is_post: bool) -> Page:
+        to, comment_id = recipient_in(query), query.get("comment", "")
+        if not links.is_approve(tenant_id, to, comment_id, query.get("token", "")):
+            raise BadRequest(BAD_LINK)
+        comment = await _comment(records, tenant_id, comment_id)
+        if comment["status"] != PENDING:
+            return link_page(site, "decided", "Nothing to do", "This comment is no longer waiting.")
+        if not is_post:
+            text = (f"{comment['author_name']} wrote:", comment["body"])
+            return link_page(site, "ready", "Approve this comment?", *text, button="Approve it")
+        await _approve(records, tenant_id, to, comment_id)
+        return link_page(
+            site, "approved", "The comment is approved", f"Readers of {site.name} see it now."
+        )
+
+    return make
+
+
+async def _comment(records: Records, tenant_id: TenantId, comment_id: str) -> Record:
+    found = await records.find(comments, {"id": comment_id}, tenant_id=tenant_id)
+    if not found:
+        raise NotFound(GONE)
+    return found[0]
+
+
+async def _approve(records: Records, tenant_id: TenantId, to: Recipient, comment_id: str) -> None:
+    """As the account that got the mail: what it may do now decides."""
+    found = await records.find(superusers, {"id": to.id}, tenant_id=tenant_id)
+    if not found:
+        raise BadRequest(BAD_LINK)
+    caller = account_caller(superusers, found[0])
+    await records.update(caller, comments, comment_id, {"status": APPROVED})

@@ -1,0 +1,193 @@
+"""Products, orders, carts and gift cards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from masthead.engine.links.file_uses import Uses
+from masthead.engine.records.changes import Change, Event, Save
+from masthead.engine.records.collection import Collection, Counter, Index, Record
+from masthead.engine.records.fields.base import Access
+from masthead.engine.records.fields.documents import Json
+from masthead.engine.records.fields.relation import Relation
+from masthead.engine.records.fields.text import Email, Slug, Text
+from masthead.engine.records.fields.values import Date, Flag, Number, Select
+
+CURRENCY_MAX = 3
+
+
+def product_events(change: Change) -> Iterator[Event]:
+    if change.new is None:
+        return
+    product = change.new
+    yield Event(
+        "product.created" if change.old is None else "product.updated",
+        {
+            "product_id": product["id"],
+            "name": product["name"],
+            "slug": product["slug"],
+            "price": product["price"],
+            "currency": product["currency"],
+            "active": product["active"],
+            "tenant_id": product["tenant_id"],
+        },
+    )
+
+
+def _order_payload(order: Record) -> dict[str, Any]:
+    return {
+        "order_id": order["id"],
+        "email": order["email"],
+        "member_id": order["member_id"] or None,
+        "status": order["status"],
+        "items": order["items"],
+        "total": order["total"],
+        "currency": order["currency"],
+        "refunded_amount": order["refunded_amount"],
+        "tenant_id": order["tenant_id"],
+    }
+
+
+def order_events(change: Change) -> Iterator[Event]:
+    for status in ("paid", "refunded", "shipped"):
+        if change.became("status", status):
+            yield Event(f"order.{status}", _order_payload(change.record))
+
+
+def gift_card_events(change: Change) -> Iterator[Event]:
+    if change.old is None:
+        card = change.record
+        yield Event(
+            "gift_card.issued",
+            {
+                "gift_card_id": card["id"],
+                "amount": card["amount"],
+                "currency": card["currency"],
+                "email": card["email"] or None,
+                "tenant_id": card["tenant_id"],
+            },
+        )
+
+
+def stamp_cart(save: Save) -> Mapping[str, Any]:
+    """Every change is activity, except marking the cart as abandoned. The worker marks carts by
+    `idle_since`, which only carts that may be abandoned have."""
+    cart = save.new
+    is_abandoned = cart["status"] == "abandoned"
+    last_activity = cart["last_activity"]
+    if not last_activity or ("last_activity" not in save.given and not is_abandoned):
+        last_activity = save.now
+    abandoned_at = cart["abandoned_at"] or (save.now if is_abandoned else "")
+    may_be_abandoned = cart["status"] == "open" and cart["items"] and not abandoned_at
+    return {
+        "last_activity": last_activity,
+        "abandoned_at": abandoned_at,
+        "idle_since": last_activity if may_be_abandoned else "",
+    }
+
+
+def cart_events(change: Change) -> Iterator[Event]:
+    """Once per cart: a reopened cart keeps its `abandoned_at`."""
+    if (
+        change.new
+        and change.new["abandoned_at"]
+        and not (change.old and change.old["abandoned_at"])
+    ):
+        cart = change.record
+        yield Event(
+            "cart.abandoned",
+            {
+                "cart_id": cart["id"],
+                "email": cart["email"],
+                "items": cart["items"],
+                "last_activity": cart["last_activity"],
+                "tenant_id": cart["tenant_id"],
+            },
+        )
+
+
+_FILES = Uses(("description",))
+products = Collection(
+    "products",
+    (
+        Text(name="name", required=True, max=255),
+        Slug(name="slug", source="name"),
+        Text(name="description", max=50_000),
+        Number(name="price", min=0, help="In minor units, such as cents."),
+        Text(name="currency", max=CURRENCY_MAX),
+        Flag(name="active", default=True),
+        Text(name="payment_product_id", max=255, help="The product's id at the payment processor."),
+    ),
+    audited="name",
+    help="What a site sells.",
+    listings=(_FILES.listings,),
+    followers=(_FILES,),
+    events=product_events,
+)
+
+orders = Collection(
+    "orders",
+    (
+        Email(name="email", required=True, personal=True),
+        Relation(name="member_id", to="blog_members"),
+        Select(
+            name="status",
+            values=("pending", "paid", "refunded", "shipped", "cancelled"),
+            default="pending",
+        ),
+        Json(name="items"),
+        Number(name="total", min=0, help="In minor units."),
+        Text(name="currency", max=CURRENCY_MAX),
+        Number(name="refunded_amount", min=0, help="In minor units."),
+        Text(name="payment_id", max=255, help="The payment's id at the processor."),
+    ),
+    audited="",
+    help="What was bought. The payment receivers make and change orders.",
+    events=order_events,
+    counters=(Counter(by=("status",)),),
+    indexes=(
+        Index(("status", "created", "id")),
+        Index(("payment_id",), skip_empty="payment_id"),
+        # What one person bought, newest first.
+        Index(("email", "created", "id")),
+        Index(("member_id", "created", "id")),
+    ),
+)
+
+carts = Collection(
+    "carts",
+    (
+        Email(name="email", required=True, personal=True),
+        Json(name="items"),
+        Select(name="status", values=("open", "paid", "abandoned"), default="open"),
+        Date(name="last_activity", help="Set by every change that does not set it explicitly."),
+        Date(name="abandoned_at", read=Access.ENGINE, write=Access.ENGINE),
+        Date(name="idle_since", read=Access.ENGINE, write=Access.ENGINE),
+    ),
+    help="What a buyer has chosen but not paid for yet.",
+    before_save=stamp_cart,
+    events=cart_events,
+    counters=(Counter(by=("status",)),),
+    indexes=(
+        Index(("status", "last_activity")),
+        Index(("email",)),
+        # Of all tenants, for the worker.
+        Index(("idle_since",), across_tenants=True, skip_empty="idle_since"),
+    ),
+)
+
+gift_cards = Collection(
+    "gift_cards",
+    (
+        Text(name="code", required=True, max=100, unique=True),
+        Number(name="amount", min=0, help="In minor units."),
+        Text(name="currency", max=CURRENCY_MAX),
+        Email(name="email", personal=True),
+        Flag(name="redeemed"),
+    ),
+    audited="",
+    help="Codes that are worth an amount of money.",
+    events=gift_card_events,
+    indexes=(Index(("email", "created", "id")),),
+)

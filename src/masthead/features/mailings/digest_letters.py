@@ -1,0 +1,137 @@
+"""The email of a digest: the posts that its reader can read. For staff also as it would be now."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Final
+from urllib.parse import quote
+
+import msgspec
+
+from masthead.base import clock
+from masthead.base.caller import Audience, Caller
+from masthead.base.caller import site as on_the_site
+from masthead.base.ids import TenantId
+from masthead.engine.records.collection import Record
+from masthead.engine.records.engine import Records
+from masthead.engine.records.read.page import ListRequest
+from masthead.features.mailings.letter import Counted, Letter, draw_note
+from masthead.features.mailings.senders import Senders
+from masthead.features.members.digest_times import WEEK
+from masthead.features.posts.collection import posts
+from masthead.features.posts.site import PUBLISHED_LIST, is_open
+from masthead.features.site.address import Site
+from masthead.outside.mail.outbox import Outbox
+
+MAX_READ: Final = 50
+"""The newest posts of a site, among which those of the week are."""
+MAX_POSTS: Final = 20
+"""In one digest."""
+_NAMES: Final = frozenset(
+    {"id", "title", "slug", "excerpt", "summary", "featured_image", "visibility", "published_at"}
+)
+MAX_SUBJECT: Final = 255
+
+
+class DigestLetters(msgspec.Struct, frozen=True):
+    records: Records
+    outbox: Outbox
+    senders: Senders
+
+    async def draw(
+        self, tenant_id: TenantId, newsletter: Record, audience: Audience, subject: str = ""
+    ) -> Letter | None:
+        """With the posts since the last digest, or of a week if there was none. None without any.
+        Takes a while."""
+        now = self.records.clock()
+        since = newsletter["digest_since"] or clock.to_text(now - WEEK)
+        return await draw_digest(
+            self.records,
+            tenant_id=tenant_id,
+            site=await self.senders.sites.of(tenant_id),
+            newsletter=newsletter,
+            audience=audience,
+            subject=subject or digest_subject(newsletter),
+            weeks=(since, clock.to_text(now)),
+        )
+
+    async def send_test(
+        self,
+        caller: Caller,
+        tenant_id: TenantId,
+        newsletter: Record,
+        audience: Audience,
+        *,
+        to: str,
+    ) -> bool:
+        """To someone of the staff. False if there is nothing to send."""
+        subject = f"[Test] {digest_subject(newsletter)}"[:MAX_SUBJECT]
+        letter = await self.draw(tenant_id, newsletter, audience, subject)
+        if letter is None:
+            return False
+        rendered = await self.senders.copy(tenant_id, newsletter, letter, to)
+        async with self.records.unit(caller) as unit:
+            unit.refuse_if_read_only()
+            await self.outbox.queue_rendered(unit, rendered, "newsletter_test")
+        return True
+
+
+def digest_subject(newsletter: Record) -> str:
+    return f"This week in {' '.join(newsletter['name'].split())}"
+
+
+async def draw_digest(
+    records: Records,
+    *,
+    tenant_id: TenantId,
+    site: Site,
+    newsletter: Record,
+    audience: Audience,
+    subject: str,
+    weeks: tuple[str, str],
+    counted: Counted | None = None,
+) -> Letter | None:
+    """`weeks` are their beginning and their end. None if there is nothing for this audience."""
+    since, until = weeks
+    found = await digest_posts(records, tenant_id, audience, since=since, until=until)
+    if not found:
+        return None
+    return await draw_note(
+        records,
+        tenant_id=tenant_id,
+        site=site,
+        newsletter=newsletter,
+        subject=subject,
+        html=_html(found),
+        is_once=False,
+        counted=counted,
+    )
+
+
+async def digest_posts(
+    records: Records, tenant_id: TenantId, audience: Audience, *, since: str, until: str
+) -> list[Record]:
+    """The posts on the site that were published then and that the audience can read, newest
+    first."""
+    wanted = ListRequest(
+        per_page=MAX_READ, listing=(PUBLISHED_LIST, ""), names=_NAMES, skip_total=True
+    )
+    found = await records.page(on_the_site(tenant_id, audience), posts, wanted)
+    readable = [
+        each
+        for each in found.items
+        if since < each["published_at"] <= until and is_open(each, audience)
+    ]
+    return readable[:MAX_POSTS]
+
+
+def _html(found: list[Record]) -> str:
+    return "".join(map(_entry, found))
+
+
+def _entry(post: Record) -> str:
+    link = f'<a href="/posts/{quote(post["slug"])}">'
+    picture, words = post["featured_image"], post["excerpt"] or post["summary"]
+    shown = f'<p>{link}<img src="{escape(picture)}" alt=""></a></p>' if picture else ""
+    said = f"<p>{escape(words)}</p>" if words else ""
+    return f"<h2>{link}{escape(post['title'])}</a></h2>{shown}{said}"

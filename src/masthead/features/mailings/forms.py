@@ -1,0 +1,194 @@
+"""The messages of the mailings that are being sent: each is drawn once by every worker, for each of
+its audiences."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final
+from urllib.parse import quote
+
+import msgspec
+
+from masthead.base.caller import Audience
+from masthead.engine.records.collection import Record
+from masthead.engine.records.engine import Records
+from masthead.engine.records.fields.base import Access
+from masthead.features.mailings.collection import DIGEST, POST, WELCOME, mailings
+from masthead.features.mailings.digest_letters import draw_digest
+from masthead.features.mailings.letter import Letter, Recipient, draw_letter, draw_note
+from masthead.features.mailings.message import MessageForm, message_id
+from masthead.features.mailings.queue import Claimed, MailingKey
+from masthead.features.mailings.senders import Senders
+from masthead.features.mailings.tracking import Tracked, Tracking
+from masthead.features.mailings.welcome_emails import welcome_emails, written_html
+from masthead.features.members.newsletters import newsletters
+from masthead.features.members.unsubscribe import Unsubscribe
+from masthead.features.posts.collection import posts
+from masthead.features.site.address import Site, Sites
+from masthead.outside.mail.message import ComposedMail
+
+NOTHING_TO_READ: Final = "no longer a paid member, who could read the posts"
+MAX_FORMS: Final = 16
+"""Mailings whose messages are kept in memory."""
+
+
+class Forms(msgspec.Struct, frozen=True):
+    free: MessageForm | None
+    """None if free members can read nothing of a digest."""
+    paid: MessageForm
+    slug: str
+    url_of: Callable[[str], str]
+    tracked: Tracked | None
+    is_kept: bool = True
+    """Not that of a welcome email, which has no end: the next members get it as it is then."""
+
+    def compose(self, claimed: Claimed) -> tuple[str, ComposedMail]:
+        """The email of one recipient, with its id. Raises ValueError."""
+        one_click = self.url_of(claimed.email)
+        link = f"{one_click}&newsletter={quote(self.slug, safe='')}"
+        mail_id = message_id(claimed.key.tenant_id, claimed.key.mailing_id, claimed.member_id)
+        reader = self.tracked.reader(claimed.member_id) if self.tracked else ""
+        recipient = Recipient(claimed.email, claimed.name, link, reader)
+        form = self.paid if claimed.is_paid else self.free
+        if form is None:
+            raise ValueError(NOTHING_TO_READ)
+        return mail_id, form.compose(recipient, mail_id, one_click)
+
+
+class FormCache:
+    def __init__(
+        self,
+        records: Records,
+        sites: Sites,
+        unsubscribing: Unsubscribe,
+        senders: Senders,
+        *,
+        tracking: Tracking,
+    ) -> None:
+        self._records = records
+        self._tracking = tracking
+        self._sites = sites
+        self._unsubscribing = unsubscribing
+        self._senders = senders
+        self._forms: OrderedDict[MailingKey, Forms] = OrderedDict()
+
+    async def get(self, key: MailingKey) -> Forms | None:
+        """None if there is nothing to send any more, such as a deleted post."""
+        forms = self._forms.get(key) or await self._make(key)
+        if forms is not None and forms.is_kept:
+            self._forms[key] = forms
+            self._forms.move_to_end(key)
+            if len(self._forms) > MAX_FORMS:
+                self._forms.popitem(last=False)
+        return forms
+
+    def forget(self, key: MailingKey) -> None:
+        self._forms.pop(key, None)
+
+    async def _make(self, key: MailingKey) -> Forms | None:
+        tenant_id, find = key.tenant_id, self._records.find
+        for mailing in await find(mailings, {"id": key.mailing_id}, tenant_id=tenant_id):
+            slug = mailing["newsletter"]
+            listed = await find(newsletters, {"slug": slug}, tenant_id=tenant_id)
+            if not listed:
+                return None
+            site = await self._sites.of(tenant_id)
+            tracked = self._tracking.of(mailing, site.url)
+            free, paid = [
+                await self._form(mailing, listed[0], site, audience=audience, tracked=tracked)
+                for audience in (Audience.FREE, Audience.PAID)
+            ]
+            if paid is None:
+                return None
+            url_of = self._unsubscribing.urls(site.url, tenant_id)
+            is_kept = mailing["kind"] != WELCOME
+            return Forms(free, paid, slug, url_of, tracked, is_kept)
+        return None
+
+    async def _form(
+        self,
+        mailing: Record,
+        newsletter: Record,
+        site: Site,
+        *,
+        audience: Audience,
+        tracked: Tracked | None,
+    ) -> MessageForm | None:
+        """None if there is nothing for this audience."""
+        draws = {POST: self._draw_post, DIGEST: self._draw_digest, WELCOME: self._draw_welcome}
+        draw = draws[mailing["kind"]]
+        letter = await draw(mailing, newsletter, site, audience=audience, tracked=tracked)
+        if letter is None:
+            return None
+        sender = await self._senders.of(mailing["tenant_id"], newsletter)
+        return MessageForm(letter, sender, boundary=mailing["id"], written=self._records.clock())
+
+    async def _draw_post(
+        self,
+        mailing: Record,
+        newsletter: Record,
+        site: Site,
+        *,
+        audience: Audience,
+        tracked: Tracked | None,
+    ) -> Letter | None:
+        tenant_id = mailing["tenant_id"]
+        found = await self._records.find(posts, {"id": mailing["post_id"]}, tenant_id=tenant_id)
+        if not found:
+            return None
+        shown = await self._records.as_read_by(Access.SITE, posts, found[0])
+        return await draw_letter(
+            self._records,
+            tenant_id=tenant_id,
+            site=site,
+            newsletter=newsletter,
+            post={**found[0], **shown},
+            audience=audience,
+            subject=mailing["subject"],
+            counted=tracked,
+            is_clean=True,
+        )
+
+    async def _draw_digest(
+        self,
+        mailing: Record,
+        newsletter: Record,
+        site: Site,
+        *,
+        audience: Audience,
+        tracked: Tracked | None,
+    ) -> Letter | None:
+        return await draw_digest(
+            self._records,
+            tenant_id=mailing["tenant_id"],
+            site=site,
+            newsletter=newsletter,
+            audience=audience,
+            subject=mailing["subject"],
+            weeks=(mailing["digest_from"], mailing["digest_until"]),
+            counted=tracked,
+        )
+
+    async def _draw_welcome(
+        self,
+        mailing: Record,
+        newsletter: Record,
+        site: Site,
+        *,
+        audience: Audience,
+        tracked: Tracked | None,
+    ) -> Letter | None:
+        """The same for every audience: its recipients are of one tier."""
+        tenant_id, wanted = mailing["tenant_id"], {"kind": mailing["welcome"]}
+        for text in await self._records.find(welcome_emails, wanted, tenant_id=tenant_id):
+            return await draw_note(
+                self._records,
+                tenant_id=tenant_id,
+                site=site,
+                newsletter=newsletter,
+                subject=text["subject"],
+                html=await written_html(text),
+                counted=tracked,
+            )
+        return None

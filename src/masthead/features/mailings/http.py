@@ -1,0 +1,83 @@
+"""`POST /api/mail/events/{source}`: bounces and complaints, reported by a mail provider."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from masthead.base.config.settings import Settings
+from masthead.base.errors import BadRequest
+from masthead.engine.records.engine import Records
+from masthead.features.mailings.report_sources import SES, SOURCES, authentic_reports, check_head
+from masthead.features.mailings.reports import MAX_REPORTS
+from masthead.features.mailings.services import MailingServices
+from masthead.web.answers import Answer, json_answer
+from masthead.web.openapi.builders import answer, content, in_path, object_of, schema_ref
+from masthead.web.openapi.description import Description
+from masthead.web.policy import Body, BodyKind, Policy, WhileSuspended, Who
+from masthead.web.request import Request
+from masthead.web.rows import Row
+
+TAG = "Email"
+MAX_BODY_BYTES = 1024 * 1024
+UNPROVEN_BYTES = {"mailgun": 64 * 1024, SES: 256 * 1024}
+"""Where the body itself holds the proof: one event, or the longest message of SNS."""
+
+POLICY = Policy(
+    who=Who.SIGNATURE,
+    # It concerns the addresses of all sites.
+    while_suspended=WhileSuspended.OPEN,
+    body=Body(BodyKind.RAW, MAX_BODY_BYTES, readers=MAX_BODY_BYTES),
+)
+
+
+class ReportServices(Protocol):
+    @property
+    def records(self) -> Records: ...
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def mailings(self) -> MailingServices: ...
+
+
+async def receive_reports(services: ReportServices, request: Request) -> Answer:
+    source = request.path_parameters["source"]
+    check_head(source, services.settings, request)
+    body = await request.body(UNPROVEN_BYTES.get(source))
+    now = services.records.clock().timestamp()
+    token, tokens = "", services.mailings.report_tokens
+    if source == SES:
+        reports = await services.mailings.sns.reports(services.settings, body)
+    else:
+        reports, token = authentic_reports(source, services.settings, request, body, now=now)
+    if len(reports) > MAX_REPORTS:
+        raise BadRequest(f"Send at most {MAX_REPORTS:,} reports in a call.")
+    if not token or await tokens.begin(token, body):
+        for each in reports:
+            await services.mailings.reports.take(each)
+    if token:
+        await tokens.end(token)
+    return json_answer(200, {"received": True})
+
+
+_SOURCE = in_path("source", "Who reports.", {"type": "string", "enum": [*SOURCES, SES]}, "generic")
+_EXAMPLE = {"type": "bounce", "kind": "hard", "email": "ada@example.com"}
+_GIVEN = {"description": "The report, as the source sends it.", "type": ["object", "array"]}
+
+RECEIVE = Description(
+    name="receiveMailEvents",
+    tag=TAG,
+    summary="Reports bounces and complaints.",
+    answers={
+        "200": answer(
+            "The reports were accepted, including those for unknown addresses.",
+            schema_ref("ReportsReceived"),
+            {"received": True},
+        )
+    },
+    parameters=[_SOURCE],
+    body={"required": True, "content": content(_GIVEN, _EXAMPLE)},
+    errors=(401, 404),
+    schemas={"ReportsReceived": object_of(["received"], received={"const": True})},
+)
+
+ROWS = (Row("POST", "/api/mail/events/{source}", receive_reports, POLICY, RECEIVE),)

@@ -1,0 +1,113 @@
+"""Who may open a file that is not everyone's: staff, members who may read a text that uses it, an
+API key that reads media, and whoever has a signed address. Others are told that there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from masthead.base.caller import Audience, Caller, Kind
+from masthead.base.config.keyring import KeyRing
+from masthead.base.errors import NotFound, RateLimited
+from masthead.base.ids import TenantId
+from masthead.engine.links.file_readers import is_open, lists_for
+from masthead.engine.links.file_uses import uses_of
+from masthead.engine.records.collection import Record
+from masthead.features.media.signed_addresses import PARAMETER, is_signed
+from masthead.features.media.upload import UploadServices
+from masthead.features.members.collection import audience_of_member, blog_members
+from masthead.identity.accounts import Accounts
+from masthead.identity.directory import TenantDirectory
+from masthead.identity.key_authentication import ApiKeys
+from masthead.identity.limits.rate_limiter import RateLimiter
+from masthead.identity.sessions import TokenType
+from masthead.web.callers import Callers, token_of
+from masthead.web.request import Request
+
+SCOPE = "media:read"
+_STAFF = frozenset({Kind.OWNER, Kind.EDITOR, Kind.AUTHOR})
+
+
+class FileServices(UploadServices, Protocol):
+    """The services for serving files."""
+
+    @property
+    def directory(self) -> TenantDirectory: ...
+    @property
+    def callers(self) -> Callers: ...
+    @property
+    def accounts(self) -> Accounts: ...
+    @property
+    def keys(self) -> ApiKeys: ...
+    @property
+    def limiter(self) -> RateLimiter: ...
+    @property
+    def keyring(self) -> KeyRing: ...
+
+
+async def check_may_open(
+    services: FileServices, request: Request, item: Record, query: Mapping[str, str]
+) -> bool:
+    """Whether the file is everyone's, so that shared caches may keep it. Raises NotFound, as for a
+    file that does not exist."""
+    if is_open(item):
+        return True
+    if _has_signature(services, item, query) or await _may_open(services, request, item, query):
+        return False
+    raise NotFound
+
+
+def _has_signature(services: FileServices, item: Record, query: Mapping[str, str]) -> bool:
+    now, given = services.records.clock(), query.get(PARAMETER, "")
+    return is_signed(services.keyring, item["tenant_id"], item["id"], given, now=now)
+
+
+async def _may_open(
+    services: FileServices, request: Request, item: Record, query: Mapping[str, str]
+) -> bool:
+    token = query.get("token", "")
+    sessions = services.accounts.sessions
+    by_token = await sessions.caller_of(token, TokenType.FILE) if token else None
+    for caller in (by_token, await services.callers.of(request)):
+        if caller is not None and await _may_read(services, caller, item):
+            return True
+    if await _has_key(services, request, item):
+        return True
+    # A post that was saved with a later date may be out by now.
+    return not item["private"] and await _is_shown(services, item, Audience.GUEST)
+
+
+async def _may_read(services: FileServices, caller: Caller, item: Record) -> bool:
+    if caller.kind is Kind.OPERATOR:
+        return True
+    if caller.tenant_id != item["tenant_id"]:
+        return False
+    if caller.kind in _STAFF:
+        return True
+    if caller.kind is not Kind.MEMBER:
+        return False
+    # Read for each request, because access to paid posts ends with the payment.
+    found = await services.records.find(
+        blog_members, {"id": caller.id}, tenant_id=TenantId(item["tenant_id"])
+    )
+    return bool(found) and await _is_shown(services, item, audience_of_member(found[0]))
+
+
+async def _is_shown(services: FileServices, item: Record, audience: Audience) -> bool:
+    records = services.records
+    using = [each.name for each in records.registry.collections if uses_of(each)]
+    tenant_id = TenantId(item["tenant_id"])
+    return await records.is_listed(tenant_id, using, lists_for(audience), item["id"])
+
+
+async def _has_key(services: FileServices, request: Request, item: Record) -> bool:
+    given = token_of(request.scope)
+    key = await services.keys.authenticate(given) if given else None
+    if key is None or key.tenant.id != item["tenant_id"] or SCOPE not in key.scopes:
+        return False
+    if not key.tenant.plan.has_api or (services.settings.require_https and not request.is_https):
+        return False
+    decision = await services.limiter.admit(key.id, key.tenant)
+    if not decision.allowed:
+        raise RateLimited(decision.retry_after)
+    return True

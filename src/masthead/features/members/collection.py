@@ -1,0 +1,379 @@
+"""The members collection: readers who may sign in, subscribe and pay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from masthead.base.caller import Audience
+from masthead.engine.records.accounts import ACCOUNT_FIELDS
+from masthead.engine.records.changes import Change, Event, Save, Snapshot, Tally
+from masthead.engine.records.collection import Collection, Counter, Index, Record, Rules, Searched
+from masthead.engine.records.derived.daily_counts import day_of
+from masthead.engine.records.fields.base import Access
+from masthead.engine.records.fields.documents import TextList
+from masthead.engine.records.fields.relation import OnDelete, Relation
+from masthead.engine.records.fields.text import Email, Text
+from masthead.engine.records.fields.values import Date, Flag, Select
+from masthead.features.members.welcome import KINDS, Welcome, stamp_welcome
+from masthead.identity.tenants import COMMENT_MAILS_OFF
+
+MEMBERS_JOINED, MEMBERS_LEFT = "members.joined", "members.left"
+SUBSCRIBED, NO_LONGER_SUBSCRIBED = "members.subscribed", "members.unsubscribed"
+"""To newsletters at all."""
+TURNED_ON, TURNED_OFF = "newsletters.turned_on", "newsletters.turned_off"
+"""Counts per day of subscribed members, by the newsletter's slug."""
+HISTORY: Final = "member_history"
+MAILS: Final = "member_mails"
+RECORDED: Final = ("tier", "status", "newsletter", "email", "name", "labels", "note")
+STATES_OF: Final = frozenset({"tier", "status", "newsletter"})
+"""The fields whose values are in the history."""
+MAX_HISTORY: Final = 100
+MAX_OFF: Final = 100
+"""Newsletters that a member can turn off."""
+WAITING, SENT, FAILED = "waiting", "sent", "failed"
+UNSUBSCRIBED: Final = ("subscriber.removed", "member.unsubscribed")
+"""The events of a member who no longer gets newsletters."""
+SELF = "@request.auth.collectionName = 'blog_members' && @request.auth.id = id"
+
+
+def is_subscribed(member: Record | None) -> bool:
+    """Gets the newsletter: turned on, and not cancelled."""
+    return member is not None and member["newsletter"] and member["status"] != "cancelled"
+
+
+def _payload(member: Record) -> dict[str, Any]:
+    return {
+        "member_id": member["id"],
+        "email": member["email"],
+        "name": member["name"],
+        "tier": member["tier"],
+        "status": member["status"],
+        "newsletter": member["newsletter"],
+        "tenant_id": member["tenant_id"],
+    }
+
+
+def member_events(change: Change) -> Iterator[Event]:
+    payload = _payload(change.record)
+    if is_subscribed(change.new) and not is_subscribed(change.old):
+        yield Event("subscriber.added", payload)
+        yield Event("member.subscribed", payload)
+    elif _has_unsubscribed(change):
+        for name in UNSUBSCRIBED:
+            yield Event(name, payload)
+    if change.old and change.new and change.old["tier"] != change.new["tier"]:
+        yield Event("member.tier_changed", {**payload, "previous_tier": change.old["tier"]})
+
+
+def _has_unsubscribed(change: Change) -> bool:
+    """Unsubscribed, cancelled or deleted; true only for the first of these."""
+    if change.old is None:
+        return False
+    if change.new is None:
+        return change.old["status"] != "cancelled" or is_subscribed(change.old)
+    if change.became("status", "cancelled"):
+        return True
+    return is_subscribed(change.old) and not is_subscribed(change.new)
+
+
+def member_tallies(change: Change, now: str) -> Iterator[Tally]:
+    if change.old is None:
+        yield Tally(MEMBERS_JOINED, day_of(change.record["created"]))
+    elif change.new is None:
+        yield Tally(MEMBERS_LEFT, day_of(now))
+    day = day_of(change.record["created"] if change.old is None else now)
+    was, is_now = is_subscribed(change.old), is_subscribed(change.new)
+    if was != is_now:
+        yield Tally(SUBSCRIBED if is_now else NO_LONGER_SUBSCRIBED, day)
+    # Subscribers of one newsletter are all subscribers without those who have turned it off.
+    before, after = _turned_off(change.old), _turned_off(change.new)
+    yield from (Tally(TURNED_OFF, day, slug) for slug in sorted(after - before))
+    yield from (Tally(TURNED_ON, day, slug) for slug in sorted(before - after))
+
+
+def _turned_off(member: Record | None) -> set[str]:
+    if member is None or not is_subscribed(member):
+        return set()
+    return set(member["newsletters_off"])
+
+
+def member_snapshots(change: Change) -> Iterator[Snapshot]:
+    """The new state of a member, for the page of the member."""
+    if change.old is None or change.new is None:
+        return
+    for name in RECORDED:
+        was, now = change.old[name], change.new[name]
+        if was != now:
+            values = {"member_id": change.new["id"], "what": name}
+            if name in STATES_OF:
+                # The others are no states: an old address is nobody's business any more.
+                values |= {"was": _as_text(was), "now": _as_text(now)}
+            yield Snapshot(HISTORY, values, by="member_id", newest=MAX_HISTORY, names_caller=True)
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return str(value)
+
+
+member_history = Collection(
+    HISTORY,
+    (
+        Relation(
+            name="member_id",
+            to="blog_members",
+            required=True,
+            immutable=True,
+            on_delete=OnDelete.CASCADE,
+            read=Access.EDITOR,
+            write=Access.ENGINE,
+        ),
+        Select(name="what", values=RECORDED, read=Access.EDITOR, write=Access.ENGINE),
+        Text(name="was", max=20, read=Access.EDITOR, write=Access.ENGINE, personal=True),
+        Text(name="now", max=20, read=Access.EDITOR, write=Access.ENGINE, personal=True),
+        Text(
+            name="changed_by",
+            max=20,
+            read=Access.EDITOR,
+            write=Access.ENGINE,
+            help="`owner`, `editor` or `operator`; `member` for the person, `key` for an API key, "
+            "`system` for payments, imports and links in emails.",
+        ),
+        Text(
+            name="account_id",
+            max=15,
+            read=Access.EDITOR,
+            write=Access.ENGINE,
+            help="Of the staff who made the change.",
+        ),
+    ),
+    help=f"The {MAX_HISTORY} newest changes of each member: tier, status and newsletter with their "
+    "values; that address, name, labels or note changed; and by whom.",
+    editors=Rules(read=""),
+    made_by="a change of a member",
+    indexes=(Index(("member_id", "created", "id")),),
+    called="the history of members",
+)
+
+member_mails = Collection(
+    MAILS,
+    (
+        Relation(
+            name="member_id",
+            to="blog_members",
+            required=True,
+            immutable=True,
+            on_delete=OnDelete.CASCADE,
+            read=Access.EDITOR,
+            write=Access.ENGINE,
+        ),
+        Text(name="mail_id", max=15, read=Access.ENGINE, write=Access.ENGINE),
+        Text(
+            name="template",
+            max=50,
+            read=Access.EDITOR,
+            write=Access.ENGINE,
+            personal=True,
+            help="What the email was, such as `sign_in`. Its text and subject are not stored.",
+        ),
+        Select(
+            name="state",
+            values=(WAITING, SENT, FAILED),
+            default=WAITING,
+            read=Access.EDITOR,
+            write=Access.ENGINE,
+            help="`sent`: the mail server accepted it. `failed`: it did not, and there are no "
+            "more attempts.",
+        ),
+        Date(name="ended_at", read=Access.EDITOR, write=Access.ENGINE),
+    ),
+    help=f"The {MAX_HISTORY} newest emails to each member: which, when, and their outcome.",
+    editors=Rules(read=""),
+    made_by="an email to a member",
+    indexes=(
+        Index(("member_id", "created", "id")),
+        Index(("mail_id",), skip_empty="mail_id"),
+    ),
+    called="emails to members",
+)
+
+MAIL_OK, BOUNCED, COMPLAINED = "ok", "bounced", "complained"
+MAIL_FIELDS: Final = (
+    Select(
+        name="mail_state",
+        values=(MAIL_OK, BOUNCED, COMPLAINED),
+        default=MAIL_OK,
+        read=Access.EDITOR,
+        write=Access.ADMIN,
+        help="Whether newsletters are sent to the address. `bounced`: the mailbox does not "
+        "exist. `complained`: the reader reported one as spam. Staff can set it back to `ok`.",
+    ),
+    Date(name="mail_state_at", read=Access.EDITOR, write=Access.ENGINE),
+    Text(
+        name="mail_state_reason",
+        max=500,
+        read=Access.EDITOR,
+        write=Access.ENGINE,
+        personal=True,
+        help="The mail server's words, or who reported it.",
+    ),
+)
+
+
+SIGN_UP_FORM: Final = "sign-up form, confirmed by email"
+ACCOUNT_PAGE: Final = "the member's account page"
+IMPORTED: Final = "import: {how}"
+NOT_STATED: Final = "not stated"
+CONSENT_FIELDS: Final = (
+    Text(
+        name="consent_source",
+        max=500,
+        immutable=True,
+        read=Access.EDITOR,
+        write=Access.ADMIN,
+        personal=True,
+        help=f"How the member agreed to get newsletters: `{SIGN_UP_FORM}`, `{ACCOUNT_PAGE}`, or "
+        "what was said at the import. Given when a member is made; later only the member's own "
+        "agreement changes it.",
+    ),
+    Date(
+        name="consent_at",
+        immutable=True,
+        read=Access.EDITOR,
+        write=Access.ADMIN,
+        help="When; for an import its time.",
+    ),
+    Text(
+        name="consent_form",
+        max=2_000,
+        immutable=True,
+        read=Access.EDITOR,
+        write=Access.ADMIN,
+        personal=True,
+        help="The page on which the member agreed.",
+    ),
+)
+
+
+def consent(source: str, at: str, form: str = "") -> dict[str, str]:
+    """The values of `CONSENT_FIELDS`, for our own code."""
+    return {"consent_source": source[:500], "consent_at": at, "consent_form": form[:2_000]}
+
+
+def imported_consent(how: str, at: str) -> dict[str, str]:
+    return consent(IMPORTED.format(how=how or NOT_STATED), at)
+
+
+def stamp_mail_state(save: Save) -> Mapping[str, Any]:
+    """Another address has not bounced. Only our own code gives a reason."""
+    old, new = save.old, save.new
+    if old is None:
+        return {}
+    if new["email"] != old["email"] and old["mail_state"] != MAIL_OK:
+        return {"mail_state": MAIL_OK, "mail_state_at": save.now, "mail_state_reason": ""}
+    if new["mail_state"] == old["mail_state"]:
+        return {}
+    has_reason = new["mail_state_reason"] != old["mail_state_reason"]
+    reason = new["mail_state_reason"] if has_reason else ""
+    return {"mail_state_at": save.now, "mail_state_reason": reason}
+
+
+def before_save(save: Save) -> Mapping[str, Any]:
+    return {**stamp_mail_state(save), **stamp_welcome(save)}
+
+
+blog_members = Collection(
+    "blog_members",
+    (
+        Email(name="email", required=True, unique=True, personal=True),
+        Text(name="name", max=255, write=Access.MEMBER, personal=True),
+        Select(name="tier", values=("free", "paid"), default="free"),
+        Select(name="status", values=("active", "cancelled", "past_due"), default="active"),
+        Flag(
+            name="newsletter",
+            write=Access.MEMBER,
+            help="Whether the member wants newsletters. If off, they get none, whatever "
+            "`newsletters_off` says.",
+        ),
+        TextList(
+            name="newsletters_off",
+            max_items=MAX_OFF,
+            max_length=63,
+            write=Access.MEMBER,
+            help="The slugs of the newsletters that the member does not want.",
+        ),
+        *MAIL_FIELDS,
+        *CONSENT_FIELDS,
+        TextList(
+            name="welcomed",
+            max_items=len(KINDS),
+            max_length=10,
+            read=Access.EDITOR,
+            write=Access.ENGINE,
+            help="The tiers that the member was welcomed to, whether or not the site sent an email "
+            "then. No welcome email to them follows.",
+        ),
+        Text(
+            name="payment_customer_id",
+            max=255,
+            personal=True,
+            help="The customer's id at the payment processor.",
+        ),
+        COMMENT_MAILS_OFF,
+        TextList(
+            name="labels",
+            max_items=20,
+            max_length=50,
+            indexed=True,
+            read=Access.EDITOR,
+            write=Access.ADMIN,
+            help="The site's own groups. Only staff see them; a data export includes them.",
+        ),
+        Text(
+            name="note",
+            max=2_000,
+            read=Access.EDITOR,
+            write=Access.ADMIN,
+            personal=True,
+            help="Only staff see it; a data export includes it.",
+        ),
+        *ACCOUNT_FIELDS,
+    ),
+    audited="",
+    help="The people with an account at a site, who can sign in, subscribe and pay.",
+    rules=Rules(read=SELF, update=SELF),
+    editors=Rules(read=""),
+    is_auth=True,
+    is_identity=True,
+    before_save=before_save,
+    events=member_events,
+    snapshots=member_snapshots,
+    counters=(
+        Counter(by=("tier", "status", "newsletter")),
+        Counter(by=("tier", "status"), each="labels"),
+        Counter(by=("status", "newsletter"), each="newsletters_off"),
+    ),
+    tallies=member_tallies,
+    searchable=(Searched("name"), Searched("email")),
+    indexes=(
+        Index(("tier", "created", "id")),
+        Index(("status", "created", "id")),
+        Index(("newsletter", "created", "id")),
+        Index(("mail_state", "mail_state_at", "id")),
+        # A bounce stops the address on every site.
+        Index(("email",), across_tenants=True),
+        Index(("payment_customer_id",), skip_empty="payment_customer_id"),
+        # Who has changed since a mailing's recipients were staged.
+        Index(("updated",)),
+    ),
+    followers=(Welcome(),),
+    called="members",
+)
+
+
+def audience_of_member(member: Record) -> Audience:
+    """The audience that a member belongs to on the site."""
+    is_paid = member["tier"] == "paid" and member["status"] != "cancelled"
+    return Audience.PAID if is_paid else Audience.FREE

@@ -1,0 +1,196 @@
+"""Changes a member's email address after a confirmation by the new mailbox."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import math
+import secrets
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from masthead.base import clock, ids
+from masthead.base.caller import Caller, Kind
+from masthead.base.errors import BadRequest, Invalid, RateLimited
+from masthead.base.ids import TenantId
+from masthead.engine.records.accounts import new_token_key
+from masthead.engine.records.collection import Record
+from masthead.engine.records.engine import Records
+from masthead.engine.records.fields.base import FieldError
+from masthead.engine.records.write.unit import Unit
+from masthead.features.members.collection import blog_members
+from masthead.features.members.tables import email_changes
+from masthead.features.site.address import Sites
+from masthead.outside.mail import account_emails
+from masthead.outside.mail.outbox import Outbox
+from masthead.storage.database import EVERY_TENANT, Row, scope_of
+
+PATH = "/member/confirm-email"
+LIFETIME = timedelta(hours=24)
+PER_MEMBER = 5
+PER_ADDRESS = 3
+"""Requests within `LIFETIME`, so that no mailbox can be flooded."""
+
+DEAD_LINK = "This link has been used or has expired. Request a new one in your account."
+IN_USE = "This email address now has its own account, so nothing was changed."
+
+
+class PendingChange(msgspec.Struct, frozen=True):
+    member_id: str
+    new_email: str
+    account_mark: str
+
+
+def new_address(caller: Caller, given: Mapping[str, Any]) -> str:
+    """The new address in a member's request body, or '' if it is unchanged."""
+    if "email" not in given:
+        return ""
+    try:
+        wanted: str = blog_members.by_name["email"].check(given["email"])
+    except FieldError as error:
+        raise Invalid({"email": error.problem}) from None
+    return "" if wanted == caller.email else wanted
+
+
+class EmailChanges:
+    def __init__(self, records: Records, outbox: Outbox, sites: Sites) -> None:
+        self._records = records
+        self._outbox = outbox
+        self._sites = sites
+        database = records.database
+        t = email_changes.c
+        in_tenant = t.tenant_id == sa.bindparam("tenant")
+        recent = t.created > sa.bindparam("since")
+        self._find = database.compile(
+            sa.select(t.member_id, t.new_email, t.account_mark).where(
+                in_tenant, t.token_hash == sa.bindparam("hash"), recent
+            )
+        )
+        count = sa.select(sa.func.count(), sa.func.min(t.created))
+        self._of_member = database.compile(
+            count.where(in_tenant, t.member_id == sa.bindparam("member"), recent)
+        )
+        self._of_address = database.compile(
+            count.where(in_tenant, t.new_email == sa.bindparam("email"), recent)
+        )
+        self._insert = database.compile(sa.insert(email_changes))
+        self._void = database.compile(
+            sa.update(email_changes)
+            .where(in_tenant, t.member_id == sa.bindparam("member"))
+            .values(token_hash="")
+        )
+        self._sweep = database.compile(
+            sa.delete(email_changes).where(t.created < sa.bindparam("before"))
+        )
+
+    async def request(self, unit: Unit, member: Record, new_email: str) -> None:
+        """Mails the new address. Only that email says whether the address is taken: a different
+        answer would reveal other members."""
+        await self._check_limits(unit, member["id"], new_email)
+        site = await self._sites.of(unit.tenant_id)
+        names = {"site_name": site.name, "site_url": site.url, "to": new_email}
+        is_taken = await unit.find(blog_members, {"email": new_email}, limit=1)
+        token = await self._store(unit, member, new_email, is_open=not is_taken)
+        if is_taken:
+            mail = account_emails.email_in_use(**names)
+        else:
+            mail = account_emails.confirm_email(**names, link=f"{site.url}{PATH}?token={token}")
+        await self._outbox.queue(unit, mail)
+
+    async def find(self, tenant_id: TenantId, token: str) -> PendingChange:
+        """The change of a valid link; raises BadRequest for others."""
+        bound = self._find.bind(self._key(tenant_id, token))
+        rows = await self._records.database.fetch(scope_of(tenant_id), self._find, bound)
+        return _pending(rows)
+
+    async def confirm(self, tenant_id: TenantId, token: str) -> PendingChange:
+        """Changes the address, ends every session and notifies the old mailbox."""
+        pending = await self.find(tenant_id, token)
+        member = Caller(Kind.MEMBER, tenant_id, pending.member_id, "", blog_members.name)
+        site = await self._sites.of(tenant_id)
+        async with self._records.unit(member) as unit:
+            # Checked again inside the transaction, for two concurrent clicks.
+            pending = _pending(await unit.fetch(self._find, self._key(tenant_id, token)))
+            old = await self._check_unchanged(unit, pending)
+            if await unit.find(blog_members, {"email": pending.new_email}, limit=1):
+                raise BadRequest(IN_USE)
+            await unit.execute(self._void, {"tenant": tenant_id, "member": pending.member_id})
+            notice = account_emails.email_changed(
+                site_name=site.name,
+                site_url=site.url,
+                to=old["email"],
+                to_name=old["name"],
+                new_email=pending.new_email,
+            )
+            # While the address is the member's, so that it is among the mails to the member.
+            await self._outbox.queue(unit, notice)
+            stamped = {
+                "email": pending.new_email,
+                "verified": True,
+                "token_key": new_token_key(),
+            }
+            await unit.update(blog_members, pending.member_id, {}, stamped=stamped)
+        return pending
+
+    async def sweep(self) -> None:
+        before = clock.to_text(self._records.clock() - LIFETIME)
+        async with self._records.database.transaction(EVERY_TENANT) as tx:
+            await tx.execute(self._sweep, self._sweep.bind({"before": before}), slow=True)
+
+    async def _check_limits(self, unit: Unit, member_id: str, new_email: str) -> None:
+        now = self._records.clock()
+        values = {
+            "tenant": unit.tenant_id,
+            "member": member_id,
+            "email": new_email,
+            "since": clock.to_text(now - LIFETIME),
+        }
+        for statement, limit in ((self._of_member, PER_MEMBER), (self._of_address, PER_ADDRESS)):
+            ((requested, first),) = await unit.fetch(statement, values)
+            if requested >= limit:
+                left = clock.from_text(first) + LIFETIME - now
+                raise RateLimited(
+                    max(math.ceil(left.total_seconds()), 1),
+                    "Too many new email addresses were requested. Try again tomorrow.",
+                )
+
+    async def _store(self, unit: Unit, member: Record, new_email: str, *, is_open: bool) -> str:
+        """Only the newest link works."""
+        await unit.execute(self._void, {"tenant": unit.tenant_id, "member": member["id"]})
+        token = secrets.token_urlsafe(32)
+        values = {
+            "tenant_id": unit.tenant_id,
+            "id": ids.new_id(),
+            "member_id": member["id"],
+            "new_email": new_email,
+            "token_hash": _hash(token) if is_open else "",
+            "account_mark": _hash(member["token_key"]),
+            "created": clock.to_text(self._records.clock()),
+        }
+        await unit.execute(self._insert, values)
+        return token
+
+    async def _check_unchanged(self, unit: Unit, pending: PendingChange) -> Record:
+        found = await unit.find(blog_members, {"id": pending.member_id}, limit=1)
+        mark = _hash(found[0]["token_key"]) if found else ""
+        if not hmac.compare_digest(mark, pending.account_mark):
+            raise BadRequest(DEAD_LINK)
+        return found[0]
+
+    def _key(self, tenant_id: TenantId, token: str) -> dict[str, str]:
+        since = clock.to_text(self._records.clock() - LIFETIME)
+        return {"tenant": tenant_id, "hash": _hash(token), "since": since}
+
+
+def _pending(rows: list[Row]) -> PendingChange:
+    if not rows:
+        raise BadRequest(DEAD_LINK)
+    return PendingChange(*rows[0])
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode(errors="replace")).hexdigest()

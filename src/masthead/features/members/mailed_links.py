@@ -1,0 +1,301 @@
+"""Links in emails that sign a reader in: to a new account, or to the one that the address has.
+
+A request is the same for known and unknown addresses: it only queues a job, and the worker looks
+the address up. A link works once; only its hash is stored. The code beside it (`identity/codes.py`)
+does the same where the reader types it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+import sqlalchemy as sa
+
+from masthead.base import clock
+from masthead.base.caller import system
+from masthead.base.errors import BadRequest
+from masthead.base.ids import TenantId
+from masthead.engine.jobs.runner import Handler, Job
+from masthead.engine.records.collection import Record
+from masthead.engine.records.engine import Records
+from masthead.engine.records.write.unit import Unit
+from masthead.features.members.collection import blog_members
+from masthead.features.members.sign_up import (
+    Details,
+    Link,
+    Purpose,
+    Wanted,
+    confirm,
+    is_open,
+    sign_up,
+)
+from masthead.features.members.tables import member_links
+from masthead.features.site.address import Sites
+from masthead.identity.account_callers import account_key
+from masthead.identity.accounts import Accounts, SignedIn
+from masthead.identity.codes import SignInCodes
+from masthead.identity.limits.sign_in_throttle import Attempt, LoginThrottle
+from masthead.identity.sign_ins import Client
+from masthead.outside.mail import account_emails
+from masthead.outside.mail.message import Mail
+from masthead.outside.mail.outbox import Outbox
+from masthead.storage.database import EVERY_TENANT, Row, scope_of
+
+PATH = "/member/link"
+JOB = "members.link"
+DEAD_LINK = "This link has been used or has expired. Request a new one."
+WRONG_CODE = "Invalid or expired OTP."
+
+LIFETIMES = {
+    Purpose.SIGN_UP: timedelta(hours=24),
+    Purpose.VERIFY: timedelta(hours=24),
+    Purpose.SIGN_IN: timedelta(minutes=15),
+}
+
+
+class MailedLinks:
+    def __init__(
+        self,
+        records: Records,
+        accounts: Accounts,
+        throttle: LoginThrottle,
+        outbox: Outbox,
+        *,
+        sites: Sites,
+        codes: SignInCodes,
+        details: Details,
+    ) -> None:
+        self._records = records
+        self._accounts = accounts
+        self._throttle = throttle
+        self._outbox = outbox
+        self._sites = sites
+        self._codes = codes
+        self._details = details
+        database = records.database
+        t = member_links.c
+        in_tenant = t.tenant_id == sa.bindparam("tenant")
+        self._find = database.compile(
+            sa.select(
+                t.purpose,
+                t.email,
+                t.member_id,
+                t.account_mark,
+                t.newsletter,
+                t.back,
+                t.newsletters,
+                t.details,
+            ).where(
+                in_tenant,
+                t.token_hash == sa.bindparam("hash"),
+                t.expires > sa.bindparam("now"),
+            )
+        )
+        self._insert = database.compile(sa.insert(member_links))
+        self._spend = database.compile(
+            sa.delete(member_links).where(in_tenant, t.email == sa.bindparam("address"))
+        )
+        self._sweep = database.compile(
+            sa.delete(member_links).where(t.expires <= sa.bindparam("now"))
+        )
+
+    async def request(self, tenant_id: TenantId, wanted: Wanted, client_address: str) -> str:
+        """The id that the code in the email counts with. Raises RateLimited for too many requests
+        of a network or at a site; says nothing of the address."""
+        if await self.admit(tenant_id, wanted.email, client_address):
+            await self.queue(tenant_id, wanted)
+        return self._codes.id_for(blog_members, tenant_id, wanted.email)
+
+    async def admit(self, tenant_id: TenantId, email: str, client_address: str) -> bool:
+        """Whether a mail may be sent to the address. Raises RateLimited as `request` does."""
+        attempt = Attempt(blog_members.name, email, client_address)
+        return await self._throttle.admit_link(attempt, tenant_id)
+
+    async def queue(self, tenant_id: TenantId, wanted: Wanted) -> None:
+        """A request that was admitted."""
+        payload = {
+            "tenant_id": tenant_id,
+            "purpose": wanted.purpose.value,
+            "email": wanted.email,
+            "newsletter": wanted.newsletter,
+            "back": wanted.back,
+            "newsletters": list(wanted.newsletters),
+            "code_id": self._codes.id_for(blog_members, tenant_id, wanted.email),
+            "details": self._details.seal(tenant_id, wanted.details),
+        }
+        # The platform's job: the site has not changed, so its caches stay.
+        async with self._records.unit(system()) as unit:
+            await unit.enqueue(JOB, payload)
+
+    def handlers(self) -> Mapping[str, Handler]:
+        return {JOB: self._mail}
+
+    async def find(self, tenant_id: TenantId, token: str) -> Link:
+        """The link, which stays as it is; raises BadRequest for one that no longer works."""
+        bound = self._find.bind(self._key(tenant_id, _hash(token)))
+        rows = await self._records.database.fetch(scope_of(tenant_id), self._find, bound)
+        return _link(rows)
+
+    async def use(self, tenant_id: TenantId, token: str, client: Client) -> tuple[SignedIn, Link]:
+        """Signs in, and ends every link and code of the address."""
+        return await self._sign_in(tenant_id, _hash(token), client)
+
+    async def use_code(
+        self, tenant_id: TenantId, code_id: str, code: str, client: Client
+    ) -> tuple[SignedIn, Link]:
+        """The same by the code. Raises BadRequest for a wrong one, RateLimited for too many."""
+        found = await self._codes.check(blog_members, tenant_id, code_id, code)
+        if found is None:
+            raise BadRequest(WRONG_CODE)
+        try:
+            return await self._sign_in(tenant_id, found.link_hash, client)
+        except BadRequest:
+            # The link beside it was used meanwhile, or the account has changed.
+            raise BadRequest(WRONG_CODE) from None
+
+    async def verify(self, tenant_id: TenantId, token: str) -> None:
+        """Confirms the address, and begins no session; only by an email that was sent for it."""
+        link = await self.find(tenant_id, token)
+        if link.purpose is Purpose.SIGN_IN:
+            raise BadRequest(DEAD_LINK)
+        await self._spend_link(tenant_id, _hash(token))
+
+    async def _sign_in(
+        self, tenant_id: TenantId, token_hash: str, client: Client
+    ) -> tuple[SignedIn, Link]:
+        member, link = await self._spend_link(tenant_id, token_hash)
+        attempt = Attempt(blog_members.name, link.email, client.address, account_key(member))
+        await self._throttle.forgive(attempt)
+        return await self._accounts.begin(blog_members, member, client), link
+
+    async def _spend_link(self, tenant_id: TenantId, token_hash: str) -> tuple[Record, Link]:
+        site = await self._sites.of(tenant_id)
+        async with self._records.unit(system(tenant_id)) as unit:
+            # In the transaction, so that of two clicks one finds it used.
+            link = _link(await unit.fetch(self._find, self._key(tenant_id, token_hash)))
+            await unit.execute(self._spend, {"tenant": tenant_id, "address": link.email})
+            if link.purpose is Purpose.SIGN_UP:
+                details = self._details.open(tenant_id, link.details)
+                return await sign_up(unit, link, details, page=f"{site.url}{link.back}"), link
+            return await _account(unit, link), link
+
+    async def sweep(self) -> None:
+        now = clock.to_text(self._records.clock())
+        async with self._records.database.transaction(EVERY_TENANT) as tx:
+            await tx.execute(self._sweep, self._sweep.bind({"now": now}), slow=True)
+
+    async def _mail(self, job: Job) -> None:
+        wanted, tenant_id = job.payload, TenantId(job.payload["tenant_id"])
+        purpose = Purpose(wanted["purpose"])
+        site = await self._sites.of(tenant_id)
+        async with self._records.unit(system(tenant_id)) as unit:
+            found = await unit.find(blog_members, {"email": wanted["email"]}, limit=1)
+            member = found[0] if found else None
+            if not _is_due(unit, purpose, member):
+                return
+            names = {"site_name": site.name, "site_url": site.url, "to": wanted["email"]}
+            if purpose is Purpose.VERIFY:
+                token = await self._store(unit, wanted, purpose, member)
+                mail = account_emails.verify_email(**names, link=_url(site.url, token))
+            else:
+                mail = await self._sign_in_mail(unit, wanted, member, names)
+            await self._outbox.queue(unit, mail)
+
+    async def _sign_in_mail(
+        self, unit: Unit, wanted: Mapping[str, Any], member: Record | None, names: dict[str, str]
+    ) -> Mail:
+        """With a link and a code, for the account or a new one."""
+        purpose = Purpose.SIGN_IN if member else Purpose.SIGN_UP
+        make = _KNOWN[Purpose(wanted["purpose"])] if member else _joining(wanted)
+        token = await self._store(unit, wanted, purpose, member)
+        # A job of the release before has no id.
+        code_id = wanted.get("code_id", "")
+        code = ""
+        if code_id:
+            code = await self._codes.store(unit, code_id, wanted["email"], link_hash=_hash(token))
+        return make(**names, link=_url(names["site_url"], token), code=code)
+
+    async def _store(
+        self,
+        unit: Unit,
+        wanted: Mapping[str, Any],
+        purpose: Purpose,
+        member: Record | None = None,
+    ) -> str:
+        token = secrets.token_urlsafe(32)
+        values = {
+            "tenant_id": unit.tenant_id,
+            "token_hash": _hash(token),
+            "purpose": purpose.value,
+            "email": wanted["email"],
+            "member_id": member["id"] if member else None,
+            "account_mark": _hash(member["token_key"]) if member else "",
+            "newsletter": bool(wanted["newsletter"]),
+            "back": wanted["back"],
+            # A job of the release before has none.
+            "newsletters": ",".join(wanted.get("newsletters", ())),
+            "details": wanted.get("details", ""),
+            "expires": clock.to_text(self._records.clock() + LIFETIMES[purpose]),
+        }
+        await unit.execute(self._insert, values)
+        return token
+
+    def _key(self, tenant_id: TenantId, token_hash: str) -> dict[str, str]:
+        now = clock.to_text(self._records.clock())
+        return {"tenant": tenant_id, "hash": token_hash, "now": now}
+
+
+_KNOWN = {
+    Purpose.SIGN_UP: account_emails.already_member,
+    Purpose.SIGN_IN: account_emails.sign_in,
+}
+
+
+def _joining(wanted: Mapping[str, Any]) -> Callable[..., Mail]:
+    # Only the record store's requests have details, and all of them a password.
+    has_password = bool(wanted.get("details"))
+    return partial(account_emails.confirm_sign_up, has_password=has_password)
+
+
+def _is_due(unit: Unit, purpose: Purpose, member: Record | None) -> bool:
+    """An email is sent: to members, and to others who may join."""
+    if purpose is Purpose.VERIFY:
+        return member is not None and not member["verified"]
+    return member is not None or (purpose is Purpose.SIGN_UP and is_open(unit))
+
+
+async def _account(unit: Unit, link: Link) -> Record:
+    found = await unit.find(blog_members, {"id": link.member_id}, limit=1)
+    if not found or _hash(found[0]["token_key"]) != link.account_mark:
+        raise BadRequest(DEAD_LINK)
+    return await confirm(unit, found[0], {})
+
+
+def _link(rows: list[Row]) -> Link:
+    if not rows:
+        raise BadRequest(DEAD_LINK)
+    purpose, email, member_id, account_mark, newsletter, back, chosen, details = rows[0]
+    slugs = tuple(each for each in chosen.split(",") if each)
+    return Link(
+        Purpose(purpose),
+        email,
+        member_id or "",
+        account_mark,
+        bool(newsletter),
+        back,
+        slugs,
+        details,
+    )
+
+
+def _url(site_url: str, token: str) -> str:
+    return f"{site_url}{PATH}?token={token}"
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode(errors="replace")).hexdigest()

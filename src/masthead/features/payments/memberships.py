@@ -1,0 +1,177 @@
+"""Applies subscription events to members: finds the member and derives their tier and status."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from masthead.base import ids
+from masthead.engine.records.collection import Record
+from masthead.engine.records.write.unit import Unit
+from masthead.features.members.collection import blog_members
+from masthead.features.payments.collection import payment_customers, payment_subscriptions
+from masthead.features.payments.subscription_state import SubscriptionState, member_outcome
+
+WELCOME = "payments.welcome"
+"""The job that mails a member who has become paid."""
+MAX_SUBSCRIPTIONS = 1_000
+"""The most subscriptions that one member can ever have."""
+
+
+class Terms(msgspec.Struct, frozen=True):
+    """The price of a subscription and its end; empty if an event does not contain them."""
+
+    price: str
+    period_end: str
+    ends_at: str
+
+
+class SubscriptionUpdate(msgspec.Struct, frozen=True):
+    """The content of one event about a subscription."""
+
+    at: str
+    state: SubscriptionState
+    subscription: str
+    """If the processor names none: the customer's id, else the checkout's."""
+    customer: str = ""
+    email: str = ""
+    name: str = ""
+    member_id: str = ""
+    """The id of the member for whom this service has started the checkout."""
+    terms: Terms | None = None
+    creates_member: bool = False
+    """Whether an unknown customer becomes a member."""
+
+
+async def apply_update(unit: Unit, update: SubscriptionUpdate) -> None:
+    known = await _one(unit, payment_subscriptions, payment_subscription_id=update.subscription)
+    member = await _member_of(unit, update, known)
+    is_changed = await _store_state(unit, update, known)
+    if member is None:
+        return
+    is_newly_linked = await _link(unit, update, member)
+    # A late or repeated event must not overwrite what an administrator has set since.
+    if is_changed or is_newly_linked:
+        await _update_member(unit, member["id"])
+
+
+async def find_member(unit: Unit, customer: str, email: str, member_id: str = "") -> Record | None:
+    """Finds a member by the processor's customer, else by the id that our checkout has, else by
+    email."""
+    if customer:
+        if member := await _one(unit, blog_members, payment_customer_id=customer):
+            return member
+        link = await _one(unit, payment_customers, payment_customer_id=customer)
+        if link and link["member_id"]:
+            return await _one(unit, blog_members, id=link["member_id"])
+    if ids.is_id(member_id) and (member := await _one(unit, blog_members, id=member_id)):
+        return member
+    return await _one(unit, blog_members, email=email) if email else None
+
+
+async def _member_of(unit: Unit, update: SubscriptionUpdate, known: Record | None) -> Record | None:
+    if known and known["member_id"]:
+        return await _one(unit, blog_members, id=known["member_id"])
+    member = await find_member(unit, update.customer, update.email, update.member_id)
+    if member is None and update.creates_member and update.email:
+        # Free at first, so that becoming paid is a change that sends an event.
+        member = await unit.create(blog_members, {"email": update.email, "name": update.name})
+    return member
+
+
+async def _store_state(unit: Unit, update: SubscriptionUpdate, known: Record | None) -> bool:
+    """False if the event changes nothing."""
+    before = state_of(known) if known else SubscriptionState()
+    after = before.merge(update.state)
+    values: dict[str, Any] = {
+        "status": after.status,
+        "event_created": after.at,
+        "tier": after.tier,
+        "tier_event_created": after.tier_at,
+        "payment_failed_at": after.failed_at,
+    }
+    if update.customer:
+        values["payment_customer_id"] = update.customer
+    if update.terms and update.at >= after.at:
+        values |= _terms(update.terms)
+    if known is None:
+        values["payment_subscription_id"] = update.subscription
+        await unit.create(payment_subscriptions, values)
+    else:
+        await unit.update(payment_subscriptions, known["id"], values)
+    return after != before
+
+
+def _terms(terms: Terms) -> dict[str, str]:
+    values = {"payment_price_id": terms.price, "current_period_end": terms.period_end}
+    # A subscription that continues after all no longer has an end.
+    return {name: value for name, value in values.items() if value} | {"ends_at": terms.ends_at}
+
+
+async def _link(unit: Unit, update: SubscriptionUpdate, member: Record) -> bool:
+    """Links customer, subscriptions and member; False if they were all linked before."""
+    rows = await unit.find(
+        payment_subscriptions, {"payment_subscription_id": update.subscription}, limit=1
+    )
+    if update.customer:
+        if member["payment_customer_id"]:
+            await _link_customer(unit, member["payment_customer_id"], member, "")
+        await _link_customer(unit, update.customer, member, update.at)
+        await _store_newest_customer(unit, member)
+        rows += await unit.find(
+            payment_subscriptions, {"payment_customer_id": update.customer}, MAX_SUBSCRIPTIONS
+        )
+    unlinked = [row["id"] for row in rows if row["member_id"] != member["id"]]
+    for row_id in unlinked:
+        await unit.update(payment_subscriptions, row_id, {"member_id": member["id"]})
+    return bool(unlinked)
+
+
+async def _link_customer(unit: Unit, customer: str, member: Record, at: str) -> None:
+    link = await _one(unit, payment_customers, payment_customer_id=customer)
+    if link is None:
+        values = {"payment_customer_id": customer, "member_id": member["id"], "event_created": at}
+        await unit.create(payment_customers, values)
+        return
+    latest = max(link["event_created"], at)
+    values = {"member_id": member["id"], "event_created": latest}
+    await unit.update(payment_customers, link["id"], values)
+
+
+async def _store_newest_customer(unit: Unit, member: Record) -> None:
+    """Each checkout as a guest creates a customer; the member's record names the last one."""
+    links = await unit.find(payment_customers, {"member_id": member["id"]}, MAX_SUBSCRIPTIONS)
+    newest = max(links, key=lambda link: (link["event_created"], link["payment_customer_id"]))
+    customer = newest["payment_customer_id"]
+    await unit.update(blog_members, member["id"], {"payment_customer_id": customer})
+
+
+async def _update_member(unit: Unit, member_id: str) -> None:
+    rows = await unit.find(payment_subscriptions, {"member_id": member_id}, MAX_SUBSCRIPTIONS)
+    outcome = member_outcome(map(state_row, rows))
+    changes = {"tier": outcome.tier, "status": outcome.status}
+    changes = {name: value for name, value in changes.items() if value is not None}
+    before = await _one(unit, blog_members, id=member_id)
+    after = await unit.update(blog_members, member_id, changes)
+    if before and before["tier"] != "paid" and after["tier"] == "paid":
+        await unit.enqueue(WELCOME, {"member_id": member_id})
+
+
+def state_row(row: Record) -> tuple[str, str, SubscriptionState]:
+    return row["payment_subscription_id"], row["payment_customer_id"], state_of(row)
+
+
+def state_of(row: Record) -> SubscriptionState:
+    return SubscriptionState(
+        row["status"],
+        row["event_created"],
+        row["tier"],
+        row["tier_event_created"],
+        row["payment_failed_at"],
+    )
+
+
+async def _one(unit: Unit, collection: Any, **equals: Any) -> Record | None:
+    found = await unit.find(collection, equals, limit=1)
+    return found[0] if found else None

@@ -1,0 +1,322 @@
+"""`/api/gdpr/*`: requests for exports and deletions, and the links in the emails.
+
+Mail scanners open every link, so a GET changes nothing: it shows a button, which posts. Cancelling
+is the exception: a GET that does not accept HTML cancels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+from urllib.parse import parse_qs
+
+import msgspec
+
+from masthead.base import clock
+from masthead.base.caller import Caller
+from masthead.base.config.settings import Settings
+from masthead.base.config.values import GdprHeaderAuth
+from masthead.base.errors import BadRequest, MastheadError, Unauthenticated
+from masthead.base.ids import TenantId
+from masthead.engine.records.collection import Record
+from masthead.features.privacy import description, validation
+from masthead.features.privacy.export import archive_key
+from masthead.features.privacy.limits import RequestLimit
+from masthead.features.privacy.links import PREFIX
+from masthead.features.privacy.service import Privacy
+from masthead.features.privacy.validation import RequestBody, Requester
+from masthead.identity.accounts import Accounts
+from masthead.identity.directory import Tenant, TenantDirectory
+from masthead.storage.objects import ObjectStore
+from masthead.web import pages
+from masthead.web.answers import Answer, Stream, json_answer
+from masthead.web.asking_again import ProofTooOld
+from masthead.web.bodies import SMALL_FORM_BYTES, SMALL_FORM_VALUES, decode_json_object
+from masthead.web.callers import Callers
+from masthead.web.files import CACHE_PRIVATELY, serve_object
+from masthead.web.pages import Page, page_answer, wants_html
+from masthead.web.policy import Body, BodyKind, Limit, Origin, Policy, WhileSuspended, Who
+from masthead.web.request import Request
+from masthead.web.rows import READ, Row
+
+MAX_QUERY_BYTES = 2_000
+AWAITING_CONFIRMATION = "awaiting_confirmation"
+
+_NO_STORE = ((b"cache-control", b"no-store"), (b"referrer-policy", b"no-referrer"))
+
+
+class PrivacyServices(Protocol):
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def directory(self) -> TenantDirectory: ...
+    @property
+    def objects(self) -> ObjectStore: ...
+    @property
+    def accounts(self) -> Accounts: ...
+    @property
+    def callers(self) -> Callers: ...
+    @property
+    def privacy(self) -> Privacy: ...
+    @property
+    def privacy_limit(self) -> RequestLimit: ...
+
+
+# While a site is suspended as well: a person may ask for their data.
+BY_PERSON = Policy(
+    who=Who.VISITOR,
+    while_suspended=WhileSuspended.OPEN,
+    origin=Origin.COOKIES,
+    limit=Limit.DATA_REQUESTS,
+    body=Body(BodyKind.JSON, SMALL_FORM_BYTES),
+)
+BY_LINK = Policy(
+    who=Who.LINK,
+    while_suspended=WhileSuspended.OPEN,
+    body=Body(BodyKind.RAW, SMALL_FORM_BYTES),
+)
+
+Step = Callable[[str, str], Awaitable[Record]]
+"""Takes a link's request id and token."""
+
+
+class _RequestEndpoints:
+    """Endpoints for callers with a session or the tenant header."""
+
+    def __init__(self, services: PrivacyServices) -> None:
+        self._services = services
+
+    async def export(self, request: Request) -> Answer:
+        session = await self._session(request)
+        body = validation.parse_body(await _body(request))
+        requester = await self._requester(request, session, body)
+        await self._check(request, requester, body)
+        asked, export = await self._services.privacy.exports.begin(requester, body)
+        if export is None:
+            return json_answer(202, _state(asked), _NO_STORE)
+        answer = {
+            **_state(export.request),
+            "download_url": self._services.privacy.links.download(
+                asked["id"], export.token if requester.is_trusted else ""
+            ),
+            "expires_at": export.request["expires_at"],
+        }
+        if requester.is_trusted and export.inline is not None:
+            answer["inline_data"] = msgspec.Raw(export.inline)
+        return json_answer(200, answer, _NO_STORE)
+
+    async def delete(self, request: Request) -> Answer:
+        session = await self._session(request)
+        body = validation.parse_deletion(await _body(request))
+        requester = await self._requester(request, session, body)
+        validation.check_slug(body, requester.tenant)
+        await self._check(request, requester, body)
+        opened = await self._services.privacy.requests.open_deletion(requester, body)
+        token = opened.cancel_token if requester.is_trusted else ""
+        answer = {
+            **_state(opened.request),
+            "type": body.subject,
+            "grace_until": opened.request["grace_until"],
+            "cancellation_url": self._services.privacy.links.cancel(opened.request["id"], token),
+        }
+        return json_answer(202, answer, _NO_STORE)
+
+    async def _session(self, request: Request) -> Caller | None:
+        """The signed-in caller, on any host; the tenants are compared later. Refuses a caller who
+        has neither a session nor an accepted header."""
+        caller = await self._services.callers.anywhere(request)
+        if caller.kind in validation.SESSIONS:
+            # As the admin asks again: the answer has data, or the link to it.
+            if caller.is_admin and not await self._services.accounts.sign_ins.is_proved(caller):
+                raise ProofTooOld
+            return caller
+        accepts_header = self._services.settings.gdpr_header_auth is not GdprHeaderAuth.OFF
+        if request.header(b"x-tenant-id") is None or not accepts_header:
+            raise Unauthenticated(validation.NO_CREDENTIAL)
+        return None
+
+    async def _requester(
+        self, request: Request, session: Caller | None, body: RequestBody
+    ) -> Requester:
+        tenant = await self._tenant(request, session, body.tenant_id)
+        if session is not None:
+            validation.check_session(session, tenant, body)
+        is_full = self._services.settings.gdpr_header_auth is GdprHeaderAuth.FULL
+        return Requester(tenant, session, is_trusted=session is not None or is_full)
+
+    async def _tenant(self, request: Request, session: Caller | None, named: str) -> Tenant:
+        """The body's `tenant_id` wins over the header; a session knows its own."""
+        addressed = request.tenant
+        if not named and addressed is not None:
+            return addressed
+        wanted = named or (session.tenant_id if session else None)
+        found = await self._services.directory.by_id(TenantId(wanted)) if wanted else None
+        if found is None:
+            raise BadRequest("Name the site with `tenant_id` or the x-tenant-id header.")
+        return found
+
+    async def _check(self, request: Request, requester: Requester, body: RequestBody) -> None:
+        if body.subject == validation.MEMBER:
+            await self._services.privacy.requests.member(requester.tenant.id, body.member_id)
+        # Only accepted requests count. A gateway that sets the header (`full`) has its own limits.
+        if requester.session or not requester.is_trusted:
+            await self._services.privacy_limit.admit(
+                requester.tenant.id, requester.session, request.address
+            )
+
+
+class _LinkEndpoints:
+    """Endpoints for the links in emails; the token is the only credential."""
+
+    def __init__(self, services: PrivacyServices) -> None:
+        self._services = services
+
+    async def download(self, request: Request) -> Stream:
+        export = await self._services.privacy.requests.export_by_link(*_link(request))
+        key = archive_key(export)
+        ending = key.rpartition(".")[2]
+        return Stream(
+            lambda send: serve_object(
+                request.scope,
+                send,
+                store=self._services.objects,
+                key=key,
+                filename=f"{export['subject']}-export-{export['created'][:10]}.{ending}",
+                content_type=f"application/{ending}",
+                download=True,
+                cache_control=CACHE_PRIVATELY,
+            )
+        )
+
+    async def cancel(self, request: Request) -> Answer:
+        requests = self._services.privacy.requests
+        # A program's GET cancels, which is harmless; a browser gets the button.
+        if request.method == "POST" or not wants_html(request):
+            return await self._act(request, requests.cancel)
+        return await self._show(request, requests.deletion_by_cancel_link, is_cancel=True)
+
+    async def confirm(self, request: Request) -> Answer:
+        requests = self._services.privacy.requests
+        if request.method == "POST":
+            return await self._act(request, requests.confirm)
+        return await self._show(request, requests.deletion_by_confirm_link, is_cancel=False)
+
+    async def _act(self, request: Request, act: Step) -> Answer:
+        if request.method == "POST":
+            await request.body()
+
+        async def answer() -> Answer:
+            deletion = await act(*_link(request))
+            if wants_html(request):
+                return page_answer(request, await self._page(deletion, has_button=False))
+            return json_answer(200, _state(deletion), _NO_STORE)
+
+        return await _or_error_page(request, answer)
+
+    async def _show(self, request: Request, find: Step, *, is_cancel: bool) -> Answer:
+        """A page with a button, or the state as JSON; changes nothing."""
+
+        async def answer() -> Answer:
+            deletion = await find(*_link(request))
+            is_waiting = not deletion["confirmed_at"]
+            if wants_html(request):
+                has_button = is_cancel or is_waiting
+                page = await self._page(deletion, has_button=has_button, is_cancel=is_cancel)
+                return page_answer(request, page)
+            state = {"status": AWAITING_CONFIRMATION} if is_waiting else {}
+            return json_answer(200, _state(deletion) | state, _NO_STORE)
+
+        return await _or_error_page(request, answer)
+
+    async def _page(self, deletion: Record, *, has_button: bool, is_cancel: bool = False) -> Page:
+        site = await self._services.privacy.requests.site(TenantId(deletion["tenant_id"]))
+        what = (
+            site.name if deletion["subject"] == validation.TENANT else f"your data at {site.name}"
+        )
+        title, text, button = _page_texts(
+            deletion, what, has_button=has_button, is_cancel=is_cancel
+        )
+        return Page(
+            deletion["status"],
+            title,
+            (text,),
+            button=button,
+            site_name=site.name,
+            site_url=site.url,
+        )
+
+
+async def _or_error_page(request: Request, answer: Callable[[], Awaitable[Answer]]) -> Answer:
+    """A browser gets errors as a page."""
+    try:
+        return await answer()
+    except MastheadError as error:
+        if not wants_html(request):
+            raise
+        request.error = error
+        return await pages.error_answer(request, error)
+
+
+def _page_texts(
+    request: Record, what: str, *, has_button: bool, is_cancel: bool
+) -> tuple[str, str, str]:
+    """Title, sentence and button of a page."""
+    if has_button and is_cancel:
+        text = f"A deletion of {what} was requested. You can cancel it."
+        return "Cancel the deletion?", text, "Cancel the deletion"
+    if has_button:
+        text = f"30 days after you confirm it, the deletion of {what} can't be undone."
+        return "Delete for good?", text, "Confirm the deletion"
+    if request["status"] == "cancelled":
+        return "The deletion is cancelled", f"Nothing of {what} will be deleted.", ""
+    day = clock.from_text(request["grace_until"])
+    text = f"The deletion of {what} happens after {day.day} {day:%B %Y}."
+    return "The deletion is confirmed", f"{text} The email has a link to cancel it.", ""
+
+
+async def _body(request: Request) -> dict[str, object]:
+    raw = await request.body()
+    return decode_json_object(raw, max_values=SMALL_FORM_VALUES)
+
+
+def _link(request: Request) -> tuple[str, str]:
+    query = request.query_string
+    values = parse_qs(query.decode("latin-1")) if len(query) <= MAX_QUERY_BYTES else {}
+    tokens = values.get("token", [])
+    return request.path_parameters["id"], tokens[0] if len(tokens) == 1 else ""
+
+
+def _state(request: Record) -> dict[str, object]:
+    return {"request_id": request["id"], "status": request["status"]}
+
+
+async def export(services: PrivacyServices, request: Request) -> Answer:
+    return await _RequestEndpoints(services).export(request)
+
+
+async def delete(services: PrivacyServices, request: Request) -> Answer:
+    return await _RequestEndpoints(services).delete(request)
+
+
+async def download(services: PrivacyServices, request: Request) -> Stream:
+    return await _LinkEndpoints(services).download(request)
+
+
+async def cancel(services: PrivacyServices, request: Request) -> Answer:
+    return await _LinkEndpoints(services).cancel(request)
+
+
+async def confirm(services: PrivacyServices, request: Request) -> Answer:
+    return await _LinkEndpoints(services).confirm(request)
+
+
+_DELETION = f"{PREFIX}/delete/{{id}}"
+ROWS = (
+    Row("POST", f"{PREFIX}/export", export, BY_PERSON, description.EXPORT),
+    Row(READ, f"{PREFIX}/export/{{id}}", download, BY_LINK, description.DOWNLOAD),
+    Row("POST", f"{PREFIX}/delete", delete, BY_PERSON, description.DELETE),
+    Row("GET", f"{_DELETION}/cancel", cancel, BY_LINK, description.CANCEL),
+    Row("POST", f"{_DELETION}/cancel", cancel, BY_LINK, description.CANCEL_BY_FORM),
+    Row("GET", f"{_DELETION}/confirm", confirm, BY_LINK, description.SHOW),
+    Row("POST", f"{_DELETION}/confirm", confirm, BY_LINK, description.CONFIRM),
+)

@@ -1,0 +1,122 @@
+"""The worker's data-protection jobs: building exports, erasing, and closing expired requests."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from masthead.base import clock
+from masthead.base.caller import system
+from masthead.engine.jobs.isolation import isolated
+from masthead.engine.jobs.runner import MAX_ATTEMPTS, Handler, Job
+from masthead.engine.records.collection import Record
+from masthead.engine.records.engine import Records
+from masthead.engine.records.read.page import ListRequest
+from masthead.features.privacy.collection import gdpr_requests
+from masthead.features.privacy.erasure import SLICE_SECONDS, Erasure
+from masthead.features.privacy.export import Exports
+from masthead.features.privacy.requests import ERASE_JOB, EXPORT_JOB, Requests
+from masthead.features.privacy.throttle import Throttle, TimeSlice, TimeSliceOver
+from masthead.storage.compaction import FullTextMerge
+from masthead.storage.database import EVERY_TENANT
+from masthead.storage.objects import ObjectStore
+
+COMPACT_JOB = "privacy.compact"
+CONCURRENCY = {ERASE_JOB: 1, COMPACT_JOB: 1}
+"""One at a time each, to slow other work as little as possible."""
+SWEEP_BATCH = 100
+MAX_MERGE_PAGES = 64
+
+
+class PrivacyWork:
+    def __init__(
+        self,
+        records: Records,
+        objects: ObjectStore,
+        requests: Requests,
+        exports: Exports,
+        *,
+        erasure: Erasure,
+        words: FullTextMerge,
+        compact: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._records = records
+        self._objects = objects
+        self._requests = requests
+        self._exports = exports
+        self._erasure = erasure
+        self._words = words
+        self._compact = compact
+        self.slice_seconds = SLICE_SECONDS
+
+    def handlers(self) -> Mapping[str, Handler]:
+        return {EXPORT_JOB: self._export, ERASE_JOB: self._erase, COMPACT_JOB: self._make_compact}
+
+    async def _export(self, job: Job) -> None:
+        request = await self._requests.find(job.payload["request_id"])
+        if request is None or request["status"] != "queued":
+            return
+        try:
+            await self._exports.build(request, job.payload["blog_name"])
+        except Exception:
+            if job.attempts >= MAX_ATTEMPTS:
+                await self._requests.close(request, "failed")
+            raise
+
+    async def _erase(self, job: Job) -> None:
+        """In time slices, so that several erasures take turns."""
+        request = await self._requests.find(job.payload["request_id"])
+        if request is None or not self._is_due(request):
+            return
+        email = job.payload.get("email", "")
+        if request["status"] == "queued" and not await self._erasure.run(request, email=email):
+            async with self._records.unit(system(job.tenant_id)) as unit:
+                await unit.enqueue(ERASE_JOB, dict(job.payload))
+            return
+        # Also if a crash came between the erasure's end and this.
+        async with self._records.unit(system()) as unit:
+            # Names and addresses of members and commenters are in the full-text index.
+            await unit.enqueue(COMPACT_JOB, {"has_words": True})
+
+    def _is_due(self, request: Record) -> bool:
+        """The job of a cancelled deletion stays queued; a later deletion has its own job."""
+        now = clock.to_text(self._records.clock())
+        is_open = request["status"] in ("queued", "completed") and request["confirmed_at"]
+        return bool(is_open and request["grace_until"] <= now)
+
+    async def _make_compact(self, job: Job) -> None:
+        """In time slices: stopping the worker waits for the running job."""
+        if self._words.is_needed and job.payload["has_words"]:
+            is_first = job.payload.get("is_first", True)
+            try:
+                await self._merge_words(TimeSlice(self.slice_seconds), is_first=is_first)
+            except TimeSliceOver:
+                async with self._records.unit(system()) as unit:
+                    await unit.enqueue(COMPACT_JOB, {"has_words": True, "is_first": False})
+                return
+        await self._compact()
+
+    async def _merge_words(self, slice_: TimeSlice, *, is_first: bool) -> None:
+        throttle = Throttle(self._records.database, min_size=1, max_size=MAX_MERGE_PAGES)
+        has_more = True
+        while has_more:
+            async with throttle.step(EVERY_TENANT) as tx:
+                has_more = await self._words.step(tx, throttle.size, is_first=is_first)
+            is_first = False
+            if has_more:
+                slice_.check()
+
+    async def sweep(self) -> None:
+        """Deletes expired archives and cancels deletions that were not confirmed in time."""
+        for request in await self._find_expired("status = 'ready' && expires_at <= @now"):
+            with isolated("privacy.expire", request_id=request["id"]):
+                await self._exports.expire(request)
+        unconfirmed = "type = 'delete' && status = 'queued' && confirmed_at = ''"
+        for request in await self._find_expired(f"{unconfirmed} && grace_until <= @now"):
+            with isolated("privacy.cancel", request_id=request["id"]):
+                await self._requests.close(request, "cancelled")
+        # An archive that a crash interrupted is in no list of keys.
+        await self._objects.sweep()
+
+    async def _find_expired(self, filter_: str) -> list[Record]:
+        wanted = ListRequest(per_page=SWEEP_BATCH, filter=filter_, skip_total=True)
+        return (await self._records.page(system(), gdpr_requests, wanted)).items

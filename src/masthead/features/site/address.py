@@ -1,0 +1,62 @@
+"""The name and base URL of a tenant's site, for emails and pages."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+import msgspec
+
+from masthead.base.config.settings import Settings
+from masthead.base.errors import NotFound
+from masthead.base.ids import TenantId
+from masthead.engine.records.collection import Collection, Record
+from masthead.engine.records.engine import Records
+from masthead.engine.records.write.unit import Unit
+from masthead.features.site.collection import site_settings
+from masthead.identity.tenants import tenants
+
+
+class Site(msgspec.Struct, frozen=True):
+    name: str
+    url: str
+    """Without a trailing slash."""
+
+
+async def site_in(unit: Unit, settings: Settings) -> Site:
+    """The unit's tenant, read in its transaction."""
+    [tenant] = await unit.find(tenants, {"id": unit.tenant_id}, limit=1)
+    return _site(settings, tenant, await unit.find(site_settings, {}, limit=1))
+
+
+class Sites:
+    def __init__(self, records: Records, settings: Settings) -> None:
+        self._records = records
+        self._settings = settings
+
+    async def of(self, tenant_id: TenantId) -> Site:
+        found = await self._records.find(tenants, {"id": tenant_id}, tenant_id=tenant_id)
+        if not found:
+            raise NotFound
+        stored = await self._records.find(site_settings, {}, tenant_id=tenant_id)
+        return _site(self._settings, found[0], stored)
+
+
+def _site(settings: Settings, tenant: Record, stored: list[Record]) -> Site:
+    shown = stored[0] if stored else {"site_name": "", "custom_domain": ""}
+    url = site_url(settings, tenant["slug"], shown["custom_domain"])
+    return Site(shown["site_name"] or tenant["name"], url)
+
+
+def with_origin(record: Record, collection: Collection, origin: str) -> Record:
+    """The record with whole addresses, where its collection stores paths of the site's own."""
+    whole = {name: origin + record[name] for name in collection.site_addresses if record.get(name)}
+    return {**record, **whole} if whole else record
+
+
+def site_url(settings: Settings, slug: str, custom_domain: str = "") -> str:
+    """From stored values, never from the request: a forged Host header must not get into a link."""
+    if slug == settings.default_tenant and not custom_domain:
+        return settings.base_url.rstrip("/")
+    base = urlsplit(settings.base_url)
+    port = f":{base.port}" if base.port else ""
+    return f"{base.scheme}://{custom_domain or f'{slug}.{settings.base_domain}'}{port}"

@@ -1,0 +1,110 @@
+"""A mail to the owner who asks for it, to see whether mails arrive."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from datetime import timedelta
+from enum import StrEnum
+
+import msgspec
+
+from masthead.base import ids
+from masthead.base.caller import Caller
+from masthead.base.config.keyring import KeyRing
+from masthead.engine.records.engine import Records
+from masthead.features.site.address import Sites
+from masthead.features.site.limits import SiteLimit
+from masthead.identity.limits.sliding_window import Limits
+from masthead.identity.limits.stores import LimitStore
+from masthead.outside.mail.account_emails import test_mail
+from masthead.outside.mail.outbox import Outbox
+
+LIMITS = Limits(per_minute=3, per_hour=20)
+"""Limits of one site."""
+KNOWN_FOR = timedelta(days=1)
+"""How long the outcome of a test email can be shown. Failed emails are stored for longer, so a
+missing one was sent."""
+_SUBJECT = "test-mails"
+_PURPOSE = "test-mails"
+_SEPARATOR = "-"
+_REFUSAL = "Too many test emails at once. Try again in a few minutes."
+
+
+class State(StrEnum):
+    WAITING = "waiting"
+    FAILED = "failed"
+    """It is tried again."""
+    GAVE_UP = "gave up"
+    SENT = "sent"
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    state: State
+    why: str = ""
+
+
+class TestMails:
+    __test__ = False  # no class of tests, whatever its name
+
+    def __init__(
+        self,
+        records: Records,
+        outbox: Outbox,
+        sites: Sites,
+        limits: LimitStore,
+        *,
+        keyring: KeyRing,
+    ) -> None:
+        self._records = records
+        self._outbox = outbox
+        self._sites = sites
+        self._limit = SiteLimit(limits, _SUBJECT, LIMITS, _REFUSAL)
+        self._keyring = keyring
+
+    async def send(self, caller: Caller, to: str) -> str:
+        """Queues it and returns the mark by which its outcome is asked for. Raises RateLimited."""
+        assert caller.tenant_id is not None
+        await self._limit.count(caller.tenant_id, self._records.clock())
+        site = await self._sites.of(caller.tenant_id)
+        async with self._records.unit(caller) as unit:
+            mail = test_mail(site_name=site.name, site_url=site.url, to=to)
+            mail_id = await self._outbox.queue(unit, mail)
+        return _mark(self._keyring.derive(_PURPOSE), caller, mail_id, self._seconds())
+
+    async def outcome(self, caller: Caller, mark: str) -> Outcome | None:
+        """None for a mark that the caller was not given, or a day ago."""
+        assert caller.tenant_id is not None
+        mail_id = self._mail_of(caller, mark)
+        if mail_id is None:
+            return None
+        queued = await self._outbox.state(caller.tenant_id, mail_id)
+        if queued is None:
+            return Outcome(State.SENT)
+        if not queued.at:
+            return Outcome(State.WAITING)
+        return Outcome(State.GAVE_UP if queued.gave_up else State.FAILED, queued.why)
+
+    def _mail_of(self, caller: Caller, mark: str) -> str | None:
+        mail_id, _, rest = mark.partition(_SEPARATOR)
+        digits = rest.partition(_SEPARATOR)[0]
+        if not ids.is_id(mail_id) or not (digits.isascii() and digits.isdigit()):
+            return None
+        keys = self._keyring.derive_all(_PURPOSE)
+        given = mark.encode(errors="replace")
+        genuine = [_mark(key, caller, mail_id, digits).encode() for key in keys]
+        if not any(hmac.compare_digest(each, given) for each in genuine):
+            return None
+        is_recent = int(self._seconds()) - int(digits) < KNOWN_FOR.total_seconds()
+        return mail_id if is_recent else None
+
+    def _seconds(self) -> str:
+        return str(int(self._records.clock().timestamp()))
+
+
+def _mark(key: bytes, caller: Caller, mail_id: str, seconds: str) -> str:
+    """Signed: a sent email leaves no row, so an unsigned id of an email that never existed would
+    look sent."""
+    signed = f"{caller.tenant_id} {caller.id} {mail_id} {seconds}"
+    digest = hmac.digest(key, signed.encode(), hashlib.sha256).hex()[:32]
+    return _SEPARATOR.join((mail_id, seconds, digest))

@@ -1,0 +1,72 @@
+"""The public API of the site settings. Secrets are never shown."""
+
+from __future__ import annotations
+
+from masthead.base.errors import NotFound
+from masthead.engine.records.collection import Record
+from masthead.features.site.collection import site_settings
+from masthead.web.v1.call import Call
+from masthead.web.v1.routes import get, patch
+from masthead.web.v1.schema import Body, View
+
+SETTABLE = (
+    "site_name",
+    "site_description",
+    "site_logo",
+    "site_favicon",
+    "members_enabled",
+    "comments_enabled",
+)
+NULLABLE = frozenset({"site_description", "site_logo", "site_favicon"})
+
+SITE_SETTINGS = View(
+    "SiteSettings",
+    site_settings,
+    ("id", "tenant_id", *SETTABLE, "created", "updated"),
+    nullable=NULLABLE,
+)
+UPDATE = Body(
+    "SiteSettingsUpdate",
+    site_settings,
+    SETTABLE,
+    required=frozenset({"site_name"}),
+    nullable=NULLABLE,
+    partial=True,
+    rejects_unknown=True,
+)
+
+
+async def get_site_settings(call: Call) -> Record:
+    return _only(await call.records.find(site_settings, {}, tenant_id=call.tenant.id))
+
+
+async def update_site_settings(call: Call) -> Record:
+    settings = _only(await call.unit.find(site_settings, {}, limit=1))
+    return await call.unit.update(
+        site_settings, settings["id"], call.body, expected_version=call.expected_version
+    )
+
+
+def _only(found: list[Record]) -> Record:
+    if not found:
+        raise NotFound("This site has no settings yet.")
+    return found[0]
+
+
+routes = (
+    get(
+        "/site-settings",
+        get_site_settings,
+        scope="site-settings:read",
+        view=SITE_SETTINGS,
+        summary="View the site's settings",
+    ),
+    patch(
+        "/site-settings",
+        update_site_settings,
+        scope="settings:write",
+        view=SITE_SETTINGS,
+        body=UPDATE,
+        summary="Change the site's settings",
+    ),
+)

@@ -1,0 +1,248 @@
+"""The work besides requests: jobs, regular chores, deliveries of webhooks, the search index."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+
+from masthead.content.texts import jobs as text_jobs
+from masthead.engine.audit.retention import AuditRetention
+from masthead.engine.jobs.runner import Chore, Handler, JobRunner
+from masthead.engine.records.search.index import Indexer
+from masthead.faces.importers import jobs as import_jobs
+from masthead.faces.importers.files.work_folder import delete_abandoned
+from masthead.faces.importers.member_csv.expiry import delete_expired
+from masthead.faces.site_archive import jobs as site_import_jobs
+from masthead.faces.site_archive.leftovers import Leftovers
+from masthead.faces.site_export import jobs as site_export_jobs
+from masthead.features.commerce.jobs import mark_abandoned
+from masthead.features.mailings import jobs as mailing_jobs
+from masthead.features.mailings.digests import Digests
+from masthead.features.mailings.forms import FormCache
+from masthead.features.mailings.progress import MailingProgress
+from masthead.features.mailings.queue import RecipientQueue
+from masthead.features.mailings.sending_domains import SendingDomains
+from masthead.features.mailings.stopping import StoppedAddresses
+from masthead.features.mailings.worker import MailingWorker
+from masthead.features.media import alt_texts as media_alt_texts
+from masthead.features.media import copies as media_copies
+from masthead.features.media import jobs as media_jobs
+from masthead.features.media import use_counts as media_use_counts
+from masthead.features.members.unsubscribe import Unsubscribe
+from masthead.features.pages.collection import pages
+from masthead.features.payments import jobs as payment_jobs
+from masthead.features.payments.reconcile import Reconciliation
+from masthead.features.posts import jobs as post_jobs
+from masthead.features.posts import tags
+from masthead.features.posts.collection import posts
+from masthead.features.privacy import jobs as privacy_jobs
+from masthead.features.site.domain_proof import DomainProofs
+from masthead.features.site.domain_repeat import DomainChecks
+from masthead.features.trash import emptying
+from masthead.features.undo import undoing
+from masthead.features.webhooks import jobs as webhook_jobs
+from masthead.features.webhooks.deliver import DeliveryWorker
+from masthead.outside.mail import jobs as mail_jobs
+from masthead.outside.mail.dns_records import DnsChecks
+from masthead.outside.mail.transport import transport_of
+from masthead.outside.outbound.name_server import NameServer
+from masthead.service.backup.schedule import CONCURRENCY as BACKUP_CONCURRENCY
+from masthead.service.backup.schedule import LOOK_EVERY, BackupSchedule
+from masthead.service.schema import tables
+from masthead.service.services import Services
+
+if TYPE_CHECKING:
+    from masthead.service.tracing.spans import Traces
+
+
+def job_handlers(parts: Services) -> Mapping[str, Handler]:
+    settings = parts.settings
+    return {
+        **media_jobs.handlers(parts.records, parts.objects),
+        **media_copies.handlers(parts.records, parts.objects, parts.images),
+        **media_use_counts.handlers(parts.records),
+        **media_alt_texts.handlers(parts.records),
+        **post_jobs.handlers(parts.records),
+        **emptying.handlers(parts.records),
+        **text_jobs.handlers(parts.records, (posts, pages)),
+        **tags.handlers(parts.records),
+        **mail_jobs.handlers(
+            parts.mail,
+            transport_of(settings, parts.signer),
+            settings.mail_from,
+            parts.signing_keys,
+        ),
+        **StoppedAddresses(parts.records).handlers(),
+        **mailing_jobs.handlers(parts.records, parts.mail, parts.sites),
+        **parts.mailings.welcome.handlers(),
+        **parts.resets.handlers(),
+        **parts.factors.handlers(),
+        **parts.links.handlers(),
+        **parts.staff_codes.handlers(),
+        **parts.privacy.work.handlers(),
+        **payment_jobs.handlers(parts.records, parts.mail, parts.sites),
+        **webhook_jobs.handlers(parts.records, parts.mail, parts.sites),
+        **parts.retries.handlers(),
+        **parts.imports.handlers(parts),
+        **parts.site_exports.handlers(),
+        **parts.site_imports.handlers(),
+    }
+
+
+def backup_schedule(parts: Services) -> BackupSchedule:
+    return BackupSchedule(parts.settings, parts.records, parts.keyring, parts.records.clock)
+
+
+def job_runner(
+    parts: Services, backups: BackupSchedule | None = None, traces: Traces | None = None
+) -> JobRunner:
+    """The job worker, in a server process or in one of its own."""
+    backups = backups or backup_schedule(parts)
+    hourly = timedelta(hours=1)
+    digests = Digests(parts.records, parts.mailings.starting)
+    chores = [
+        Chore("logins.sweep", hourly, parts.throttle.sweep),
+        Chore("sign_ins.sweep", hourly, parts.accounts.sign_ins.sweep),
+        Chore("limits.sweep", hourly, parts.limit_store.sweep),
+        Chore("audit.sweep", hourly, partial(_sweep_audit, parts)),
+        Chore("errors.sweep", hourly, parts.error_log.sweep),
+        Chore("idempotency.sweep", hourly, parts.idempotency.sweep),
+        Chore("daily_counts.sweep", timedelta(days=1), partial(_sweep_daily_counts, parts)),
+        Chore("webhooks.sweep", hourly, partial(_sweep_webhooks, parts)),
+        Chore("carts.abandon", timedelta(minutes=1), partial(mark_abandoned, parts.records)),
+        Chore("payments.reconcile", timedelta(days=1), Reconciliation(parts.records, tables).run),
+        Chore("changes.sweep", timedelta(minutes=10), partial(_sweep_changes, parts)),
+        Chore("mail_reports.sweep", hourly, parts.mailings.report_tokens.sweep),
+        Chore("mail.sweep", hourly, parts.mail.sweep),
+        Chore("email_changes.sweep", hourly, parts.email_changes.sweep),
+        Chore("member_imports.sweep", hourly, partial(delete_expired, parts.records)),
+        Chore("member_links.sweep", hourly, parts.links.sweep),
+        Chore("sign_in_codes.sweep", hourly, parts.codes.sweep),
+        Chore("privacy.sweep", hourly, parts.privacy.work.sweep),
+        Chore("trash.sweep", hourly, partial(emptying.delete_expired, parts.records)),
+        Chore("undo.sweep", hourly, partial(undoing.delete_expired, parts.records)),
+        Chore("site_export.sweep", hourly, parts.site_exports.sweep),
+        Chore("site_import.sweep", hourly, Leftovers(parts.records, parts.objects).sweep),
+        Chore("backup.look", LOOK_EVERY, backups.enqueue_due),
+        Chore("digests.start", timedelta(minutes=1), digests.start_due),
+        Chore("domains.check", hourly, partial(check_domains, parts)),
+        Chore("sending_domains.check", hourly, sending_domains_of(parts).run),
+    ]
+    if parts.keyring.is_rotating:
+        rotate = parts.records.reencrypt_secrets
+        chores.append(Chore("secrets.rotate", timedelta(days=1), rotate))
+    handlers = {**job_handlers(parts), **backups.handlers()}
+    return JobRunner(
+        parts.database,
+        traces.wrap_handlers(handlers) if traces else handlers,
+        parts.records.clock,
+        chores=chores,
+        concurrency=mail_jobs.CONCURRENCY
+        | BACKUP_CONCURRENCY
+        | privacy_jobs.CONCURRENCY
+        | import_jobs.CONCURRENCY
+        | site_export_jobs.CONCURRENCY
+        | site_import_jobs.CONCURRENCY
+        | media_copies.CONCURRENCY
+        | text_jobs.CONCURRENCY,
+    )
+
+
+async def check_domains(parts: Services) -> None:
+    names = NameServer(parts.settings.dns_server)
+    proofs = DomainProofs(parts.records, parts.keyring, names, parts.limit_store)
+    await DomainChecks(parts.records, proofs, parts.mail, parts.settings).run()
+
+
+def sending_domains_of(parts: Services) -> SendingDomains:
+    checks = DnsChecks(NameServer(parts.settings.dns_server), parts.settings)
+    return SendingDomains(parts.records, parts.signing_keys, checks, parts.limit_store)
+
+
+async def _sweep_audit(parts: Services) -> None:
+    await AuditRetention(parts.records.database, tables, parts.records.clock).sweep()
+
+
+async def _sweep_changes(parts: Services) -> None:
+    await parts.changes.sweep()
+    await parts.realtime.relay.sweep()
+
+
+async def _sweep_webhooks(parts: Services) -> None:
+    await parts.deliveries.sweep(parts.records.clock())
+    await parts.retries.sweep()
+
+
+async def _sweep_daily_counts(parts: Services) -> None:
+    await parts.records.daily.sweep(parts.records.clock())
+
+
+def delivery_worker(parts: Services) -> DeliveryWorker:
+    return DeliveryWorker(
+        parts.deliveries,
+        parts.outbound,
+        parts.keyring,
+        parts.settings.retry_policy,
+        now=parts.records.clock,
+        wake=parts.deliveries_queued,
+    )
+
+
+def mailing_worker(parts: Services) -> MailingWorker:
+    settings, records = parts.settings, parts.records
+    unsubscribing = Unsubscribe(records, parts.keyring)
+    forms = FormCache(
+        records,
+        parts.sites,
+        unsubscribing,
+        parts.mailings.senders,
+        tracking=parts.mailings.tracking,
+    )
+    starting = parts.mailings.starting
+    return MailingWorker(
+        RecipientQueue(parts.database, tables, records.clock),
+        forms,
+        MailingProgress(records, starting, forms, parts.mail, settings=settings),
+        transport_of(settings, parts.signer),
+        now=records.clock,
+        connections=settings.mail_connections,
+        per_second=settings.mails_per_second,
+        per_domain=settings.mails_per_domain,
+    )
+
+
+class Background:
+    """All background tasks, in a server process or in one of its own."""
+
+    def __init__(self, parts: Services, traces: Traces | None = None) -> None:
+        self._imports = parts.imports
+        self._exports = parts.site_exports
+        self._backups = backup_schedule(parts)
+        self._jobs = job_runner(parts, self._backups, traces)
+        self._deliveries = delivery_worker(parts)
+        self._retention = parts.deliveries.retention
+        self._mailings = mailing_worker(parts)
+        self._indexer = Indexer(parts.records.search_index)
+
+    async def run_forever(self) -> None:
+        await asyncio.to_thread(delete_abandoned)
+        await asyncio.gather(
+            self._jobs.run_forever(),
+            self._deliveries.run_forever(),
+            self._mailings.run_forever(),
+            self._indexer.run_forever(),
+        )
+
+    def stop(self) -> None:
+        """Running work is finished and recorded; nothing new is started."""
+        self._imports.stop()
+        self._exports.stop()
+        self._backups.stop()
+        self._jobs.stop()
+        self._retention.stop()
+        self._deliveries.stop()
+        self._mailings.stop()
+        self._indexer.stop()

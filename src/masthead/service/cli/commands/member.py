@@ -1,0 +1,119 @@
+"""`masthead member`: creates, lists and deletes members."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from masthead.base.caller import shell, system
+from masthead.base.email_address import normal_email
+from masthead.base.errors import NotFound
+from masthead.base.ids import TenantId
+from masthead.engine.records.collection import Record
+from masthead.engine.records.filter.ast import Comparison, Identifier, Literal, Or
+from masthead.engine.records.read.page import ListRequest
+from masthead.features.members.collection import blog_members
+from masthead.identity.tenant_lookup import find_tenant_named
+from masthead.service.cli.confirmation import confirm, yes_option
+from masthead.service.cli.invocation import Invocation, Output, command, new_group
+from masthead.service.cli.opened_installation import opened
+from masthead.service.cli.secret_values import new_password, password_option
+from masthead.service.cli.tenant_option import tenant_option
+
+app = new_group("Creates, lists and deletes members.")
+
+
+TIERS = ("free", "paid")
+MAX_LISTED = 10_000
+PAGE = 500
+COLUMNS = ("id", "email", "name", "tier", "status", "newsletter", "created")
+
+
+@command("create", app)
+@tenant_option
+@click.option("--email", metavar="E", required=True)
+@password_option("--password")
+@click.option("--name", metavar="N", default="")
+@click.option("--tier", type=click.Choice(TIERS), default="free", show_default=True)
+@click.option("--newsletter/--no-newsletter")
+async def create(
+    invocation: Invocation,
+    tenant: str,
+    email: str,
+    password: str | None,
+    *,
+    name: str,
+    tier: str,
+    newsletter: bool,
+) -> Output:
+    """Creates a member. Without a password the member can't sign in until one is set."""
+    # Imported here: the other commands hash no password.
+    from masthead.identity.given_passwords import new_credentials
+
+    password = new_password(password, "--password", required=False)
+    async with opened(invocation) as parts:
+        found = await find_tenant_named(parts.records, tenant)
+        credentials = await new_credentials({"password": password}, required=False)
+        member = await parts.records.create(
+            system(TenantId(found["id"])),
+            blog_members,
+            {"email": email, "name": name, "tier": tier, "newsletter": newsletter},
+            stamped=credentials,
+        )
+    return Output({"id": member["id"]}, f"{member['email']} is a member (id {member['id']}).")
+
+
+@command("list", app)
+@tenant_option
+@click.option("--search", metavar="TEXT", default="", help="In the email address or the name.")
+@click.option(
+    "--limit",
+    metavar="N",
+    type=click.IntRange(1, MAX_LISTED),
+    default=100,
+    show_default=True,
+)
+async def list_members(invocation: Invocation, tenant: str, search: str, limit: int) -> Output:
+    """Lists a tenant's members, newest first."""
+    matching = Or(
+        tuple(Comparison(Identifier((name,)), "~", Literal(search)) for name in ("email", "name"))
+    )
+    found: list[Record] = []
+    async with opened(invocation) as parts:
+        caller = system(TenantId((await find_tenant_named(parts.records, tenant))["id"]))
+        while len(found) < limit:
+            last = (found[-1]["created"], found[-1]["id"]) if found else None
+            wanted = ListRequest(
+                per_page=min(limit - len(found), PAGE),
+                filter=matching if search else "",
+                after=last,
+                skip_total=True,
+            )
+            items = (await parts.records.page(caller, blog_members, wanted)).items
+            found += items
+            if len(items) < wanted.per_page:
+                break
+    none = "No member matches." if search else f"{tenant} has no members yet."
+    return Output([_shown(each) for each in found], none, COLUMNS)
+
+
+@command("delete", app)
+@tenant_option
+@click.option("--email", metavar="E", required=True)
+@yes_option
+async def delete(invocation: Invocation, tenant: str, email: str, yes: bool) -> Output:
+    """Deletes a member's account at once; all its sessions end."""
+    async with opened(invocation) as parts:
+        tenant_id = TenantId((await find_tenant_named(parts.records, tenant))["id"])
+        wanted = {"email": normal_email(email)}
+        found = await parts.records.find(blog_members, wanted, tenant_id=tenant_id, limit=1)
+        if not found:
+            raise NotFound(f"{tenant} has no member {email!r}")
+        confirm(f"Delete the member {found[0]['email']} of {tenant}?", yes=yes)
+        await parts.records.delete(shell(tenant_id), blog_members, found[0]["id"])
+    return Output(_shown(found[0]), f"{found[0]['email']} is no longer a member.")
+
+
+def _shown(member: Record) -> dict[str, Any]:
+    return {name: member[name] for name in COLUMNS}

@@ -1,0 +1,95 @@
+"""`masthead settings`: a tenant's site settings by their record-store names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from masthead.base.caller import system
+from masthead.base.config.served_secret import refuse_other
+from masthead.base.errors import NotFound
+from masthead.base.ids import TenantId
+from masthead.base.suggestions import suggestion
+from masthead.engine.records.collection import Record
+from masthead.engine.records.engine import Records
+from masthead.engine.records.fields.secrets import Secret
+from masthead.features.site.collection import site_settings
+from masthead.identity.tenant_lookup import find_tenant_named
+from masthead.service.cli.invocation import Invocation, Output, command, new_group
+from masthead.service.cli.opened_installation import opened
+from masthead.service.cli.secret_values import prompt_secret, read_secret
+from masthead.service.cli.tenant_option import tenant_option
+
+app = new_group("Reads and changes a tenant's site settings.")
+
+SETTABLE = {each.name: each for each in site_settings.fields if not each.immutable}
+
+
+@command("set", app)
+@tenant_option
+@click.argument("changes", metavar="KEY=VALUE", nargs=-1, required=True)
+async def set_settings(invocation: Invocation, tenant: str, changes: Sequence[str]) -> Output:
+    """Changes site settings. An empty value clears one.
+
+    For a secret, `-` reads the value from standard input, and no value prompts for it.
+    """
+    given = parse_changes(changes)
+    async with opened(invocation) as parts:
+        if any(isinstance(SETTABLE[name], Secret) and value for name, value in given.items()):
+            refuse_other(parts.settings, parts.keyring)
+        current = await _settings_of(parts.records, tenant)
+        # From the registry, because its validators include the operator's rules.
+        collection = parts.records.registry[site_settings.name]
+        changed = await parts.records.update(
+            system(TenantId(current["tenant_id"])), collection, current["id"], given
+        )
+    return Output(_shown(changed), f"Set {', '.join(given)}.")
+
+
+@command("get", app)
+@tenant_option
+async def get_settings(invocation: Invocation, tenant: str) -> Output:
+    """Prints the site settings. For a secret it prints only whether it is set."""
+    async with opened(invocation) as parts:
+        current = _shown(await _settings_of(parts.records, tenant))
+    text = "\n".join(f"{name}={_plain(value)}" for name, value in current.items())
+    return Output(current, text)
+
+
+def parse_changes(changes: Sequence[str]) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    for change in changes:
+        name, equals, value = change.partition("=")
+        if name not in SETTABLE:
+            raise click.BadParameter(
+                f"{name!r} is not a site setting; {suggestion(name, SETTABLE)}"
+            )
+        field = SETTABLE[name]
+        if isinstance(field, Secret):
+            value = read_secret(value, name) if equals else prompt_secret(name)
+        elif not equals:
+            raise click.BadParameter("write each setting as KEY=VALUE")
+        given[name] = field.coerce(value)
+    return given
+
+
+async def _settings_of(records: Records, slug: str) -> Record:
+    tenant = await find_tenant_named(records, slug)
+    found = await records.find(site_settings, {}, tenant_id=TenantId(tenant["id"]))
+    if not found:
+        raise NotFound(f"The settings record of the tenant {slug} was deleted.")
+    return found[0]
+
+
+def _shown(settings: Record) -> dict[str, Any]:
+    shown = {each.name: settings[each.name] for each in site_settings.fields}
+    secrets = [each.name for each in site_settings.fields if isinstance(each, Secret)]
+    return shown | {name: "set" if shown[name] else "" for name in secrets}
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)

@@ -1,0 +1,83 @@
+"""`masthead trash`: lists, restores and deletes what a tenant has deleted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from masthead.base.caller import shell
+from masthead.base.errors import NotFound
+from masthead.base.ids import TenantId, is_id
+from masthead.engine.records.collection import Record
+from masthead.engine.records.filter.conditions import any_of, equals
+from masthead.engine.records.read.page import ListRequest
+from masthead.features.trash.collection import TYPES, trash
+from masthead.features.trash.emptying import empty_trash
+from masthead.identity.tenant_lookup import find_tenant_named
+from masthead.service.cli.confirmation import confirm, yes_option
+from masthead.service.cli.counted import counted
+from masthead.service.cli.invocation import Invocation, Output, command, new_group
+from masthead.service.cli.opened_installation import opened
+from masthead.service.cli.tenant_option import tenant_option
+
+app = new_group("Lists and restores deleted posts, pages and files, and empties the trash.")
+
+PAGE = 500
+COLUMNS = ("id", "type", "title", "deleted_at", "expires_at")
+
+
+@command("list", app)
+@tenant_option
+@click.option("--type", "kind", type=click.Choice(TYPES), help="Only what was deleted from here.")
+async def list_trash(invocation: Invocation, tenant: str, kind: str | None) -> Output:
+    """Lists what was deleted in the last 30 days, newest first."""
+    found: list[Record] = []
+    async with opened(invocation) as parts:
+        caller = shell(TenantId((await find_tenant_named(parts.records, tenant))["id"]))
+        while True:
+            wanted = ListRequest(
+                per_page=PAGE,
+                filter=any_of([equals("type", each) for each in ([kind] if kind else TYPES)]) or "",
+                after=(found[-1]["created"], found[-1]["id"]) if found else None,
+                skip_total=True,
+            )
+            items = (await parts.records.page(caller, trash, wanted)).items
+            found += items
+            if len(items) < PAGE:
+                break
+    return Output([_shown(each) for each in found], "The trash is empty.", COLUMNS)
+
+
+@command("restore", app)
+@tenant_option
+@click.argument("entry_id", metavar="ID")
+async def restore(invocation: Invocation, tenant: str, entry_id: str) -> Output:
+    """Restores a deleted post, page or file, with all that was deleted with it."""
+    async with opened(invocation) as parts:
+        caller = shell(TenantId((await find_tenant_named(parts.records, tenant))["id"]))
+        async with parts.records.unit(caller) as unit:
+            found = await unit.find(trash, {"id": entry_id}, limit=1) if is_id(entry_id) else []
+            if not found:
+                raise NotFound(f"The trash of {tenant} has no entry {entry_id!r}")
+            collection, record = await unit.restore(entry_id)
+    slug = record[collection.slug.name] if collection.slug else ""
+    data = {"id": record["id"], "type": collection.name, "title": found[0]["title"], "slug": slug}
+    return Output(data, f"“{found[0]['title']}” is restored.")
+
+
+@command("empty", app)
+@tenant_option
+@yes_option
+async def empty(invocation: Invocation, tenant: str, yes: bool) -> Output:
+    """Deletes for good everything that is in the trash."""
+    async with opened(invocation) as parts:
+        caller = shell(TenantId((await find_tenant_named(parts.records, tenant))["id"]))
+        confirm(f"Delete everything in the trash of {tenant} for good?", yes=yes)
+        count = await empty_trash(parts.records, caller)
+    entries = counted(count, "entry", "entries")
+    return Output({"deleted": count}, f"Deleted {entries} of the trash for good.")
+
+
+def _shown(entry: Record) -> dict[str, Any]:
+    return {name: entry[name] for name in (*COLUMNS, "record_id", "slug")}

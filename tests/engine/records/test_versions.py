@@ -1,0 +1,81 @@
+"""Versions of tenants: one check of the database serves an iteration of the event loop, and a later
+request sees every commit before it."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+
+import pytest
+from tests.world import TenantWorld, World
+
+from masthead.engine.records.versions import TenantVersions, Versions
+
+BUMP = """
+import sqlite3, sys
+with sqlite3.connect(sys.argv[1]) as database:
+    database.execute(
+        "UPDATE tenant_states SET version = version + 1 WHERE tenant_id = ?", (sys.argv[2],)
+    )
+"""
+
+
+async def test_a_read_after_a_change_sees_it(tenant: TenantWorld) -> None:
+    versions = TenantVersions(tenant.world.parts.database)
+    before = await versions.of(tenant.id)
+    await tenant.create("posts", {"title": "New"})
+    after = await versions.of(tenant.id)
+    assert after.content > before.content
+    assert after.identity == before.identity
+
+
+async def test_a_read_after_another_processs_commit_sees_it(
+    app: World, tenant: TenantWorld
+) -> None:
+    versions = TenantVersions(app.parts.database)
+    seen = []
+
+    async def ask() -> None:
+        seen.append((await versions.of(tenant.id)).content)
+
+    await ask()
+    await _bump(app, tenant)
+    # A request that comes in is a callback at the end of the loop's queue, as this one is.
+    await asyncio.create_task(ask())
+    assert seen[1] == seen[0] + 1
+
+
+@pytest.mark.parametrize("few_tenants", [1, 10_000])
+async def test_prefetched_versions_are_current(
+    app: World, tenant: TenantWorld, other_tenant: TenantWorld, few_tenants: int
+) -> None:
+    versions = TenantVersions(app.parts.database, few_tenants=few_tenants)
+
+    async def ask() -> list[int]:
+        return [(await versions.of(each.id)).content for each in (tenant, other_tenant)]
+
+    before = await ask()
+    assert await ask() == before
+    await other_tenant.create("posts", {"title": "New"})
+    assert await ask() == [before[0], before[1] + 1]
+    await _bump(app, tenant)
+    assert await asyncio.create_task(ask()) == [before[0] + 1, before[1] + 1]
+
+
+@pytest.mark.parametrize("few_tenants", [1, 10_000])
+async def test_a_tenant_without_a_state_has_the_first_version(
+    app: World, tenant: TenantWorld, few_tenants: int
+) -> None:
+    versions = TenantVersions(app.parts.database, few_tenants=few_tenants)
+    await versions.of(tenant.id)
+    assert await versions.of("nobody") == await versions.of("nobody") == Versions(0, 0)
+
+
+async def _bump(app: World, tenant: TenantWorld) -> None:
+    if app.engine == "sqlite":
+        path = str(app.parts.settings.database_url).removeprefix("sqlite:///")
+        # Blocking on purpose: nothing else runs between the check and the commit.
+        subprocess.run([sys.executable, "-c", BUMP, path, tenant.id], check=True)
+        return
+    await tenant.create("posts", {"title": "New"})

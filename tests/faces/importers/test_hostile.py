@@ -1,0 +1,35 @@
+"""A file that is made to hold an importer up never costs more than 200 MB, and is refused before
+the database is opened, so it can't cost a byte written. How long it takes is measured by
+`python -m bench.hostile`; here it must only come to an end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+from bench.hostile import MEGABYTES, cost_of
+from tests.faces.importers import hostile
+from tests.forking import forked_program
+
+HARMLESS: Final = {
+    "wordpress/one huge text",
+    "wordpress/one huge title",
+    "wordpress/blanks",
+    "ghost/escapes",
+    "ghost/blanks",
+    *(name for name in hostile.everything() if "/a body of" in name),
+}
+"""These may be imported: what is odd about them is passed over, or fails as one post."""
+
+
+@pytest.mark.parametrize("which", hostile.everything())
+def test_what_it_costs(which: str, tmp_path: Path) -> None:
+    cost = cost_of(which, tmp_path, [forked_program("bench.hostile_reader:main")])
+    assert cost["megabytes"] < MEGABYTES
+    if which in HARMLESS:
+        assert cost["was_opened"]
+        assert cost["refusal"] == ""
+    else:
+        assert cost["refusal"]
+        assert not cost["was_opened"], "it must be told before anything is written"

@@ -1,0 +1,29 @@
+"""Prices in the words of the site's language."""
+
+from __future__ import annotations
+
+import pytest
+
+from masthead.faces.reader.prices import price_text
+
+
+@pytest.mark.parametrize(
+    ("amount", "currency", "language", "text"),
+    [
+        (400, "gbp", "en-GB", "£4"),
+        (450, "EUR", "en", "€4.50"),
+        (405, "usd", "en-US", "$4.05"),
+        (123_456_700, "usd", "en", "$1,234,567"),
+        (500, "jpy", "en", "¥500"),
+        (500, "chf", "en", "CHF\u00a05"),
+        (1_500, "kwd", "en", "KWD\u00a01.500"),
+        (400, "eur", "de", "4\u00a0EUR"),
+        (450, "eur", "pt-BR", "4,50\u00a0EUR"),
+        (120_050, "eur", "de-AT", "1\u202f200,50\u00a0EUR"),
+        (450, "usd", "ja", "4.50\u00a0USD"),
+    ],
+)
+def test_a_price_is_written_as_readers_know_it(
+    amount: int, currency: str, language: str, text: str
+) -> None:
+    assert price_text(amount, currency, language) == text

@@ -1,9 +1,0 @@
-"""All exports of our own."""
-
-from __future__ import annotations
-
-from typing import Final
-
-from tests.importers.samples import ghost, substack, wordpress
-
-SAMPLES: Final = [*wordpress.SAMPLES, *ghost.SAMPLES, *substack.SAMPLES]

@@ -1,7 +1,0 @@
-"""Services whose emails tests can read."""
-
-from __future__ import annotations
-
-from tests.mail.offices import office, office_world
-
-__all__ = ["office", "office_world"]
