@@ -288,7 +288,7 @@ async def test_a_cancelled_transaction_loses_no_deferred_rows_of_others(notebook
             await asyncio.sleep(0)
             await tx.execute(notebook.add, (ANN, f"{number:02}b", f"b{number}"), slow=True)
 
-    tasks = [asyncio.create_task(write(i)) for i in range(60)]
+    tasks = [asyncio.create_task(write(i)) for i in range(30)]
     for task in tasks[::3]:
         await asyncio.sleep(0)
         task.cancel()
@@ -298,4 +298,4 @@ async def test_a_cancelled_transaction_loses_no_deferred_rows_of_others(notebook
     kept = {f"{i:02}" for i, task in enumerate(tasks) if not task.cancelled()}
     assert {i[:2] for i in ids if i.endswith("a")} == {i[:2] for i in ids if i.endswith("b")}
     assert kept <= {i[:2] for i in ids}
-    assert len(kept) >= 40
+    assert len(kept) >= 20
