@@ -11,7 +11,7 @@ import pytest
 # As requests of several megabytes in several threads leave it, with small blocks between.
 PROGRAM = """
 import threading
-from masthead.service.serve.memory import return_large_blocks
+from masthead.service.serve.process import return_large_blocks
 
 def megabytes():
     with open("/proc/self/smaps_rollup") as lines:

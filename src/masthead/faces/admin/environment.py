@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 
-from masthead.faces.admin.json_code import json_code
 from masthead.web.assets import Assets
 from masthead.web.template_source import Unindented
 
@@ -69,3 +71,36 @@ def when(moment: datetime, now: datetime) -> str:
         return "Yesterday"
     short = f"{moment.day} {moment:%b}"
     return short if moment.year == now.year else f"{short} {moment.year}"
+
+
+_NAME, _TEXT, _VALUE = "tk", "ts", "tn"
+"""Classes of coloured JSON."""
+_TOKENS = re.compile(
+    r'(?P<string>"(?:[^"\\]|\\.)*")(?P<colon>:)?'
+    r"|(?P<value>-?\d[\d.eE+-]*|\b(?:true|false|null)\b)"
+)
+
+
+def json_code(text: str) -> Markup:
+    """Indents, colours and escapes JSON. Other text is only escaped."""
+    try:
+        shown = msgspec.json.format(text, indent=2)
+    except msgspec.DecodeError:
+        return escape(text)
+    parts: list[Markup] = []
+    last = 0
+    for found in _TOKENS.finditer(shown):
+        parts.append(escape(shown[last : found.start()]))
+        parts.append(_marked(found))
+        last = found.end()
+    parts.append(escape(shown[last:]))
+    return Markup("").join(parts)
+
+
+def _marked(found: re.Match[str]) -> Markup:
+    colon = found["colon"] or ""
+    if found["string"] is None:
+        kind, token = _VALUE, found["value"]
+    else:
+        kind, token = (_NAME if colon else _TEXT), found["string"]
+    return Markup('<span class="{}">{}</span>{}').format(kind, token, colon)

@@ -14,9 +14,9 @@ from typing import Final, NamedTuple
 from markupsafe import Markup
 
 from masthead.base.caller import Audience
+from masthead.content.html.embeds import find_embed
 from masthead.content.html.markup import Attributes, Token, escaped, tokens_of, written
 from masthead.faces.reader.code_blocks import Coloured, coloured_block
-from masthead.faces.reader.embeds import embed_card
 from masthead.faces.reader.pictures import pictures_of
 from masthead.faces.reader.request import SiteRequest
 from masthead.faces.reader.views import Picture
@@ -156,7 +156,7 @@ class _PageWriter(_Writer):
         elif kind == "start" and name == "pre":
             if block := coloured_block(self._coloured, self._tokens, at):
                 return block
-        elif kind == "start" and name == "p" and (card := embed_card(self._tokens, at)):
+        elif kind == "start" and name == "p" and (card := _embed_card(self._tokens, at)):
             return card
         return super()._piece(at)
 
@@ -240,3 +240,17 @@ class _FeedWriter(_Writer):
         if token.name == "img":
             attributes.setdefault("alt", "")
         return {name: value for name, value in attributes.items() if name not in _SIZES}
+
+
+def _embed_card(tokens: Sequence[Token], at: int) -> tuple[str, int] | None:
+    """The card with a link in place of the paragraph at `at`, if that is a player or a post of
+    another site, and the index after it; None for any other paragraph."""
+    found = find_embed(tokens, at)
+    if found is None:
+        return None
+    embed, after = found
+    card = (
+        f'<p class="embed">{written("a", {"href": embed.address, "rel": "noopener"})}'
+        f"<b>{escaped(embed.kind)}</b><span>{escaped(embed.where)}</span></a></p>"
+    )
+    return card, after

@@ -13,7 +13,6 @@ from masthead.faces.record_api import (
     changes,
     collections,
     description,
-    files,
     other_services,
     records,
     sign_in,
@@ -24,6 +23,7 @@ from masthead.faces.record_api.call import Call, RecordStoreServices
 from masthead.faces.record_api.guest_answers import Handler, answer_from_cache
 from masthead.faces.record_api.realtime import description as realtime_description
 from masthead.faces.record_api.realtime import http as realtime
+from masthead.features.media.http import file_answer
 from masthead.web.answers import Answer, Stream
 from masthead.web.bodies import SMALL_FORM_BYTES
 from masthead.web.dispatch import Action, Route
@@ -82,6 +82,10 @@ def _row(
         cache=cache,
     )
     return Row(method, path, answer, policy, described)
+
+
+async def _serve_file(call: Call) -> Answer | Stream:
+    return await file_answer(call.services, call.request, call.collection())
 
 
 _FOR_VISITORS = Policy(
@@ -176,7 +180,7 @@ ROWS = (
     ),
     _account("POST", "/api/admins/auth-refresh", sign_in.admin_auth_refresh, accounts.OLD_REFRESH),
     _row("POST", "/api/files/token", sign_in.file_token, description.FILE_TOKEN),
-    _row(READ, "/api/files/{collection}/{id}/{name}", files.serve_file, description.FILE),
+    _row(READ, "/api/files/{collection}/{id}/{name}", _serve_file, description.FILE),
 )
 
 

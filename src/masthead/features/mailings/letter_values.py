@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
@@ -16,13 +16,15 @@ from masthead.base.caller import Audience, Caller, system
 from masthead.base.caller import site as on_the_site
 from masthead.base.ids import TenantId
 from masthead.content.html.markup import VOID, Token, iterate_tokens
+from masthead.engine.links.file_readers import is_open
+from masthead.engine.links.file_uses import named_files
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
 from masthead.engine.records.read.page import ListRequest
 from masthead.features.mailings.letter_html import RETINA, WIDTH, Addresses, MailedPicture
-from masthead.features.mailings.opening_files import signatures
 from masthead.features.media.collection import file_names, media
 from masthead.features.media.path import media_path, named_file
+from masthead.features.media.signed_addresses import IN_EMAILS, sign_file
 from masthead.features.payments.collection import tiers
 from masthead.features.posts.site import without_paywall
 from masthead.features.site.accent import readable
@@ -35,6 +37,8 @@ MAX_TEXT: Final = 400_000
 """Characters of a post's text and tags that are mailed: the rest is on the site."""
 MAX_PICTURES: Final = 200
 """The most pictures of a letter whose sizes are looked up."""
+_MAX_FILES: Final = 500
+"""The most files of one email."""
 FULL_WIDTH: Final = 600
 _ACCENT: Final = "#8f1d2c"
 _STILL: Final = frozenset({"image/jpeg", "image/png", "image/webp"})
@@ -142,7 +146,7 @@ async def _values(
     wanted = list(dict.fromkeys((*around, *_pictures_in(tokens))))[:MAX_PICTURES]
     pictures = await _pictures(records, tenant_id, [each for each in wanted if each])
     named = (value for each in tokens for value in each.attributes.values())
-    signed = await signatures(records, tenant_id, (*around, *named))
+    signed = await _file_signatures(records, tenant_id, (*around, *named))
     addresses = Addresses(site.url, page, signed)
     accent, dark_accent = readable(
         newsletter.get("accent_color") or settings["accent_color"] or _ACCENT
@@ -301,3 +305,27 @@ async def _sells_tiers(records: Records, caller: Caller, settings: Record) -> bo
         return False
     found = await records.page(caller, tiers, ListRequest(per_page=1, skip_total=True))
     return bool(found.items)
+
+
+async def _file_signatures(
+    records: Records, tenant_id: TenantId, texts: Iterable[str]
+) -> dict[str, str]:
+    """Signatures by the ids of those files in the texts that not everyone may open: with them
+    the addresses in an email open for its recipient."""
+    ids = sorted(named_files(texts))[:_MAX_FILES]
+    if not ids:
+        return {}
+    found = await records.find_related(
+        system(tenant_id),
+        media,
+        "id",
+        ids,
+        limit=len(ids),
+        names=frozenset({"id", "private", "open_uses"}),
+    )
+    until = records.clock() + IN_EMAILS
+    return {
+        each["id"]: sign_file(records.keyring, tenant_id, each["id"], until)
+        for each in found
+        if not is_open(each)
+    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import gc
 import resource
 import socket
@@ -18,7 +19,6 @@ from masthead.service.app import Service
 from masthead.service.metrics.page import MetricsApp
 from masthead.service.serve.http_server import HttpServer
 from masthead.service.serve.listener import stop_accepting
-from masthead.service.serve.memory import return_large_blocks
 from masthead.service.serve.metrics_place import MetricsPlace
 from masthead.service.serve.tls import certificate_of
 from masthead.service.services import Services
@@ -29,6 +29,9 @@ RESERVED_FILES = 128
 """Open files for databases, media and outgoing connections."""
 MAX_CONNECTIONS = 100_000
 METRICS_CONNECTIONS = 16
+LARGE_BLOCK = 1024 * 1024
+KEPT_BYTES = 8 * 1024 * 1024
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 
 
 def max_connections() -> int:
@@ -56,6 +59,19 @@ def _shorten_thread_switches() -> None:
     """Threads of the HTTP server and of the database need the interpreter for a moment. With
     Python's default a busy event loop would make them wait for 5 ms."""
     sys.setswitchinterval(SWITCH_SECONDS)
+
+
+def return_large_blocks() -> None:
+    """Each block from a megabyte on is the system's again when it is freed.
+
+    By default the C library of Linux learns from the first text of some megabytes to take the next
+    ones from its own heap, of which it then keeps up to 64 MB in each of several places. Elsewhere
+    there is no such option, and nothing is changed.
+    """
+    set_option = getattr(ctypes.CDLL(None), "mallopt", None)
+    if set_option is not None:
+        set_option(_MMAP_THRESHOLD, LARGE_BLOCK)
+        set_option(_TRIM_THRESHOLD, KEPT_BYTES)
 
 
 class ServerProcess:

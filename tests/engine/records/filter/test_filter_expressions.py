@@ -9,9 +9,8 @@ import pytest
 from tests import corpus
 from tests.engine.records.filter import expressions
 
-from masthead.engine.records.filter.errors import FilterError
 from masthead.engine.records.filter.lexer import Token, tokenize, unquote
-from masthead.engine.records.filter.parser import parse
+from masthead.engine.records.filter.parser import FilterError, parse
 
 
 def parses(text: str) -> bool:

@@ -17,8 +17,7 @@ from masthead.engine.records.filter.ast import (
     Or,
     conjuncts,
 )
-from masthead.engine.records.filter.errors import FilterError
-from masthead.engine.records.filter.parser import MACROS, SIGNS, parse
+from masthead.engine.records.filter.parser import MACROS, SIGNS, FilterError, parse
 
 
 def named(path: str, modifier: str = "") -> Identifier:

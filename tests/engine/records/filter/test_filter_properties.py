@@ -18,8 +18,7 @@ from masthead.engine.records.filter.ast import (
     Operand,
     Or,
 )
-from masthead.engine.records.filter.errors import FilterError
-from masthead.engine.records.filter.parser import MACROS, MODIFIERS, SIGNS, parse
+from masthead.engine.records.filter.parser import MACROS, MODIFIERS, SIGNS, FilterError, parse
 from masthead.engine.records.filter.shape import shape
 
 PIECES = ["a", "a.b", ":lower", "@now", "true", "'x'", '"', "'", "\\", "1", "-", ".", ",", "(", ")"]

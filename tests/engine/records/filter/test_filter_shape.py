@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from masthead.engine.records.filter.errors import FilterError
-from masthead.engine.records.filter.parser import parse, parse_cached
+from masthead.engine.records.filter.parser import FilterError, parse, parse_cached
 from masthead.engine.records.filter.shape import shape
 
 

@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from masthead.base.errors import BadRequest
 from masthead.engine.records.filter.ast import (
     And,
     Comparison,
@@ -24,7 +25,6 @@ from masthead.engine.records.filter.ast import (
     Operand,
     Or,
 )
-from masthead.engine.records.filter.errors import FilterError
 from masthead.engine.records.filter.lexer import Token, tokenize, unquote
 from masthead.engine.records.filter.shape import Values, shape
 
@@ -57,6 +57,14 @@ _CACHED_CHARACTERS: Final = 500
 _ECHOED_CHARACTERS: Final = 40
 _INTEGERS: Final = range(-(2**63), 2**63)
 _OPERAND: Final = "a field, a quoted text, a number, true, false or null"
+
+
+class FilterError(BadRequest):
+    """`position` is the index of the first character that does not fit."""
+
+    def __init__(self, message: str, position: int) -> None:
+        super().__init__(f"Invalid filter at position {position}: {message}")
+        self.position = position
 
 
 class ParsedFilter(msgspec.Struct, frozen=True):
