@@ -21,6 +21,7 @@ from tests.outside.mail.dkim_verifier import verify
 from tests.world import START, TenantWorld
 
 from masthead.base.caller import Audience
+from masthead.content.texts.markdown import convert
 from masthead.faces.importers.convert.content import prepare
 from masthead.faces.importers.platforms.opening import open_export
 from masthead.faces.importers.source import Options, SourcePost
@@ -29,7 +30,7 @@ from masthead.features.mailings.message import MessageForm, Sender
 from masthead.features.site.address import Site
 from masthead.outside.mail.message import SigningKey
 from masthead.outside.mail.signing import make_key_pair, signed_in_process
-from masthead.service.demo.posts import POSTS
+from masthead.service.demo.magazine import read_magazine
 
 NEWSLETTER: Final[dict[str, Any]] = {"slug": "main", "name": "Weekly"}
 PAIR: Final = make_key_pair()
@@ -81,8 +82,8 @@ def check_message(letter: Letter) -> None:
 
 
 async def test_posts_of_the_demo(tenant: TenantWorld) -> None:
-    for post in POSTS:
-        text = {"content_json": post.document} if post.document else {"content_html": post.html}
+    for post in read_magazine().posts:
+        text = convert(post.markdown)._asdict()
         shown = {"title": post.title, "excerpt": post.excerpt, "visibility": post.visibility}
         await check(tenant, **shown, **text)
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from masthead.base.caller import Caller, system
 from masthead.base.ids import TenantId
+from masthead.content.texts.markdown import convert
 from masthead.engine.records.accounts import new_token_key
 from masthead.engine.records.collection import Collection
 from masthead.engine.records.engine import Records
@@ -26,9 +27,7 @@ from masthead.features.site.collection import site_settings
 from masthead.identity.limits.plans import Plan
 from masthead.identity.setup import NewTenant, create_tenant
 from masthead.identity.tenants import Role, superusers
-from masthead.service.demo.people import COMMENTS, MEMBERS, DemoComment
-from masthead.service.demo.posts import AUTHORS, POSTS, DemoPost
-from masthead.service.demo.tiers import TIERS
+from masthead.service.demo.magazine import DemoAuthor, DemoComment, DemoPost, read_magazine
 from masthead.web.multipart import Upload
 
 SLUG = "demo"
@@ -87,8 +86,8 @@ async def fill_demo_tenant(
     services: UploadServices, story: StoryClock, tenant_id: TenantId, now: datetime
 ) -> None:
     """The records must use `story` as their clock, which is set before each record."""
-    records, caller = services.records, system(tenant_id)
-    for position, member in enumerate(MEMBERS):
+    records, caller, magazine = services.records, system(tenant_id), read_magazine()
+    for position, member in enumerate(magazine.members):
         story.moment = now - timedelta(days=FOUNDED_DAYS_AGO - 4 * position, hours=5)
         given = {
             "email": member.email,
@@ -100,7 +99,7 @@ async def fill_demo_tenant(
         stamped = {"token_key": new_token_key()}
         await records.create(caller, blog_members, given, stamped=stamped)
     await _create(records, caller, pages, ABOUT)
-    for tier in TIERS:
+    for tier in magazine.tiers:
         await _create(records, caller, tiers, tier)
     post_ids = await _write_posts(services, story, caller, now)
     await _write_comments(records, story, caller, now, post_ids=post_ids)
@@ -110,12 +109,14 @@ async def fill_demo_tenant(
 async def _write_posts(
     services: UploadServices, story: StoryClock, caller: Caller, now: datetime
 ) -> dict[str, str]:
-    records, ids = services.records, {}
-    authors = {name: await _create_author(records, caller, name, bio) for name, bio in AUTHORS}
+    records, ids, magazine = services.records, {}, read_magazine()
+    authors = {each.name: await _create_author(records, caller, each) for each in magazine.authors}
     # Now, because an upload of the past without a record would be swept up at once.
     story.moment = now
-    pictures = {post.key: await _picture(services, caller, post) for post in POSTS if post.picture}
-    for post in POSTS:
+    pictures = {
+        post.key: await _picture(services, caller, post) for post in magazine.posts if post.picture
+    }
+    for post in magazine.posts:
         story.moment = _published(post, now)
         given = {
             "authors": [authors[post.author]] if post.author else [],
@@ -123,7 +124,7 @@ async def _write_posts(
             "title": post.title,
             "tags": list(post.tags),
             "excerpt": post.excerpt,
-            **_text_of(post),
+            **(await asyncio.to_thread(convert, post.markdown))._asdict(),
             "status": post.status,
             "visibility": post.visibility,
         }
@@ -131,16 +132,10 @@ async def _write_posts(
     return ids
 
 
-def _text_of(post: DemoPost) -> dict[str, Any]:
-    if post.document is not None:
-        return {"content_json": post.document}
-    return {"content_html": post.html.strip()}
-
-
-async def _create_author(records: Records, caller: Caller, name: str, bio: str) -> str:
+async def _create_author(records: Records, caller: Caller, author: DemoAuthor) -> str:
     """Without a password: nobody can sign in as them."""
-    email = f"{name.lower().replace(' ', '.')}@demo.example"
-    given = {"email": email, "name": name, "bio": bio, "role": Role.AUTHOR}
+    email = f"{author.name.lower().replace(' ', '.')}@demo.example"
+    given = {"email": email, "name": author.name, "bio": author.bio, "role": Role.AUTHOR}
     stamped = {"token_key": new_token_key()}
     return str((await records.create(caller, superusers, given, stamped=stamped))["id"])
 
@@ -163,14 +158,15 @@ async def _once(content: bytes) -> AsyncIterator[bytes]:
 async def _write_comments(
     records: Records, story: StoryClock, caller: Caller, now: datetime, *, post_ids: dict[str, str]
 ) -> None:
-    published = {post.key: _published(post, now) for post in POSTS}
+    magazine = read_magazine()
+    published = {post.key: _published(post, now) for post in magazine.posts}
     staff = await _ids_by_name(records, caller, superusers)
     members = await _ids_by_name(records, caller, blog_members)
     ids: list[str] = []
-    for position, comment in enumerate(COMMENTS, 1):
+    for position, comment in enumerate(magazine.comments, 1):
         # In order and before now: a reply is later than its parent.
         age = now - published[comment.post]
-        story.moment = published[comment.post] + age * position / (len(COMMENTS) + 1)
+        story.moment = published[comment.post] + age * position / (len(magazine.comments) + 1)
         stamped = {"staff_id": staff.get(comment.author, "")}
         if not stamped["staff_id"]:
             stamped["member_id"] = members.get(comment.author, "")
@@ -188,7 +184,9 @@ def _published(post: DemoPost, now: datetime) -> datetime:
 
 
 def _comment(comment: DemoComment, post_ids: dict[str, str], ids: list[str]) -> dict[str, str]:
-    email = next((each.email for each in MEMBERS if each.name == comment.author), "")
+    email = next(
+        (each.email for each in read_magazine().members if each.name == comment.author), ""
+    )
     return {
         "post_id": post_ids[comment.post],
         "author_name": comment.author,
