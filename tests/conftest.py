@@ -80,7 +80,7 @@ def pytest_collection() -> Generator[None, object, object]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     tiers.leave_out_the_other_tier(config, items)
     keep_files_together(items)
-    items.sort(key=tiers.order)
+    items[:] = tiers.in_order(config.getoption("--tier"), items)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,4 +1,4 @@
-"""A test of `make test` that takes more than two seconds is named, unless it says why."""
+"""A test that takes more than two seconds fails `make test` and is named, unless it says why."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.budget import share_alone
+from tests.budget import Moment
 from tests.tiers import TESTS
 
 MOST_MARKS = 20
@@ -22,20 +22,25 @@ from tests import budget
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow(reason)")
     budget.time = clock
-    budget._scheduled = lambda: (clock.perf_counter(), 0)
+    budget.idle_seconds = clock.idle_seconds
     budget.register(config)
 """
 CLOCK = """
 _now = 1.0
+_idle = 1.0
 
 def perf_counter():
     return _now
 
-thread_time = perf_counter
+def idle_seconds():
+    return _idle
 
-def sleep(seconds):
-    global _now
+thread_time = process_time = idle_seconds
+
+def sleep(seconds, idle=True):
+    global _now, _idle
     _now += seconds
+    _idle += seconds if idle else 0
 """
 SUITE = """
 import pytest
@@ -44,6 +49,8 @@ from clock import sleep
 def test_quick(): sleep(1.9)
 
 def test_slow(): sleep(2.1)
+
+def test_while_others_use_the_cores(): sleep(60, idle=False)
 
 @pytest.mark.slow("waits for a clock")
 def test_with_a_reason(): sleep(2.1)
@@ -59,7 +66,7 @@ def test_without_a_reason(): sleep(2.1)
 
 
 @pytest.mark.parametrize("processes", ["0", "1"])
-def test_a_slow_test_is_named(processes: str, tmp_path: Path) -> None:
+def test_a_slow_test_is_named_and_fails_the_run(processes: str, tmp_path: Path) -> None:
     (tmp_path / "clock.py").write_text(CLOCK)
     (tmp_path / "conftest.py").write_text(CONFTEST)
     (tmp_path / "test_some.py").write_text(SUITE)
@@ -74,8 +81,8 @@ def test_a_slow_test_is_named(processes: str, tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "5 passed" in done.stdout
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "6 passed" in done.stdout
     said = re.findall(r"^over 2 s: (.*) \(2.1 s\)", done.stdout, re.MULTILINE)
     assert sorted(said) == [
         "test_some.py, shared",
@@ -87,11 +94,23 @@ def test_a_slow_test_is_named(processes: str, tmp_path: Path) -> None:
     assert "10 s in all" in done.stdout
 
 
-def test_time_in_which_another_process_has_the_core_does_not_count() -> None:
-    assert share_alone((100, 50), (200, 50)) == 200 / 250
-    assert share_alone((100, 0), (200, 300)) == 100 / 400
-    # On a system that does not know.
-    assert share_alone((0, 0), (0, 0)) == 1.0
+def test_what_a_test_uses_counts_also_in_processes_that_it_starts() -> None:
+    use = "import time\nwhile time.process_time() < 0.3: pass"
+    began = Moment()
+    subprocess.run([sys.executable, "-c", use], check=True)
+    ended = began.seconds_since()
+    assert ended > 0.1
+
+    began = Moment(with_browser=True)
+    living = subprocess.Popen(
+        [sys.executable, "-c", f"{use}\nprint(flush=True)\ninput()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert living.stdout is not None
+    living.stdout.readline()
+    assert began.seconds_since() > 0.1
+    living.communicate(b"\n")
 
 
 def test_the_number_of_reasons_does_not_grow() -> None:

@@ -6,7 +6,9 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests import tiers
@@ -108,6 +110,30 @@ def test_without_a_tier_everything_runs(tmp_path: Path) -> None:
     output = run(tmp_path, "-n", "0")
     assert names_in(output) == sorted({*IN_TEST, *IN_SWEEPS})
     assert "left to" not in output
+
+
+@dataclass(frozen=True)
+class Item:
+    """A test, as far as its place in a run depends on it."""
+
+    nodeid: str
+    group: str = ""
+    marks: tuple[str, ...] = ()
+    fixturenames: tuple[str, ...] = ()
+
+    def get_closest_marker(self, name: str) -> pytest.Mark | None:
+        if name == "xdist_group" and self.group:
+            return pytest.mark.xdist_group(self.group).mark
+        return getattr(pytest.mark, name).mark if name in self.marks else None
+
+
+def test_groups_that_wait_for_a_browser_are_spread_over_the_others_and_none_is_last() -> None:
+    short = [Item(f"{number}") for number in range(9)]
+    one = [Item(f"one {number}", "one", fixturenames=("chromium",)) for number in range(2)]
+    two = [Item("two 1", "two"), Item("two 2", "two", ("slow",))]
+    given: Any = [*short[:4], two[0], *one, *short[4:], two[1]]
+    assert tiers.in_order("test", given) == [*two, *short[:3], *one, *short[3:]]
+    assert tiers.in_order("sweeps", given) == [*two, *one, *short]
 
 
 @pytest.mark.parametrize("folder", ON_BOTH)

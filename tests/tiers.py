@@ -8,6 +8,8 @@ Without `--tier`, pytest runs whatever it is given.
 
 from __future__ import annotations
 
+from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -72,9 +74,12 @@ def on_the_second_database(items: list[pytest.Item]) -> set[str]:
 
 
 def runs_on_both(item: pytest.Item) -> bool:
-    return item.get_closest_marker("both_databases") is not None or any(
-        item.path.is_relative_to(TESTS / folder) for folder in ON_BOTH
-    )
+    return _is_of_both(item.path) or item.get_closest_marker("both_databases") is not None
+
+
+@cache
+def _is_of_both(path: Path) -> bool:
+    return any(path.is_relative_to(TESTS / folder) for folder in ON_BOTH)
 
 
 def sqlite_twin(item: pytest.Item) -> str | None:
@@ -94,9 +99,30 @@ def draws_its_inputs(item: pytest.Item) -> bool:
     return getattr(getattr(item, "function", None), "is_hypothesis_test", False)
 
 
-def order(item: pytest.Item) -> bool:
-    """Sorts long tests first, so that no process waits for one at the end."""
-    return not (is_marked(item) or item.get_closest_marker("slow"))
+def in_order(tier: str | None, items: list[pytest.Item]) -> list[pytest.Item]:
+    """Processes take groups of tests in this order. Long ones come early, so that no process waits
+    for one at the end. In `make test` most of them wait for a browser: they are spread over the
+    first two thirds of the others, so that other processes use the cores meanwhile."""
+    groups: dict[str, list[pytest.Item]] = {}
+    for each in items:
+        groups.setdefault(_group(each), []).append(each)
+    long = [each for each in groups.values() if any(map(takes_long, each))]
+    ordered = [each for each in groups.values() if not any(map(takes_long, each))]
+    distance = 0.0 if tier == "sweeps" else len(ordered) * 2 / 3 / max(1, len(long))
+    for number in reversed(range(len(long))):
+        ordered.insert(int(number * distance), long[number])
+    return list(chain(*ordered))
+
+
+def _group(item: pytest.Item) -> str:
+    mark = item.get_closest_marker("xdist_group")
+    return mark.args[0] if mark else item.nodeid
+
+
+def takes_long(item: pytest.Item) -> bool:
+    if is_marked(item) or item.get_closest_marker("slow"):
+        return True
+    return "chromium" in getattr(item, "fixturenames", ())
 
 
 class _Left:
