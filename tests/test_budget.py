@@ -73,7 +73,8 @@ def test_a_slow_test_is_named_and_fails_the_run(processes: str, tmp_path: Path) 
     done = subprocess.run(
         [
             *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p"),
-            *("no:schemathesis", "--rootdir", str(tmp_path), "-n", processes, str(tmp_path)),
+            *("no:schemathesis", "--basetemp", str(tmp_path / "temp"), "--rootdir", str(tmp_path)),
+            *("-n", processes, str(tmp_path)),
         ],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS.parent), str(tmp_path)])},

@@ -74,7 +74,8 @@ def run(folder: Path, *arguments: str) -> str:
     done = subprocess.run(
         [
             *(sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "-p"),
-            *("no:schemathesis", "--rootdir", str(folder), *arguments, str(folder)),
+            *("no:schemathesis", "--basetemp", str(folder / "temp"), "--rootdir", str(folder)),
+            *(*arguments, str(folder)),
         ],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(TESTS.parent)},
