@@ -51,7 +51,12 @@ async def served(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
         post = await tenant.published()
         await tenant.create("comments", {"post_id": post["id"], "author_name": "Ada", "body": "Hi"})
         await tenant.member()
-        await tenant.settings(member_payment_webhook_secret="whsec_of_the_tenant")
+        await tenant.settings(
+            member_payment_webhook_secret="whsec_of_the_tenant",
+            # Without a provider only short requests are checked. Nothing listens on this port.
+            ai_api_key="sk-conformance",
+            ai_base_url="http://127.0.0.1:9/v1",
+        )
         owner = await tenant.owner()
         _, key = await create_key(world.parts.records, tenant.id, "all", list(SCOPES))
         world.clock.advance(seconds=1)
