@@ -196,7 +196,7 @@ async def test_pages_and_cursors_give_each_record_once(tenant: TenantWorld, app:
     async with records.unit(system(tenant.id), emit_events=False) as unit:
         made = [
             await unit.create(posts, {"title": f"Coast {n}"})
-            for n in range(2 * IndexLimits().records)
+            for n in range(2 * IndexLimits().records_of_a_search)
         ]
     made += [await tenant.post(title="Coast") for _ in range(10)]
     expected = [post["id"] for post in sorted(made, key=lambda p: (p["created"], p["id"]))[::-1]]
@@ -385,7 +385,7 @@ async def test_several_indexers_at_once_index_each_record_once(
     async with records.unit(system(tenant.id), emit_events=False) as unit:
         made = [
             await unit.create(posts, {"title": f"Coast {n}"})
-            for n in range(3 * IndexLimits().records)
+            for n in range(3 * IndexLimits().records_of_a_search)
         ]
     indexes = [SearchIndex(database, registry, tables) for _ in range(4)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
@@ -16,9 +16,10 @@ from tests.world import TenantWorld, World
 
 from masthead.base.caller import system
 from masthead.engine.records.search.index import (
-    BUSY_IDLE_FACTOR,
     DEFER_SECONDS,
-    IDLE_FACTOR,
+    FEW_RECORDS,
+    OVERDUE_FACTOR,
+    PAUSE_FACTOR,
     POLL_SECONDS,
     Indexer,
     IndexLimits,
@@ -29,9 +30,9 @@ from masthead.service.schema import registry, tables
 from masthead.storage.database import EVERY_TENANT, Database, Row, Scope, Transaction, scope_of
 
 ONE_WRITER = pytest.mark.parametrize("service", ["sqlite"], indirect=True)
-LIMITS = IndexLimits(records=4, records_when_busy=2)
+LIMITS = IndexLimits(records=4)
 ENDLESS = replace(LIMITS, max_idle_seconds=math.inf)
-LONG = 10.0
+LONG = 100.0
 """Seconds, next to which it does not count how long the machine takes."""
 
 
@@ -40,6 +41,7 @@ class SlowDatabase:
 
     def __init__(self, database: Database, loop_time: LoopTime) -> None:
         self.read_seconds = self.wait_seconds = 0.0
+        self.after_read: Callable[[], Any] = lambda: None
         self.is_written = asyncio.Event()
         self._database = database
         self._loop_time = loop_time
@@ -50,9 +52,11 @@ class SlowDatabase:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._database, name)
 
-    async def fetch(self, *args: Any) -> list[Row]:
+    async def fetch(self, *args: Any, **options: Any) -> list[Row]:
         self._loop_time.skip(self.read_seconds)
-        return await self._database.fetch(*args)
+        rows = await self._database.fetch(*args, **options)
+        self.after_read()
+        return rows
 
     @asynccontextmanager
     async def transaction(self, scope: Scope) -> AsyncIterator[Transaction]:
@@ -111,43 +115,41 @@ async def left(tenant: TenantWorld) -> int:
 
 
 class TestPauses:
-    async def test_pauses_while_the_write_lock_is_free(
+    async def test_without_others_there_is_no_pause_until_the_queue_is_empty(
         self, tenant: TenantWorld, background: Background
     ) -> None:
         await make_posts(tenant, 10)
 
         steps = [await background.run_batch(read=LONG) for _ in range(4)]
 
-        usual = IDLE_FACTOR * LONG
-        assert steps == [(usual, 6), (usual, 2), (usual, 0), (POLL_SECONDS, 0)]
+        assert steps == [(0, 6), (0, 2), (0, 0), (POLL_SECONDS, 0)]
 
-    async def test_a_wait_for_the_lock_makes_batches_small_and_pauses_long_until_it_is_free(
+    async def test_a_wait_for_the_lock_makes_pauses_until_it_is_free(
         self, tenant: TenantWorld, background: Background
     ) -> None:
         await make_posts(tenant, 18)
 
         calm = [await background.run_batch(read=LONG)]
-        busy = [await background.run_batch(wait=LONG) for _ in range(3)]
+        busy = [await background.run_batch(wait=seconds) for seconds in (LONG, 2 * LONG)]
         ebb = [await background.run_batch(read=LONG) for _ in range(3)]
 
-        usual, long = IDLE_FACTOR * LONG, BUSY_IDLE_FACTOR * LONG
-        assert calm == [(usual, 14)]
-        assert busy == [(long, 10), (long, 8), (long, 6)]
-        assert ebb == [(usual, 4), (usual, 0), (POLL_SECONDS, 0)]
+        assert calm == [(0, 14)]
+        assert busy == [(LONG * PAUSE_FACTOR, 10), (2 * LONG * PAUSE_FACTOR, 6)]
+        assert ebb == [(0, 2), (0, 0), (POLL_SECONDS, 0)]
 
-    async def test_an_indexer_that_is_behind_for_too_long_ignores_that_the_database_is_busy(
+    async def test_an_indexer_that_is_behind_for_too_long_makes_short_pauses(
         self, tenant: TenantWorld, background: Background, loop_time: LoopTime
     ) -> None:
-        await make_posts(tenant, 20)
+        await make_posts(tenant, 13)
 
         before = await background.run_batch(wait=LONG)
         loop_time.skip(DEFER_SECONDS)
-        overdue = [await background.run_batch(wait=LONG) for _ in range(4)]
+        overdue = [await background.run_batch(wait=LONG) for _ in range(2)]
         caught_up = await background.run_batch(wait=LONG)
 
-        usual, long = IDLE_FACTOR * LONG, BUSY_IDLE_FACTOR * LONG
-        assert before == (long, 16)
-        assert overdue == [(usual, 14), (usual, 10), (usual, 6), (usual, 2)]
+        short, long = LONG * OVERDUE_FACTOR, LONG * PAUSE_FACTOR
+        assert before == (long, 9)
+        assert overdue == [(short, 5), (short, 1)]
         assert caught_up == (long, 0)
 
 
@@ -165,11 +167,44 @@ async def test_another_writer_is_noticed(
     await make_posts(tenant, 1)
     index = app.parts.records.search_index
     async with app.parts.database.transaction(EVERY_TENANT):
-        stepping = asyncio.create_task(index.run_batch(LIMITS.records))
+        stepping = asyncio.create_task(index.run_batch())
         await loop_time.advance(LONG)
         assert not stepping.done()
 
     assert (await stepping).waited_seconds > LONG / 2
+
+
+@ONE_WRITER
+@pytest.mark.usefixtures("nobody_waits")
+async def test_other_work_of_the_event_loop_is_noticed(
+    tenant: TenantWorld, app: World, loop_time: LoopTime
+) -> None:
+    await make_posts(tenant, 1)
+    database = SlowDatabase(app.parts.database, loop_time)
+    database.after_read = lambda: asyncio.get_running_loop().call_soon(loop_time.skip, LONG)
+    batch = await database.index(IndexLimits(read_seconds=0.0)).run_batch()
+
+    assert batch.waited_seconds >= LONG
+
+
+@pytest.mark.usefixtures("nobody_waits")
+async def test_texts_that_are_long_together_are_read_a_few_at_a_time(
+    tenant: TenantWorld, app: World
+) -> None:
+    await make_posts(tenant, FEW_RECORDS + 4, content_html=f"<p>{'shore ' * 20}</p>")
+    index = SearchIndex(app.parts.database, registry, tables, IndexLimits(bytes=1_000))
+
+    assert [(await index.run_batch()).indexed for _ in range(3)] == [FEW_RECORDS, 4, 0]
+
+
+@pytest.mark.usefixtures("nobody_waits")
+async def test_texts_that_do_not_fit_into_a_transaction_are_indexed_in_the_next(
+    tenant: TenantWorld, app: World
+) -> None:
+    await make_posts(tenant, 3, content_html=f"<p>{'shore ' * 20}</p>")
+    index = SearchIndex(app.parts.database, registry, tables, IndexLimits(characters=300))
+
+    assert [(await index.run_batch()).indexed for _ in range(3)] == [2, 1, 0]
 
 
 async def test_stopping_does_not_wait_for_a_pause(
@@ -207,7 +242,7 @@ async def test_everything_is_indexed_while_others_write(
 async def test_other_tasks_run_between_texts(tenant: TenantWorld, app: World) -> None:
     # A query over a socket yields to the event loop anyway.
     limits = IndexLimits(read_seconds=0.0)
-    await make_posts(tenant, limits.records)
+    await make_posts(tenant, limits.records_of_a_search)
     index = SearchIndex(app.parts.database, registry, tables, limits)
     turns = 0
 
@@ -221,5 +256,5 @@ async def test_other_tasks_run_between_texts(tenant: TenantWorld, app: World) ->
     found = await index.find_waiting(app.collection("posts"), tenant.id)
     other.cancel()
 
-    assert len(found) == limits.records
-    assert turns >= limits.records
+    assert len(found) == limits.records_of_a_search
+    assert turns >= limits.records_of_a_search

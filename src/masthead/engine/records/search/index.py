@@ -3,18 +3,19 @@ many records at once. A search first indexes the queued records of its own tenan
 without a delay.
 
 Extracting and indexing words costs more than the rest of a change, and nearly none of it needs the
-write lock. When the indexer has to wait for that lock, the database is busy. It then takes small
-batches with long pauses until the lock is free again.
+write lock. The indexer takes large batches, which cost less for each record. Where others use the
+event loop or the write lock meanwhile, it pauses after a batch, the longer the more it had to wait;
+otherwise it works without pauses until the queue is empty.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate, takewhile
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -33,8 +34,10 @@ from masthead.engine.records.search import terms as search_terms
 from masthead.storage import dialects, full_text
 from masthead.storage.database import (
     EVERY_TENANT,
+    MAX_BYTES,
     Database,
     Row,
+    RowsTooLarge,
     Scope,
     Statement,
     Transaction,
@@ -54,16 +57,19 @@ MAX_INLINE_CHARACTERS = 20_000
 POLL_SECONDS = 1.0
 """How often the indexer polls an empty queue."""
 
-BUSY_SECONDS = 0.001
-"""A longer wait for the write lock means that the database is busy. Then it takes 2 to 100 ms."""
+PAUSE_FACTOR = 100
+"""The indexer pauses this many times as long as a batch waited for others."""
 
-IDLE_FACTOR = 4
-BUSY_IDLE_FACTOR = 30
-"""The indexer pauses this many times as long as a batch took."""
+ALONE_SECONDS = 0.0002
+"""A turn of the event loop in which nothing else ran takes less."""
 
 DEFER_SECONDS = 600.0
-"""After being behind for so long the indexer ignores that the database is busy. Otherwise the queue
-would grow for as long as others write."""
+OVERDUE_FACTOR = 4
+"""After being behind for so long the indexer pauses at most so many times as long as a batch took.
+Otherwise the queue would grow for as long as others are busy."""
+
+FEW_RECORDS = 16
+"""Are read however long their texts are: `MAX_MARKUP` limits each."""
 
 search_queue = Table(
     "search_queue",
@@ -133,12 +139,14 @@ class QueueEntry(NamedTuple):
 class IndexLimits(msgspec.Struct, frozen=True, kw_only=True):
     """The sizes of batches and how long a search or the indexer waits."""
 
-    records: int = 64
-    """Per transaction, for which other writers wait."""
-    records_when_busy: int = 16
-    """Per transaction of the indexer, while the database is busy."""
+    records: int = 256
+    """Per transaction of the indexer, for which other writers wait some 30 ms."""
+    records_of_a_search: int = 64
+    """Per transaction of a search, which its timeout undoes."""
     characters: int = 2_000_000
     """Per transaction, so that it stays below the statement timeout."""
+    bytes: int = 8_000_000
+    """Of the texts that are read at once, except those of `FEW_RECORDS`."""
     max_before_search: int = 1_000
     """Records that a search indexes first. The indexer does the rest some seconds later."""
     timeout_seconds: float = 2.0
@@ -157,7 +165,7 @@ class BatchResult(NamedTuple):
     indexed: int
     """Fewer than found if other transactions have indexed or changed some records meanwhile."""
     waited_seconds: float
-    """For the write lock."""
+    """For others, who used the event loop or the write lock."""
 
 
 class SearchIndex:
@@ -171,7 +179,7 @@ class SearchIndex:
         self.limits = limits
         self._database = database
         self._waited_seconds = 0.0
-        """Sum of the waits for the write lock."""
+        """Sum of the waits for others."""
         self._searchable = [each for each in registry.collections if each.searchable]
         self._tables = tables
         self._take = database.compile(_claim_entry())
@@ -185,9 +193,10 @@ class SearchIndex:
     def _waiting(self) -> dict[tuple[str, bool], Statement]:
         """The statements that find queued records, by collection and whether they are a
         tenant's."""
-        compile_ = self._database.compile
         return {
-            (each.name, has_tenant): compile_(_waiting(self._tables[each.name], each, has_tenant))
+            (each.name, has_tenant): self._database.compile(
+                _waiting(self._tables[each.name], each, has_tenant), counted=_long(each)
+            )
             for each in self._searchable
             for has_tenant in (True, False)
         }
@@ -215,38 +224,82 @@ class SearchIndex:
                 await asyncio.sleep(RETRY_SECONDS)
         return False
 
-    async def run_batch(self, records: int | None = None) -> BatchResult:
-        """Indexes at most so many queued records of each collection, of any tenants."""
+    async def run_batch(self) -> BatchResult:
+        """Indexes a batch of queued records of each collection, of any tenants."""
         found = indexed = 0
         waited_before = self._waited_seconds
         for collection in self._searchable:
-            waiting = await self.find_waiting(collection, None, records)
+            waiting = await self.find_waiting(collection, None)
             found += len(waiting)
             if waiting:
                 indexed += await self.index(EVERY_TENANT, waiting)
         return BatchResult(found, indexed, self._waited_seconds - waited_before)
 
     async def find_waiting(
-        self, collection: Collection, tenant_id: TenantId | None, records: int | None = None
+        self, collection: Collection, tenant_id: TenantId | None
     ) -> list[tuple[QueueEntry, Document]]:
         """A batch of queue entries with their documents."""
+        limits = self.limits
+        records = limits.records if tenant_id is None else limits.records_of_a_search
+        try:
+            rows = await self._fetch(collection, tenant_id, records)
+        except RowsTooLarge:
+            rows = await self._fetch(collection, tenant_id, FEW_RECORDS)
+        return await self._read_all(collection, rows)
+
+    async def _fetch(
+        self, collection: Collection, tenant_id: TenantId | None, records: int
+    ) -> list[Row]:
         statement = self._waiting[collection.name, tenant_id is not None]
-        values = statement.bind({"tenant": tenant_id, "limit": records or self.limits.records})
-        rows = await self._database.fetch(_scope(tenant_id), statement, values)
-        found = await _read_all(collection, rows, self.limits.read_seconds)
-        return _first_that_fit(found, self.limits.characters)
+        max_bytes = self.limits.bytes if records > FEW_RECORDS else sys.maxsize
+        values = {"tenant": tenant_id, "limit": records, MAX_BYTES: max_bytes}
+        return await self._database.fetch(
+            _scope(tenant_id),
+            statement,
+            statement.bind(values),
+            # A batch of the indexer is never short, and a search has a few records at most.
+            slow=tenant_id is None,
+            max_bytes=max_bytes,
+        )
+
+    async def _read_all(
+        self, collection: Collection, rows: Sequence[Row]
+    ) -> list[tuple[QueueEntry, Document]]:
+        """As many as fit into a transaction. Others run in between."""
+        found: list[tuple[QueueEntry, Document]] = []
+        characters = 0
+        began = time.perf_counter()
+        for row in rows:
+            each = await _read(collection, row)
+            characters += len(each[1].words)
+            if found and characters > self.limits.characters:
+                break
+            found.append(each)
+            if time.perf_counter() - began >= self.limits.read_seconds:
+                await self._let_others_run()
+                began = time.perf_counter()
+        return found
+
+    async def _let_others_run(self) -> None:
+        began = _now()
+        await asyncio.sleep(0)
+        seconds = _now() - began
+        if seconds > ALONE_SECONDS:
+            self._waited_seconds += seconds
 
     async def write(self, scope: Scope, found: Sequence[tuple[QueueEntry, Document]]) -> int:
         """Returns how many of them were still queued."""
         began = _now()
         async with self._database.transaction(scope) as tx:
             self._waited_seconds += _now() - began
-            documents = []
-            for waiting, document in sorted(found, key=_position):
-                # The entry may be gone, or newer, since it was read.
-                if await tx.execute(self._take, self._take.bind(waiting.key())):
-                    await self._remove(tx, waiting, document)
-                    documents.append(document)
+            # An entry may be gone, or newer, since it was read.
+            taken = [
+                each
+                for each in sorted(found, key=_position)
+                if await tx.execute(self._take, self._take.bind(each[0].key()))
+            ]
+            await self._remove(tx, taken)
+            documents = [document for _, document in taken]
             await self._insert_all(tx, documents)
         return len(documents)
 
@@ -264,16 +317,20 @@ class SearchIndex:
         ((waiting, document),) = found
         return await self.write(scope, [(waiting, document._replace(words=""))])
 
-    async def _remove(self, tx: Transaction, waiting: QueueEntry, document: Document) -> None:
-        if waiting.version < 0:
-            return  # a new record: it was never in the index
-        key = {
-            "key_position": document.position,
-            "key_tenant": document.tenant_id,
-            "key_collection": document.collection,
-            "key_record": document.record_id,
-        }
-        await tx.execute(self._delete, self._delete.bind(key))
+    async def _remove(self, tx: Transaction, found: Sequence[tuple[QueueEntry, Document]]) -> None:
+        """Removes the former documents. A new record was never in the index."""
+        keys = [
+            {
+                "key_position": document.position,
+                "key_tenant": document.tenant_id,
+                "key_collection": document.collection,
+                "key_record": document.record_id,
+            }
+            for waiting, document in found
+            if waiting.version >= 0
+        ]
+        if keys:
+            await tx.execute_many(self._delete, [self._delete.bind(each) for each in keys])
 
     async def _insert_all(self, tx: Transaction, documents: list[Document]) -> None:
         while documents:
@@ -299,20 +356,6 @@ def _searched_rows(collection: Collection) -> RowDecoder:
     """Decodes the columns that `_waiting` selects after the key."""
     names = (each.name for each in collection.searchable)
     return RowDecoder({name: type(collection.by_name[name]).decode for name in names})
-
-
-async def _read_all(
-    collection: Collection, rows: Sequence[Row], seconds: float
-) -> list[tuple[QueueEntry, Document]]:
-    """Returns control to the event loop every `seconds`."""
-    found = []
-    began = time.perf_counter()
-    for row in rows:
-        found.append(await _read(collection, row))
-        if time.perf_counter() - began >= seconds:
-            await asyncio.sleep(0)
-            began = time.perf_counter()
-    return found
 
 
 async def _read(collection: Collection, row: Row) -> tuple[QueueEntry, Document]:
@@ -351,14 +394,6 @@ async def _words_of(collection: Collection, row: Row) -> str:
     return words
 
 
-def _first_that_fit(
-    found: list[tuple[QueueEntry, Document]], characters: int
-) -> list[tuple[QueueEntry, Document]]:
-    """As many as have no more characters together, and at least one."""
-    lengths = accumulate(len(document.words) for _, document in found)
-    return found[: max(1, len(list(takewhile(characters.__ge__, lengths))))]
-
-
 def _scope(tenant_id: TenantId | None) -> Scope:
     return EVERY_TENANT if tenant_id is None else scope_of(tenant_id)
 
@@ -394,16 +429,21 @@ def _waiting(table: sa.Table, collection: Collection, has_tenant: bool) -> sa.Se
 
 
 def _indexed_part(column: Column[Any], searched: Searched) -> Any:
-    return sa.func.substr(column, 1, search_terms.MAX_MARKUP) if searched.is_html else column
+    if not searched.is_html:
+        return column
+    return sa.func.substr(column, 1, search_terms.MAX_MARKUP).label(column.name)
+
+
+def _long(collection: Collection) -> tuple[str, ...]:
+    return tuple(each.name for each in collection.searchable if each.is_html)
 
 
 class Indexer:
-    """Indexes queued records in the background, with pauses in which others can write."""
+    """Indexes queued records in the background."""
 
     def __init__(self, index: SearchIndex) -> None:
         self._index = index
         self._stopping = asyncio.Event()
-        self._is_deferring = False
         self._behind_since: float | None = None
 
     def stop(self) -> None:
@@ -422,19 +462,17 @@ class Indexer:
     async def run_batch(self) -> float:
         """Indexes a batch; returns for how many seconds to pause."""
         limits, began = self._index.limits, _now()
-        records = limits.records_when_busy if self._is_deferring else limits.records
-        batch = await self._index.run_batch(records)
+        batch = await self._index.run_batch()
         ended = _now()
-        if batch.found < records:
+        if batch.found < limits.records:
             self._behind_since = None
         elif self._behind_since is None:
             self._behind_since = began
-        is_overdue = ended - (self._behind_since or ended) > DEFER_SECONDS
-        self._is_deferring = batch.waited_seconds > BUSY_SECONDS and not is_overdue
         if not batch.indexed:
             return POLL_SECONDS
-        factor = BUSY_IDLE_FACTOR if self._is_deferring else IDLE_FACTOR
-        return min((ended - began) * factor, limits.max_idle_seconds)
+        pause = min(batch.waited_seconds * PAUSE_FACTOR, limits.max_idle_seconds)
+        is_overdue = ended - (self._behind_since or ended) > DEFER_SECONDS
+        return min(pause, (ended - began) * OVERDUE_FACTOR) if is_overdue else pause
 
     async def _idle(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):
