@@ -65,11 +65,13 @@ def test_without_a_reason(): sleep(2.1)
 """
 
 
-@pytest.mark.parametrize("processes", ["0", "1"])
-def test_a_slow_test_is_named_and_fails_the_run(processes: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("processes", "seconds", "code"), [("0", "4.1", 1), ("1", "2.1", 0)])
+def test_a_slow_test_is_named_and_fails_the_run_if_it_is_twice_as_slow(
+    processes: str, seconds: str, code: int, tmp_path: Path
+) -> None:
     (tmp_path / "clock.py").write_text(CLOCK)
     (tmp_path / "conftest.py").write_text(CONFTEST)
-    (tmp_path / "test_some.py").write_text(SUITE)
+    (tmp_path / "test_some.py").write_text(SUITE.replace("2.1", seconds))
     done = subprocess.run(
         [
             *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p"),
@@ -82,9 +84,9 @@ def test_a_slow_test_is_named_and_fails_the_run(processes: str, tmp_path: Path) 
         text=True,
         check=False,
     )
-    assert done.returncode == 1, done.stdout + done.stderr
+    assert done.returncode == code, done.stdout + done.stderr
     assert "6 passed" in done.stdout
-    said = re.findall(r"^over 2 s: (.*) \(2.1 s\)", done.stdout, re.MULTILINE)
+    said = re.findall(rf"^over 2 s: (.*) \({seconds} s\)", done.stdout, re.MULTILINE)
     assert sorted(said) == [
         "test_some.py, shared",
         "test_some.py::test_slow",
@@ -92,26 +94,14 @@ def test_a_slow_test_is_named_and_fails_the_run(processes: str, tmp_path: Path) 
     ]
     slowest = re.findall(r"^ +\d+\.\d s (.*)$", done.stdout, re.MULTILINE)
     assert "test_some.py::test_with_a_reason" in slowest[:4]
-    assert "10 s in all" in done.stdout
+    assert f"{1.9 + 4 * float(seconds):.0f} s in all" in done.stdout
 
 
 def test_what_a_test_uses_counts_also_in_processes_that_it_starts() -> None:
-    use = "import time\nwhile time.process_time() < 0.3: pass"
     began = Moment()
+    use = "import time\nwhile time.process_time() < 0.3: pass"
     subprocess.run([sys.executable, "-c", use], check=True)
-    ended = began.seconds_since()
-    assert ended > 0.1
-
-    began = Moment(with_browser=True)
-    living = subprocess.Popen(
-        [sys.executable, "-c", f"{use}\nprint(flush=True)\ninput()"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
-    assert living.stdout is not None
-    living.stdout.readline()
     assert began.seconds_since() > 0.1
-    living.communicate(b"\n")
 
 
 def test_the_number_of_reasons_does_not_grow() -> None:
