@@ -11,6 +11,9 @@ LAST = 32_000
 """Characters of the shorter one of the inputs that are compared."""
 ENOUGH = 0.003
 """Seconds. Below that a measurement says nothing, and nothing has to be feared of it."""
+FEARED = 0.1
+"""Seconds. A text that takes less is not looked at by its growth: the sanitizer reads some in
+quadratic time as long as they are short, and gives longer ones to a process with a limit."""
 REPEATS = 2
 TRIES = 8
 MOST = 10.0
@@ -26,13 +29,24 @@ def growth(work: Callable[[str], object], fill: Callable[[int], str]) -> float:
         size *= 2
         if size > LAST:
             return 0.0
-    best = float("inf")
+    while True:
+        best, seconds = _times(work, fill, size)
+        if best < MOST or seconds >= FEARED:
+            return best
+        size *= 2
+
+
+def _times(
+    work: Callable[[str], object], fill: Callable[[int], str], size: int
+) -> tuple[float, float]:
+    """Returns how many times as long four times the input takes, and the seconds that it takes."""
+    best, seconds = float("inf"), 0.0
     for _ in range(TRIES):
         short, long = (_seconds(work, fill(each), REPEATS) for each in (size, 4 * size))
-        best = min(best, long / short)
+        best, seconds = min((best, seconds), (long / short, long))
         if best < MOST:
             break
-    return best
+    return best, seconds
 
 
 def _seconds(work: Callable[[str], object], text: str, repeats: int) -> float:
