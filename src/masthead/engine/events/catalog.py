@@ -1,7 +1,8 @@
 """The catalog of events: each with its trigger, its payload and an example.
 
-The names that a subscription may list, the AsyncAPI description and docs/reference/events.md are
-read from this table. What type a fact has is the business of the record's field that it shows.
+The payloads themselves, the names that a subscription may list, the AsyncAPI description and
+docs/reference/events.md are made from this table. The type of a fact is that of the record's field
+that it shows.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ class Cause(StrEnum):
     DELETE = "delete"
 
 
+Values = Mapping[str, Any]
+
+
 class Fact(msgspec.Struct, frozen=True):
     """One value of a payload."""
 
@@ -38,15 +42,24 @@ class Fact(msgspec.Struct, frozen=True):
     help: str
     example: Any
     shows: str | None = ""
-    """The record's field, if it has another name; None for a text without a field."""
+    """The record's field, if it has another name; None if the example is the text itself."""
     nullable: bool = False
     """An empty field is shown as null."""
     where_true: bool = False
     """Left out where it is false."""
+    is_previous: bool = False
+    """The field's value before the change."""
 
     @property
     def field(self) -> str | None:
         return self.name if self.shows == "" else self.shows
+
+    def value(self, record: Values, old: Values) -> Any:
+        name = self.field
+        if name is None:
+            return self.example
+        found = old[name] if self.is_previous else record[name]
+        return found or None if self.nullable else found
 
 
 class EventKind(msgspec.Struct, frozen=True):
@@ -62,6 +75,11 @@ class EventKind(msgspec.Struct, frozen=True):
     """Where the example differs from those of the facts."""
     example_previous: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """The values that the example's change replaced."""
+
+    def payload(self, record: Values, old: Values | None = None) -> dict[str, Any]:
+        """The facts of a record, and of the same record before the change."""
+        values = ((fact, fact.value(record, old or {})) for fact in self.facts)
+        return {fact.name: value for fact, value in values if value or not fact.where_true}
 
     @property
     def example(self) -> dict[str, Any]:
@@ -333,7 +351,7 @@ CATALOG: tuple[EventKind, ...] = (
         Category.MEMBERS,
         "a member's tier changes, by a payment, through the API or by hand",
         "blog_members",
-        (*_MEMBER, Fact("previous_tier", "The previous tier.", "free", shows="tier")),
+        (*_MEMBER, Fact("previous_tier", "The previous tier.", "free", "tier", is_previous=True)),
         _UPDATE,
         {"tier": "paid"},
         {"tier": "free"},
@@ -428,3 +446,5 @@ CATALOG: tuple[EventKind, ...] = (
         frozenset(),
     ),
 )
+
+KINDS = {kind.name: kind for kind in CATALOG}

@@ -115,11 +115,6 @@ class Change(NamedTuple):
         )
 
 
-class Event(NamedTuple):
-    name: str
-    payload: Mapping[str, Any]
-
-
 class Later(NamedTuple):
     """A job that a change needs, written in its transaction."""
 

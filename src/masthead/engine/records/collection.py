@@ -18,7 +18,6 @@ from masthead.base import ids
 from masthead.base.caller import Audience
 from masthead.engine.records.changes import (
     Change,
-    Event,
     Follower,
     Later,
     Rendering,
@@ -224,7 +223,7 @@ def _always(_: Change) -> bool:
     return True
 
 
-def _no_events(_: Change) -> Iterable[Event]:
+def _no_events(_: Change) -> Iterable[str]:
     return ()
 
 
@@ -279,7 +278,8 @@ class Collection(msgspec.Struct, frozen=True, dict=True):
     made_by: str = ""
     """The endpoint that creates its records, if a plain create would lack a key or a secret."""
     before_save: Callable[[Save], Mapping[str, Any]] = _nothing_to_stamp
-    events: Callable[[Change], Iterable[Event]] = _no_events
+    events: Callable[[Change], Iterable[str]] = _no_events
+    """The names of the events that a change causes; the catalog makes their payloads."""
     jobs: Callable[[Change], Iterable[Later]] = _no_jobs
     snapshots: Callable[[Change], Iterable[Snapshot]] = _no_snapshots
     followers: tuple[Follower, ...] = ()

@@ -8,7 +8,7 @@ from typing import Any
 
 from masthead.base.caller import Kind
 from masthead.base.errors import Forbidden
-from masthead.engine.records.changes import Change, Event, Save
+from masthead.engine.records.changes import Change, Save
 from masthead.engine.records.collection import (
     FREE,
     Collection,
@@ -34,33 +34,20 @@ THREADS = "threads"
 """The listing of a post's threads: the approved comments that answer none, by date."""
 
 
-def _payload(comment: Record) -> dict[str, Any]:
-    return {
-        "comment_id": comment["id"],
-        "post_id": comment["post_id"],
-        "parent_id": comment["parent_id"] or None,
-        "author_name": comment["author_name"],
-        "body": comment["body"],
-        "status": comment["status"],
-        "tenant_id": comment["tenant_id"],
-    }
-
-
-def comment_events(change: Change) -> Iterator[Event]:
-    payload = _payload(change.record)
+def comment_events(change: Change) -> Iterator[str]:
     if change.new is None:
         if change.record["shown_as"] != DELETED:
-            yield Event("comment.deleted", payload)
+            yield "comment.deleted"
         return
     if change.old is None:
-        yield Event("comment.posted", payload)
+        yield "comment.posted"
     if change.became("shown_as", DELETED):
-        yield Event("comment.deleted", payload)
+        yield "comment.deleted"
     if change.became("status", APPROVED):
-        yield Event("comment.approved", payload)
+        yield "comment.approved"
         was_approved = change.record if change.is_restored else change.old
         if was_approved is None or not was_approved["first_approved_at"]:
-            yield Event("comment.received", payload)
+            yield "comment.received"
 
 
 def before_comment_save(save: Save) -> Mapping[str, Any]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from masthead.engine.links.file_uses import Uses
-from masthead.engine.records.changes import Change, Event, Save
-from masthead.engine.records.collection import Collection, Counter, Index, Record
+from masthead.engine.records.changes import Change, Save
+from masthead.engine.records.collection import Collection, Counter, Index
 from masthead.engine.records.fields.base import Access
 from masthead.engine.records.fields.documents import Json
 from masthead.engine.records.fields.relation import Relation
@@ -17,57 +17,20 @@ from masthead.engine.records.fields.values import Date, Flag, Number, Select
 CURRENCY_MAX = 3
 
 
-def product_events(change: Change) -> Iterator[Event]:
-    if change.new is None:
-        return
-    product = change.new
-    yield Event(
-        "product.created" if change.old is None else "product.updated",
-        {
-            "product_id": product["id"],
-            "name": product["name"],
-            "slug": product["slug"],
-            "price": product["price"],
-            "currency": product["currency"],
-            "active": product["active"],
-            "tenant_id": product["tenant_id"],
-        },
-    )
+def product_events(change: Change) -> Iterator[str]:
+    if change.new is not None:
+        yield "product.created" if change.old is None else "product.updated"
 
 
-def _order_payload(order: Record) -> dict[str, Any]:
-    return {
-        "order_id": order["id"],
-        "email": order["email"],
-        "member_id": order["member_id"] or None,
-        "status": order["status"],
-        "items": order["items"],
-        "total": order["total"],
-        "currency": order["currency"],
-        "refunded_amount": order["refunded_amount"],
-        "tenant_id": order["tenant_id"],
-    }
-
-
-def order_events(change: Change) -> Iterator[Event]:
+def order_events(change: Change) -> Iterator[str]:
     for status in ("paid", "refunded", "shipped"):
         if change.became("status", status):
-            yield Event(f"order.{status}", _order_payload(change.record))
+            yield f"order.{status}"
 
 
-def gift_card_events(change: Change) -> Iterator[Event]:
+def gift_card_events(change: Change) -> Iterator[str]:
     if change.old is None:
-        card = change.record
-        yield Event(
-            "gift_card.issued",
-            {
-                "gift_card_id": card["id"],
-                "amount": card["amount"],
-                "currency": card["currency"],
-                "email": card["email"] or None,
-                "tenant_id": card["tenant_id"],
-            },
-        )
+        yield "gift_card.issued"
 
 
 def stamp_cart(save: Save) -> Mapping[str, Any]:
@@ -87,24 +50,14 @@ def stamp_cart(save: Save) -> Mapping[str, Any]:
     }
 
 
-def cart_events(change: Change) -> Iterator[Event]:
+def cart_events(change: Change) -> Iterator[str]:
     """Once per cart: a reopened cart keeps its `abandoned_at`."""
     if (
         change.new
         and change.new["abandoned_at"]
         and not (change.old and change.old["abandoned_at"])
     ):
-        cart = change.record
-        yield Event(
-            "cart.abandoned",
-            {
-                "cart_id": cart["id"],
-                "email": cart["email"],
-                "items": cart["items"],
-                "last_activity": cart["last_activity"],
-                "tenant_id": cart["tenant_id"],
-            },
-        )
+        yield "cart.abandoned"
 
 
 _FILES = Uses(("description",))

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from masthead.base.caller import Caller, Kind
 from masthead.base.errors import Forbidden
-from masthead.engine.records.changes import Change, Event, Later, Save
+from masthead.engine.records.changes import Change, Later, Save
 from masthead.engine.records.collection import Collection, Counter, Index, Record, Rules
 from masthead.engine.records.fields.base import Access
 from masthead.engine.records.fields.documents import TextList
@@ -62,14 +62,14 @@ def before_save(save: Save) -> Mapping[str, Any]:
     return {}
 
 
-def mailing_events(change: Change) -> Iterator[Event]:
+def mailing_events(change: Change) -> Iterator[str]:
     old, new = change.old, change.new
     if old is None or new is None or new["status"] not in ENDED or old["status"] == new["status"]:
         return
     if new["kind"] == WELCOME:
         # It goes on with the next new member.
         return
-    yield Event("mailing.sent", _payload(new))
+    yield "mailing.sent"
 
 
 def mailing_jobs(change: Change) -> Iterator[Later]:
@@ -86,19 +86,6 @@ def has_reached_nobody(mailing: Record) -> bool:
     """Whether it has ended before anyone got it, or may have got it."""
     is_stopped = mailing["status"] in (CANCELLED, FAILED)
     return is_stopped and not mailing["sent"] and not mailing["uncertain"]
-
-
-def _payload(mailing: Record) -> dict[str, Any]:
-    return {
-        "mailing_id": mailing["id"],
-        "post_id": mailing["post_id"] or None,
-        "subject": mailing["subject"],
-        "status": mailing["status"],
-        "recipients": mailing["recipients"],
-        "sent": mailing["sent"],
-        "failed": mailing["failed"],
-        "tenant_id": mailing["tenant_id"],
-    }
 
 
 def _number(name: str, help_text: str, *, nullable: bool = False) -> Number:

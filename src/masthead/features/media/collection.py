@@ -9,7 +9,7 @@ import msgspec
 
 from masthead.base.caller import Kind
 from masthead.engine.links.file_uses import MEDIA, OPEN_USES, NewFiles
-from masthead.engine.records.changes import Change, Event, Later, Save
+from masthead.engine.records.changes import Change, Later, Save
 from masthead.engine.records.collection import (
     FREE,
     Collection,
@@ -31,20 +31,9 @@ COPIES_JOB = "media.copies"
 COPIED = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"})
 
 
-def media_events(change: Change) -> Iterator[Event]:
+def media_events(change: Change) -> Iterator[str]:
     if change.old is None:
-        item = change.record
-        yield Event(
-            "media.uploaded",
-            {
-                "media_id": item["id"],
-                "filename": item["filename"],
-                "url": item["url"],
-                "mime_type": item["mime_type"],
-                "size": item["size"],
-                "tenant_id": item["tenant_id"],
-            },
-        )
+        yield "media.uploaded"
 
 
 def media_jobs(change: Change) -> Iterator[Later]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from masthead.base.caller import Audience
 from masthead.engine.records.accounts import ACCOUNT_FIELDS
-from masthead.engine.records.changes import Change, Event, Save, Snapshot, Tally
+from masthead.engine.records.changes import Change, Save, Snapshot, Tally
 from masthead.engine.records.collection import Collection, Counter, Index, Record, Rules, Searched
 from masthead.engine.records.derived.daily_counts import day_of
 from masthead.engine.records.fields.base import Access
@@ -42,28 +42,14 @@ def is_subscribed(member: Record | None) -> bool:
     return member is not None and member["newsletter"] and member["status"] != "cancelled"
 
 
-def _payload(member: Record) -> dict[str, Any]:
-    return {
-        "member_id": member["id"],
-        "email": member["email"],
-        "name": member["name"],
-        "tier": member["tier"],
-        "status": member["status"],
-        "newsletter": member["newsletter"],
-        "tenant_id": member["tenant_id"],
-    }
-
-
-def member_events(change: Change) -> Iterator[Event]:
-    payload = _payload(change.record)
+def member_events(change: Change) -> Iterator[str]:
     if is_subscribed(change.new) and not is_subscribed(change.old):
-        yield Event("subscriber.added", payload)
-        yield Event("member.subscribed", payload)
+        yield "subscriber.added"
+        yield "member.subscribed"
     elif _has_unsubscribed(change):
-        for name in UNSUBSCRIBED:
-            yield Event(name, payload)
+        yield from UNSUBSCRIBED
     if change.old and change.new and change.old["tier"] != change.new["tier"]:
-        yield Event("member.tier_changed", {**payload, "previous_tier": change.old["tier"]})
+        yield "member.tier_changed"
 
 
 def _has_unsubscribed(change: Change) -> bool:

@@ -31,7 +31,7 @@ from masthead.content.texts.working_copies import working_copies_of
 from masthead.engine.links.file_readers import Part, Shown
 from masthead.engine.links.file_uses import Uses
 from masthead.engine.links.moves import Move, Moves
-from masthead.engine.records.changes import Change, Event, Later, Save, Snapshot
+from masthead.engine.records.changes import Change, Later, Save, Snapshot
 from masthead.engine.records.collection import (
     FREE,
     Collection,
@@ -54,19 +54,9 @@ def before_save(save: Save) -> Mapping[str, Any]:
     return {**stamps, **stamp_revision(save._replace(new={**save.new, **stamps}), EDITED)}
 
 
-def page_events(change: Change) -> Iterator[Event]:
+def page_events(change: Change) -> Iterator[str]:
     if was_published(change):
-        page = change.record
-        yield Event(
-            "page.published",
-            {
-                "page_id": page["id"],
-                "title": page["title"],
-                "slug": page["slug"],
-                "published_at": page["published_at"],
-                "tenant_id": page["tenant_id"],
-            },
-        )
+        yield "page.published"
 
 
 def page_jobs(change: Change) -> Iterator[Later]:

@@ -37,7 +37,7 @@ from masthead.content.texts.working_copies import working_copies_of
 from masthead.engine.links.file_readers import Shown
 from masthead.engine.links.file_uses import Uses
 from masthead.engine.links.moves import Move, Moves
-from masthead.engine.records.changes import Change, Event, Later, Save, Snapshot, Tally
+from masthead.engine.records.changes import Change, Later, Save, Snapshot, Tally
 from masthead.engine.records.collection import (
     FREE,
     Collection,
@@ -111,30 +111,18 @@ def _own_authors(save: Save) -> Mapping[str, Any]:
     return {"authors": own}
 
 
-def _payload(record: Record) -> dict[str, Any]:
-    return {
-        "post_id": record["id"],
-        "title": record["title"],
-        "slug": record["slug"],
-        "published_at": record["published_at"] or None,
-        "tenant_id": record["tenant_id"],
-        **({"email_only": True} if record["email_only"] else {}),
-    }
-
-
-def post_events(change: Change) -> Iterator[Event]:
-    payload = _payload(change.record)
+def post_events(change: Change) -> Iterator[str]:
     if change.new is None:
-        yield Event("post.deleted", payload)
+        yield "post.deleted"
         return
     if change.old is None:
-        yield Event("post.created", payload)
+        yield "post.created"
     if was_published(change):
-        yield Event("post.published", payload)
+        yield "post.published"
     elif was_unpublished(change):
-        yield Event("post.unpublished", payload)
+        yield "post.unpublished"
     elif stays_published(change):
-        yield Event("post.updated", payload)
+        yield "post.updated"
 
 
 def post_jobs(change: Change) -> Iterator[Later]:

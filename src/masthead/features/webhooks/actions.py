@@ -13,9 +13,9 @@ from masthead.base import clock
 from masthead.base.caller import Caller, system
 from masthead.base.errors import Invalid
 from masthead.base.ids import TenantId, new_id
+from masthead.engine.events.catalog import KINDS
 from masthead.engine.events.names import TEST_PING
 from masthead.engine.events.outbox import events
-from masthead.engine.records.changes import Event
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
 from masthead.engine.records.fields.base import FieldError
@@ -89,11 +89,6 @@ async def fire_test(
     sends it.
     """
     tenant_id = TenantId(subscription["tenant_id"])
-    payload = {
-        "webhook_id": subscription["id"],
-        "message": "This is a test of your webhook.",
-        "tenant_id": tenant_id,
-    }
     async with records.unit(caller or system(tenant_id)) as unit:
         # As the caller, so that a read-only site refuses it before anything is sent.
         logged = await unit.create(
@@ -102,7 +97,8 @@ async def fire_test(
             stamped={"webhook_id": subscription["id"], "event": TEST_PING, "state": DROPPED},
         )
         written = unit.events.write(
-            Event(TEST_PING, payload),
+            TEST_PING,
+            KINDS[TEST_PING].payload(subscription),
             collection=webhook_subscriptions.name,
             record_id=subscription["id"],
         )

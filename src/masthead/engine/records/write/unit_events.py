@@ -3,14 +3,15 @@ that our own code writes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
 
 from masthead.base import ids
 from masthead.base.ids import TenantId
-from masthead.engine.records.changes import Change, Event
+from masthead.engine.events.catalog import KINDS
+from masthead.engine.records.changes import Change
 from masthead.engine.records.collection import Collection, has_short_values
 
 
@@ -48,15 +49,16 @@ class UnitEvents:
             return
         about = None
         for event in collection.events(change):
-            if not self._is_emitted(event.name):
+            if not self._is_emitted(event):
                 continue
             about = about or change_facts(collection, change)
-            payload = {**event.payload, **about}
+            payload = KINDS[event].payload(change.record, change.old) | about
             for name in collection.site_addresses:
                 if payload.get(name):
                     payload[name] = origin() + payload[name]
             self.write(
-                Event(event.name, payload),
+                event,
+                payload,
                 collection=collection.name,
                 record_id=change.record["id"],
                 is_restored=change.is_restored,
@@ -68,22 +70,23 @@ class UnitEvents:
 
     def write(
         self,
-        event: Event,
+        name: str,
+        payload: Mapping[str, Any],
         *,
         collection: str = "",
         record_id: str = "",
         is_restored: bool = False,
     ) -> WrittenEvent:
-        written = WrittenEvent(ids.new_log_id(), event.name, self._now, record_id, is_restored)
+        written = WrittenEvent(ids.new_log_id(), name, self._now, record_id, is_restored)
         row = (
             self._tenant_id,
             self._version,
             len(self.written),
             written.id,
-            event.name,
+            name,
             collection,
             record_id,
-            msgspec.json.encode(event.payload).decode(),
+            msgspec.json.encode(payload).decode(),
             self._now,
         )
         self.written.append(written)
