@@ -233,5 +233,6 @@ def test_each_route_has_its_answer_shape() -> None:
     assert shapes["GET /posts"] is Shape.PAGE
     assert shapes["POST /posts"] is Shape.DATA
     assert shapes["GET /posts/{id}"] is Shape.RECORD
-    assert shapes["POST /webhooks"] is Shape.UNWRAPPED
+    assert shapes["GET /webhooks"] is Shape.LIST
+    assert shapes["POST /webhooks/{id}/test"] is Shape.UNWRAPPED
     assert shapes["DELETE /posts/{id}"] is Shape.EMPTY

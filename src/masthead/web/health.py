@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Annotated, Literal, Protocol
+
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from masthead.base import clock
 from masthead.base.config.settings import Settings
@@ -15,14 +17,33 @@ from masthead.storage.database import Database
 from masthead.web.addressed_site import DOMAIN_CHECK, HEALTH, AddressedSite
 from masthead.web.answers import Answer, json_answer
 from masthead.web.errors import retry_after
-from masthead.web.openapi.builders import MOMENT, answer, object_of, query, schema_ref, text
-from masthead.web.openapi.description import Description
+from masthead.web.openapi.builders import MOMENT, Moment, Yes, query, text
+from masthead.web.openapi.description import Description, Shown
 from masthead.web.policy import Policy, WhileSuspended, Who
 from masthead.web.query_string import parse_query_string
 from masthead.web.request import Request
 from masthead.web.rows import READ, Row
 
 NO_STORE = ((b"cache-control", b"no-store"),)
+DOWN = "The record store does not answer."
+
+
+class Health(Struct, frozen=True):
+    status: Literal["ok", "degraded"]
+    ts: Moment
+    pb: Annotated[
+        Literal["ok", "degraded", "down"],
+        Meta(description="The record store: `degraded` if it can only be read."),
+    ]
+    build: Annotated[
+        str, Meta(description="The running commit, or the version if the commit is not known.")
+    ]
+    error: str | UnsetType = UNSET
+
+
+class ServedDomain(Struct, frozen=True):
+    domain: str
+    served: Yes
 
 
 class HealthServices(Protocol):
@@ -37,8 +58,8 @@ class HealthServices(Protocol):
 
 
 async def show_health(services: HealthServices, _: Request) -> Answer:
-    status, body = await _state(services)
-    return json_answer(status, body, (*NO_STORE, *retry_after(status)))
+    status, health = await _state(services)
+    return json_answer(status, health, (*NO_STORE, *retry_after(status)))
 
 
 async def show_domain(services: HealthServices, request: Request) -> Answer:
@@ -50,48 +71,25 @@ async def show_domain(services: HealthServices, request: Request) -> Answer:
     site = AddressedSite(services.directory, services.settings)
     if not await site.is_served(asked):
         raise NotFound("No site is served at this domain.")
-    return json_answer(200, {"domain": asked.lower().removesuffix("."), "served": True}, NO_STORE)
+    found = ServedDomain(asked.lower().removesuffix("."), served=True)
+    return json_answer(200, found, NO_STORE)
 
 
-async def _state(services: HealthServices) -> tuple[int, dict[str, Any]]:
-    body: dict[str, Any] = {
-        "status": "ok",
-        "ts": clock.to_text(services.records.clock()),
-        "pb": "ok",
-        "build": running_version().build,
-    }
+async def _state(services: HealthServices) -> tuple[int, Health]:
+    ts, build = clock.to_text(services.records.clock()), running_version().build
     try:
         await services.database.ping()
     except DiskFull:
         # Pages and lists are answered, so a load balancer must not take the service out.
-        body.update(status="degraded", pb="degraded", error="disk_full")
+        return 200, Health("degraded", ts, "degraded", build, "disk_full")
     except Unavailable as error:
         log.error("health.record_store_down", cause=str(error.__cause__ or error))
         # Never the cause itself: it may name a host, a path or a user.
-        body.update(status="degraded", pb="down", error="The record store does not answer.")
-        return 503, body
-    return 200, body
+        return 503, Health("degraded", ts, "down", build, DOWN)
+    return 200, Health("ok", ts, "ok", build)
 
 
-_HEALTHY = {"status": "ok", "ts": MOMENT, "pb": "ok", "build": "1a2b3c4d5e6f"}
-_DEGRADED = {
-    **_HEALTHY,
-    "status": "degraded",
-    "pb": "down",
-    "error": "The record store does not answer.",
-}
-_SCHEMA = object_of(
-    ["status", "ts", "pb", "build"],
-    status={"enum": ["ok", "degraded"]},
-    ts=text("UTC.", format="date-time"),
-    pb={
-        "description": "The record store: `degraded` if it can only be read.",
-        "enum": ["ok", "degraded", "down"],
-    },
-    build=text("The running commit, or the version if the commit is not known."),
-    error=text(),
-)
-_SERVED = {"domain": "blog.example.com", "served": True}
+_BUILD = "1a2b3c4d5e6f"
 TAG = "Health"
 ROWS = (
     Row(
@@ -104,12 +102,14 @@ ROWS = (
             tag=TAG,
             summary="Shows the state of the service.",
             answers={
-                "200": answer(
-                    "The service and its database answer.", schema_ref("Health"), _HEALTHY
+                "200": Shown(
+                    "The service and its database answer.", Health("ok", MOMENT, "ok", _BUILD)
                 ),
-                "503": answer("The database does not answer.", schema_ref("Health"), _DEGRADED),
+                "503": Shown(
+                    "The database does not answer.",
+                    Health("degraded", MOMENT, "down", _BUILD, DOWN),
+                ),
             },
-            schemas={"Health": _SCHEMA},
         ),
     ),
     Row(
@@ -124,14 +124,9 @@ ROWS = (
             "before it has a certificate made.",
             parameters=[query("domain", "A host name.", text(), "blog.example.com")],
             answers={
-                "200": answer("It is served.", schema_ref("ServedDomain"), _SERVED),
+                "200": Shown("It is served.", ServedDomain("blog.example.com", served=True)),
             },
             errors=(400, 404),
-            schemas={
-                "ServedDomain": object_of(
-                    ["domain", "served"], domain=text(), served={"const": True}
-                )
-            },
         ),
     ),
 )

@@ -4,28 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+from masthead.features.ai.prompts import MAX_CHARACTERS, REQUIRED
 from masthead.web.openapi.builders import body, object_of, text
 from masthead.web.openapi.description import Description
 
 TAG = "AI"
 
 
-def _action(name: str, **lengths: int) -> dict[str, Any]:
+def _action(name: str, required: tuple[str, ...]) -> dict[str, Any]:
     texts = {
-        each: text(minLength=1, maxLength=most, pattern=r"[^\s\u001c-\u001f\u0085]")
-        for each, most in lengths.items()
+        each: text(minLength=1, maxLength=MAX_CHARACTERS[each], pattern=r"[^\s\u001c-\u001f\u0085]")
+        for each in required
     }
     return object_of(["action", *texts], action={"const": name}, **texts)
 
 
-_ACTIONS = {
-    "oneOf": [
-        _action("generate", prompt=8_000),
-        _action("rewrite", selection=32_000),
-        _action("translate", selection=32_000, language=100),
-        _action("summarize", selection=32_000),
-    ]
-}
+_ACTIONS = {"oneOf": [_action(*each) for each in REQUIRED.items()]}
 _EXAMPLE = {"action": "summarize", "selection": "Tides are made by the moon and the sun."}
 _STREAM = {
     "description": "Events, each a line `data: <JSON>` and a blank line; the last one is "

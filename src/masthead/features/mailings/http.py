@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import msgspec
+
 from masthead.base.config.settings import Settings
 from masthead.base.errors import BadRequest
 from masthead.engine.records.engine import Records
@@ -11,8 +13,8 @@ from masthead.features.mailings.report_sources import SES, SOURCES, authentic_re
 from masthead.features.mailings.reports import MAX_REPORTS
 from masthead.features.mailings.services import MailingServices
 from masthead.web.answers import Answer, json_answer
-from masthead.web.openapi.builders import answer, content, in_path, object_of, schema_ref
-from masthead.web.openapi.description import Description
+from masthead.web.openapi.builders import Yes, content, in_path
+from masthead.web.openapi.description import Description, Shown
 from masthead.web.policy import Body, BodyKind, Policy, WhileSuspended, Who
 from masthead.web.request import Request
 from masthead.web.rows import Row
@@ -28,6 +30,13 @@ POLICY = Policy(
     while_suspended=WhileSuspended.OPEN,
     body=Body(BodyKind.RAW, MAX_BODY_BYTES, readers=MAX_BODY_BYTES),
 )
+
+
+class ReportsReceived(msgspec.Struct, frozen=True):
+    received: Yes
+
+
+RECEIVED = ReportsReceived(received=True)
 
 
 class ReportServices(Protocol):
@@ -56,7 +65,7 @@ async def receive_reports(services: ReportServices, request: Request) -> Answer:
             await services.mailings.reports.take(each)
     if token:
         await tokens.end(token)
-    return json_answer(200, {"received": True})
+    return json_answer(200, RECEIVED)
 
 
 _SOURCE = in_path("source", "Who reports.", {"type": "string", "enum": [*SOURCES, SES]}, "generic")
@@ -68,16 +77,11 @@ RECEIVE = Description(
     tag=TAG,
     summary="Reports bounces and complaints.",
     answers={
-        "200": answer(
-            "The reports were accepted, including those for unknown addresses.",
-            schema_ref("ReportsReceived"),
-            {"received": True},
-        )
+        "200": Shown("The reports were accepted, including those for unknown addresses.", RECEIVED)
     },
     parameters=[_SOURCE],
     body={"required": True, "content": content(_GIVEN, _EXAMPLE)},
     errors=(401, 404),
-    schemas={"ReportsReceived": object_of(["received"], received={"const": True})},
 )
 
 ROWS = (Row("POST", "/api/mail/events/{source}", receive_reports, POLICY, RECEIVE),)

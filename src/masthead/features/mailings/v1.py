@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any, Protocol, cast
+from typing import Annotated, Any, Protocol, cast
+
+from msgspec import Meta, Struct
 
 from masthead.engine.records.collection import Record
 from masthead.engine.records.fields.text import Email
@@ -15,6 +17,7 @@ from masthead.features.mailings.actions import MailingActions
 from masthead.features.mailings.collection import COUNTS, mailings
 from masthead.features.mailings.services import MailingServices
 from masthead.outside.mail.message import RenderedMail
+from masthead.web.openapi.builders import ID
 from masthead.web.v1.call import Call
 from masthead.web.v1.parameters import Parameter
 from masthead.web.v1.routes import Route, Shape, list_of
@@ -62,6 +65,17 @@ TEST = Body(
     inputs=(TO,),
 )
 
+
+class TestLetter(Struct, frozen=True):
+    post_id: str
+    to: Annotated[str, Meta(extra_json_schema={"format": "email"})]
+    subject: Annotated[str, Meta(description="Begins with `[Test]`.")]
+
+
+class MailingTestAccepted(Struct, frozen=True):
+    data: TestLetter
+
+
 STATUS = Parameter(
     "status",
     "Only mailings in this state.",
@@ -99,11 +113,10 @@ async def drawn_letter(call: Call) -> AsyncIterator[RenderedMail]:
     yield await letters.draw(call.tenant.id, call.body["post_id"], call.body["to"])
 
 
-async def send_test(call: Call) -> dict[str, Any]:
+async def send_test(call: Call) -> MailingTestAccepted:
     rendered: RenderedMail = call.prepared
     await _services(call).test_letters.queue(call.unit, rendered)
-    sent = {"post_id": call.body["post_id"], "to": rendered.to, "subject": rendered.subject}
-    return {"data": sent}
+    return MailingTestAccepted(TestLetter(call.body["post_id"], rendered.to, rendered.subject))
 
 
 def _action(act: Callable[[MailingActions, Unit, str], Awaitable[Record]]) -> Any:
@@ -153,6 +166,9 @@ routes = (
         WRITE,
         Shape.UNWRAPPED,
         status=202,
+        example=MailingTestAccepted(
+            TestLetter(ID, "ada@example.com", "[Test] The lighthouse keeps its own hours")
+        ),
         body=TEST,
         prepare=drawn_letter,
         summary="Send one copy to someone on the staff",

@@ -123,7 +123,7 @@ class _TenantReceiver(_Receiver):
         if event.type in HANDLERS:
             is_test = event.is_live is False and _LIVE_KEY.match(key)
             await self._process(tenant.id, event, TEST_EVENT if is_test else "")
-        return json_answer(200, {"received": True})
+        return json_answer(200, description.RECEIVED)
 
     async def _remember_refusal(self, tenant_id: TenantId) -> None:
         """For the owner, whose secret may be the wrong one."""
@@ -163,7 +163,7 @@ class _PlatformReceiver(_Receiver):
             tenant = await self._tenant(event)
             # A connected account could name any tenant in its metadata.
             await self._process(tenant.id, event, CONNECTED if event.account else "")
-        return json_answer(200, {"received": True})
+        return json_answer(200, description.RECEIVED)
 
     async def _tenant(self, event: PaymentEvent) -> Tenant:
         tenant_id, slug = tenant_in_metadata(event.subject)

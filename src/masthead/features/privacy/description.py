@@ -2,54 +2,63 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Annotated, Any
 
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from masthead.features.privacy.validation import MEMBER, PHRASE, TENANT
 from masthead.web.openapi.builders import (
     ID,
     MOMENT,
     STORED_FILE,
-    answer,
     body,
     in_path,
     object_of,
     query,
-    schema_ref,
     text,
 )
-from masthead.web.openapi.description import Description
+from masthead.web.openapi.description import Description, Shown
 
 TAG = "Data protection"
 
-_TOKEN = query("token", "From the email.", {"type": "string"}, "4f8c1e6a9b2d7053")
+_SITE = "https://example.com/api/gdpr"
+_SAMPLE = "4f8c1e6a9b2d7053"
+_TOKEN = query("token", "From the email.", {"type": "string"}, _SAMPLE)
 _REQUEST = in_path("id", "The request's id.", {"type": "string", "minLength": 1}, ID)
-_QUEUED = {"request_id": ID, "status": "queued"}
-_STATE = {
-    "request_id": text("The request's id."),
-    "status": text("Such as `queued`, `ready` or `cancelled`."),
-}
-_SCHEMAS = {
-    "PrivacyRequest": object_of([*_STATE], **_STATE),
-    "Export": object_of(
-        [*_STATE, "download_url", "expires_at"],
-        **_STATE,
-        download_url=text("Without its token unless the caller is trusted."),
-        expires_at=text("UTC."),
-        inline_data={"description": "A small export itself.", "type": "object"},
-    ),
-    "Deletion": object_of(
-        [*_STATE, "type", "grace_until", "cancellation_url"],
-        **_STATE,
-        type={"enum": ["tenant", "member"]},
-        grace_until=text("UTC; empty until the owner confirms."),
-        cancellation_url=text("Without its token unless the caller is trusted."),
-    ),
-}
+_SUBJECT: dict[str, Any] = {"enum": [TENANT, MEMBER]}
+_Link = Annotated[str, Meta(description="Without its token unless the caller is trusted.")]
+
+_Object = Annotated[
+    msgspec.Raw, Meta(description="A small export itself.", extra_json_schema={"type": "object"})
+]
+
+
+class PrivacyRequest(msgspec.Struct, frozen=True):
+    request_id: Annotated[str, Meta(description="The request's id.")]
+    status: Annotated[str, Meta(description="Such as `queued`, `ready` or `cancelled`.")]
+
+
+class Export(PrivacyRequest, frozen=True):
+    download_url: _Link
+    expires_at: Annotated[str, Meta(description="UTC.")]
+    inline_data: _Object | UnsetType = UNSET
+
+
+class Deletion(PrivacyRequest, frozen=True):
+    type: Annotated[str, Meta(extra_json_schema=_SUBJECT)]
+    grace_until: Annotated[str, Meta(description="UTC; empty until the owner confirms.")]
+    cancellation_url: _Link
+
+
+_QUEUED = PrivacyRequest(ID, "queued")
 
 
 def _asked(required: list[str], example: dict[str, Any], **more: Any) -> dict[str, Any]:
     schema = object_of(
         required,
-        type={"enum": ["tenant", "member"]},
+        type=_SUBJECT,
         member_id=text("The member; required with type `member`."),
         tenant_id=text("The tenant, if neither the host nor the header names it."),
         notify_email=text("A second recipient of the email. Owners only.", format="idn-email"),
@@ -59,15 +68,12 @@ def _asked(required: list[str], example: dict[str, Any], **more: Any) -> dict[st
     return body(schema, {"type": "member", "member_id": ID, **example})
 
 
-def _shown(status: str) -> dict[str, Any]:
-    """A browser gets a page."""
-    example = {**_QUEUED, "status": status}
-    shown = answer("The state of the request.", schema_ref("PrivacyRequest"), example)
-    shown["content"]["text/html"] = {"schema": {"type": "string"}}
-    return {"200": shown}
+def _shown(status: str) -> dict[str, Shown]:
+    example = PrivacyRequest(ID, status)
+    return {"200": Shown("The state of the request.", example, as_page=True)}
 
 
-def _by_link(name: str, summary: str, answers: dict[str, Any]) -> Description:
+def _by_link(name: str, summary: str, answers: Mapping[str, Any]) -> Description:
     return Description(
         name=name,
         tag=TAG,
@@ -75,7 +81,6 @@ def _by_link(name: str, summary: str, answers: dict[str, Any]) -> Description:
         answers=answers,
         parameters=(_REQUEST, _TOKEN),
         errors=(404,),
-        schemas=_SCHEMAS,
     )
 
 
@@ -84,53 +89,34 @@ EXPORT = Description(
     tag=TAG,
     summary="Requests a copy of all data of a tenant or a member.",
     answers={
-        "200": answer(
+        "200": Shown(
             "The export is ready.",
-            schema_ref("Export"),
-            {
-                "request_id": ID,
-                "status": "ready",
-                "download_url": f"https://example.com/api/gdpr/export/{ID}?token=4f8c1e6a9b2d7053",
-                "expires_at": MOMENT,
-            },
+            Export(ID, "ready", f"{_SITE}/export/{ID}?token={_SAMPLE}", MOMENT),
         ),
-        "202": answer(
-            "The export is being made; an email will bring the link.",
-            schema_ref("PrivacyRequest"),
-            _QUEUED,
-        ),
+        "202": Shown("The export is being made; an email will bring the link.", _QUEUED),
     },
     body=_asked(["type"], {}),
     errors=(401, 404, 422),
     takes_tenant_header=True,
-    schemas=_SCHEMAS,
 )
 DELETE = Description(
     name="deleteData",
     tag=TAG,
     summary="Requests the deletion of a tenant or a member, which happens after 30 days.",
     answers={
-        "202": answer(
+        "202": Shown(
             "The deletion is scheduled, or waits to be confirmed.",
-            schema_ref("Deletion"),
-            {
-                **_QUEUED,
-                "type": "member",
-                "grace_until": MOMENT,
-                "cancellation_url": f"https://example.com/api/gdpr/delete/{ID}/cancel"
-                "?token=4f8c1e6a9b2d7053",
-            },
+            Deletion(ID, "queued", "member", MOMENT, f"{_SITE}/delete/{ID}/cancel?token={_SAMPLE}"),
         )
     },
     body=_asked(
         ["type", "confirmation_phrase"],
-        {"confirmation_phrase": "DELETE MY DATA"},
-        confirmation_phrase={"const": "DELETE MY DATA"},
+        {"confirmation_phrase": PHRASE},
+        confirmation_phrase={"const": PHRASE},
         tenant_slug=text("The slug of the tenant; required with type `tenant`."),
     ),
     errors=(401, 404, 422),
     takes_tenant_header=True,
-    schemas=_SCHEMAS,
 )
 DOWNLOAD = _by_link("downloadExport", "Downloads the exported data.", STORED_FILE)
 CANCEL = _by_link(

@@ -20,6 +20,7 @@ from masthead.base.errors import BadRequest, MastheadError, Unauthenticated
 from masthead.base.ids import TenantId
 from masthead.engine.records.collection import Record
 from masthead.features.privacy import description, validation
+from masthead.features.privacy.description import PrivacyRequest
 from masthead.features.privacy.export import archive_key
 from masthead.features.privacy.limits import RequestLimit
 from masthead.features.privacy.links import PREFIX
@@ -94,15 +95,15 @@ class _RequestEndpoints:
         asked, export = await self._services.privacy.exports.begin(requester, body)
         if export is None:
             return json_answer(202, _state(asked), _NO_STORE)
-        answer = {
-            **_state(export.request),
-            "download_url": self._services.privacy.links.download(
-                asked["id"], export.token if requester.is_trusted else ""
-            ),
-            "expires_at": export.request["expires_at"],
-        }
-        if requester.is_trusted and export.inline is not None:
-            answer["inline_data"] = msgspec.Raw(export.inline)
+        token = export.token if requester.is_trusted else ""
+        inline = export.inline if requester.is_trusted else None
+        answer = description.Export(
+            export.request["id"],
+            export.request["status"],
+            self._services.privacy.links.download(asked["id"], token),
+            export.request["expires_at"],
+            msgspec.UNSET if inline is None else msgspec.Raw(inline),
+        )
         return json_answer(200, answer, _NO_STORE)
 
     async def delete(self, request: Request) -> Answer:
@@ -113,12 +114,13 @@ class _RequestEndpoints:
         await self._check(request, requester, body)
         opened = await self._services.privacy.requests.open_deletion(requester, body)
         token = opened.cancel_token if requester.is_trusted else ""
-        answer = {
-            **_state(opened.request),
-            "type": body.subject,
-            "grace_until": opened.request["grace_until"],
-            "cancellation_url": self._services.privacy.links.cancel(opened.request["id"], token),
-        }
+        answer = description.Deletion(
+            opened.request["id"],
+            opened.request["status"],
+            body.subject,
+            opened.request["grace_until"],
+            self._services.privacy.links.cancel(opened.request["id"], token),
+        )
         return json_answer(202, answer, _NO_STORE)
 
     async def _session(self, request: Request) -> Caller | None:
@@ -223,8 +225,8 @@ class _LinkEndpoints:
                 has_button = is_cancel or is_waiting
                 page = await self._page(deletion, has_button=has_button, is_cancel=is_cancel)
                 return page_answer(request, page)
-            state = {"status": AWAITING_CONFIRMATION} if is_waiting else {}
-            return json_answer(200, _state(deletion) | state, _NO_STORE)
+            status = AWAITING_CONFIRMATION if is_waiting else deletion["status"]
+            return json_answer(200, PrivacyRequest(deletion["id"], status), _NO_STORE)
 
         return await _or_error_page(request, answer)
 
@@ -286,8 +288,8 @@ def _link(request: Request) -> tuple[str, str]:
     return request.path_parameters["id"], tokens[0] if len(tokens) == 1 else ""
 
 
-def _state(request: Record) -> dict[str, object]:
-    return {"request_id": request["id"], "status": request["status"]}
+def _state(request: Record) -> PrivacyRequest:
+    return PrivacyRequest(request["id"], request["status"])
 
 
 async def export(services: PrivacyServices, request: Request) -> Answer:

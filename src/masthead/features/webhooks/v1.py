@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Annotated, Any, Literal
 
-import msgspec
+from msgspec import Meta, Raw, Struct
+from msgspec.structs import replace
 
 from masthead.base import clock
 from masthead.base.errors import Invalid, Problem
-from masthead.engine.events.log import LoggedEvent
+from masthead.engine.events.log import MAX_ITEMS, LoggedEvent
 from masthead.engine.events.names import EVENT_NAMES
 from masthead.engine.records.collection import Record
 from masthead.engine.records.read.page import ListRequest
@@ -25,6 +26,7 @@ from masthead.features.webhooks.actions import (
 from masthead.features.webhooks.collection import webhook_subscriptions
 from masthead.features.webhooks.retention import EVENT_RETENTION
 from masthead.features.webhooks.signing import new_secret
+from masthead.web.openapi.builders import MOMENT, Moment
 from masthead.web.v1.call import Call
 from masthead.web.v1.parameters import Parameter
 from masthead.web.v1.routes import Route, Shape, delete
@@ -47,6 +49,9 @@ SUBSCRIPTION = View(
     ),
     nullable=frozenset({"last_delivery_at", "disabled_at"}),
 )
+CREATED = replace(
+    SUBSCRIPTION, name="WebhookSubscriptionCreated", fields=(*SUBSCRIPTION.fields, "secret")
+)
 FIELDS = ("name", "url", "events")
 CREATE = Body(
     "WebhookSubscriptionCreate", webhook_subscriptions, FIELDS, required=frozenset(FIELDS)
@@ -59,6 +64,39 @@ UPDATE = Body(
     partial=True,
     flags=("disabled",),
 )
+
+_Secret = Annotated[
+    str, Meta(description="Signs every delivery. Shown only once.", min_length=64, max_length=64)
+]
+
+
+class WebhookSecret(Struct, frozen=True):
+    id: str
+    secret: _Secret
+
+
+class WebhookTest(Struct, frozen=True):
+    webhook_id: str
+    event: Literal["test.ping"]
+    success: Annotated[bool, Meta(description="Whether the answer was 2xx in time.")]
+    status_code: Annotated[int, Meta(description="0 if there was no answer.")]
+    duration_ms: int
+    error: Annotated[str | None, Meta(description="What went wrong.")]
+    delivered_at: Moment
+
+
+class PolledEvent(Struct, frozen=True):
+    id: Annotated[str, Meta(description="The same in every poll.")]
+    event: str
+    created: Annotated[int, Meta(description="Unix seconds.")]
+    data: Annotated[
+        Raw, Meta(description="The event's payload.", extra_json_schema={"type": "object"})
+    ]
+
+
+class Events(Struct, frozen=True):
+    items: Annotated[list[PolledEvent], Meta(description="At most 100.", max_length=MAX_ITEMS)]
+
 
 EVENT = Parameter("event", "Only events of this name.", "choice", choices=EVENT_NAMES)
 SINCE = Parameter(
@@ -102,7 +140,7 @@ async def checked_url(call: Call) -> AsyncIterator[None]:
 
 async def create_subscription(call: Call) -> dict[str, Any]:
     record, secret = await subscribe(call.unit, call.body)
-    return {**SUBSCRIPTION.of(record), "secret": secret}
+    return CREATED.of({**record, "secret": secret})
 
 
 async def update_subscription(call: Call) -> Record:
@@ -127,7 +165,7 @@ async def delete_subscription(call: Call) -> None:
     )
 
 
-async def rotate_secret(call: Call) -> dict[str, str]:
+async def rotate_secret(call: Call) -> WebhookSecret:
     secret = new_secret()
     record = await call.unit.update(
         webhook_subscriptions,
@@ -136,25 +174,25 @@ async def rotate_secret(call: Call) -> dict[str, str]:
         stamped={"secret": secret},
         expected_version=call.expected_version,
     )
-    return {"id": record["id"], "secret": secret}
+    return WebhookSecret(record["id"], secret)
 
 
-async def fire_test_event(call: Call) -> dict[str, Any]:
+async def fire_test_event(call: Call) -> WebhookTest:
     subscription = await call.get(webhook_subscriptions)
     tested = await fire_test(call.records, call.services.outbound, subscription, call.caller)
     sent = tested.sent
-    return {
-        "webhook_id": subscription["id"],
-        "event": "test.ping",
-        "success": sent.is_success,
-        "status_code": sent.status,
-        "duration_ms": sent.duration_ms,
-        "error": sent.error or None,
-        "delivered_at": clock.to_text(tested.ended),
-    }
+    return WebhookTest(
+        webhook_id=subscription["id"],
+        event="test.ping",
+        success=sent.is_success,
+        status_code=sent.status,
+        duration_ms=sent.duration_ms,
+        error=sent.error or None,
+        delivered_at=clock.to_text(tested.ended),
+    )
 
 
-async def poll_events(call: Call) -> dict[str, Any]:
+async def poll_events(call: Call) -> Events:
     log, name = call.services.event_log, call.query["event"]
     if call.query["after"] is not None:
         found = await log.after(call.tenant.id, call.query["after"], name=name)
@@ -162,21 +200,34 @@ async def poll_events(call: Call) -> dict[str, Any]:
             raise Invalid({"after": UNKNOWN_EVENT})
     else:
         found = await log.newest(call.tenant.id, name=name, since=call.query["since"])
-    return {"items": [_item(event) for event in found]}
+    return Events([_item(event) for event in found])
 
 
-def _item(event: LoggedEvent) -> dict[str, Any]:
-    return {
-        "id": event.id,
-        "event": event.name,
-        "created": event.created_seconds,
-        "data": msgspec.Raw(event.payload.encode()),
-    }
+def _item(event: LoggedEvent) -> PolledEvent:
+    return PolledEvent(event.id, event.name, event.created_seconds, Raw(event.payload.encode()))
 
 
-def _unwrapped(method: str, path: str, handler: Any, scope: str, **more: Any) -> Route:
+_ID = "w3h5k7m9p1r3t5v"
+_POLLED = PolledEvent(
+    "e2g4i6k8m0o2q4s",
+    "post.published",
+    1_794_648_600,
+    Raw(b'{"post_id":"k3v9q0x7m2c8b1d","slug":"the-lighthouse"}'),
+)
+_TESTED = WebhookTest(_ID, "test.ping", True, 204, 84, None, MOMENT)
+
+
+def _unwrapped(
+    method: str,
+    path: str,
+    handler: Any,
+    scope: str,
+    *,
+    shape: Shape = Shape.UNWRAPPED,
+    **more: Any,
+) -> Route:
     """These answers have no `data` wrapper."""
-    return Route(method, path, handler, scope, Shape.UNWRAPPED, tag="webhooks", **more)
+    return Route(method, path, handler, scope, shape, tag="webhooks", **more)
 
 
 routes = (
@@ -186,6 +237,7 @@ routes = (
         "/webhooks/events",
         poll_events,
         READ,
+        example=Events([_POLLED]),
         parameters=(EVENT, SINCE, AFTER),
         summary="Poll the latest events",
     ),
@@ -194,6 +246,7 @@ routes = (
         "/webhooks",
         list_subscriptions,
         READ,
+        shape=Shape.LIST,
         view=SUBSCRIPTION,
         summary="List webhook subscriptions",
     ),
@@ -202,8 +255,9 @@ routes = (
         "/webhooks",
         create_subscription,
         WRITE,
+        shape=Shape.RECORD,
         status=201,
-        view=SUBSCRIPTION,
+        view=CREATED,
         body=CREATE,
         prepare=checked_url,
         is_secret=True,
@@ -214,6 +268,7 @@ routes = (
         "/webhooks/{id}",
         get_subscription,
         READ,
+        shape=Shape.RECORD,
         view=SUBSCRIPTION,
         summary="Check that a subscription exists",
     ),
@@ -235,6 +290,7 @@ routes = (
         "/webhooks/{id}/rotate-secret",
         rotate_secret,
         WRITE,
+        example=WebhookSecret(_ID, "4f8c1e6a9b2d7053" * 4),
         is_secret=True,
         summary="Replace the signing secret at once",
     ),
@@ -243,6 +299,7 @@ routes = (
         "/webhooks/{id}/test",
         fire_test_event,
         WRITE,
+        example=_TESTED,
         calls_out=True,
         summary="Send a signed test.ping",
     ),

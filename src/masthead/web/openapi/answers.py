@@ -7,9 +7,8 @@ from typing import Any
 from masthead.base import errors
 from masthead.base.config.values import ErrorCodes
 from masthead.web.openapi import texts
-from masthead.web.openapi.builders import JSON, schema_ref
+from masthead.web.openapi.builders import JSON, schema_ref, struct_content, struct_schemas
 from masthead.web.openapi.schemas import view_example
-from masthead.web.openapi.unwrapped_answers import unwrapped_answer
 from masthead.web.v1.errors import RENAMED_IN_B, TABLE
 from masthead.web.v1.ignored_names import MAX_NAMES
 from masthead.web.v1.routes import Route, Shape
@@ -141,11 +140,12 @@ def answers(route: Route) -> dict[str, Any]:
 
 def answer_schemas(route: Route) -> dict[str, Any]:
     """The named schemas of the endpoint's answers."""
-    if route.shape is Shape.UNWRAPPED:
-        name, schema, _ = unwrapped_answer(route)
-        return {name: schema}
+    if route.example is not None:
+        return struct_schemas([type(route.example)])
     if route.view is None:
         return {}
+    if route.shape is Shape.LIST:
+        return {f"{route.view.name}List": _list_schema(route.view)}
     if route.shape is Shape.PAGE:
         return {f"{route.view.name}Page": _page_schema(route.view)}
     if route.shape is Shape.DATA:
@@ -163,7 +163,8 @@ def _success(route: Route) -> dict[str, Any]:
         headers.append("Link")
     answer = {"description": _MEANING_OF_SUCCESS[route.status], "headers": _headers(*headers)}
     if route.shape is not Shape.EMPTY:
-        answer["content"] = {JSON: _content(route)}
+        example = route.example
+        answer["content"] = struct_content(example) if example else {JSON: _content(route)}
     return answer
 
 
@@ -171,14 +172,16 @@ _MEANING_OF_SUCCESS = {200: "Done.", 201: "Created.", 202: "Accepted.", 204: "De
 
 
 def _content(route: Route) -> dict[str, Any]:
-    if route.shape is Shape.UNWRAPPED:
-        name, _, example = unwrapped_answer(route)
-        return {"schema": schema_ref(name), "example": example}
     view = route.view
     assert view is not None, route.path
     example = view_example(view)
     if route.shape is Shape.PAGE:
         return {"schema": schema_ref(f"{view.name}Page"), "example": _page_example(example)}
+    if route.shape is Shape.LIST:
+        return {
+            "schema": schema_ref(f"{view.name}List"),
+            "example": {"items": [example], "total": 1},
+        }
     if route.shape is Shape.DATA:
         return {"schema": schema_ref(f"{view.name}Data"), "example": {"data": example}}
     return {"schema": schema_ref(view.name), "example": example}
@@ -197,6 +200,12 @@ def _page_schema(view: View) -> dict[str, Any]:
             "total_pages": {"description": "How many pages there are.", **number},
         },
     }
+
+
+def _list_schema(view: View) -> dict[str, Any]:
+    page = _page_schema(view)["properties"]
+    properties = {"items": page["items"], "total": {"type": "integer", "minimum": 0}}
+    return {"type": "object", "required": [*properties], "properties": properties}
 
 
 def _page_example(item: dict[str, Any]) -> dict[str, Any]:

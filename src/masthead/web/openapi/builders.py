@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
 
 JSON = "application/json"
+
+Moment = Annotated[str, Meta(description="UTC.", extra_json_schema={"format": "date-time"})]
+Yes = Annotated[bool, Meta(extra_json_schema={"const": True})]
+"""Types of the structs that handlers answer with."""
 
 ID = "k3v9q0x7m2c8b1d"
 MOMENT = "2026-11-14T09:30:00.123Z"
@@ -57,6 +64,21 @@ def error_responses(
 
 def content(schema: dict[str, Any], example: Any) -> dict[str, Any]:
     return {JSON: {"schema": schema, "example": example}}
+
+
+def struct_content(example: msgspec.Struct) -> dict[str, Any]:
+    """The type of the example is the schema."""
+    shown = msgspec.json.decode(msgspec.json.encode(example))
+    return content(schema_ref(type(example).__name__), shown)
+
+
+def struct_schemas(structs: Iterable[type[msgspec.Struct]]) -> dict[str, Any]:
+    """The schemas by name; their titles would repeat it."""
+    template = schema_ref("{name}")["$ref"]
+    _, found = msgspec.json.schema_components(set(structs), ref_template=template)
+    for each in found.values():
+        del each["title"]
+    return found
 
 
 def answer(description: str, schema: dict[str, Any], example: Any) -> dict[str, Any]:

@@ -3,13 +3,13 @@ gives the caller's proof and the refusals, so they are not repeated."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
 import msgspec
 
-from masthead.web.openapi.builders import Operation
+from masthead.web.openapi.builders import Operation, struct_content
 from masthead.web.policy import Limit, Policy, WhileSuspended, Who
 
 
@@ -20,13 +20,29 @@ class Envelope(StrEnum):
     RECORD_STORE = "RecordStore"
 
 
+class Shown(msgspec.Struct, frozen=True):
+    """An answer that a struct makes: the type of the example is the schema."""
+
+    meaning: str
+    example: msgspec.Struct
+    as_page: bool = False
+    """A browser gets a page."""
+
+    def node(self) -> dict[str, Any]:
+        types = struct_content(self.example) | ({"text/html": _PAGE} if self.as_page else {})
+        return {"description": self.meaning, "content": types}
+
+
+_PAGE = {"schema": {"type": "string"}}
+
+
 class Description(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """The name of the operation, for generated clients."""
     tag: str
     summary: str
     answers: Mapping[str, Any]
-    """The answers by status."""
+    """The answers by status, each a `Shown` or a node of the document."""
     parameters: Sequence[Any] = ()
     body: Mapping[str, Any] | None = None
     errors: Sequence[int] = ()
@@ -36,7 +52,12 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
     takes_tenant_header: bool = False
     envelope: Envelope = Envelope.SERVICE
     schemas: Mapping[str, Any] = msgspec.field(default_factory=dict)
-    """The components that the answers name."""
+    """The components that nodes of the document name."""
+
+    @property
+    def structs(self) -> Iterable[type[msgspec.Struct]]:
+        """The types of its examples."""
+        return [type(each.example) for each in self.answers.values() if isinstance(each, Shown)]
 
 
 def operation_of(description: Description, policy: Policy) -> Operation:
@@ -56,7 +77,11 @@ def operation_of(description: Description, policy: Policy) -> Operation:
     node["security"] = _security(description, policy)
     if description.body is not None:
         node["requestBody"] = description.body
-    return {**node, "responses": {**description.answers, **refused}}
+    answers = {
+        status: each.node() if isinstance(each, Shown) else each
+        for status, each in description.answers.items()
+    }
+    return {**node, "responses": {**answers, **refused}}
 
 
 def _refusals(policy: Policy) -> set[int]:

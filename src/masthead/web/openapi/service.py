@@ -13,7 +13,7 @@ from masthead.engine.records.registry import Registry
 from masthead.web.answers import encode
 from masthead.web.dispatch import Route
 from masthead.web.openapi.answers import error_code_schema, error_schema
-from masthead.web.openapi.builders import COMMON_ERRORS, error_responses
+from masthead.web.openapi.builders import COMMON_ERRORS, error_responses, struct_schemas
 from masthead.web.openapi.description import Envelope, operation_of
 from masthead.web.openapi.endpoints import StaticResponse
 from masthead.web.openapi.public_api import VERSION, servers
@@ -69,6 +69,7 @@ def build_service_document(
 ) -> dict[str, Any]:
     rows = [row for part in parts for row in part.rows]
     schemas = {name: each for row in rows for name, each in row.description.schemas.items()}
+    schemas |= struct_schemas(each for row in rows for each in row.description.structs)
     paths: dict[str, dict[str, Any]] = {}
     for row in rows:
         operation = operation_of(row.description, row.policy)

@@ -130,6 +130,7 @@ fields: dict[str, dict[str, str]] = {
         "failure_count": "Deliveries that failed in a row.",
         "last_delivery_at": "When a delivery was last tried.",
         "disabled_at": "When it was disabled. Nothing has been sent since.",
+        "secret": "Signs every delivery. Shown only once.",
     },
     "site_settings": {
         "site_name": "The name of the site.",
@@ -154,9 +155,10 @@ flags: dict[str, dict[str, Any]] = {
     },
 }
 
-formats: dict[tuple[str, str], dict[str, str]] = {
+formats: dict[tuple[str, str], dict[str, Any]] = {
     ("media", "url"): {"format": "uri"},
     ("webhook_subscriptions", "url"): {"format": "uri"},
+    ("webhook_subscriptions", "secret"): {"minLength": 64, "maxLength": 64},
 }
 """Formats of answers beyond the field's own type."""
 
@@ -261,6 +263,7 @@ examples: dict[str, dict[str, Any]] = {
         "failure_count": 0,
         "last_delivery_at": "2026-11-14T09:30:01.007Z",
         "disabled_at": "",
+        "secret": "4f8c1e6a9b2d7053" * 4,
     },
     "site_settings": {
         "id": "s1e3g5i7k9m1o3q",

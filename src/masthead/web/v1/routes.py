@@ -31,7 +31,10 @@ class Shape(StrEnum):
     PAGE = "page"
     RECORD = "record"
     DATA = "data"
+    LIST = "list"
+    """All records, without pages."""
     UNWRAPPED = "unwrapped"
+    """The struct of the route's example."""
     EMPTY = "empty"
 
 
@@ -44,6 +47,8 @@ class Route(msgspec.Struct, frozen=True, dict=True):
     status: int = 200
     view: View | None = None
     body: Body | None = None
+    example: msgspec.Struct | None = None
+    """An answer that is no view of a record: the handler's struct."""
     parameters: tuple[Parameter, ...] = ()
     other_scopes: tuple[str, ...] = ()
     """See `Policy.other_scopes`."""
