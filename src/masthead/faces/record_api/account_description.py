@@ -8,12 +8,12 @@ from masthead.faces.record_api.description import (
     ACCOUNT,
     ACCOUNTS_TAG,
     DONE,
-    METHODS_EXAMPLE,
     RECORD_ID,
     SIGNED_IN,
     VIEW_PARAMETERS,
     described,
 )
+from masthead.faces.record_api.sign_in import METHODS
 from masthead.web.openapi.builders import answer, body, object_of, schema_ref, text
 from masthead.web.openapi.description import Description
 
@@ -67,15 +67,11 @@ SIGN_IN = _sign_in("authWithPassword", "Signs in with address and password.", AC
 OLD_SIGN_IN = _sign_in("adminAuthWithPassword", "The endpoint of older clients.")
 REFRESH = _refresh("authRefresh", "A new token for a live session.", ACCOUNT)
 OLD_REFRESH = _refresh("adminAuthRefresh", "The endpoint of older clients.")
-METHODS = described(
+SHOW_METHODS = described(
     "authMethods",
     "The ways to sign in.",
     [ACCOUNT],
-    {
-        "200": answer(
-            "By password, or by a code in an email.", schema_ref("AuthMethods"), METHODS_EXAMPLE
-        )
-    },
+    {"200": answer("By password, or by a code in an email.", schema_ref("AuthMethods"), METHODS)},
     tag=ACCOUNTS_TAG,
 )
 REQUEST_RESET = described(

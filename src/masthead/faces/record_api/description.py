@@ -86,12 +86,28 @@ RECORD_ID = in_path("id", "The record's id.", {"type": "string", "minLength": 1}
 
 _WHOLE = {"type": "integer"}
 _SWITCH = object_of(["enabled"], enabled={"type": "boolean"})
-METHODS_EXAMPLE = {
-    "password": {"identityFields": ["email"], "enabled": True},
-    "oauth2": {"providers": [], "enabled": False},
-    "mfa": {"enabled": False, "duration": 0},
-    "otp": {"enabled": True, "duration": 900},
-}
+_WAYS = dict.fromkeys(("password", "oauth2", "mfa", "otp"), _SWITCH)
+
+
+def _page_of(item: str) -> dict[str, Any]:
+    numbers = dict.fromkeys(("page", "perPage", "totalItems", "totalPages"), _WHOLE)
+    items = {"type": "array", "items": schema_ref(item)}
+    return object_of([*numbers, "items"], **numbers, items=items)
+
+
+def _page_example(item: dict[str, Any]) -> dict[str, Any]:
+    return {"page": 1, "perPage": 30, "totalItems": 1, "totalPages": 1, "items": [item]}
+
+
+def error_schema(meaning: str, **more: Any) -> dict[str, Any]:
+    """PocketBase's envelope, given the meaning of its `data`."""
+    return object_of(
+        ["status", "code", "message", "data"],
+        status=_WHOLE,
+        code=text(),
+        message=text("A sentence for people."),
+        data={"description": meaning, "type": "object", **more},
+    )
 
 
 # No field of a record is required, because `fields` may omit any of them.
@@ -109,14 +125,7 @@ _SCHEMAS: dict[str, Any] = {
         },
         "examples": [_RECORD_EXAMPLE],
     },
-    "RecordPage": object_of(
-        ["page", "perPage", "totalItems", "totalPages", "items"],
-        page=_WHOLE,
-        perPage=_WHOLE,
-        totalItems=_WHOLE,
-        totalPages=_WHOLE,
-        items={"type": "array", "items": schema_ref("Record")},
-    ),
+    "RecordPage": _page_of("Record"),
     "Session": {
         "type": "object",
         "properties": {
@@ -125,13 +134,7 @@ _SCHEMAS: dict[str, Any] = {
             "admin": schema_ref("Record"),
         },
     },
-    "AuthMethods": object_of(
-        ["password", "oauth2", "mfa", "otp"],
-        password=_SWITCH,
-        oauth2=_SWITCH,
-        mfa=_SWITCH,
-        otp=_SWITCH,
-    ),
+    "AuthMethods": object_of([*_WAYS], **_WAYS),
     "Collection": {
         "description": "What PocketBase's superusers see of a collection.",
         "type": "object",
@@ -142,14 +145,7 @@ _SCHEMAS: dict[str, Any] = {
             "fields": {"type": "array", "items": {"type": "object"}},
         },
     },
-    "CollectionPage": object_of(
-        ["page", "perPage", "totalItems", "totalPages", "items"],
-        page=_WHOLE,
-        perPage=_WHOLE,
-        totalItems=_WHOLE,
-        totalPages=_WHOLE,
-        items={"type": "array", "items": schema_ref("Collection")},
-    ),
+    "CollectionPage": _page_of("Collection"),
     "BatchAnswers": {
         "type": "array",
         "items": object_of(
@@ -158,29 +154,15 @@ _SCHEMAS: dict[str, Any] = {
             body={"anyOf": [schema_ref("Record"), {"type": "null"}]},
         ),
     },
-    "BatchError": object_of(
-        ["status", "code", "message", "data"],
-        status=_WHOLE,
-        code=text(),
-        message=text("A sentence for people."),
-        data={
-            "description": "`requests` says what is wrong, by the number of the request from 0. "
-            "`response` is what the request would have been refused with by itself.",
-            "type": "object",
-        },
+    "BatchError": error_schema(
+        "`requests` says what is wrong, by the number of the request from 0. "
+        "`response` is what the request would have been refused with by itself.",
     ),
     "FileToken": object_of(["token"], token=text()),
     "RequestedCode": object_of(["otpId"], otpId=text("Send it with the code.")),
-    "RecordStoreError": object_of(
-        ["status", "code", "message", "data"],
-        status=_WHOLE,
-        code=text(),
-        message=text("A sentence for people."),
-        data={
-            "description": "What is wrong, by field.",
-            "type": "object",
-            "additionalProperties": object_of(["code", "message"], code=text(), message=text()),
-        },
+    "RecordStoreError": error_schema(
+        "What is wrong, by field.",
+        additionalProperties=object_of(["code", "message"], code=text(), message=text()),
     ),
 }
 
@@ -244,19 +226,7 @@ LIST = described(
     "listRecords",
     "Lists the records that the caller may see.",
     [_NAMED, *_LIST_PARAMETERS, *VIEW_PARAMETERS],
-    {
-        "200": answer(
-            "A page.",
-            schema_ref("RecordPage"),
-            {
-                "page": 1,
-                "perPage": 30,
-                "totalItems": 1,
-                "totalPages": 1,
-                "items": [_RECORD_EXAMPLE],
-            },
-        )
-    },
+    {"200": answer("A page.", schema_ref("RecordPage"), _page_example(_RECORD_EXAMPLE))},
 )
 _COLLECTION_EXAMPLE = {
     "id": "pbc_1125843985",
@@ -277,19 +247,7 @@ LIST_COLLECTIONS = described(
     "listCollections",
     "Lists the collections in PocketBase's shape. For owners and operators.",
     [each for each in _LIST_PARAMETERS if each["name"] != "filter"] + [_FIELDS],
-    {
-        "200": answer(
-            "A page.",
-            schema_ref("CollectionPage"),
-            {
-                "page": 1,
-                "perPage": 30,
-                "totalItems": 1,
-                "totalPages": 1,
-                "items": [_COLLECTION_EXAMPLE],
-            },
-        )
-    },
+    {"200": answer("A page.", schema_ref("CollectionPage"), _page_example(_COLLECTION_EXAMPLE))},
     errors=(400, 401, 403),
     needs_session=True,
 )

@@ -171,7 +171,7 @@ ROWS = (
         accounts.IMPERSONATE,
         max_body=SMALL_FORM_BYTES,
     ),
-    _account("GET", f"{COLLECTION}/auth-methods", sign_in.auth_methods, accounts.METHODS),
+    _account("GET", f"{COLLECTION}/auth-methods", sign_in.auth_methods, accounts.SHOW_METHODS),
     _account(
         "POST",
         "/api/admins/auth-with-password",

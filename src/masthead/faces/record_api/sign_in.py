@@ -33,6 +33,16 @@ MAX_CODE = 71
 MAY_IMPERSONATE = "Only operators can act as any account, and owners as their own members."
 STALE_MFA = "Invalid or expired MFA session."
 """As PocketBase."""
+METHODS = {
+    "password": {"identityFields": ["email"], "enabled": True},
+    "oauth2": {"providers": [], "enabled": False},
+    "mfa": {"enabled": False, "duration": 0},
+    "otp": {"enabled": True, "duration": int(LIFETIME.total_seconds())},
+    # What clients before PocketBase 0.23 read.
+    "authProviders": [],
+    "usernamePassword": False,
+    "emailPassword": True,
+}
 INVALID = "An error occurred while validating the submitted data."
 
 
@@ -55,17 +65,7 @@ async def admin_auth_refresh(call: Call) -> Answer:
 
 async def auth_methods(call: Call) -> Answer:
     auth_collection(call)
-    body = {
-        "password": {"identityFields": ["email"], "enabled": True},
-        "oauth2": {"providers": [], "enabled": False},
-        "mfa": {"enabled": False, "duration": 0},
-        "otp": {"enabled": True, "duration": int(LIFETIME.total_seconds())},
-        # What clients before PocketBase 0.23 read.
-        "authProviders": [],
-        "usernamePassword": False,
-        "emailPassword": True,
-    }
-    return json_answer(200, body)
+    return json_answer(200, METHODS)
 
 
 async def request_otp(call: Call) -> Answer:

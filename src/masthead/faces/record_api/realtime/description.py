@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+from masthead.faces.record_api.description import error_schema
+from masthead.faces.record_api.realtime.http import (
+    FAILED,
+    MAX_CLIENT_ID,
+    MAX_TOPIC,
+    MAX_TOPICS,
+    too_long,
+)
 from masthead.web.openapi.builders import answer, body, object_of, query, text
 from masthead.web.openapi.description import Description, Envelope
 
@@ -31,33 +39,20 @@ _LAST_EVENT_ID = {
 }
 _TOPICS = {
     "type": "array",
-    "maxItems": 1_000,
+    "maxItems": MAX_TOPICS,
     "items": text(
         "`posts`, `posts/*` or `posts/<id>`; `?options=` with URL-encoded JSON may have a `query` "
         "with `filter`, `expand` and `fields`.",
-        maxLength=2_500,
+        maxLength=MAX_TOPIC,
     ),
 }
 
-_REFUSED = object_of(
-    ["status", "code", "message", "data"],
-    status={"type": "integer"},
-    code=text(),
-    message=text("A sentence for people."),
-    data={
-        "description": "What is wrong, by field; under `subscriptions` by their numbers from 0.",
-        "type": "object",
-    },
-)
-_TOO_LONG = {
-    "code": "validation_length_too_long",
-    "message": "The length must be no more than 2500.",
-}
+_REFUSED = error_schema("What is wrong, by field; under `subscriptions` by their numbers from 0.")
 _REFUSAL = {
     "status": 400,
     "code": "validation_invalid_data",
-    "message": "Something went wrong while processing your request.",
-    "data": {"subscriptions": {"0": _TOO_LONG}},
+    "message": FAILED,
+    "data": {"subscriptions": {"0": too_long(MAX_TOPIC)}},
 }
 
 CONNECT = Description(
@@ -80,7 +75,7 @@ SUBSCRIBE = Description(
     body=body(
         object_of(
             ["clientId"],
-            clientId=text("Of the stream's first event.", minLength=1, maxLength=255),
+            clientId=text("Of the stream's first event.", minLength=1, maxLength=MAX_CLIENT_ID),
             subscriptions={"anyOf": [_TOPICS, {"type": "null"}]},
         ),
         {"clientId": _CLIENT_ID, "subscriptions": ["posts/*"]},

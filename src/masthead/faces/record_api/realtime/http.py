@@ -228,14 +228,14 @@ def _problems(client_id: str, topics: list[str]) -> dict[str, Any]:
         )
         problems["clientId"] = problem_data(problem)
     if len(topics) > MAX_TOPICS:
-        problems["subscriptions"] = _too_long(MAX_TOPICS)
+        problems["subscriptions"] = too_long(MAX_TOPICS)
     elif long := {
-        str(n): _too_long(MAX_TOPIC) for n, each in enumerate(topics) if len(each) > MAX_TOPIC
+        str(n): too_long(MAX_TOPIC) for n, each in enumerate(topics) if len(each) > MAX_TOPIC
     }:
         problems["subscriptions"] = long
     return problems
 
 
-def _too_long(most: int) -> dict[str, Any]:
+def too_long(most: int) -> dict[str, Any]:
     message = f"The length must be no more than {most}."
     return problem_data(Problem("validation_length_too_long", message, {"min": 0, "max": most}))
