@@ -33,7 +33,7 @@ PASSKEYS = f"{superusers.name} passkeys"
 _SIGN_IN = "sign in at "
 
 
-class Asked(msgspec.Struct, frozen=True):
+class PasskeyRequest(msgspec.Struct, frozen=True):
     """The values with which a page asks the browser for a passkey."""
 
     options: str
@@ -53,16 +53,16 @@ class PasskeySignIns(msgspec.Struct, frozen=True):
     throttle: LoginThrottle
     challenges: Challenges
 
-    def ask_anyone(self, party: Party) -> Asked:
+    def ask_anyone(self, party: Party) -> PasskeyRequest:
         challenge = self.challenges.new(_SIGN_IN + party.host)
-        return Asked(request_options(party, challenge.value), challenge.sealed)
+        return PasskeyRequest(request_options(party, challenge.value), challenge.sealed)
 
-    def ask(self, party: Party, account: Record) -> Asked | None:
+    def ask(self, party: Party, account: Record) -> PasskeyRequest | None:
         """None if the account has no passkey for this host."""
         if not any(each.host == party.host for each in passkeys_of(account)):
             return None
         challenge = self.challenges.new(_proof_of(account))
-        return Asked(request_options(party, challenge.value, account), challenge.sealed)
+        return PasskeyRequest(request_options(party, challenge.value, account), challenge.sealed)
 
     async def sign_in(
         self, given: Given, party: Party, client: Client, tenant_id: TenantId | None

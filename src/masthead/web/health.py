@@ -22,7 +22,7 @@ from masthead.web.openapi.description import Description, Shown
 from masthead.web.policy import Policy, WhileSuspended, Who
 from masthead.web.query_string import parse_query_string
 from masthead.web.request import Request
-from masthead.web.rows import READ, Row
+from masthead.web.rows import READ, RouteRow
 
 NO_STORE = ((b"cache-control", b"no-store"),)
 DOWN = "The record store does not answer."
@@ -92,7 +92,7 @@ async def _state(services: HealthServices) -> tuple[int, Health]:
 _BUILD = "1a2b3c4d5e6f"
 TAG = "Health"
 ROWS = (
-    Row(
+    RouteRow(
         READ,
         HEALTH,
         show_health,
@@ -112,7 +112,7 @@ ROWS = (
             },
         ),
     ),
-    Row(
+    RouteRow(
         READ,
         DOMAIN_CHECK,
         show_domain,

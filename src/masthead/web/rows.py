@@ -21,7 +21,7 @@ RowHandler: TypeAlias = Callable[[Any, Request], Awaitable[Answer | Stream]]
 READ = "GET HEAD"
 
 
-class Row(msgspec.Struct, frozen=True):
+class RouteRow(msgspec.Struct, frozen=True):
     method: str
     """`READ` is GET with HEAD, whose response is GET's without its body."""
     path: str
@@ -30,7 +30,7 @@ class Row(msgspec.Struct, frozen=True):
     description: Description
 
 
-def mount(rows: Iterable[Row], services: Any) -> list[Route]:
+def mount(rows: Iterable[RouteRow], services: Any) -> list[Route]:
     by_path: dict[str, dict[str, Action]] = {}
     for row in rows:
         actions = by_path.setdefault(row.path, {})

@@ -12,7 +12,7 @@ from masthead.content.texts.difference import (
     MAX_BLOCKS,
     MAX_CHARACTERS,
     Difference,
-    Row,
+    DifferenceRow,
     compare,
     compare_words,
     difference,
@@ -22,7 +22,7 @@ WORDS = ("the", "sea", "a", "fog", "lamp", "lit", "und", "海", "霧")
 SIGNS = {"same": "", "added": "+", "removed": "-"}
 
 
-def shown(row: Row) -> str:
+def shown(row: DifferenceRow) -> str:
     pieces = "".join(
         f"[{SIGNS[piece.kind]}{piece.text}]" if SIGNS[piece.kind] else piece.text
         for piece in row.pieces

@@ -23,7 +23,7 @@ from masthead.base.errors import RateLimited
 from masthead.engine.records.accounts import credentials
 from masthead.engine.records.filter.ast import Comparison, Identifier, conjuncts
 from masthead.engine.records.filter.parser import parse
-from masthead.engine.records.write.unit_changes import Place
+from masthead.engine.records.write.unit_changes import LogPlace
 from masthead.faces.record_api.realtime import hub as hub_module
 from masthead.faces.record_api.realtime.connection import Connection
 from masthead.faces.record_api.realtime.hub import Hub
@@ -319,10 +319,10 @@ async def test_nothing_is_logged_where_nobody_listens(app: World) -> None:
     quiet = await app.new_tenant("quiet")
     await quiet.published()
     log = app.parts.changes
-    assert await log.after(quiet.id, Place(0, 0)) == []
+    assert await log.after(quiet.id, LogPlace(0, 0)) == []
     await log.watch(quiet.id)
     await quiet.published(title="heard")
-    [change] = await log.after(quiet.id, Place(0, 0))
+    [change] = await log.after(quiet.id, LogPlace(0, 0))
     assert (change.action, change.state["title"]) == ("create", "heard")
     # Long texts, personal data and secrets are not in the log.
     assert "content_html" not in change.state
@@ -331,7 +331,7 @@ async def test_nothing_is_logged_where_nobody_listens(app: World) -> None:
     app.clock.advance(hours=5)
     await log.sweep()
     await quiet.published(title="unheard")
-    assert await log.after(quiet.id, Place(0, 0)) == []
+    assert await log.after(quiet.id, LogPlace(0, 0)) == []
 
 
 async def test_a_client_that_does_not_read_is_cut_off() -> None:

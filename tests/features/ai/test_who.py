@@ -13,7 +13,7 @@ from tests.features.ai.stream import GENERATE, PATH
 from tests.world import TenantWorld
 
 from masthead.base.config.values import AiFor
-from masthead.service.cli.commands.doctor import State
+from masthead.service.cli.commands.doctor import CheckState
 from masthead.service.cli.commands.doctor import ai as doctor_ai
 
 
@@ -91,10 +91,10 @@ async def test_doctor_says_who_can_spend_what(ai: AiWorld) -> None:
     open_site = await ai.tenant(ai_api_key="")
     settings = ai.world.parts.settings
     state, detail = await doctor_ai(settings)
-    assert state is State.WARN
+    assert state is CheckState.WARN
     assert "MASTHEAD_AI_FOR=staff" in detail
     assert "the platform's key: anyone on" in detail
     await open_site.settings(ai_for="staff")
     assert "the site's own key: anyone on" in detail
     without = await doctor_ai(replace(settings, ai_key=None))
-    assert without[0] is State.OK
+    assert without[0] is CheckState.OK

@@ -13,13 +13,13 @@ from masthead.features.mailings import ledger as ledger_module
 from masthead.features.mailings.ledger import Ledger
 from masthead.features.mailings.queue import (
     LEASE,
-    Ended,
+    Addressee,
+    AttemptResult,
     MailingKey,
     Progress,
     RecipientQueue,
-    Whom,
 )
-from masthead.features.mailings.tables import State
+from masthead.features.mailings.tables import RecipientState
 from masthead.service.schema import tables
 
 
@@ -28,7 +28,7 @@ async def test_connections_go_on_if_progress_can_not_be_noted(press: Press) -> N
     mailing = await press.mail(await press.tenant.published())
     queue = RecipientQueue(press.world.parts.database, tables, press.world.clock)
     key = MailingKey(press.tenant.id, mailing["id"])
-    first, second = await queue.claim(key, Whom("main"), 2)
+    first, second = await queue.claim(key, Addressee("main"), 2)
     told: list[int] = []
 
     async def fail(_: MailingKey, progress: Progress) -> None:
@@ -39,7 +39,7 @@ async def test_connections_go_on_if_progress_can_not_be_noted(press: Press) -> N
     async with asyncio.timeout(20), ledger.running():
         for each in (first, second):
             assert await ledger.may_hand_over(each)
-            ledger.record(Ended(each, State.SENT))
+            ledger.record(AttemptResult(each, RecipientState.SENT))
     assert told == [1, 2]
     assert (await press.state(mailing))["sent"] == 2
 
@@ -52,7 +52,7 @@ async def test_one_that_the_database_refuses_holds_up_no_other(
     mailing = await press.mail(await press.tenant.published())
     queue = RecipientQueue(press.world.parts.database, tables, press.world.clock)
     key = MailingKey(press.tenant.id, mailing["id"])
-    claimed = await queue.claim(key, Whom("main"), 3)
+    claimed = await queue.claim(key, Addressee("main"), 3)
 
     async def notice(_: MailingKey, __: Progress) -> None:
         return
@@ -62,9 +62,9 @@ async def test_one_that_the_database_refuses_holds_up_no_other(
         await asyncio.gather(*map(ledger.may_hand_over, claimed))
         spoilt, *others = claimed
         # SQLite and PostgreSQL take no list for a text.
-        ledger.record(Ended(spoilt, State.FAILED, cast(str, ["planted"])))
+        ledger.record(AttemptResult(spoilt, RecipientState.FAILED, cast(str, ["planted"])))
         for each in others:
-            ledger.record(Ended(each, State.SENT))
+            ledger.record(AttemptResult(each, RecipientState.SENT))
     assert (await press.state(mailing))["sent"] == 2
     press.world.clock.advance(seconds=LEASE.total_seconds() + 1)
     await press.send()

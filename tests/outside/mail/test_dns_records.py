@@ -9,7 +9,7 @@ import pytest
 from tests.outside.outbound.names import NameServer
 
 from masthead.base.config.settings import Settings
-from masthead.outside.mail.dns_records import DnsChecks, Finding, State, spf_mechanism
+from masthead.outside.mail.dns_records import DnsChecks, Finding, RecordState, spf_mechanism
 from masthead.outside.outbound import name_server
 
 KEY: Final = "MIIBIjAN" + "A" * 384
@@ -38,23 +38,25 @@ async def found(names: NameServer, kind: str) -> Finding:
 @pytest.mark.parametrize(
     ("values", "state", "sentence"),
     [
-        ([], State.MISSING, "no DKIM record"),
-        ([RIGHT], State.FOUND, ""),
-        ([f"p={KEY[:100]} {KEY[100:]};k=rsa"], State.FOUND, ""),
-        (["v=DKIM1; p="], State.WRONG, "holds no key"),
-        (["hello"], State.WRONG, "holds no key"),
-        ([RIGHT[:255]], State.WRONG, "cut off"),
-        (["v=DKIM1; p=AAAA"], State.WRONG, "another key"),
-        ([RIGHT, "v=DKIM1; p=AAAA"], State.WRONG, "2 TXT records"),
+        ([], RecordState.MISSING, "no DKIM record"),
+        ([RIGHT], RecordState.FOUND, ""),
+        ([f"p={KEY[:100]} {KEY[100:]};k=rsa"], RecordState.FOUND, ""),
+        (["v=DKIM1; p="], RecordState.WRONG, "holds no key"),
+        (["hello"], RecordState.WRONG, "holds no key"),
+        ([RIGHT[:255]], RecordState.WRONG, "cut off"),
+        (["v=DKIM1; p=AAAA"], RecordState.WRONG, "another key"),
+        ([RIGHT, "v=DKIM1; p=AAAA"], RecordState.WRONG, "2 TXT records"),
     ],
 )
-async def test_dkim(names: NameServer, values: list[str], state: State, sentence: str) -> None:
+async def test_dkim(
+    names: NameServer, values: list[str], state: RecordState, sentence: str
+) -> None:
     if values:
         names.tell_text(AT_KEY, *values)
     finding = await found(names, "DKIM")
     assert (finding.state, finding.wanted.name, finding.wanted.value) == (state, AT_KEY, RIGHT)
     assert sentence in finding.sentence
-    assert bool(finding.sentence) is (state is not State.FOUND)
+    assert bool(finding.sentence) is (state is not RecordState.FOUND)
 
 
 SPF_AT: Final = RECORD["domain"]
@@ -63,13 +65,13 @@ SPF_AT: Final = RECORD["domain"]
 @pytest.mark.parametrize(
     ("zone", "state", "sentence"),
     [
-        ({}, State.MISSING, "no SPF record"),
-        ({SPF_AT: ["google-site=1"]}, State.MISSING, "no SPF record"),
-        ({SPF_AT: ["v=spf1 a:relay.coast.example ~all", "other"]}, State.FOUND, ""),
-        ({SPF_AT: ["V=SPF1 +A:Relay.Coast.Example -all"]}, State.FOUND, ""),
-        ({SPF_AT: ["v=spf1 mx -all"]}, State.WRONG, "Add a:relay.coast.example"),
-        ({SPF_AT: ["v=spf1 -a:relay.coast.example -all"]}, State.WRONG, "does not allow"),
-        ({SPF_AT: ["v=spf1 -all", "v=spf1 mx -all"]}, State.WRONG, "2 SPF records"),
+        ({}, RecordState.MISSING, "no SPF record"),
+        ({SPF_AT: ["google-site=1"]}, RecordState.MISSING, "no SPF record"),
+        ({SPF_AT: ["v=spf1 a:relay.coast.example ~all", "other"]}, RecordState.FOUND, ""),
+        ({SPF_AT: ["V=SPF1 +A:Relay.Coast.Example -all"]}, RecordState.FOUND, ""),
+        ({SPF_AT: ["v=spf1 mx -all"]}, RecordState.WRONG, "Add a:relay.coast.example"),
+        ({SPF_AT: ["v=spf1 -a:relay.coast.example -all"]}, RecordState.WRONG, "does not allow"),
+        ({SPF_AT: ["v=spf1 -all", "v=spf1 mx -all"]}, RecordState.WRONG, "2 SPF records"),
         (
             {
                 SPF_AT: ["v=spf1 include:one.example include:two.example -all"],
@@ -77,13 +79,13 @@ SPF_AT: Final = RECORD["domain"]
                 "two.example": ["v=spf1 redirect=three.example"],
                 "three.example": ["v=spf1 a:relay.coast.example -all"],
             },
-            State.FOUND,
+            RecordState.FOUND,
             "",
         ),
     ],
 )
 async def test_spf(
-    names: NameServer, zone: dict[str, list[str]], state: State, sentence: str
+    names: NameServer, zone: dict[str, list[str]], state: RecordState, sentence: str
 ) -> None:
     for name, values in zone.items():
         names.tell_text(name, *values)
@@ -98,22 +100,26 @@ async def test_a_hostile_zone_ends(names: NameServer) -> None:
     for each in range(40):
         more = " ".join(f"include:n{each}x{other}.example" for other in range(9))
         names.tell_text(f"n{each}.example", f"v=spf1 {more}")
-    assert (await found(names, "SPF")).state is State.WRONG
+    assert (await found(names, "SPF")).state is RecordState.WRONG
 
 
 @pytest.mark.parametrize(
     ("zone", "state", "sentence"),
     [
-        ({}, State.MISSING, "no DMARC record at _dmarc.news.coast.example"),
-        ({"news.coast.example": ["v=DMARC1; p=none"]}, State.FOUND, ""),
-        ({"coast.example": ["v=DMARC1;p=reject; rua=mailto:a@b.example"]}, State.FOUND, ""),
-        ({"example": ["v=DMARC1; p=none"]}, State.MISSING, "no DMARC record"),
-        ({"news.coast.example": ["v=DMARC1; p=maybe"]}, State.WRONG, "has no policy"),
-        ({"coast.example": ["v=DMARC1; p=none", "v=DMARC1; p=reject"]}, State.WRONG, "2 DMARC"),
+        ({}, RecordState.MISSING, "no DMARC record at _dmarc.news.coast.example"),
+        ({"news.coast.example": ["v=DMARC1; p=none"]}, RecordState.FOUND, ""),
+        ({"coast.example": ["v=DMARC1;p=reject; rua=mailto:a@b.example"]}, RecordState.FOUND, ""),
+        ({"example": ["v=DMARC1; p=none"]}, RecordState.MISSING, "no DMARC record"),
+        ({"news.coast.example": ["v=DMARC1; p=maybe"]}, RecordState.WRONG, "has no policy"),
+        (
+            {"coast.example": ["v=DMARC1; p=none", "v=DMARC1; p=reject"]},
+            RecordState.WRONG,
+            "2 DMARC",
+        ),
     ],
 )
 async def test_dmarc(
-    names: NameServer, zone: dict[str, list[str]], state: State, sentence: str
+    names: NameServer, zone: dict[str, list[str]], state: RecordState, sentence: str
 ) -> None:
     for name, values in zone.items():
         names.tell_text(f"_dmarc.{name}", *values)
@@ -125,7 +131,7 @@ async def test_dmarc(
 async def test_name_servers_that_fail_say_nothing_about_the_records(names: NameServer) -> None:
     names.is_broken = True
     for kind in ("SPF", "DKIM", "DMARC"):
-        assert (await found(names, kind)).state is State.UNREACHABLE
+        assert (await found(names, kind)).state is RecordState.UNREACHABLE
 
 
 @pytest.mark.parametrize(

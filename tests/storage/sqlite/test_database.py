@@ -19,7 +19,7 @@ from masthead.storage.open import open_database
 from masthead.storage.sqlite.connection import MAX_INLINE_BYTES, connect
 from masthead.storage.sqlite.database import SqliteDatabase
 from masthead.storage.sqlite.readers import Readers
-from masthead.storage.sqlite.writer import MAX_BATCH, MIN_BATCH, State, Writer
+from masthead.storage.sqlite.writer import MAX_BATCH, MIN_BATCH, Writer, WriterState
 from masthead.storage.urls import sqlite_path
 
 COUNT = """
@@ -230,18 +230,18 @@ class TestStates:
     async def test_from_idle_to_idle(self, sqlite: Notebook) -> None:
         assert isinstance(sqlite.db, SqliteDatabase)
         writer = sqlite.db._writer
-        assert writer.state is State.IDLE
+        assert writer.state is WriterState.IDLE
         async with sqlite.db.transaction(ANN) as tx:
-            assert writer.state is State.GATHERING
+            assert writer.state is WriterState.GATHERING
             await tx.execute(sqlite.add, (ANN, "1", "one"))
             following = asyncio.create_task(add(sqlite, "2"))
             late = asyncio.create_task(self._state_when_committing(writer))
-        assert await late is State.COMMITTING
+        assert await late is WriterState.COMMITTING
         await following
-        assert writer.state is State.IDLE
+        assert writer.state is WriterState.IDLE
 
-    async def _state_when_committing(self, writer: Writer) -> State:
-        while writer.state is not State.COMMITTING:
+    async def _state_when_committing(self, writer: Writer) -> WriterState:
+        while writer.state is not WriterState.COMMITTING:
             await asyncio.sleep(0)
         return writer.state
 
@@ -255,7 +255,7 @@ class TestStates:
         assert "COMMIT" not in statements
         assert statements[-1] == "ROLLBACK"
         assert isinstance(sqlite.db, SqliteDatabase)
-        assert sqlite.db._writer.state is State.IDLE
+        assert sqlite.db._writer.state is WriterState.IDLE
 
     async def test_all_queued_transactions_may_be_cancelled(self, sqlite: Notebook) -> None:
         async with sqlite.db.transaction(ANN):

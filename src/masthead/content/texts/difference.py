@@ -49,7 +49,7 @@ class Piece(NamedTuple):
     text: str
 
 
-class Row(msgspec.Struct, frozen=True):
+class DifferenceRow(msgspec.Struct, frozen=True):
     kind: str
     """same, added, removed, changed, or skipped: so many blocks that are the same."""
     name: str = ""
@@ -59,7 +59,7 @@ class Row(msgspec.Struct, frozen=True):
 
 
 class Difference(msgspec.Struct, frozen=True):
-    rows: tuple[Row, ...] = ()
+    rows: tuple[DifferenceRow, ...] = ()
     is_too_long: bool = False
     """Nothing was compared."""
     is_rough: bool = False
@@ -130,15 +130,15 @@ class _Bag(NamedTuple):
 class _Comparison(msgspec.Struct):
     steps: int = _STEPS
     is_rough: bool = False
-    _found: list[Row] = msgspec.field(default_factory=list)
+    _found: list[DifferenceRow] = msgspec.field(default_factory=list)
 
-    def rows(self, old: Sequence[Block], new: Sequence[Block]) -> list[Row]:
+    def rows(self, old: Sequence[Block], new: Sequence[Block]) -> list[DifferenceRow]:
         i = j = 0
         for next_i, next_j in (*self._common(old, new), (len(old), len(new))):
             self._changed(old[i:next_i], new[j:next_j])
             if next_i < len(old):
                 name, text = old[next_i]
-                self._found.append(Row(SAME, name, (Piece(SAME, text),)))
+                self._found.append(DifferenceRow(SAME, name, (Piece(SAME, text),)))
             i, j = next_i + 1, next_j + 1
         return self._found
 
@@ -158,7 +158,7 @@ class _Comparison(msgspec.Struct):
             if block.name != name:
                 name = f"{block.name or 'Paragraph'} → {name or 'Paragraph'}"
             pieces = self.words(block.text, new[match].text)
-            self._found.append(Row(CHANGED, name, pieces))
+            self._found.append(DifferenceRow(CHANGED, name, pieces))
             j = match + 1
         self._found += (_whole(ADDED, each) for each in new[j:])
 
@@ -267,11 +267,11 @@ def _bag(block: Block) -> _Bag:
     return _Bag(words, words.total())
 
 
-def _whole(kind: str, block: Block) -> Row:
-    return Row(kind, block.name, (Piece(kind, block.text),))
+def _whole(kind: str, block: Block) -> DifferenceRow:
+    return DifferenceRow(kind, block.name, (Piece(kind, block.text),))
 
 
-def _shortened(rows: Sequence[Row]) -> Iterator[Row]:
+def _shortened(rows: Sequence[DifferenceRow]) -> Iterator[DifferenceRow]:
     """Only so much of what is the same as shows where a change is."""
     shown = [False] * len(rows)
     for at, row in enumerate(rows):
@@ -284,8 +284,8 @@ def _shortened(rows: Sequence[Row]) -> Iterator[Row]:
             skipped += 1
             continue
         if skipped:
-            yield Row(SKIPPED, count=skipped)
+            yield DifferenceRow(SKIPPED, count=skipped)
         skipped = 0
         yield row
     if skipped:
-        yield Row(SKIPPED, count=skipped)
+        yield DifferenceRow(SKIPPED, count=skipped)

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from masthead.base import clock
 from masthead.base.ids import TenantId
 from masthead.engine.records.tables import record_changes, tenant_states
-from masthead.engine.records.write.unit_changes import Place
+from masthead.engine.records.write.unit_changes import LogPlace
 from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Database, Statement, scope_of
 
@@ -35,7 +35,7 @@ _version: Any = sa.bindparam("version", required=True, type_=dialects.Integer())
 
 
 class LoggedChange(NamedTuple):
-    place: Place
+    place: LogPlace
     collection: str
     record_id: str
     action: str
@@ -58,7 +58,7 @@ class LogState(NamedTuple):
     def is_watched(self) -> bool:
         return self.changes_from >= 0
 
-    def has_after(self, place: Place) -> bool:
+    def has_after(self, place: LogPlace) -> bool:
         """Whether all changes after this place are in the log, or there are none."""
         if place.version > self.version:
             return False
@@ -146,13 +146,13 @@ class ChangeLog:
             for tenant_id, version, identity, changes_from, watched_until in rows
         }
 
-    async def after(self, tenant_id: TenantId, place: Place) -> list[LoggedChange]:
+    async def after(self, tenant_id: TenantId, place: LogPlace) -> list[LoggedChange]:
         """The next changes, oldest first: at most `READ_AT_ONCE`."""
         bound = self._after.bind({"tenant": tenant_id, **place._asdict()})
         rows = await self._database.fetch(scope_of(tenant_id), self._after, bound)
         return [
             LoggedChange(
-                Place(version, ordinal),
+                LogPlace(version, ordinal),
                 collection,
                 record_id,
                 action,

@@ -32,21 +32,21 @@ LATELY = timedelta(days=7)
 _TEXT = 140
 
 
-class Place(msgspec.Struct, frozen=True):
+class ActionLink(msgspec.Struct, frozen=True):
     """The page where something is handled."""
 
     url: str
     label: str = "Show"
 
 
-PLACES: Mapping[str, Place] = {
-    "comments": Place("/admin/comments"),
-    "domain": Place("/admin/settings/domain"),
-    "deliveries": Place("/admin/webhooks?state=dead"),
-    "imports": Place("/admin/tools/import"),
-    "mailings": Place("/admin/mailings"),
-    "payments": Place("/admin/settings/payments"),
-    "webhooks": Place("/admin/webhooks"),
+PLACES: Mapping[str, ActionLink] = {
+    "comments": ActionLink("/admin/comments"),
+    "domain": ActionLink("/admin/settings/domain"),
+    "deliveries": ActionLink("/admin/webhooks?state=dead"),
+    "imports": ActionLink("/admin/tools/import"),
+    "mailings": ActionLink("/admin/mailings"),
+    "payments": ActionLink("/admin/settings/payments"),
+    "webhooks": ActionLink("/admin/webhooks"),
 }
 """Pages by kind of attention: `comments`, `deliveries`, `domain`, `webhooks`, `imports`,
 `mailings`, `payments`. Only pages that exist."""
@@ -64,7 +64,7 @@ class Attention(msgspec.Struct, frozen=True):
     when: str
 
     @property
-    def place(self) -> Place | None:
+    def place(self) -> ActionLink | None:
         return PLACES.get(self.about)
 
 

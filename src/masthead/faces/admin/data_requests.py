@@ -37,7 +37,7 @@ _ADDRESSES = {
 """Where a request is downloaded or cancelled, by its subject."""
 
 
-class Asked(msgspec.Struct, frozen=True):
+class DataRequestView(msgspec.Struct, frozen=True):
     """A request and what has become of it."""
 
     kind: str
@@ -68,11 +68,11 @@ def about(request: AdminRequest, subject: str, member_id: str = "") -> RequestBo
     return RequestBody(subject, member_id, request.tenant_id, "", "", "")
 
 
-def shown(request: AdminRequest, asked: Record) -> Asked:
+def shown(request: AdminRequest, asked: Record) -> DataRequestView:
     badge, state = _state(request, asked)
     address = _ADDRESSES[asked["subject"]].format_map(asked)
     receipt = Receipt.of(_receipt(asked))
-    return Asked(
+    return DataRequestView(
         _KINDS[asked["type"], asked["subject"]],
         asked["member_id"],
         badge,

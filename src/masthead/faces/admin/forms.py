@@ -57,7 +57,7 @@ class Ask(msgspec.Struct, frozen=True):
     """The choices are people, who are searched by name."""
 
 
-class Choice(msgspec.Struct, frozen=True):
+class WidgetChoice(msgspec.Struct, frozen=True):
     value: str
     label: str
     is_chosen: bool
@@ -78,7 +78,7 @@ class Widget(msgspec.Struct, frozen=True):
     rows: int = 3
     prefix: str = ""
     placeholder: str = ""
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[WidgetChoice, ...] = ()
     autocomplete: str = ""
     is_set: bool = False
     """A secret has a value, which is never shown."""
@@ -143,7 +143,7 @@ def sentence_of(problem: Problem | None) -> str:
     return _SENTENCES.get(problem.code, problem.message)
 
 
-class _Asked(msgspec.Struct, frozen=True):
+class _AskedField(msgspec.Struct, frozen=True):
     declared: Field
     ask: Ask
     stored: Any
@@ -159,53 +159,55 @@ class _Asked(msgspec.Struct, frozen=True):
 def _widget(
     declared: Field, ask: Ask, record: Record, typed: Mapping[str, str] | None, *, error: str
 ) -> Widget:
-    asked = _Asked(declared, ask, record.get(ask.name, declared.default_value()), typed)
+    asked = _AskedField(declared, ask, record.get(ask.name, declared.default_value()), typed)
     make = next((make for fits, make in _WIDGETS if fits(asked)), _plain)
     return Widget(ask.name, ask.label, help=ask.help or declared.help, error=error, **make(asked))
 
 
-def _ticks(asked: _Asked) -> dict[str, Any]:
+def _ticks(asked: _AskedField) -> dict[str, Any]:
     ask, typed = asked.ask, asked.typed
     chosen = set(_items(asked.stored)) if typed is None else set(_several(ask, typed))
-    choices = tuple(Choice(value, ask.choices[value], value in chosen) for value in ask.choices)
+    choices = tuple(
+        WidgetChoice(value, ask.choices[value], value in chosen) for value in ask.choices
+    )
     return {"kind": "several", "choices": choices, "are_people": ask.are_people}
 
 
-def _secret(asked: _Asked) -> dict[str, Any]:
+def _secret(asked: _AskedField) -> dict[str, Any]:
     return {"kind": "secret", "is_set": bool(asked.stored)}
 
 
-def _link_rows(asked: _Asked) -> dict[str, Any]:
+def _link_rows(asked: _AskedField) -> dict[str, Any]:
     ask, typed = asked.ask, asked.typed
     links = _links(asked.stored) if typed is None else _typed_links(ask, typed)
     links = (*links, *[("", "")] * min(_EMPTY_LINKS, MAX_LINKS - len(links)))
     return {"kind": "links", "links": links}
 
 
-def _switch(asked: _Asked) -> dict[str, Any]:
+def _switch(asked: _AskedField) -> dict[str, Any]:
     is_on = bool(asked.stored) if asked.typed is None else asked.ask.name in asked.typed
     return {"kind": "switch", "value": "on" if is_on else ""}
 
 
-def _selection(asked: _Asked) -> dict[str, Any]:
+def _selection(asked: _AskedField) -> dict[str, Any]:
     declared, labels, value = asked.declared, asked.ask.choices, asked.value
     assert isinstance(declared, Select)
     values = ("", *declared.values) if "" in labels else declared.values
-    choices = tuple(Choice(each, labels.get(each, each), each == value) for each in values)
+    choices = tuple(WidgetChoice(each, labels.get(each, each), each == value) for each in values)
     kind = "radios" if len(values) <= _FEW else "select"
     return {"kind": kind, "value": value, "choices": choices}
 
 
-def _given_choices(asked: _Asked) -> dict[str, Any]:
+def _given_choices(asked: _AskedField) -> dict[str, Any]:
     labels, value = asked.ask.choices, asked.value
     # A value from before, or of another face, may be none of them.
     if value not in labels:
         labels = {value: value, **labels}
-    choices = tuple(Choice(each, label, each == value) for each, label in labels.items())
+    choices = tuple(WidgetChoice(each, label, each == value) for each, label in labels.items())
     return {"kind": "select", "value": value, "choices": choices}
 
 
-def _plain(asked: _Asked) -> dict[str, Any]:
+def _plain(asked: _AskedField) -> dict[str, Any]:
     declared, ask = asked.declared, asked.ask
     # Nobody counts the characters of an address.
     is_counted = not isinstance(declared, Email | Url | CustomDomain)
@@ -223,7 +225,9 @@ def _plain(asked: _Asked) -> dict[str, Any]:
     }
 
 
-_WIDGETS: tuple[tuple[Callable[[_Asked], bool], Callable[[_Asked], dict[str, Any]]], ...] = (
+_WIDGETS: tuple[
+    tuple[Callable[[_AskedField], bool], Callable[[_AskedField], dict[str, Any]]], ...
+] = (
     (lambda asked: _has_ticks(asked.declared, asked.ask), _ticks),
     (lambda asked: isinstance(asked.declared, Secret), _secret),
     (lambda asked: isinstance(asked.declared, Links), _link_rows),

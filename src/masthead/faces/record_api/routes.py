@@ -40,7 +40,7 @@ from masthead.web.policy import (
     Who,
 )
 from masthead.web.request import Request
-from masthead.web.rows import READ, Row, mount
+from masthead.web.rows import READ, RouteRow, mount
 
 COLLECTIONS = "/api/collections"
 COLLECTION = "/api/collections/{collection}"
@@ -68,7 +68,7 @@ def _row(
     limit: Limit = Limit.COSTLY_READS,
     max_body: int = JSON_BYTES,
     cache: Cache = Cache.NOBODY,
-) -> Row:
+) -> RouteRow:
     answering = partial(answer_from_cache, handler) if cache is Cache.VERSIONED else handler
 
     async def answer(services: RecordStoreServices, request: Request) -> Answer | Stream:
@@ -81,7 +81,7 @@ def _row(
         body=Body(BodyKind.JSON, max_body) if described.body else None,
         cache=cache,
     )
-    return Row(method, path, answer, policy, described)
+    return RouteRow(method, path, answer, policy, described)
 
 
 async def _serve_file(call: Call) -> Answer | Stream:

@@ -38,7 +38,7 @@ class Hold(msgspec.Struct, array_like=True, frozen=True):
     tokens: int
 
 
-class State(msgspec.Struct, array_like=True, frozen=True):
+class DayBudget(msgspec.Struct, array_like=True, frozen=True):
     """The tokens that a tenant has spent on one day, counted from 1970, and those that its running
     calls reserve."""
 
@@ -52,7 +52,7 @@ class State(msgspec.Struct, array_like=True, frozen=True):
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(State).decode
+_decode = msgspec.msgpack.Decoder(DayBudget).decode
 
 
 def max_prompt_tokens(prompt: Prompt) -> int:
@@ -133,7 +133,7 @@ class _Reserve(msgspec.Struct, frozen=True):
         if remaining.left < 1:
             return states, remaining
         hold = Hold(self.id, self.until, self.tokens_in + remaining.answer)
-        return (_encode(State(state.day, spent, (*state.holds, hold))),), remaining
+        return (_encode(DayBudget(state.day, spent, (*state.holds, hold))),), remaining
 
 
 class _Settle(msgspec.Struct, frozen=True):
@@ -144,12 +144,12 @@ class _Settle(msgspec.Struct, frozen=True):
     def __call__(self, states: Sequence[bytes]) -> tuple[Sequence[bytes], None]:
         state = _at(states[0], self.now)
         holds = tuple(hold for hold in state.holds if hold.id != self.id)
-        return (_encode(State(state.day, state.spent + self.tokens, holds)),), None
+        return (_encode(DayBudget(state.day, state.spent + self.tokens, holds)),), None
 
 
-def _at(content: bytes, now: Microseconds) -> State:
+def _at(content: bytes, now: Microseconds) -> DayBudget:
     """The state without another day's spending and without expired reservations."""
-    state = _decode(content) if content else State()
+    state = _decode(content) if content else DayBudget()
     today = now // DAY
     holds = tuple(hold for hold in state.holds if hold.until > now)
-    return State(today, state.spent if state.day == today else 0, holds)
+    return DayBudget(today, state.spent if state.day == today else 0, holds)

@@ -25,7 +25,7 @@ from masthead.web.bodies import SMALL_FORM_BYTES, SMALL_FORM_VALUES, decode_json
 from masthead.web.callers import Callers
 from masthead.web.policy import Body, BodyKind, Limit, Origin, Policy, Who
 from masthead.web.request import Request
-from masthead.web.rows import Row
+from masthead.web.rows import RouteRow
 
 PREFIX = "/api/ai/"
 MAX_BODY_BYTES = 512 * 1024
@@ -120,4 +120,4 @@ async def _check_short(request: Request) -> None:
         await _prompt(request, SMALL_FORM_BYTES)
 
 
-ROWS = (Row("POST", f"{PREFIX}generate", generate, POLICY, description.GENERATE),)
+ROWS = (RouteRow("POST", f"{PREFIX}generate", generate, POLICY, description.GENERATE),)

@@ -31,7 +31,7 @@ from masthead.features.mailings.collection import (
 from masthead.features.mailings.letter import draw_letter
 from masthead.features.mailings.senders import Senders
 from masthead.features.mailings.starting import NO_NEWSLETTER, NO_POST, Starting
-from masthead.features.mailings.tables import IS_OPEN, State, mailing_recipients
+from masthead.features.mailings.tables import IS_OPEN, RecipientState, mailing_recipients
 from masthead.features.members.newsletters import newsletters
 from masthead.features.posts.collection import posts
 from masthead.features.site.collection import MAIN_NEWSLETTER
@@ -67,10 +67,10 @@ class MailingActions:
             .where(
                 r.tenant_id == sa.bindparam("tenant"),
                 r.mailing_id == sa.bindparam("mailing"),
-                r.state == State.UNCERTAIN.value,
+                r.state == RecipientState.UNCERTAIN.value,
             )
             .values(
-                state=State.PENDING.value,
+                state=RecipientState.PENDING.value,
                 due_at=sa.bindparam("now"),
                 attempts=0,
                 reply="",

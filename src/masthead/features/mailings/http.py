@@ -17,7 +17,7 @@ from masthead.web.openapi.builders import Yes, content, in_path
 from masthead.web.openapi.description import Description, Shown
 from masthead.web.policy import Body, BodyKind, Policy, WhileSuspended, Who
 from masthead.web.request import Request
-from masthead.web.rows import Row
+from masthead.web.rows import RouteRow
 
 TAG = "Email"
 MAX_BODY_BYTES = 1024 * 1024
@@ -84,4 +84,4 @@ RECEIVE = Description(
     errors=(401, 404),
 )
 
-ROWS = (Row("POST", "/api/mail/events/{source}", receive_reports, POLICY, RECEIVE),)
+ROWS = (RouteRow("POST", "/api/mail/events/{source}", receive_reports, POLICY, RECEIVE),)

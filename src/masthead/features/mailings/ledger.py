@@ -15,7 +15,13 @@ from typing import Final
 
 from masthead.base.errors import Unavailable
 from masthead.base.logs import log
-from masthead.features.mailings.queue import Claimed, Ended, MailingKey, Progress, RecipientQueue
+from masthead.features.mailings.queue import (
+    AttemptResult,
+    Claimed,
+    MailingKey,
+    Progress,
+    RecipientQueue,
+)
 
 RETRY_SECONDS: Final = 0.5
 MAX_FAILURES: Final = 3
@@ -31,7 +37,7 @@ class Ledger:
         self._queue = queue
         self._on_progress = on_progress
         self.expect(connections)
-        self._ended: list[Ended] = []
+        self._ended: list[AttemptResult] = []
         self._asked: list[tuple[Claimed, asyncio.Future[bool]]] = []
         self._wake = asyncio.Event()
         self._has_enough = asyncio.Event()
@@ -52,7 +58,7 @@ class Ledger:
         self._call()
         return await answer
 
-    def record(self, ended: Ended) -> None:
+    def record(self, ended: AttemptResult) -> None:
         self._ended.append(ended)
         self._call()
 
@@ -100,7 +106,7 @@ class Ledger:
             log.exception("mailings.not_noticed")
 
     async def _store(
-        self, ended: list[Ended], asked: list[Claimed]
+        self, ended: list[AttemptResult], asked: list[Claimed]
     ) -> tuple[set[tuple[MailingKey, str]], dict[MailingKey, Progress]]:
         """Until the database takes it: what has left must not be forgotten. A repetition after an
         unknown commit finds its rows changed, marks nothing and counts nothing."""
@@ -121,7 +127,7 @@ class Ledger:
         return set(), {}
 
     async def _store_each(
-        self, ended: list[Ended], asked: list[Claimed]
+        self, ended: list[AttemptResult], asked: list[Claimed]
     ) -> tuple[set[tuple[MailingKey, str]], dict[MailingKey, Progress]]:
         """One that the database refuses holds up no other."""
         marked: set[tuple[MailingKey, str]] = set()

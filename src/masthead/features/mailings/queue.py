@@ -19,7 +19,7 @@ from masthead.base import clock, ids
 from masthead.base.ids import TenantId
 from masthead.engine.jobs.tables import new_job
 from masthead.features.mailings.queue_statements import COUNTED, QueueStatements, WantedStatements
-from masthead.features.mailings.tables import State
+from masthead.features.mailings.tables import RecipientState
 from masthead.storage.database import EVERY_TENANT, Database, Row, Statement, Transaction
 
 LEASE: Final = timedelta(seconds=90)
@@ -32,7 +32,7 @@ class MailingKey(NamedTuple):
     mailing_id: str
 
 
-class Whom(NamedTuple):
+class Addressee(NamedTuple):
     """Whose email it is, for as long as they want it."""
 
     slug: str
@@ -45,7 +45,7 @@ class Claimed(msgspec.Struct, frozen=True):
     """A recipient that this worker has the lease of."""
 
     key: MailingKey
-    whom: Whom
+    whom: Addressee
     member_id: str
     email: str
     name: str
@@ -53,11 +53,11 @@ class Claimed(msgspec.Struct, frozen=True):
     attempts: int
 
 
-class Ended(msgspec.Struct, frozen=True):
+class AttemptResult(msgspec.Struct, frozen=True):
     """The result of one attempt."""
 
     claimed: Claimed
-    state: State
+    state: RecipientState
     """`pending` is a later attempt."""
     reply: str = ""
     due_at: str = ""
@@ -92,10 +92,10 @@ class RecipientQueue:
         """This worker, in `claimed_by`."""
         self._sql = QueueStatements(database, tables)
 
-    async def due(self) -> list[tuple[MailingKey, Whom]]:
+    async def due(self) -> list[tuple[MailingKey, Addressee]]:
         """The mailings with recipients to be mailed now."""
         rows = await self._fetch(self._sql.due, now=self._now())
-        return [(MailingKey(TenantId(row[0]), row[1]), Whom(row[2], row[3])) for row in rows]
+        return [(MailingKey(TenantId(row[0]), row[1]), Addressee(row[2], row[3])) for row in rows]
 
     async def ended(self) -> list[MailingKey]:
         """Mailings that are being sent and have no recipient left."""
@@ -113,21 +113,21 @@ class RecipientQueue:
         """Mailings that a suspension has paused, of sites that are open again."""
         return _keys(await self._fetch(self._sql.reopened))
 
-    async def claim(self, key: MailingKey, whom: Whom, limit: int) -> list[Claimed]:
+    async def claim(self, key: MailingKey, whom: Addressee, limit: int) -> list[Claimed]:
         """Leases due recipients. Those who want no newsletter any more are unsubscribed, and those
         whose worker died while it handed over their email are uncertain."""
         sql, following = self._sql, self._wanted(whom).next
         values = {**_bound(key), **_named(whom), "now": self._now(), "limit": limit}
         async with self._database.transaction(EVERY_TENANT) as tx:
             rows = await tx.fetch(following, following.bind(values))
-            lost = [row[0] for row in rows if row[1] == State.HANDING_OVER]
-            gone = [row[0] for row in rows if row[1] == State.PENDING and not row[7]]
-            mine = [row for row in rows if row[1] == State.PENDING and row[7]]
+            lost = [row[0] for row in rows if row[1] == RecipientState.HANDING_OVER]
+            gone = [row[0] for row in rows if row[1] == RecipientState.PENDING and not row[7]]
+            mine = [row for row in rows if row[1] == RecipientState.PENDING and row[7]]
             if lost:
                 reply = "the worker ended before the mail server's answer was stored"
-                await self._end(tx, key, lost, State.UNCERTAIN, reply=reply)
+                await self._end(tx, key, lost, RecipientState.UNCERTAIN, reply=reply)
             if gone:
-                await self._end(tx, key, gone, State.UNSUBSCRIBED)
+                await self._end(tx, key, gone, RecipientState.UNSUBSCRIBED)
             if mine:
                 values = {**_bound(key), "ids": self._list(row[0] for row in mine)}
                 values |= {"until": self._lease_end(), "me": self._me}
@@ -138,7 +138,7 @@ class RecipientQueue:
         ]
 
     async def turn(
-        self, ended: Sequence[Ended], wanted: Sequence[Claimed]
+        self, ended: Sequence[AttemptResult], wanted: Sequence[Claimed]
     ) -> tuple[set[tuple[MailingKey, str]], dict[MailingKey, Progress]]:
         """One transaction: stores what became of attempts, and marks the recipients that are to be
         handed over next. Returns those that may be."""
@@ -198,23 +198,23 @@ class RecipientQueue:
         await tx.execute(self._sql.release, self._sql.release.bind(values))
 
     async def _store(
-        self, tx: Transaction, key: MailingKey, results: Sequence[Ended]
+        self, tx: Transaction, key: MailingKey, results: Sequence[AttemptResult]
     ) -> dict[str, int]:
         """The counts that the results add."""
         counts = dict.fromkeys(COUNTED, 0)
-        taken = [each.claimed.member_id for each in results if each.state is State.SENT]
+        taken = [each.claimed.member_id for each in results if each.state is RecipientState.SENT]
         if taken:
-            counts["sent"] = await self._end(tx, key, taken, State.SENT)
+            counts["sent"] = await self._end(tx, key, taken, RecipientState.SENT)
         for each in results:
-            if each.state is not State.SENT:
+            if each.state is not RecipientState.SENT:
                 await self._store_one(tx, key, each, counts)
         return counts
 
     async def _store_one(
-        self, tx: Transaction, key: MailingKey, result: Ended, counts: dict[str, int]
+        self, tx: Transaction, key: MailingKey, result: AttemptResult, counts: dict[str, int]
     ) -> None:
         member = result.claimed.member_id
-        if result.state is State.PENDING:
+        if result.state is RecipientState.PENDING:
             values = {**_bound(key), "member": member, "me": self._me}
             values |= {"again": result.due_at, "words": result.reply}
             values["untried"] = int(result.is_untried)
@@ -237,7 +237,7 @@ class RecipientQueue:
         tx: Transaction,
         key: MailingKey,
         members: Iterable[str],
-        state: State,
+        state: RecipientState,
         *,
         reply: str = "",
     ) -> int:
@@ -260,7 +260,7 @@ class RecipientQueue:
         rows = await tx.fetch(self._sql.count, self._sql.count.bind(values))
         return Progress(*rows[0]) if rows else None
 
-    def _wanted(self, whom: Whom) -> WantedStatements:
+    def _wanted(self, whom: Addressee) -> WantedStatements:
         return self._sql.of_welcomed if whom.welcome else self._sql.of_readers
 
     async def _fetch(self, statement: Statement, **values: Any) -> list[Row]:
@@ -284,5 +284,5 @@ def _bound(key: MailingKey) -> dict[str, Any]:
     return {"tenant": key.tenant_id, "mailing": key.mailing_id}
 
 
-def _named(whom: Whom) -> dict[str, str]:
+def _named(whom: Addressee) -> dict[str, str]:
     return {"tier": whom.welcome} if whom.welcome else {"slug": whom.slug}

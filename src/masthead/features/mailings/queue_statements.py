@@ -12,7 +12,7 @@ from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.jobs.tables import jobs
 from masthead.features.mailings.audience import is_reader, is_welcome
 from masthead.features.mailings.collection import PAUSED, SCHEDULED, SENDING, mailings
-from masthead.features.mailings.tables import IS_OPEN, State, mailing_recipients
+from masthead.features.mailings.tables import IS_OPEN, RecipientState, mailing_recipients
 from masthead.features.members.collection import blog_members, member_history
 from masthead.features.posts.collection import posts
 from masthead.features.site.collection import site_settings
@@ -40,7 +40,7 @@ class QueueStatements:
         members = tables[blog_members.name]
         here = (r.tenant_id == sa.bindparam("tenant"), r.mailing_id == sa.bindparam("mailing"))
         these = (*here, dialects.any_of(r.member_id, sa.bindparam("ids", required=True)))
-        mine = (*these, r.claimed_by == sa.bindparam("me"), r.state == State.PENDING.value)
+        mine = (*these, r.claimed_by == sa.bindparam("me"), r.state == RecipientState.PENDING.value)
         history = tables[member_history.name].c
         slug: Any = sa.bindparam("slug", required=True)
         tier: Any = sa.bindparam("tier", required=True)
@@ -62,7 +62,7 @@ class QueueStatements:
         )
         # By state, not by IS_OPEN: as long as PostgreSQL has no statistics of the table, it would
         # read the index of all open recipients to find a few.
-        is_open = r.state.in_([State.PENDING.value, State.HANDING_OVER.value])
+        is_open = r.state.in_([RecipientState.PENDING.value, RecipientState.HANDING_OVER.value])
         self.end = database.compile(
             update.where(*these, is_open)
             .values(state=sa.bindparam("end"), reply=sa.bindparam("words"), **_done())
@@ -71,7 +71,7 @@ class QueueStatements:
         one = (*here, r.member_id == sa.bindparam("member"))
         self.postpone = database.compile(
             update.where(*one, r.claimed_by == sa.bindparam("me")).values(
-                state=State.PENDING.value,
+                state=RecipientState.PENDING.value,
                 due_at=sa.bindparam("again"),
                 attempts=r.attempts - sa.bindparam("untried", required=True),
                 reply=sa.bindparam("words"),
@@ -94,7 +94,7 @@ class QueueStatements:
         members = self._tables[blog_members.name]
         here = (r.tenant_id == sa.bindparam("tenant"), r.mailing_id == sa.bindparam("mailing"))
         these = (*here, dialects.any_of(r.member_id, sa.bindparam("ids", required=True)))
-        mine = (*these, r.claimed_by == sa.bindparam("me"), r.state == State.PENDING.value)
+        mine = (*these, r.claimed_by == sa.bindparam("me"), r.state == RecipientState.PENDING.value)
         joined = sa.and_(members.c.tenant_id == r.tenant_id, members.c.id == r.member_id)
         is_wanted = sa.exists().where(joined, wants)
         is_sending = sa.exists().where(
@@ -118,7 +118,7 @@ class QueueStatements:
         mark = (
             update.where(*mine, is_sending, is_wanted)
             .values(
-                state=State.HANDING_OVER.value,
+                state=RecipientState.HANDING_OVER.value,
                 due_at=sa.bindparam("until"),
                 attempts=r.attempts + 1,
             )
@@ -126,7 +126,7 @@ class QueueStatements:
         )
         unsubscribe = (
             update.where(*mine, sa.not_(is_wanted))
-            .values(state=State.UNSUBSCRIBED.value, **_done())
+            .values(state=RecipientState.UNSUBSCRIBED.value, **_done())
             .returning(r.member_id)
         )
         return WantedStatements(*map(database.compile, (following, mark, unsubscribe)))

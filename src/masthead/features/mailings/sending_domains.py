@@ -16,7 +16,7 @@ from masthead.features.site.limits import SiteLimit
 from masthead.identity.limits.sliding_window import Limits
 from masthead.identity.limits.stores import LimitStore
 from masthead.outside.mail.collection import sending_domains
-from masthead.outside.mail.dns_records import DnsChecks, Finding, State, are_right
+from masthead.outside.mail.dns_records import DnsChecks, Finding, RecordState, are_right
 from masthead.outside.mail.signing_keys import PLATFORM, SigningKeys
 
 EVERY: Final = timedelta(days=1)
@@ -64,7 +64,7 @@ class SendingDomains:
         now = self._records.clock()
         stamped: dict[str, Any] = {"check_at": clock.to_text(now + EVERY)}
         # Name servers that don't answer say nothing about the records.
-        if all(each.state is not State.UNREACHABLE for each in needed):
+        if all(each.state is not RecordState.UNREACHABLE for each in needed):
             stamped |= {
                 "is_ready": are_right(needed),
                 "problem": " ".join(each.sentence for each in needed if each.sentence)[:1_000],

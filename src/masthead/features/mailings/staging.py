@@ -23,7 +23,7 @@ from masthead.engine.records.engine import Records
 from masthead.engine.records.write.unit import Unit
 from masthead.features.mailings.audience import is_in_audience, is_reader, is_welcome
 from masthead.features.mailings.collection import SCHEDULED, mailings
-from masthead.features.mailings.tables import IS_OPEN, State, mailing_recipients
+from masthead.features.mailings.tables import IS_OPEN, RecipientState, mailing_recipients
 from masthead.features.members.collection import blog_members, member_history
 from masthead.storage.database import Database, Statement, scope_of
 
@@ -137,7 +137,9 @@ class Recipients:
             r.tenant_id == m.tenant_id, r.mailing_id == mailing.id, r.member_id == m.id
         )
         due_at = sa.bindparam("now", type_=r.due_at.type)
-        chosen = sa.select(m.tenant_id, m.id, mailing.id, sa.literal(State.PENDING.value), due_at)
+        chosen = sa.select(
+            m.tenant_id, m.id, mailing.id, sa.literal(RecipientState.PENDING.value), due_at
+        )
         chosen = chosen.where(
             m.tenant_id == sa.bindparam("tenant"),
             m.id == sa.bindparam("member"),
@@ -159,7 +161,7 @@ class Recipients:
             # By another name than in the conditions: PostgreSQL infers another type.
             mailing_id = sa.bindparam("mailing_id", type_=r.mailing_id.type)
             due_at = sa.bindparam("now", type_=r.due_at.type)
-            state = sa.literal(State.PENDING.value)
+            state = sa.literal(RecipientState.PENDING.value)
             chosen = sa.select(m.tenant_id, m.id, mailing_id, state, due_at)
             chosen = chosen.where(*self._chosen(mailing), *conditions).order_by(m.id)
             if most is not None:

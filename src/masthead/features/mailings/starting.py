@@ -27,7 +27,7 @@ from masthead.features.mailings.collection import (
     mailings,
 )
 from masthead.features.mailings.staging import Recipients
-from masthead.features.mailings.tables import IS_OPEN, State, mailing_recipients
+from masthead.features.mailings.tables import IS_OPEN, RecipientState, mailing_recipients
 from masthead.features.members.newsletters import newsletters
 from masthead.features.posts.collection import posts
 from masthead.features.site.collection import MAIN_NEWSLETTER
@@ -104,7 +104,7 @@ class Starting:
         is_leaving = sa.exists().where(
             r.tenant_id == m.tenant_id,
             r.mailing_id == m.id,
-            r.state == State.HANDING_OVER.value,
+            r.state == RecipientState.HANDING_OVER.value,
             IS_OPEN,
         )
         self._standing = database.compile(

@@ -12,7 +12,7 @@ from masthead.storage import dialects
 from masthead.storage.metadata import metadata
 
 
-class State(StrEnum):
+class RecipientState(StrEnum):
     PENDING = "pending"
     HANDING_OVER = "handing_over"
     """Stored before the email is handed over. If the worker dies, it becomes `uncertain`."""

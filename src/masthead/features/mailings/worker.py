@@ -20,8 +20,14 @@ from masthead.features.mailings.forms import FormCache, Forms
 from masthead.features.mailings.ledger import Ledger
 from masthead.features.mailings.pace import SOON_SECONDS, Domains, Turns
 from masthead.features.mailings.progress import MailingProgress
-from masthead.features.mailings.queue import Claimed, Ended, MailingKey, RecipientQueue, Whom
-from masthead.features.mailings.tables import State
+from masthead.features.mailings.queue import (
+    Addressee,
+    AttemptResult,
+    Claimed,
+    MailingKey,
+    RecipientQueue,
+)
+from masthead.features.mailings.tables import RecipientState
 from masthead.outside.mail.connection import Answer, Connection, Fate, connection_to
 from masthead.outside.mail.transport import SigningTransport
 
@@ -194,7 +200,7 @@ class MailingWorker:
         await self._progress.show()
         return claimed
 
-    async def _claim(self, key: MailingKey, whom: Whom) -> int:
+    async def _claim(self, key: MailingKey, whom: Addressee) -> int:
         forms = await self._forms.get(key)
         if forms is None:
             await self._progress.give_up(key)
@@ -276,7 +282,7 @@ class MailingWorker:
         # Part of the job's edge, for one email: the connection goes on with the next.
         except Exception:
             log.exception("mailings.hand_over_failed", **claimed.key._asdict())
-            self._ledger.record(Ended(claimed, State.UNCERTAIN, BROKEN))
+            self._ledger.record(AttemptResult(claimed, RecipientState.UNCERTAIN, BROKEN))
             return True
         finally:
             self._done(claimed)
@@ -293,7 +299,9 @@ class MailingWorker:
             is_known = isinstance(error, ValueError)
             if not is_known:
                 log.exception("mailings.not_composed", **claimed.key._asdict())
-            self._ledger.record(Ended(claimed, State.FAILED, str(error) if is_known else BROKEN))
+            self._ledger.record(
+                AttemptResult(claimed, RecipientState.FAILED, str(error) if is_known else BROKEN)
+            )
             return True
         answer = await connection.hand_over(mail_id, mail)
         result = counters.SENT if answer.fate is Fate.TAKEN else counters.FAILED
@@ -312,32 +320,36 @@ class MailingWorker:
         wait = turn - now
         if wait > SOON_SECONDS:
             due_at = clock.to_text(self._clock() + timedelta(seconds=wait))
-            self._ledger.record(Ended(claimed, State.PENDING, "", due_at))
+            self._ledger.record(AttemptResult(claimed, RecipientState.PENDING, "", due_at))
             return False
         if wait > 0:
             await asyncio.sleep(wait)
         return True
 
-    def _result(self, claimed: Claimed, answer: Answer) -> Ended:
+    def _result(self, claimed: Claimed, answer: Answer) -> AttemptResult:
         now = asyncio.get_running_loop().time()
         reply = _without_address(answer.reply, claimed.email)
         match answer.fate:
             case Fate.TAKEN:
                 self._domains.taken(claimed.email)
-                return Ended(claimed, State.SENT)
+                return AttemptResult(claimed, RecipientState.SENT)
             case Fate.REFUSED:
-                return Ended(claimed, State.FAILED, reply, is_hard_bounce=answer.is_no_mailbox)
+                return AttemptResult(
+                    claimed, RecipientState.FAILED, reply, is_hard_bounce=answer.is_no_mailbox
+                )
             case Fate.UNKNOWN:
-                return Ended(claimed, State.UNCERTAIN, reply)
+                return AttemptResult(claimed, RecipientState.UNCERTAIN, reply)
             case Fate.NO_SERVER:
                 due_at = self._reachable_at(reply)
-                return Ended(claimed, State.PENDING, reply, due_at, is_untried=True)
+                return AttemptResult(
+                    claimed, RecipientState.PENDING, reply, due_at, is_untried=True
+                )
             case Fate.LATER:
                 self._domains.refused(claimed.email, now)
         if claimed.attempts >= len(RETRY_AFTER):
-            return Ended(claimed, State.FAILED, reply)
+            return AttemptResult(claimed, RecipientState.FAILED, reply)
         due_at = clock.to_text(self._clock() + RETRY_AFTER[claimed.attempts])
-        return Ended(claimed, State.PENDING, reply, due_at)
+        return AttemptResult(claimed, RecipientState.PENDING, reply, due_at)
 
     def _reachable_at(self, refusal: str) -> str:
         """Now if another connection is open: the server only takes no more of them."""

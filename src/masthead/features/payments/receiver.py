@@ -28,7 +28,7 @@ from masthead.identity.hosts import BareHost, classify_host, parse_host
 from masthead.web.answers import Answer, json_answer
 from masthead.web.policy import Body, BodyKind, Policy, WhileSuspended, Who
 from masthead.web.request import Request
-from masthead.web.rows import Row
+from masthead.web.rows import RouteRow
 
 TENANT_PREFIX = "/api/member-webhook/"
 PLATFORM_PATH = "/api/payment/webhook"
@@ -185,6 +185,6 @@ async def receive_for_platform(services: PaymentServices, request: Request) -> A
 
 
 ROWS = (
-    Row("POST", TENANT_PREFIX + "{slug}", receive_for_tenant, POLICY, description.TENANT),
-    Row("POST", PLATFORM_PATH, receive_for_platform, POLICY, description.PLATFORM),
+    RouteRow("POST", TENANT_PREFIX + "{slug}", receive_for_tenant, POLICY, description.TENANT),
+    RouteRow("POST", PLATFORM_PATH, receive_for_platform, POLICY, description.PLATFORM),
 )

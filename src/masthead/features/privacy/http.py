@@ -38,7 +38,7 @@ from masthead.web.files import CACHE_PRIVATELY, serve_object
 from masthead.web.pages import Page, page_answer, wants_html
 from masthead.web.policy import Body, BodyKind, Limit, Origin, Policy, WhileSuspended, Who
 from masthead.web.request import Request
-from masthead.web.rows import READ, Row
+from masthead.web.rows import READ, RouteRow
 
 MAX_QUERY_BYTES = 2_000
 AWAITING_CONFIRMATION = "awaiting_confirmation"
@@ -314,11 +314,11 @@ async def confirm(services: PrivacyServices, request: Request) -> Answer:
 
 _DELETION = f"{PREFIX}/delete/{{id}}"
 ROWS = (
-    Row("POST", f"{PREFIX}/export", export, BY_PERSON, description.EXPORT),
-    Row(READ, f"{PREFIX}/export/{{id}}", download, BY_LINK, description.DOWNLOAD),
-    Row("POST", f"{PREFIX}/delete", delete, BY_PERSON, description.DELETE),
-    Row("GET", f"{_DELETION}/cancel", cancel, BY_LINK, description.CANCEL),
-    Row("POST", f"{_DELETION}/cancel", cancel, BY_LINK, description.CANCEL_BY_FORM),
-    Row("GET", f"{_DELETION}/confirm", confirm, BY_LINK, description.SHOW),
-    Row("POST", f"{_DELETION}/confirm", confirm, BY_LINK, description.CONFIRM),
+    RouteRow("POST", f"{PREFIX}/export", export, BY_PERSON, description.EXPORT),
+    RouteRow(READ, f"{PREFIX}/export/{{id}}", download, BY_LINK, description.DOWNLOAD),
+    RouteRow("POST", f"{PREFIX}/delete", delete, BY_PERSON, description.DELETE),
+    RouteRow("GET", f"{_DELETION}/cancel", cancel, BY_LINK, description.CANCEL),
+    RouteRow("POST", f"{_DELETION}/cancel", cancel, BY_LINK, description.CANCEL_BY_FORM),
+    RouteRow("GET", f"{_DELETION}/confirm", confirm, BY_LINK, description.SHOW),
+    RouteRow("POST", f"{_DELETION}/confirm", confirm, BY_LINK, description.CONFIRM),
 )

@@ -31,7 +31,7 @@ _SEPARATOR = "-"
 _REFUSAL = "Too many test emails at once. Try again in a few minutes."
 
 
-class State(StrEnum):
+class TrialState(StrEnum):
     WAITING = "waiting"
     FAILED = "failed"
     """It is tried again."""
@@ -40,7 +40,7 @@ class State(StrEnum):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    state: State
+    state: TrialState
     why: str = ""
 
 
@@ -80,10 +80,10 @@ class TestMails:
             return None
         queued = await self._outbox.state(caller.tenant_id, mail_id)
         if queued is None:
-            return Outcome(State.SENT)
+            return Outcome(TrialState.SENT)
         if not queued.at:
-            return Outcome(State.WAITING)
-        return Outcome(State.GAVE_UP if queued.gave_up else State.FAILED, queued.why)
+            return Outcome(TrialState.WAITING)
+        return Outcome(TrialState.GAVE_UP if queued.gave_up else TrialState.FAILED, queued.why)
 
     def _mail_of(self, caller: Caller, mark: str) -> str | None:
         mail_id, _, rest = mark.partition(_SEPARATOR)

@@ -32,7 +32,7 @@ _OF_PROVIDERS: Final = {
 machines than the one that we ask."""
 
 
-class State(StrEnum):
+class RecordState(StrEnum):
     FOUND = "found"
     MISSING = "missing"
     WRONG = "wrong"
@@ -51,13 +51,13 @@ class Wanted(msgspec.Struct, frozen=True):
 
 class Finding(msgspec.Struct, frozen=True):
     wanted: Wanted
-    state: State
+    state: RecordState
     sentence: str = ""
     """Says what is wrong and what to do; empty for a record that is right."""
 
     @property
     def is_right(self) -> bool:
-        return self.state is State.FOUND
+        return self.state is RecordState.FOUND
 
 
 def are_right(findings: Iterable[Finding]) -> bool:
@@ -123,14 +123,14 @@ class DnsChecks:
                 f"{wanted.name} has {len(found)} SPF records, and receivers then use none of them. "
                 "Put all their parts into one."
             )
-            return Finding(wanted, State.WRONG, sentence)
+            return Finding(wanted, RecordState.WRONG, sentence)
         if await self._allows(found[0]):
-            return Finding(wanted, State.FOUND)
+            return Finding(wanted, RecordState.FOUND)
         sentence = (
             f"The SPF record of {wanted.name} does not allow our mail server. Add "
             f"{self._mechanism} to it, before its last part."
         )
-        return Finding(wanted, State.WRONG, sentence)
+        return Finding(wanted, RecordState.WRONG, sentence)
 
     async def _allows(self, record: str) -> bool:
         """Whether the record holds the mechanism, itself or in a record that it includes."""
@@ -154,10 +154,10 @@ class DnsChecks:
         key = _tags(wanted.value)["p"]
         if len(found) > 1:
             sentence = f"{wanted.name} has {len(found)} TXT records. Keep the one with our key."
-            return Finding(wanted, State.WRONG, sentence)
+            return Finding(wanted, RecordState.WRONG, sentence)
         tags = _tags(found[0])
         if tags.get("p", "") == key:
-            return Finding(wanted, State.FOUND)
+            return Finding(wanted, RecordState.FOUND)
         if not tags.get("p"):
             sentence = "The DKIM record holds no key. Copy its value once more."
         elif key.startswith(tags["p"]):
@@ -167,7 +167,7 @@ class DnsChecks:
             )
         else:
             sentence = "The DKIM record holds another key. Copy its value once more."
-        return Finding(wanted, State.WRONG, sentence)
+        return Finding(wanted, RecordState.WRONG, sentence)
 
     async def _dmarc(self, wanted: Wanted) -> Finding:
         """A domain without a record has that of the domain above it."""
@@ -177,12 +177,12 @@ class DnsChecks:
             found = [t for t in await self._names.texts(name) if t.lower().startswith("v=dmarc1")]
             if len(found) > 1:
                 sentence = f"{name} has {len(found)} DMARC records. Keep one of them."
-                return Finding(wanted, State.WRONG, sentence)
+                return Finding(wanted, RecordState.WRONG, sentence)
             if found and _tags(found[0]).get("p", "").lower() in _POLICIES:
-                return Finding(wanted, State.FOUND)
+                return Finding(wanted, RecordState.FOUND)
             if found:
                 sentence = f"The DMARC record at {name} has no policy. Add p=none to it."
-                return Finding(wanted, State.WRONG, sentence)
+                return Finding(wanted, RecordState.WRONG, sentence)
         return _missing(wanted)
 
 
@@ -191,7 +191,7 @@ async def _answered(check: Callable[[Wanted], Awaitable[Finding]], wanted: Wante
         return await check(wanted)
     except NameServerFailed:
         sentence = "The name servers of this domain did not answer. Try again in a minute."
-        return Finding(wanted, State.UNREACHABLE, sentence)
+        return Finding(wanted, RecordState.UNREACHABLE, sentence)
 
 
 def _missing(wanted: Wanted) -> Finding:
@@ -199,7 +199,7 @@ def _missing(wanted: Wanted) -> Finding:
         f"There is no {wanted.kind} record at {wanted.name} yet. Set it where you manage the "
         "domain's DNS. New records can take minutes, sometimes hours, to appear everywhere."
     )
-    return Finding(wanted, State.MISSING, sentence)
+    return Finding(wanted, RecordState.MISSING, sentence)
 
 
 def _is_spf(text: str) -> bool:

@@ -16,7 +16,7 @@ _TIME: Final = "%Y%m%d-%H%M%S"
 _BUCKET: Final = "s3://"
 
 
-class KeptBackups:
+class StoredBackups:
     def __init__(self, place: str) -> None:
         self._place = place.rstrip("/")
 

@@ -20,7 +20,7 @@ from masthead.base.logs import log
 from masthead.engine.jobs.runner import Handler, Job
 from masthead.engine.jobs.single import enqueue_once
 from masthead.engine.records.engine import Records
-from masthead.service.backup.kept import KeptBackups
+from masthead.service.backup.kept import StoredBackups
 from masthead.service.backup.place import written_archive
 from masthead.service.backup.readable_secrets import check_secrets
 from masthead.service.backup.take import Taken, take_backup
@@ -43,7 +43,7 @@ class BackupSchedule:
         self._records = records
         self._keyring = keyring
         self._now = now
-        self._kept = KeptBackups(settings.backup_to) if settings.backup_to else None
+        self._kept = StoredBackups(settings.backup_to) if settings.backup_to else None
         self._is_stopping = False
 
     def handlers(self) -> Mapping[str, Handler]:
@@ -65,7 +65,7 @@ class BackupSchedule:
         if is_due:
             await enqueue_once(self._records.database, TAKE_JOB, JOB_ID, self._now())
 
-    async def _is_due(self, kept: KeptBackups) -> bool:
+    async def _is_due(self, kept: StoredBackups) -> bool:
         newest = await kept.newest()
         return newest is None or self._now() - newest >= self._settings.backup_every
 
@@ -84,7 +84,7 @@ class BackupSchedule:
             cause = str(error) or type(error).__name__
             log.error("backup.failed", to=self._settings.backup_to, cause=cause)
 
-    async def _make(self, kept: KeptBackups) -> None:
+    async def _make(self, kept: StoredBackups) -> None:
         await check_secrets(self._settings, self._keyring, self._records)
         address = kept.address(self._now())
         # In a thread with a loop of its own: packing and syncing would hold up requests.

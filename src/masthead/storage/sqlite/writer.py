@@ -76,7 +76,7 @@ Commit = asyncio.Future[BaseException | None]
 Result = TypeVar("Result")
 
 
-class State(Enum):
+class WriterState(Enum):
     IDLE = auto()
     GATHERING = auto()
     COMMITTING = auto()
@@ -100,7 +100,7 @@ class Writer:
         self._disk = disk
         self._changes = 0
         """All rows that were changed before the batch, also those that were rolled back."""
-        self.state = State.IDLE
+        self.state = WriterState.IDLE
         self._queue: deque[_Waiter] = deque()
         self._holder: asyncio.Task[Any] | None = None
         """The task whose turn it is."""
@@ -242,13 +242,13 @@ class Writer:
             raise RuntimeError("a transaction inside a transaction would wait for itself")
         if self._queue or not self._is_free():
             await self._wait_in_queue()
-        if self.state is State.IDLE:
+        if self.state is WriterState.IDLE:
             self._open_batch()
         self._holder = task
         self._turns += 1
 
     def _is_free(self) -> bool:
-        return self._holder is None and self.state is not State.COMMITTING
+        return self._holder is None and self.state is not WriterState.COMMITTING
 
     async def _wait_in_queue(self) -> None:
         waiter = _Waiter()
@@ -273,7 +273,7 @@ class Writer:
     # The batch.
 
     def _open_batch(self) -> None:
-        self.state = State.GATHERING
+        self.state = WriterState.GATHERING
         self._changes = self.connection.total_changes
         self._turns = 0
         self._capacity = min(max(len(self._queue), MIN_BATCH), MAX_BATCH)
@@ -292,7 +292,7 @@ class Writer:
             self.connection.execute("SAVEPOINT member")
 
     def _proceed(self) -> None:
-        if self.state is not State.GATHERING or self._holder is not None:
+        if self.state is not WriterState.GATHERING or self._holder is not None:
             return
         if self._turns >= self._capacity:
             self._commit()
@@ -304,7 +304,7 @@ class Writer:
 
     def _close_batch(self) -> None:
         self._closing = None
-        if self.state is State.GATHERING and self._holder is None:
+        if self.state is WriterState.GATHERING and self._holder is None:
             self._commit()
 
     def _commit(self) -> None:
@@ -313,7 +313,7 @@ class Writer:
             self._roll_back_batch()
             self._next_batch()
             return
-        self.state = State.COMMITTING
+        self.state = WriterState.COMMITTING
         loop = asyncio.get_running_loop()
         written = loop.run_in_executor(self._thread, self._write, self._deferred.take())
         written.add_done_callback(partial(self._committed, commits))
@@ -350,7 +350,7 @@ class Writer:
             self._open_batch()
             self._wake()
         else:
-            self.state = State.IDLE
+            self.state = WriterState.IDLE
 
     def _fail_batch(self, failure: Exception) -> None:
         self._roll_back_batch()

@@ -44,7 +44,7 @@ def render_reference(document: Json, assets: Mapping[str, str]) -> bytes:
     return page.encode()
 
 
-class Row(msgspec.Struct, frozen=True):
+class FieldRow(msgspec.Struct, frozen=True):
     """A row of a table: a parameter or a field."""
 
     name: str
@@ -61,9 +61,9 @@ class Operation(msgspec.Struct, frozen=True):
     path: str
     summary: str
     scopes: list[str]
-    parameters: list[Row]
+    parameters: list[FieldRow]
     body_name: str
-    body: list[Row]
+    body: list[FieldRow]
     curl: str
     status: str
     answer: str
@@ -123,10 +123,10 @@ def _media_of(operation: Json) -> Json:
     return media
 
 
-def _parameter_row(document: Json, parameter: Json) -> Row:
+def _parameter_row(document: Json, parameter: Json) -> FieldRow:
     parameter = _resolve(document, parameter)
     schema = parameter["schema"]
-    return Row(
+    return FieldRow(
         parameter["name"],
         _type(schema),
         parameter.get("required", False),
@@ -136,11 +136,11 @@ def _parameter_row(document: Json, parameter: Json) -> Row:
     )
 
 
-def _rows(schema: Json) -> Iterator[Row]:
+def _rows(schema: Json) -> Iterator[FieldRow]:
     required = schema.get("required", ())
     for name, field in schema.get("properties", {}).items():
         text = field.get("description", "")
-        yield Row(name, _type(field), name in required, text, _limits(field))
+        yield FieldRow(name, _type(field), name in required, text, _limits(field))
 
 
 def _type(schema: Json) -> Markup:
@@ -213,7 +213,7 @@ def _errors(document: Json) -> Iterator[tuple[str, str, str]]:
             yield status, code, example["value"]["error"]["message"]
 
 
-def _schemas(document: Json) -> Iterator[tuple[str, str, list[Row], str]]:
+def _schemas(document: Json) -> Iterator[tuple[str, str, list[FieldRow], str]]:
     for name, schema in sorted(document["components"]["schemas"].items()):
         example = schema["examples"][0] if "examples" in schema else None
         text = schema.get("description", "")

@@ -17,7 +17,7 @@ from masthead.web.openapi.builders import COMMON_ERRORS, error_responses, struct
 from masthead.web.openapi.description import Envelope, operation_of
 from masthead.web.openapi.endpoints import StaticResponse
 from masthead.web.openapi.public_api import VERSION, servers
-from masthead.web.rows import Row
+from masthead.web.rows import RouteRow
 
 DOCUMENT = "/api/openapi.json"
 
@@ -58,7 +58,7 @@ _SECURITY_SCHEMES = {
 class Part(msgspec.Struct, frozen=True):
     """A part of the service: its rows, and what its refusals look like."""
 
-    rows: Sequence[Row]
+    rows: Sequence[RouteRow]
     tags: Mapping[str, str]
     """Tags with their descriptions."""
     responses: Mapping[str, Any] = msgspec.field(default_factory=dict)

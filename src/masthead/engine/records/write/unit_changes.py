@@ -14,7 +14,7 @@ from masthead.engine.records.collection import Collection, Record
 CREATED, UPDATED, DELETED = "create", "update", "delete"
 
 
-class Place(NamedTuple):
+class LogPlace(NamedTuple):
     """The place of a change in its tenant's log: in the order of commits, then within its unit."""
 
     version: int
@@ -24,7 +24,7 @@ class Place(NamedTuple):
 class LocalChange(NamedTuple):
     """A change of this process, with the whole record, which the log does not hold."""
 
-    place: Place
+    place: LogPlace
     record: Record
 
 
@@ -44,7 +44,7 @@ class UnitChanges:
         if not self._is_watched:
             return
         record = change.record
-        place = Place(self._version, len(self.made))
+        place = LogPlace(self._version, len(self.made))
         self.made.append(LocalChange(place, record))
         state = {name: record[name] for name in collection.logged_fields}
         row = (

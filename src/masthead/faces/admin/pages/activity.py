@@ -148,7 +148,7 @@ class EverywhereFilters(ActivityFilters, frozen=True):
     address: ClassVar[str] = EVERYWHERE
 
 
-class Row(msgspec.Struct, frozen=True):
+class ActivityRow(msgspec.Struct, frozen=True):
     who: str
     role: str
     sentence: str
@@ -194,9 +194,9 @@ async def _show_list(request: AdminRequest, filters: ActivityFilters, caller: Ca
 
 async def _row(
     request: AdminRequest, entry: Record, names: Mapping[str, str], is_everywhere: bool
-) -> Row:
+) -> ActivityRow:
     page = "" if is_everywhere else _PAGES.get(entry["subject"], "")
-    return Row(
+    return ActivityRow(
         names.get(entry["account_id"]) or entry["email"] or _UNNAMED.get(entry["role"], ""),
         entry["role"],
         _sentence(entry),

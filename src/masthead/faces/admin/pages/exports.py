@@ -56,7 +56,7 @@ _SINGULAR = {
 _PLURAL = {"media": "files"}
 
 
-class Choice(msgspec.Struct, frozen=True):
+class FormatChoice(msgspec.Struct, frozen=True):
     value: str
     name: str
     sentence: str
@@ -71,7 +71,7 @@ class Running(msgspec.Struct, frozen=True):
     total: int
 
 
-class Row(msgspec.Struct, frozen=True):
+class ExportRow(msgspec.Struct, frozen=True):
     id: str
     name: str
     badge: str
@@ -178,17 +178,19 @@ def _formats(request: AdminRequest) -> tuple[Format, ...]:
     return tuple(Format) if request.caller.is_platform else OTHER_PLATFORMS
 
 
-def _choices(formats: tuple[Format, ...], chosen: str) -> list[Choice]:
+def _choices(formats: tuple[Format, ...], chosen: str) -> list[FormatChoice]:
     chosen = chosen if chosen in formats else Format.WXR
-    return [Choice(each.value, NAMES[each], SENTENCES[each], each == chosen) for each in formats]
+    return [
+        FormatChoice(each.value, NAMES[each], SENTENCES[each], each == chosen) for each in formats
+    ]
 
 
-def _row(request: AdminRequest, export: Record) -> Row:
+def _row(request: AdminRequest, export: Record) -> ExportRow:
     is_ready = _is_ready(request, export)
     badge, state = _STATES[
         EXPIRED if export["state"] == READY and not is_ready else export["state"]
     ]
-    return Row(
+    return ExportRow(
         export["id"],
         NAMES[Format(export["format"])],
         badge,

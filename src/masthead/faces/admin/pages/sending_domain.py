@@ -14,7 +14,7 @@ from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.pages.settings.subnav import DOMAIN, SENDING, in_settings
 from masthead.faces.admin.request import AdminRequest
-from masthead.outside.mail.dns_records import Finding, State, are_right
+from masthead.outside.mail.dns_records import Finding, RecordState, are_right
 from masthead.outside.mail.message import at_domain
 from masthead.outside.mail.signing_keys import PLATFORM
 from masthead.web.errors import retry_after
@@ -22,10 +22,10 @@ from masthead.web.errors import retry_after
 INSTALLATION: Final = "/admin/operator/sending"
 _FRAGMENT: Final = "sending/_records.html"
 _BADGES: Final = {
-    State.FOUND: ("good", "Right"),
-    State.MISSING: ("warn", "Missing"),
-    State.WRONG: ("bad", "Wrong"),
-    State.UNREACHABLE: ("draft", "No answer"),
+    RecordState.FOUND: ("good", "Right"),
+    RecordState.MISSING: ("warn", "Missing"),
+    RecordState.WRONG: ("bad", "Wrong"),
+    RecordState.UNREACHABLE: ("draft", "No answer"),
 }
 
 
@@ -41,7 +41,7 @@ class DnsRow(msgspec.Struct, frozen=True):
     is_needed: bool
 
 
-class Place(msgspec.Struct, frozen=True):
+class DomainPage(msgspec.Struct, frozen=True):
     """The site's page or the installation's."""
 
     address: str
@@ -95,23 +95,23 @@ async def check_installation(request: AdminRequest) -> Answer:
     return await _check(request, _installation(request))
 
 
-def _site(request: AdminRequest) -> Place:
-    return Place(SENDING, request.caller, request.site_record["custom_domain"], False)
+def _site(request: AdminRequest) -> DomainPage:
+    return DomainPage(SENDING, request.caller, request.site_record["custom_domain"], False)
 
 
-def _installation(request: AdminRequest) -> Place:
+def _installation(request: AdminRequest) -> DomainPage:
     domain = request.services.settings.mail_from.domain
-    return Place(INSTALLATION, request.everywhere, domain, True)
+    return DomainPage(INSTALLATION, request.everywhere, domain, True)
 
 
-async def _make(request: AdminRequest, place: Place) -> Answer:
+async def _make(request: AdminRequest, place: DomainPage) -> Answer:
     if not place.domain:
         raise NotFound
     await request.tools.sending.keys.make(place.caller, place.domain)
     return Redirect(place.address, "Set the records below, then check them.")
 
 
-async def _check(request: AdminRequest, place: Place) -> Answer:
+async def _check(request: AdminRequest, place: DomainPage) -> Answer:
     record = await _record(request, place)
     if record is None:
         return Redirect(place.address)
@@ -129,7 +129,7 @@ async def _check(request: AdminRequest, place: Place) -> Answer:
 
 async def _page(
     request: AdminRequest,
-    place: Place,
+    place: DomainPage,
     findings: list[Finding] | None = None,
     refusal: str = "",
 ) -> Page:
@@ -162,7 +162,7 @@ async def _warning(request: AdminRequest) -> str:
     return await request.services.mailings.senders.warning(request.tenant_id)
 
 
-async def _record(request: AdminRequest, place: Place) -> Record | None:
+async def _record(request: AdminRequest, place: DomainPage) -> Record | None:
     if not place.domain:
         return None
     tenant_id = PLATFORM if place.is_installation else request.tenant_id
@@ -170,7 +170,7 @@ async def _record(request: AdminRequest, place: Place) -> Record | None:
 
 
 def _shown(
-    request: AdminRequest, place: Place, record: Record | None, findings: list[Finding] | None
+    request: AdminRequest, place: DomainPage, record: Record | None, findings: list[Finding] | None
 ) -> list[DnsRow]:
     if record is None:
         return []

@@ -40,7 +40,7 @@ class TrashFilters(Filters, frozen=True):
         return Listing(trash, wanted, self.url)
 
 
-class Row(msgspec.Struct, frozen=True):
+class TrashRow(msgspec.Struct, frozen=True):
     id: str
     title: str
     kind: str
@@ -68,9 +68,9 @@ async def trash_page(request: AdminRequest) -> Answer:
     return Page("trash/list.html", "Trash", values, fragment="trash/_list.html")
 
 
-def _row(request: AdminRequest, entry: Record, names: Mapping[str, str]) -> Row:
+def _row(request: AdminRequest, entry: Record, names: Mapping[str, str]) -> TrashRow:
     expires = request.local(entry["expires_at"])
-    return Row(
+    return TrashRow(
         entry["id"],
         entry["title"],
         _NOUNS[entry["type"]],

@@ -68,7 +68,7 @@ class Checked(msgspec.Struct, frozen=True):
         return len(self.members) + len(self.problems)
 
 
-class Choice(msgspec.Struct, frozen=True):
+class ColumnChoice(msgspec.Struct, frozen=True):
     """A person's choice of columns, and what is wrong with it."""
 
     chosen: Chosen
@@ -126,7 +126,7 @@ def check_rows(head: Head, chosen: Chosen) -> Checked:
     )
 
 
-def check_choice(fields: dict[str, str], label: str, consent: str, *, start: bool) -> Choice:
+def check_choice(fields: dict[str, str], label: str, consent: str, *, start: bool) -> ColumnChoice:
     """`fields` has the field that a person chose for each column. To start an import of readers of
     newsletters it must be said how they agreed."""
     columns: dict[str, str] = {}
@@ -138,7 +138,7 @@ def check_choice(fields: dict[str, str], label: str, consent: str, *, start: boo
     if "email" not in columns:
         problem = NO_EMAIL
     is_asked = start and "newsletter" in columns and not consent
-    return Choice(
+    return ColumnChoice(
         Chosen(columns, label, consent[:MAX_CONSENT]),
         problem,
         _label_problem(label),

@@ -21,13 +21,13 @@ from masthead.identity.tenants import Role, superusers
 KNOWN: Final = "on the staff already"
 
 
-class _State(BatchState, frozen=True):
+class _AuthorState(BatchState, frozen=True):
     account_ids: dict[str, str]
     """Accounts by key, for authors that were imported before; '' if the account was deleted."""
     by_email: dict[str, CurrentRecord]
 
 
-class AuthorBatches(Batches[SourceAuthor, _State]):
+class AuthorBatches(Batches[SourceAuthor, _AuthorState]):
     # Posts need the account ids of all authors.
     is_repeated = True
 
@@ -38,7 +38,7 @@ class AuthorBatches(Batches[SourceAuthor, _State]):
         self._new_emails: set[str] = set()
         """Addresses of accounts that a real run would have made before; used in a dry run."""
 
-    async def _load(self, items: Sequence[SourceAuthor], unit: Unit | None) -> _State:
+    async def _load(self, items: Sequence[SourceAuthor], unit: Unit | None) -> _AuthorState:
         previous = self._destination.previous
         known = await previous.items(
             self._destination.namespace, [_key(each) for each in items], unit
@@ -49,14 +49,14 @@ class AuthorBatches(Batches[SourceAuthor, _State]):
         ids = {
             key: item.record_id if item.record_id in existing else "" for key, item in known.items()
         }
-        return _State(ids, await previous.accounts([each.email for each in items], unit))
+        return _AuthorState(ids, await previous.accounts([each.email for each in items], unit))
 
-    def _preview(self, item: SourceAuthor, state: _State) -> Outcome:
+    def _preview(self, item: SourceAuthor, state: _AuthorState) -> Outcome:
         outcome = self._decide(item, state)
         self._new_emails.add(item.email)
         return outcome
 
-    async def _write(self, unit: Unit, item: SourceAuthor, state: _State) -> Outcome:
+    async def _write(self, unit: Unit, item: SourceAuthor, state: _AuthorState) -> Outcome:
         outcome = self._decide(item, state)
         if outcome.reason == DELETED:
             return outcome
@@ -73,7 +73,7 @@ class AuthorBatches(Batches[SourceAuthor, _State]):
         self.account_ids[item.source_id] = state.account_ids[key]
         return outcome
 
-    def _decide(self, item: SourceAuthor, state: _State) -> Outcome:
+    def _decide(self, item: SourceAuthor, state: _AuthorState) -> Outcome:
         account_id = state.account_ids.get(_key(item))
         if account_id == "":
             return _outcome(item, "skipped", DELETED)

@@ -27,7 +27,7 @@ NO_POST: Final = "its post is not here"
 NO_PARENT: Final = "The comment that it replies to is not here, so it is not part of a thread."
 
 
-class _State(BatchState, frozen=True):
+class _CommentState(BatchState, frozen=True):
     items: dict[str, Item]
     """The items of the comments and of their parents."""
     records: Mapping[str, CurrentRecord]
@@ -35,13 +35,13 @@ class _State(BatchState, frozen=True):
     """From a post's key to the id of its record, where that exists."""
 
 
-class CommentBatches(Batches[SourceComment, _State]):
+class CommentBatches(Batches[SourceComment, _CommentState]):
     def __init__(self, destination: Destination) -> None:
         super().__init__(destination)
         self.coming_posts: set[int] = set()
         """Hashes of the keys of posts that a run would have written before, in a dry run."""
 
-    async def _load(self, items: Sequence[SourceComment], unit: Unit | None) -> _State:
+    async def _load(self, items: Sequence[SourceComment], unit: Unit | None) -> _CommentState:
         previous, namespace = self._destination.previous, self._destination.namespace
         ids = {each.source_id for each in items} | {each.parent_id for each in items} - {""}
         known = await previous.items(namespace, [_key(each) for each in ids], unit)
@@ -55,20 +55,20 @@ class CommentBatches(Batches[SourceComment, _State]):
         post_ids = {
             key: item.record_id for key, item in posts.items() if item.record_id in existing
         }
-        return _State(known, records, post_ids)
+        return _CommentState(known, records, post_ids)
 
-    def _preview(self, item: SourceComment, state: _State) -> Outcome:
+    def _preview(self, item: SourceComment, state: _CommentState) -> Outcome:
         reason = self._reason_to_skip(item, state)
         is_known = _key(item.source_id) in state.items
         result: Result = "skipped" if reason else "updated" if is_known else "imported"
         return _outcome(item, result, reason, () if reason else item.warnings)
 
-    def _reason_to_skip(self, item: SourceComment, state: _State) -> str:
+    def _reason_to_skip(self, item: SourceComment, state: _CommentState) -> str:
         if item.post_key not in state.posts and hash(item.post_key) not in self.coming_posts:
             return NO_POST
         return _reason_to_skip(item, state)
 
-    async def _write(self, unit: Unit, item: SourceComment, state: _State) -> Outcome:
+    async def _write(self, unit: Unit, item: SourceComment, state: _CommentState) -> Outcome:
         if reason := self._reason_to_skip(item, state):
             return _outcome(item, "skipped", reason)
         post_id = state.posts[item.post_key]
@@ -100,7 +100,7 @@ def _key(source_id: str) -> str:
     return f"comment:{source_id}"
 
 
-def _reason_to_skip(comment: SourceComment, state: _State) -> str:
+def _reason_to_skip(comment: SourceComment, state: _CommentState) -> str:
     item = state.items.get(_key(comment.source_id))
     if item is None:
         return ""
@@ -112,7 +112,7 @@ def _reason_to_skip(comment: SourceComment, state: _State) -> str:
     return "" if item.record_version == record.version else EDITED
 
 
-def _parent_id(comment: SourceComment, state: _State) -> str:
+def _parent_id(comment: SourceComment, state: _CommentState) -> str:
     key = _key(comment.parent_id)
     if written := state.new_items.get(key):
         return written.record_id

@@ -36,7 +36,7 @@ _LABELS: Final = cast(TextList, blog_members.by_name["labels"])
 _NOTE: Final = cast(Text, blog_members.by_name["note"]).max
 
 
-class _State(BatchState, frozen=True):
+class _MemberState(BatchState, frozen=True):
     items: Mapping[str, Item]
     by_id: Mapping[str, CurrentMember]
     by_email: Mapping[str, CurrentMember]
@@ -50,20 +50,20 @@ class _Decision(Struct, frozen=True):
     changes: Mapping[str, Any] | None = None
 
 
-class MemberBatches(Batches[SourceMember, _State]):
-    async def _load(self, items: Sequence[SourceMember], unit: Unit | None) -> _State:
+class MemberBatches(Batches[SourceMember, _MemberState]):
+    async def _load(self, items: Sequence[SourceMember], unit: Unit | None) -> _MemberState:
         previous = self._destination.previous
         known = await previous.items(
             self._destination.namespace, [key_of_member(each) for each in items], unit
         )
         ids = [item.record_id for item in known.values()]
-        return _State(
+        return _MemberState(
             known,
             await previous.members("id", ids, unit),
             await previous.members("email", [each.email for each in items], unit),
         )
 
-    def _preview(self, item: SourceMember, state: _State) -> Outcome:
+    def _preview(self, item: SourceMember, state: _MemberState) -> Outcome:
         decision = _decide(item, state)
         if decision.result == "imported":
             try:
@@ -72,7 +72,7 @@ class MemberBatches(Batches[SourceMember, _State]):
                 decision = _Decision("failed", reason_of(error))
         return _outcome(item, decision)
 
-    async def _write(self, unit: Unit, item: SourceMember, state: _State) -> Outcome:
+    async def _write(self, unit: Unit, item: SourceMember, state: _MemberState) -> Outcome:
         decision = _decide(item, state)
         if decision.result == "skipped" and decision.reason != EXISTS:
             return _outcome(item, decision)
@@ -108,7 +108,7 @@ class MemberBatches(Batches[SourceMember, _State]):
         return _outcome(item, decision)
 
 
-def _is_unedited(member: SourceMember, state: _State, decision: _Decision) -> bool:
+def _is_unedited(member: SourceMember, state: _MemberState, decision: _Decision) -> bool:
     """Created by an import and not edited since, so that a later import may overwrite it."""
     if not decision.record_id:
         return True
@@ -116,7 +116,7 @@ def _is_unedited(member: SourceMember, state: _State, decision: _Decision) -> bo
     return item is not None and item.record_version == state.by_id[item.record_id].version
 
 
-def _decide(member: SourceMember, state: _State) -> _Decision:
+def _decide(member: SourceMember, state: _MemberState) -> _Decision:
     item = state.items.get(key_of_member(member))
     if item is None:
         known = state.by_email.get(member.email)

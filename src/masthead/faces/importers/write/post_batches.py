@@ -71,7 +71,7 @@ class Written(Struct):
     """Redirects of every published post and page of the batch, written now or before."""
 
 
-class State(BatchState, frozen=True):
+class PostState(BatchState, frozen=True):
     items: Mapping[str, Item]
     records: Mapping[str, CurrentRecord]
     slugs: dict[str, set[str]] = field(default_factory=dict)
@@ -103,14 +103,14 @@ class PostBatches:
             return NewRecord.checked(self._destination.caller, draft.collection, given)
         return None
 
-    async def load(self, posts: Sequence[SourcePost], unit: Unit | None = None) -> State:
+    async def load(self, posts: Sequence[SourcePost], unit: Unit | None = None) -> PostState:
         keys = [key_of_post(post) for post in posts]
         items = await self._previous.items(self._destination.namespace, keys, unit)
         records: dict[str, CurrentRecord] = {}
         for name in {item.collection for item in items.values()}:
             ids = [item.record_id for item in items.values() if item.collection == name]
             records |= await self._previous.records(name, ids, unit)
-        return State(items, records)
+        return PostState(items, records)
 
     async def preview(self, entries: Sequence[Entry]) -> Written:
         """The result that `write` would have, without writing."""
@@ -180,7 +180,7 @@ class PostBatches:
             await save_progress(unit, written.outcomes)
         return written
 
-    async def _load_slugs(self, unit: Unit, ready: Sequence[ReadyPost], state: State) -> None:
+    async def _load_slugs(self, unit: Unit, ready: Sequence[ReadyPost], state: PostState) -> None:
         wanted: dict[str, set[str]] = {}
         for each in ready:
             if each.draft is not None and key_of_post(each.post) not in state.items:
@@ -192,7 +192,7 @@ class PostBatches:
         self,
         unit: Unit,
         ready: ReadyPost,
-        state: State,
+        state: PostState,
         new: NewRedirects,
         *,
         listed: list[Redirect],
@@ -233,7 +233,7 @@ class PostBatches:
         return outcome_of(ready, result, warnings=tuple(warnings))
 
     async def _store(
-        self, unit: Unit, ready: ReadyPost, draft: Draft, state: State, *, decision: str
+        self, unit: Unit, ready: ReadyPost, draft: Draft, state: PostState, *, decision: str
     ) -> Record:
         if decision == UPDATE:
             # Without the slug: links to the post must not break.
@@ -246,7 +246,7 @@ class PostBatches:
             return await unit.store(draft.collection, ready.checked, stamped=stamp)
         return await unit.create(draft.collection, {**draft.values, "slug": slug}, stamped=stamp)
 
-    async def _free_slug(self, unit: Unit, draft: Draft, state: State) -> str:
+    async def _free_slug(self, unit: Unit, draft: Draft, state: PostState) -> str:
         name = draft.collection.name
         taken = state.slugs[name]
         field = draft.collection.by_name["slug"]
@@ -261,7 +261,7 @@ class PostBatches:
         taken.add(slug)
         return slug
 
-    def _preview(self, entry: Entry, state: State) -> Outcome:
+    def _preview(self, entry: Entry, state: PostState) -> Outcome:
         if isinstance(entry, Skipped):
             return outcome_of_skipped(entry)
         if entry.problem:
@@ -302,7 +302,7 @@ def _redirects_of(post: SourcePost, slug: str, status: str) -> Iterator[Redirect
                 yield Redirect(kind, old, destination)
 
 
-def _redirects_without_writing(ready: ReadyPost, state: State) -> Iterator[Redirect]:
+def _redirects_without_writing(ready: ReadyPost, state: PostState) -> Iterator[Redirect]:
     """Redirects of a post that stays as it is here, or of a dry run."""
     item = state.items.get(key_of_post(ready.post))
     record = state.records.get(item.record_id) if item else None

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from masthead.base.caller import Caller, guest
 from masthead.base.ids import TenantId
-from masthead.engine.records.write.unit_changes import Place
+from masthead.engine.records.write.unit_changes import LogPlace
 from masthead.faces.record_api.realtime.places import SentPlace
 from masthead.faces.record_api.realtime.topics import Options, Subscription, different_options
 
@@ -61,7 +61,7 @@ class Connection:
         self.is_joined = False
         self.by_record: dict[tuple[str, str], list[Subscription]] = {}
         """Subscriptions by collection and record."""
-        self.since: dict[str, Place] = {}
+        self.since: dict[str, LogPlace] = {}
         """The first places by the name of a subscription: it gets no earlier changes. A resumed one
         has none."""
         self.options: frozenset[Options] = frozenset()
@@ -71,7 +71,7 @@ class Connection:
         self._bytes = 0
         self._waiter: asyncio.Future[None] | None = None
 
-    def subscribe(self, subscriptions: Sequence[Subscription], new_since: Place) -> None:
+    def subscribe(self, subscriptions: Sequence[Subscription], new_since: LogPlace) -> None:
         """Replaces the earlier ones. Those that were not among them begin at the given place."""
         found: dict[tuple[str, str], list[Subscription]] = defaultdict(list)
         for each in subscriptions:
@@ -80,7 +80,7 @@ class Connection:
         self.options = different_options(subscriptions)
         self.since = {each.name: self.since.get(each.name, new_since) for each in subscriptions}
 
-    def has_had(self, place: Place) -> bool:
+    def has_had(self, place: LogPlace) -> bool:
         return place < self.after.place
 
     def offer(self, chunks: Iterable[bytes]) -> None:

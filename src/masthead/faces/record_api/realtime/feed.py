@@ -12,10 +12,10 @@ from masthead.base.ids import TenantId
 from masthead.base.logs import log
 from masthead.engine.records.change_log import READ_AT_ONCE, ChangeLog, LoggedChange
 from masthead.engine.records.collection import Record
-from masthead.engine.records.write.unit_changes import DELETED, LocalChange, Place
+from masthead.engine.records.write.unit_changes import DELETED, LocalChange, LogPlace
 from masthead.faces.record_api.call import RecordStoreServices
 from masthead.faces.record_api.realtime.connection import Connection
-from masthead.faces.record_api.realtime.messages import Told, tell
+from masthead.faces.record_api.realtime.messages import ChangedRecord, tell
 from masthead.faces.record_api.realtime.places import MAX_NUMBER, MAX_ORDINAL, SentPlace
 
 MAX_LOCAL = 100
@@ -49,9 +49,9 @@ class Feed:
         self._services = services
         self._log = changes
         self._check_sessions = check_sessions
-        self._place = Place(version, MAX_ORDINAL)
+        self._place = LogPlace(version, MAX_ORDINAL)
         self._joining: list[Connection] = []
-        self._local: OrderedDict[Place, Record] = OrderedDict()
+        self._local: OrderedDict[LogPlace, Record] = OrderedDict()
         self._news = asyncio.Event()
         self._task = asyncio.create_task(self._run())
         self._task.add_done_callback(self._end)
@@ -140,7 +140,9 @@ class Feed:
                 continue
             start = connection.after.place
             # The change itself again: it may have been sent for some subscriptions only.
-            changes = await self._log.after(self.tenant_id, Place(start.version, start.ordinal - 1))
+            changes = await self._log.after(
+                self.tenant_id, LogPlace(start.version, start.ordinal - 1)
+            )
             changes = [each for each in changes if each.place <= self._place]
             await self._tell(changes, [connection])
             last = changes[-1].place if len(changes) > 1 else self._place
@@ -156,11 +158,11 @@ class Feed:
         await self._check_sessions(self.tenant_id, connections)
         await tell(self._services, await self._told(changes), connections)
 
-    async def _told(self, changes: Sequence[LoggedChange]) -> list[Told]:
+    async def _told(self, changes: Sequence[LoggedChange]) -> list[ChangedRecord]:
         """With the whole records: of this process's own changes from memory, of others if the
         stored record is still the one that the change made."""
         stored = await self._stored([each for each in changes if each.place not in self._local])
-        return [Told(each, self._record(each, stored)) for each in changes]
+        return [ChangedRecord(each, self._record(each, stored)) for each in changes]
 
     def _record(self, change: LoggedChange, stored: dict[tuple[str, str], Record]) -> Record:
         known = {**change.state, "id": change.record_id, "tenant_id": self.tenant_id}

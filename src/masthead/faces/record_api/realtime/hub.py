@@ -17,7 +17,7 @@ from masthead.base.errors import Forbidden, MastheadError, NotFound, RateLimited
 from masthead.base.ids import TenantId
 from masthead.base.logs import log
 from masthead.engine.records.change_log import RETENTION, ChangeLog, LogState
-from masthead.engine.records.write.unit_changes import LocalChange, Place
+from masthead.engine.records.write.unit_changes import LocalChange, LogPlace
 from masthead.faces.record_api.call import RecordStoreServices
 from masthead.faces.record_api.realtime.client_ids import ClientIds
 from masthead.faces.record_api.realtime.connection import Connection
@@ -168,7 +168,7 @@ class Hub:
             version = (await self.state_of(tenant_id)).version
             connection.subscribe(wanted, after_version(version).place)
         else:
-            connection.subscribe(wanted, Place(0, 0))
+            connection.subscribe(wanted, LogPlace(0, 0))
             await self._join(connection, tenant_id)
 
     async def _join(self, connection: Connection, tenant_id: TenantId) -> None:

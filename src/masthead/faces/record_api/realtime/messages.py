@@ -33,7 +33,7 @@ from masthead.faces.record_api.rendering import render_record
 from masthead.web.answers import encode
 
 
-class Told(NamedTuple):
+class ChangedRecord(NamedTuple):
     """A change, and the record as far as it is known."""
 
     change: LoggedChange
@@ -52,7 +52,7 @@ class _Group(msgspec.Struct):
 
 
 async def tell(
-    services: RecordStoreServices, told: Sequence[Told], connections: Iterable[Connection]
+    services: RecordStoreServices, told: Sequence[ChangedRecord], connections: Iterable[Connection]
 ) -> None:
     """Offers all messages of the changes, which are in order, to those who may read them."""
     writer = _Writer(services)
@@ -68,7 +68,7 @@ class _Writer:
         self._records: Records = services.records
         self._tests: dict[tuple[str, Access, str], StateTest | MastheadError | None] = {}
 
-    async def tell(self, told: Told, connections: Iterable[Connection]) -> None:
+    async def tell(self, told: ChangedRecord, connections: Iterable[Connection]) -> None:
         change = told.change
         collection = self._records.registry.find(change.collection)
         if collection is None:
@@ -145,7 +145,7 @@ class _Writer:
                 self._tests[key] = error
         return self._tests[key]
 
-    async def _action_for(self, group: _Group, collection: Collection, told: Told) -> str:
+    async def _action_for(self, group: _Group, collection: Collection, told: ChangedRecord) -> str:
         """The action as this group sees it; '' if the change is not for them."""
         change = told.change
         after = _state(change, {})
@@ -178,7 +178,7 @@ class _Writer:
         return bool(await self._records.passing(group.caller, collection, test, [state]))
 
     async def _message(
-        self, group: _Group, collection: Collection, told: Told, action: str
+        self, group: _Group, collection: Collection, told: ChangedRecord, action: str
     ) -> bytes:
         change, caller, options = told.change, group.caller, group.options
         record = told.record

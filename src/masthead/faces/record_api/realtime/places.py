@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from masthead.engine.records.write.unit_changes import Place
+from masthead.engine.records.write.unit_changes import LogPlace
 
 _WRITTEN = re.compile(r"v([0-9a-f]{1,15})-([0-9a-f]{1,8})-([0-9a-f]{1,8})\Z")
 
@@ -18,8 +18,8 @@ class SentPlace(NamedTuple):
     """The number of the subscription: a change may be sent for several, one message each."""
 
     @property
-    def place(self) -> Place:
-        return Place(self.version, self.ordinal)
+    def place(self) -> LogPlace:
+        return LogPlace(self.version, self.ordinal)
 
     def __str__(self) -> str:
         return f"v{self.version:x}-{self.ordinal:x}-{self.number:x}"

@@ -40,7 +40,7 @@ from masthead.features.payments.reconcile import Report, Reports
 from masthead.outside.mail.dns_records import DnsChecks
 from masthead.outside.mail.smtp import SmtpTransport
 from masthead.outside.outbound.name_server import NameServer
-from masthead.service.backup.kept import KeptBackups
+from masthead.service.backup.kept import StoredBackups
 from masthead.service.cli.causes import FREE_SPACE, database_cause, smtp_cause, storage_cause
 from masthead.service.cli.counted import counted
 from masthead.service.cli.invocation import Invocation, Output, command
@@ -65,7 +65,7 @@ SMTP_TIMEOUT_SECONDS = 5
 CLOCK_TOLERANCE = timedelta(minutes=1)
 
 
-class State(StrEnum):
+class CheckState(StrEnum):
     OK = "ok"
     WARN = "warn"
     FAIL = "fail"
@@ -73,18 +73,18 @@ class State(StrEnum):
 
 class Check(msgspec.Struct, frozen=True):
     name: str
-    state: State
+    state: CheckState
     detail: str
 
 
-Result = tuple[State, str]
+Result = tuple[CheckState, str]
 
 
 @command("doctor")
 async def doctor(invocation: Invocation) -> Output:
     """Checks configuration, database, storage, mail and clock, and says what to fix."""
     checks = await run_checks(invocation)
-    is_ok = all(each.state is not State.FAIL for each in checks)
+    is_ok = all(each.state is not CheckState.FAIL for each in checks)
     text = "\n".join(f"{each.state:<5}{each.name}: {each.detail}" for each in checks)
     return Output(
         {"ok": is_ok, "checks": [asdict(each) for each in checks]},
@@ -97,24 +97,24 @@ async def run_checks(invocation: Invocation) -> list[Check]:
     try:
         settings: Settings = invocation.settings()
     except SettingsError as error:
-        return [Check("settings", State.FAIL, str(error))]
-    checks = [Check("settings", State.OK, "every variable is known and valid")]
+        return [Check("settings", CheckState.FAIL, str(error))]
+    checks = [Check("settings", CheckState.OK, "every variable is known and valid")]
     for name, check in CHECKS.items():
         failed = [each for each in REQUIRES.get(name, ()) if _has_failed(checks, each)]
         if failed:
             # Without the cause, which the failed check has reported.
-            checks.append(Check(name, State.WARN, f"not checked: fix the {failed[0]} first"))
+            checks.append(Check(name, CheckState.WARN, f"not checked: fix the {failed[0]} first"))
             continue
         try:
             state, detail = await check(settings)
         except (MastheadError, OSError) as error:
-            state, detail = State.FAIL, str(error)
+            state, detail = CheckState.FAIL, str(error)
         checks.append(Check(name, state, detail))
     return checks
 
 
 def _has_failed(checks: list[Check], name: str) -> bool:
-    return any(each.name == name and each.state is State.FAIL for each in checks)
+    return any(each.name == name and each.state is CheckState.FAIL for each in checks)
 
 
 async def data_dir(settings: Settings) -> Result:
@@ -123,25 +123,25 @@ async def data_dir(settings: Settings) -> Result:
 
 def _data_dir(folder: Path) -> Result:
     if not folder.is_dir():
-        return State.WARN, f"{folder} does not exist yet; the first start creates it"
+        return CheckState.WARN, f"{folder} does not exist yet; the first start creates it"
     if not os.access(folder, os.W_OK | os.X_OK):
-        return State.FAIL, f"{folder} is not writable; give the service's user write access"
+        return CheckState.FAIL, f"{folder} is not writable; give the service's user write access"
     if has_no_space(folder):
-        return State.FAIL, f"the disk of {folder} is full; {FREE_SPACE}"
+        return CheckState.FAIL, f"the disk of {folder} is full; {FREE_SPACE}"
     free = shutil.disk_usage(folder).free
     if free < MIN_FREE_BYTES:
-        return State.WARN, f"only {free // 1024**2} MiB are free on the disk of {folder}"
-    return State.OK, f"{folder} is writable, {free // 1024**3} GiB free"
+        return CheckState.WARN, f"only {free // 1024**2} MiB are free on the disk of {folder}"
+    return CheckState.OK, f"{folder} is writable, {free // 1024**3} GiB free"
 
 
 async def secret_key(settings: Settings) -> Result:
     if not settings.lacks_root_secret and served_secret.is_other(settings, _keyring(settings)):
-        return State.FAIL, (
+        return CheckState.FAIL, (
             "the service was last started with another root secret than this shell has; run the "
             "commands with the service's environment, or restart the service with this one"
         )
     if settings.secret_key is not None:
-        return State.OK, f"{len(settings.secret_key)} from MASTHEAD_SECRET_KEY"
+        return CheckState.OK, f"{len(settings.secret_key)} from MASTHEAD_SECRET_KEY"
     if settings.lacks_root_secret:
         return await _missing_secret(settings)
     return await asyncio.to_thread(_secret_file, settings.data_dir / "secret.key")
@@ -153,8 +153,8 @@ async def _missing_secret(settings: Settings) -> Result:
     except Unavailable:
         is_new = True
     if is_new:
-        return State.WARN, "not created yet; the first start writes secret.key"
-    return State.FAIL, (
+        return CheckState.WARN, "not created yet; the first start writes secret.key"
+    return CheckState.FAIL, (
         "secret.key is missing although the database is in use, so the service does not start; "
         "restore the file from a backup, or set MASTHEAD_SECRET_KEY to its content"
     )
@@ -175,26 +175,26 @@ async def files(settings: Settings) -> Result:
     found = await asyncio.to_thread(private_files.exposed, settings)
     names = [str(path) for path in found if path.name != "secret.key"]
     if names:
-        return State.FAIL, f"others may read {', '.join(names)}; run chmod go= on each"
-    return State.OK, "database, media and emails are readable by their owner only"
+        return CheckState.FAIL, f"others may read {', '.join(names)}; run chmod go= on each"
+    return CheckState.OK, "database, media and emails are readable by their owner only"
 
 
 def _secret_file(path: Path) -> Result:
     mode = path.stat().st_mode & 0o777
     if mode & 0o077:
-        return State.FAIL, f"others can read secret.key ({mode:04o}); run chmod 600 {path}"
-    return State.OK, "secret.key is readable by its owner only"
+        return CheckState.FAIL, f"others can read secret.key ({mode:04o}); run chmod 600 {path}"
+    return CheckState.OK, "secret.key is readable by its owner only"
 
 
 async def database(settings: Settings) -> Result:
     try:
         revision = await revision_of(settings.database_url)
     except Unavailable as error:
-        return State.FAIL, database_cause(settings, error)
+        return CheckState.FAIL, database_cause(settings, error)
     if revision is None:
-        return State.WARN, "no schema yet; `masthead migrate` or the first start creates it"
+        return CheckState.WARN, "no schema yet; `masthead migrate` or the first start creates it"
     if revision != HEAD:
-        return State.FAIL, f"revision {revision} instead of {HEAD}; run `masthead migrate`"
+        return CheckState.FAIL, f"revision {revision} instead of {HEAD}; run `masthead migrate`"
     path = settings.sqlite_path
     if path is not None:
         return await asyncio.to_thread(_sqlite, path)
@@ -207,12 +207,12 @@ def _sqlite(path: Path) -> Result:
             (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
             (problem,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     except sqlite3.DatabaseError as error:
-        return State.FAIL, f"{path} is damaged ({error}); restore a backup"
+        return CheckState.FAIL, f"{path} is damaged ({error}); restore a backup"
     if problem != "ok":
-        return State.FAIL, f"{path} is damaged ({problem}); restore a backup"
+        return CheckState.FAIL, f"{path} is damaged ({problem}); restore a backup"
     if mode != "wal":
-        return State.FAIL, f"{path} is in {mode} mode; run PRAGMA journal_mode = WAL on it"
-    return State.OK, f"SQLite {sqlite3.sqlite_version}, revision {HEAD}, write-ahead log on"
+        return CheckState.FAIL, f"{path} is in {mode} mode; run PRAGMA journal_mode = WAL on it"
+    return CheckState.OK, f"SQLite {sqlite3.sqlite_version}, revision {HEAD}, write-ahead log on"
 
 
 async def _postgres(url: str) -> Result:
@@ -230,20 +230,26 @@ async def _postgres(url: str) -> Result:
                 await connection.execute(f"SET LOCAL ROLE {ROLE}")
             visible = await connection.fetchval("SELECT count(*) FROM tenants")
     except asyncpg.PostgresError as error:
-        return State.FAIL, f"row-level security is not set up ({error}); run `masthead migrate`"
+        return (
+            CheckState.FAIL,
+            f"row-level security is not set up ({error}); run `masthead migrate`",
+        )
     finally:
         await connection.close()
     if visible:
-        return State.FAIL, "row-level security does not filter rows; run `masthead migrate`"
+        return CheckState.FAIL, "row-level security does not filter rows; run `masthead migrate`"
     detail = f"PostgreSQL {version}, revision {HEAD}, row-level security holds"
     if bypasses:
-        return State.WARN, f"{detail} through a second role; connect as a role that is no superuser"
-    return State.OK, detail
+        return (
+            CheckState.WARN,
+            f"{detail} through a second role; connect as a role that is no superuser",
+        )
+    return CheckState.OK, detail
 
 
 async def storage(settings: Settings) -> Result:
     if urlsplit(settings.storage_url).scheme == "file" and not settings.data_dir.exists():
-        return State.OK, "nothing is stored yet"
+        return CheckState.OK, "nothing is stored yet"
     key = f"doctor/{ids.new_id()}"
     sent = b"masthead doctor"
     try:
@@ -254,15 +260,18 @@ async def storage(settings: Settings) -> Result:
         received = b"".join([bytes(part) async for part in (await store.get(key)).chunks])
         await store.delete(key)
     except (Unavailable, NotFound) as error:
-        return State.FAIL, storage_cause(settings, error)
+        return CheckState.FAIL, storage_cause(settings, error)
     if received != sent:
-        return State.FAIL, "an object was read with other content; check MASTHEAD_STORAGE_URL"
-    return State.OK, "an object was written, read and deleted"
+        return CheckState.FAIL, "an object was read with other content; check MASTHEAD_STORAGE_URL"
+    return CheckState.OK, "an object was written, read and deleted"
 
 
 async def mail(settings: Settings) -> Result:
     if settings.smtp_url is None:
-        return State.WARN, "MASTHEAD_SMTP_URL is not set: emails are written to files, not sent"
+        return (
+            CheckState.WARN,
+            "MASTHEAD_SMTP_URL is not set: emails are written to files, not sent",
+        )
     server = settings.smtp_url
     transport = SmtpTransport(
         server,
@@ -273,15 +282,15 @@ async def mail(settings: Settings) -> Result:
     try:
         await transport.check()
     except (OSError, aiosmtplib.SMTPException) as error:
-        return State.FAIL, smtp_cause(server, error)
-    return State.OK, f"{server.host}:{server.port} answers"
+        return CheckState.FAIL, smtp_cause(server, error)
+    return CheckState.OK, f"{server.host}:{server.port} answers"
 
 
 async def sending_domain(settings: Settings) -> Result:
     """The records by which receivers know our emails."""
     domain = settings.mail_from.domain
     if settings.smtp_url is None or await revision_of(settings.database_url) != HEAD:
-        return State.OK, "no email is sent yet"
+        return CheckState.OK, "no email is sent yet"
     opened = await open_database(settings.database_url)
     try:
         known = opened.compile(_platform_domain())
@@ -289,7 +298,7 @@ async def sending_domain(settings: Settings) -> Result:
     finally:
         await opened.close()
     if not rows:
-        return State.WARN, (
+        return CheckState.WARN, (
             f"emails from {settings.mail_from.addr_spec} are not signed; an operator makes the key "
             "in the admin under Sending domain"
         )
@@ -298,8 +307,8 @@ async def sending_domain(settings: Settings) -> Result:
     found = await checks.look(dict(zip(names, rows[0], strict=True)), is_installation=True)
     wrong = [f"{each.wanted.kind}: {each.sentence}" for each in found if not each.is_right]
     if wrong:
-        return State.WARN, " ".join(wrong)
-    return State.OK, f"SPF, DKIM and DMARC of {domain} are right"
+        return CheckState.WARN, " ".join(wrong)
+    return CheckState.OK, f"SPF, DKIM and DMARC of {domain} are right"
 
 
 def _platform_domain() -> sa.Select[Any]:
@@ -315,44 +324,47 @@ def _keyring(settings: Settings) -> KeyRing:
 async def stored_secrets(settings: Settings) -> Result:
     """API keys of AI providers, webhook and payment secrets, which the root secret encrypts."""
     if settings.lacks_root_secret or await revision_of(settings.database_url) != HEAD:
-        return State.OK, "nothing is stored yet"
+        return CheckState.OK, "nothing is stored yet"
     opened = await open_database(settings.database_url)
     try:
         count = await Rotation(opened, registry, tables, _keyring(settings)).unreadable()
     finally:
         await opened.close()
     if count:
-        return State.FAIL, (
+        return CheckState.FAIL, (
             f"{count} can't be read with the current root secret; restore the secret.key or "
             "MASTHEAD_SECRET_KEY that encrypted them, or set them again"
         )
-    return State.OK, "all can be read with the current root secret"
+    return CheckState.OK, "all can be read with the current root secret"
 
 
 async def backups(settings: Settings) -> Result:
     """The last good one of those that the worker makes by itself."""
     place = settings.backup_to
     if place is None:
-        return State.WARN, (
+        return CheckState.WARN, (
             "Masthead makes none by itself; set MASTHEAD_BACKUP_TO, or run `masthead backup` "
             "regularly"
         )
     try:
-        newest = await KeptBackups(place).newest()
+        newest = await StoredBackups(place).newest()
     except (Unavailable, NotFound):
-        return State.FAIL, f"{place} does not answer or can't be read; check MASTHEAD_BACKUP_TO"
+        return (
+            CheckState.FAIL,
+            f"{place} does not answer or can't be read; check MASTHEAD_BACKUP_TO",
+        )
     if newest is None:
-        return State.WARN, f"there is none in {place} yet; check that a worker runs"
+        return CheckState.WARN, f"there is none in {place} yet; check that a worker runs"
     made = f"the last good one is of {clock.to_text(newest)}, in {place}"
     if clock.now() - newest > 2 * settings.backup_every:
-        return State.FAIL, f"{made}; search the worker's log for backup.failed"
-    return State.OK, made
+        return CheckState.FAIL, f"{made}; search the worker's log for backup.failed"
+    return CheckState.OK, made
 
 
 async def clock_sanity(settings: Settings) -> Result:
     """With a clock that is behind, signatures, expiry times and sort orders are wrong."""
     if await revision_of(settings.database_url) != HEAD:
-        return State.OK, "nothing to compare with yet"
+        return CheckState.OK, "nothing to compare with yet"
     opened = await open_database(settings.database_url)
     try:
         newest = opened.compile(_newest_event())
@@ -360,8 +372,11 @@ async def clock_sanity(settings: Settings) -> Result:
     finally:
         await opened.close()
     if latest and clock.from_text(latest) > clock.now() + CLOCK_TOLERANCE:
-        return State.FAIL, f"the newest change is at {latest}, in the future; correct the clock"
-    return State.OK, f"{clock.to_text(clock.now())}, not before the newest change"
+        return (
+            CheckState.FAIL,
+            f"the newest change is at {latest}, in the future; correct the clock",
+        )
+    return CheckState.OK, f"{clock.to_text(clock.now())}, not before the newest change"
 
 
 def _newest_event() -> sa.Select[Any]:
@@ -381,21 +396,21 @@ async def base_url(settings: Settings) -> Result:
     host = parts.hostname or ""
     is_local = host == "localhost" or host.startswith("127.")
     if settings.base_domain == "localhost" and not is_local:
-        return State.WARN, "MASTHEAD_BASE_DOMAIN is not set: tenants have no public subdomain"
+        return CheckState.WARN, "MASTHEAD_BASE_DOMAIN is not set: tenants have no public subdomain"
     if parts.scheme == "http" and not is_local:
         return (
-            State.WARN,
+            CheckState.WARN,
             f"{settings.base_url} is not https: cookies and keys are sent unencrypted",
         )
     if is_local:
-        return State.OK, f"{settings.base_url}, this machine only"
-    return State.OK, f"{settings.base_url}, tenants under {settings.base_domain}"
+        return CheckState.OK, f"{settings.base_url}, this machine only"
+    return CheckState.OK, f"{settings.base_url}, tenants under {settings.base_domain}"
 
 
 async def payments(settings: Settings) -> Result:
     """The reports of the worker's nightly reconciliation."""
     if await revision_of(settings.database_url) != HEAD:
-        return State.OK, "nothing to reconcile yet"
+        return CheckState.OK, "nothing to reconcile yet"
     opened = await open_database(settings.database_url)
     try:
         t = tables["tenants"].c
@@ -407,17 +422,17 @@ async def payments(settings: Settings) -> Result:
     slugs = {str(row[0]): str(row[1]) for row in rows}
     found = [(slugs[tenant], report) for tenant, _, report in reports if tenant in slugs]
     if not found:
-        return State.OK, "nothing to reconcile yet; the worker checks once a day"
+        return CheckState.OK, "nothing to reconcile yet; the worker checks once a day"
     unclean = [f"{slug}: {_differences(report)}" for slug, report in found if not report.is_clean]
     if unclean:
-        return State.WARN, "; ".join(unclean)
-    return State.OK, f"{max(at for _, at, _ in reports)}: no differences"
+        return CheckState.WARN, "; ".join(unclean)
+    return CheckState.OK, f"{max(at for _, at, _ in reports)}: no differences"
 
 
 async def ai(settings: Settings) -> Result:
     """Who can spend which AI key."""
     if await revision_of(settings.database_url) != HEAD:
-        return State.OK, "no site has AI yet"
+        return CheckState.OK, "no site has AI yet"
     opened = await open_database(settings.database_url)
     try:
         uses = opened.compile(_ai_uses())
@@ -429,15 +444,15 @@ async def ai(settings: Settings) -> Result:
         counts[bool(has_key), used_by(ai_for, bool(has_key), settings)] += number
     own = _spenders(counts, "the site's own key", has_key=True)
     if not settings.ai_key:
-        return State.OK, own or "no key is set"
+        return CheckState.OK, own or "no key is set"
     platform = _spenders(counts, "the platform's key", has_key=False) or "no site uses it"
     detail = "; ".join(filter(None, (platform, own)))
     if counts[False, AiFor.ANYONE]:
-        return State.WARN, (
+        return CheckState.WARN, (
             f"{detail}; each site has {PER_DAY:,} calls a day. MASTHEAD_AI_FOR=staff limits it to "
             "staff"
         )
-    return State.OK, detail
+    return CheckState.OK, detail
 
 
 def _ai_uses() -> sa.Select[Any]:

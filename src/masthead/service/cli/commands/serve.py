@@ -66,7 +66,7 @@ def serve(
         base_url = base_url_for(hosts[0], listeners[0].getsockname()[1], _scheme(settings))
         settings = dataclasses.replace(settings, base_url=Url(base_url))
     with metrics_place(settings, processes=workers) as metrics:
-        place = Place(listeners, metrics)
+        place = Listening(listeners, metrics)
         if workers == 1:
             work = _serve_in_process(settings, place, with_worker=not no_worker, demo=demo)
         else:
@@ -76,7 +76,7 @@ def serve(
         uvloop.run(work)
 
 
-class Place(msgspec.Struct, frozen=True):
+class Listening(msgspec.Struct, frozen=True):
     """Where the service is reached."""
 
     listeners: Sequence[socket.socket]
@@ -87,7 +87,7 @@ class Place(msgspec.Struct, frozen=True):
 
 
 async def _serve_in_process(
-    settings: Settings, place: Place, *, with_worker: bool, demo: bool
+    settings: Settings, place: Listening, *, with_worker: bool, demo: bool
 ) -> None:
     from masthead.service.serve.process import ServerProcess
 
@@ -105,7 +105,7 @@ async def _serve_in_process(
 
 async def _serve_with_workers(
     settings: Settings,
-    place: Place,
+    place: Listening,
     count: int,
     *,
     with_worker: bool,

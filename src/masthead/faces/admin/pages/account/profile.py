@@ -33,7 +33,7 @@ _ASKS = (
 _WRONG = Problem("validation_invalid_old_password", "That is not your current password.")
 
 
-class Place(msgspec.Struct, frozen=True):
+class SignInView(msgspec.Struct, frozen=True):
     """A sign-in, as its owner recognizes it."""
 
     id: str
@@ -145,10 +145,10 @@ async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = 
     return Page("account/account.html", "Your account", values, status)
 
 
-async def _places(request: AdminRequest) -> list[Place]:
+async def _places(request: AdminRequest) -> list[SignInView]:
     found = await request.services.accounts.sign_ins.of(superusers, request.account)
     return [
-        Place(
+        SignInView(
             each.id,
             browser_name(each.user_agent),
             each.address,

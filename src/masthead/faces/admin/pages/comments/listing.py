@@ -98,7 +98,7 @@ class Quoted(msgspec.Struct, frozen=True):
     text: str
 
 
-class Row(msgspec.Struct, frozen=True):
+class CommentRow(msgspec.Struct, frozen=True):
     id: str
     url: str
     answer_url: str
@@ -203,7 +203,7 @@ def _found(items: Sequence[Record], comment_id: str) -> Record:
 
 async def rows_of(
     request: AdminRequest, items: Sequence[Record], filters: CommentFilters, current: str = ""
-) -> list[Row]:
+) -> list[CommentRow]:
     """Reads posts, members and what is answered for all of them at once."""
     on = await by_id(request, posts, [each["post_id"] for each in items], "title")
     titles = {each["id"]: each["title"] for each in on}
@@ -215,7 +215,7 @@ async def rows_of(
         for each in await by_id(request, comments, parents, "author_name", "body")
     }
     return [
-        Row(
+        CommentRow(
             id=each["id"],
             url=comment_url(each["id"], filters),
             answer_url=comment_url(each["id"], filters, reply="1"),

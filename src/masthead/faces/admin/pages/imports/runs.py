@@ -55,7 +55,7 @@ class RunFilters(Filters, frozen=True):
         return Listing(import_runs, wanted, self.url)
 
 
-class Row(msgspec.Struct, frozen=True):
+class ImportRow(msgspec.Struct, frozen=True):
     url: str
     file_name: str
     platform: str
@@ -76,9 +76,9 @@ async def imports_page(request: AdminRequest) -> Answer:
     return Page("imports/list.html", "Import", values, fragment="imports/_list.html")
 
 
-def _row(request: AdminRequest, run: Record) -> Row:
+def _row(request: AdminRequest, run: Record) -> ImportRow:
     badge, state = state_of(run)
-    return Row(
+    return ImportRow(
         f"{ADDRESS}/{run['id']}",
         run["file_name"],
         PLATFORMS[run["platform"]],

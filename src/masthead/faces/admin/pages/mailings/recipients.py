@@ -49,7 +49,7 @@ class RecipientFilters(Filters, frozen=True):
     q: str = ""
 
 
-class Row(msgspec.Struct, frozen=True):
+class RecipientRow(msgspec.Struct, frozen=True):
     url: str
     """Empty for a member who was deleted."""
     email: str
@@ -124,8 +124,8 @@ async def _members(request: AdminRequest, words: str) -> list[str]:
     return [each["id"] for each in found]
 
 
-def _row(request: AdminRequest, recipient: Recipient) -> Row:
-    return Row(
+def _row(request: AdminRequest, recipient: Recipient) -> RecipientRow:
+    return RecipientRow(
         f"{MEMBERS}/{recipient.member_id}" if recipient.email else "",
         recipient.email,
         recipient.name,

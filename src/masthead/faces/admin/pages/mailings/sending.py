@@ -60,7 +60,7 @@ _KEPT: Final = (
 """The fields of the two dialogs: a test leaves them as they were."""
 
 
-class Choice(msgspec.Struct, frozen=True):
+class SendingChoice(msgspec.Struct, frozen=True):
     mail: MailChoice
     when: str
     at: str
@@ -152,15 +152,15 @@ async def _post(request: AdminRequest, post_id: str) -> Record:
     return await request.records.get(request.caller, posts, post_id)
 
 
-def _chosen(post: Record, given: Mapping[str, str]) -> Choice:
+def _chosen(post: Record, given: Mapping[str, str]) -> SendingChoice:
     when = LATER if given.get("when") == LATER else NOW
-    return Choice(chosen_mail(post, given), when, given.get(AT, "") if when == LATER else "")
+    return SendingChoice(chosen_mail(post, given), when, given.get(AT, "") if when == LATER else "")
 
 
 async def _page(
     request: AdminRequest,
     post: Record,
-    choice: Choice,
+    choice: SendingChoice,
     problems: Mapping[str, Problem] | None = None,
 ) -> Page:
     mail, own = choice.mail, POSTS.url(post["id"])
@@ -203,7 +203,7 @@ async def _page(
     )
 
 
-def _button(choice: Choice, number: int) -> str:
+def _button(choice: SendingChoice, number: int) -> str:
     emails = "1 email" if number == 1 else f"{number:,} emails"
     return f"Send {emails}" if choice.when == NOW else f"Schedule {emails}"
 
@@ -211,7 +211,7 @@ def _button(choice: Choice, number: int) -> str:
 def _sentence(
     request: AdminRequest,
     post: Record,
-    choice: Choice,
+    choice: SendingChoice,
     first: list[Record],
     *,
     number: int,

@@ -29,7 +29,7 @@ from masthead.faces.importers.member_csv.actions import (
 )
 from masthead.faces.importers.member_csv.checking import (
     NO_EMAIL,
-    Choice,
+    ColumnChoice,
     Head,
     check_choice,
     check_rows,
@@ -94,7 +94,7 @@ class Line(msgspec.Struct, frozen=True):
 class Typed(msgspec.Struct, frozen=True):
     """A form, read and checked."""
 
-    choice: Choice
+    choice: ColumnChoice
     fields: dict[str, str] = msgspec.field(default_factory=dict)
     """Fields by column."""
 
@@ -119,7 +119,7 @@ async def import_page(request: AdminRequest, import_id: str) -> Answer:
             head = await read_head(request.services.objects, run)
         except (NotFound, BadFile) as error:
             return await _upload_page(request, str(error))
-        return await _mapping_page(request, run, head, Typed(Choice(chosen_columns(run))))
+        return await _mapping_page(request, run, head, Typed(ColumnChoice(chosen_columns(run))))
     values = {"run": run, **_report(request, run), "back": ADDRESS}
     return Page(
         "members/import-run.html", "Import members", values, fragment="members/_import.html"

@@ -103,7 +103,7 @@ def searched(words: str) -> str:
     return f"{words}*" if words and words[-1].isalnum() else words
 
 
-class Row(msgspec.Struct, frozen=True):
+class MemberRow(msgspec.Struct, frozen=True):
     id: str
     url: str
     name: str
@@ -147,9 +147,9 @@ def may_change(request: AdminRequest) -> bool:
     return request.caller.is_admin
 
 
-def _row(request: AdminRequest, member: MemberRecord) -> Row:
+def _row(request: AdminRequest, member: MemberRecord) -> MemberRow:
     joined = request.local(member["created"])
-    return Row(
+    return MemberRow(
         member["id"],
         f"{ADDRESS}/{member['id']}",
         member["name"],

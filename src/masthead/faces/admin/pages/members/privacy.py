@@ -8,7 +8,13 @@ from masthead.engine.audit.collection import DOWNLOADED_EXPORT
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.conditions import all_of, equals
 from masthead.engine.records.read.page import ListRequest
-from masthead.faces.admin.data_requests import Asked, about, admit_request, is_ready, shown
+from masthead.faces.admin.data_requests import (
+    DataRequestView,
+    about,
+    admit_request,
+    is_ready,
+    shown,
+)
 from masthead.faces.admin.endpoint import Answer, Download, Page, Redirect
 from masthead.faces.admin.environment import day
 from masthead.faces.admin.pages.members.listing import ADDRESS
@@ -64,7 +70,7 @@ async def download_export(request: AdminRequest, member_id: str, request_id: str
     return Download(stored.chunks, f"member-{member_id}.json", "application/json")
 
 
-async def requests_of(request: AdminRequest, member_id: str) -> list[Asked]:
+async def requests_of(request: AdminRequest, member_id: str) -> list[DataRequestView]:
     wanted = all_of([equals("subject", MEMBER), equals("member_id", member_id)]) or ""
     newest = ListRequest(per_page=MOST, filter=wanted, sort="-created", skip_total=True)
     found = (await request.records.page(request.caller, gdpr_requests, newest)).items

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from masthead.faces.admin.charts import Day, bar_chart
 from masthead.faces.admin.endpoint import Answer, Page
-from masthead.faces.admin.forms import Choice, Widget
+from masthead.faces.admin.forms import Widget, WidgetChoice
 from masthead.faces.admin.lists import Pager
 from masthead.faces.admin.request import AdminRequest
 
@@ -45,8 +45,8 @@ _SAMPLES = (
         "Time zone",
         "select",
         choices=(
-            Choice("Europe/London", "Europe/London", True),
-            Choice("Europe/Lisbon", "Europe/Lisbon", False),
+            WidgetChoice("Europe/London", "Europe/London", True),
+            WidgetChoice("Europe/Lisbon", "Europe/Lisbon", False),
         ),
     ),
     Widget(
@@ -54,9 +54,9 @@ _SAMPLES = (
         "Who can read it",
         "radios",
         choices=(
-            Choice("public", "Everyone", True),
-            Choice("members", "Members", False),
-            Choice("paid", "Paid", False),
+            WidgetChoice("public", "Everyone", True),
+            WidgetChoice("members", "Members", False),
+            WidgetChoice("paid", "Paid", False),
         ),
     ),
     Widget("c-tags", "Tags", "tags", "harbour, long reads", help="Separated by commas."),
@@ -66,6 +66,6 @@ _SAMPLES = (
         "c-authors",
         "Authors",
         "several",
-        choices=(Choice("a", "Nell Ashby", True), Choice("b", "Tobias Wren", False)),
+        choices=(WidgetChoice("a", "Nell Ashby", True), WidgetChoice("b", "Tobias Wren", False)),
     ),
 )

@@ -80,13 +80,13 @@ class TenantFilters(Filters, frozen=True):
         return Listing(tenants, wanted, self.url, caller)
 
 
-class State(msgspec.Struct, frozen=True):
+class TenantState(msgspec.Struct, frozen=True):
     badge: str
     label: str
 
 
-ACTIVE, SUSPENDED = State("good", "Active"), State("bad", "Suspended")
-DELETED = State("warn", "Being deleted")
+ACTIVE, SUSPENDED = TenantState("good", "Active"), TenantState("bad", "Suspended")
+DELETED = TenantState("warn", "Being deleted")
 
 
 class SiteRow(msgspec.Struct, frozen=True):
@@ -97,7 +97,7 @@ class SiteRow(msgspec.Struct, frozen=True):
     url: str
     created: str
     is_here: bool
-    state: State
+    state: TenantState
 
 
 class ListedRow(msgspec.Struct, frozen=True):
@@ -290,7 +290,7 @@ async def _deletion_day(request: AdminRequest, tenant_id: TenantId) -> str:
     return f"{day.day} {day:%b %Y}"
 
 
-async def _state(request: AdminRequest, tenant_id: str) -> State:
+async def _state(request: AdminRequest, tenant_id: str) -> TenantState:
     """A site that is suspended and waits for its deletion is on its way out."""
     found = await request.services.directory.by_id(tenant_id)
     if found is not None and found.deleted_at:

@@ -15,7 +15,7 @@ from masthead.engine.records.derived.daily_counts import ByDay, day_of
 from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.charts import DAYS, Chart, bar_chart, last_days
 from masthead.faces.admin.endpoint import Answer, Redirect
-from masthead.faces.admin.forms import Ask, Choice, given_values, widgets
+from masthead.faces.admin.forms import Ask, WidgetChoice, given_values, widgets
 from masthead.faces.admin.lists import Filters, Listing, read_page
 from masthead.faces.admin.pages.settings.subnav import KEYS, in_settings, said
 from masthead.faces.admin.request import AdminRequest
@@ -45,7 +45,7 @@ class KeyFilters(Filters, frozen=True):
         return Listing(api_keys, wanted, self.url)
 
 
-class Row(msgspec.Struct, frozen=True):
+class KeyRow(msgspec.Struct, frozen=True):
     id: str
     name: str
     prefix: str
@@ -135,11 +135,11 @@ def _form(request: AdminRequest, problems: Mapping[str, Problem] | None) -> dict
     return {
         "fields": widgets(request.caller, api_keys, _ASKS, empty, typed=typed, problems=problems),
         "expiries": [
-            Choice(days, label, days == ticked.get("expires", ""))
+            WidgetChoice(days, label, days == ticked.get("expires", ""))
             for days, label in EXPIRIES.items()
         ],
         "scopes": [
-            Choice(name, f"{what[0].upper()}{what[1:]}", f"scopes.{name}" in ticked)
+            WidgetChoice(name, f"{what[0].upper()}{what[1:]}", f"scopes.{name}" in ticked)
             for name, what in SCOPES.items()
         ],
         "problems": said(problems, _LABELS),
@@ -182,7 +182,9 @@ async def _plan(request: AdminRequest) -> dict[str, object]:
     }
 
 
-def _row(request: AdminRequest, key: Record, calls: Chart | None = None, new_id: str = "") -> Row:
+def _row(
+    request: AdminRequest, key: Record, calls: Chart | None = None, new_id: str = ""
+) -> KeyRow:
     now = clock.to_text(request.records.clock())
     scopes = granted(_decode_names(key["scopes"]))
     used = key["last_used_at"]
@@ -192,7 +194,7 @@ def _row(request: AdminRequest, key: Record, calls: Chart | None = None, new_id:
     elif key["expires_at"]:
         verb = "Expired" if key["expires_at"] <= now else "Expires"
         ends = f"{verb} {_day(request, key['expires_at'])}"
-    return Row(
+    return KeyRow(
         key["id"],
         key["name"],
         key["prefix"],

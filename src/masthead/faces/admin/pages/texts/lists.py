@@ -100,7 +100,7 @@ class Pick(msgspec.Struct, frozen=True):
     """Where there are too many options: the address of those that begin as what is typed."""
 
 
-class Row(msgspec.Struct, frozen=True):
+class TextRow(msgspec.Struct, frozen=True):
     id: str
     title: str
     url: str
@@ -174,10 +174,10 @@ def _row(
     has_copy: bool,
     *,
     cells: tuple[str, ...],
-) -> Row:
+) -> TextRow:
     section = filters.section
     badge, status = status_of(request, text, has_copy=has_copy)
-    return Row(
+    return TextRow(
         text["id"],
         text["title"],
         section.url(text["id"]),

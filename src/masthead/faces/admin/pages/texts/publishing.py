@@ -80,7 +80,7 @@ _WHO_READS: Final = {
 }
 
 
-class Choice(msgspec.Struct, frozen=True):
+class PublishingChoice(msgspec.Struct, frozen=True):
     what: str
     visibility: str = ""
     """Empty for a text that everyone reads."""
@@ -147,7 +147,7 @@ async def publish(section: Section, request: AdminRequest, text_id: str) -> Answ
 
 
 async def _mail(
-    request: AdminRequest, dialog: Dialog, choice: Choice, mail: MailChoice, *, done: str
+    request: AdminRequest, dialog: Dialog, choice: PublishingChoice, mail: MailChoice, *, done: str
 ) -> Redirect:
     """The second step. If it is refused, or the service ends before it, the text is published, and
     its page offers to mail it."""
@@ -175,7 +175,7 @@ async def _dialog(section: Section, request: AdminRequest, text_id: str) -> Dial
     return Dialog(section, opened, made, can_mail=is_draft and not made)
 
 
-def _chosen(request: AdminRequest, dialog: Dialog, given: Mapping[str, str]) -> Choice:
+def _chosen(request: AdminRequest, dialog: Dialog, given: Mapping[str, str]) -> PublishingChoice:
     options = _options(dialog.section, dialog.opened)
     what = given.get("what", "")
     what = what if what in options else options[0]
@@ -189,7 +189,7 @@ def _chosen(request: AdminRequest, dialog: Dialog, given: Mapping[str, str]) -> 
     to = given.get("to") or (BOTH if dialog.is_email_only else SITE)
     mails = dialog.can_mail and goes_live and to == BOTH
     mail = chosen_mail(stored, given) if mails else None
-    return Choice(what, visibility, later if what == SCHEDULE else "", mail)
+    return PublishingChoice(what, visibility, later if what == SCHEDULE else "", mail)
 
 
 def _options(section: Section, opened: Opened) -> list[str]:
@@ -203,7 +203,7 @@ def _options(section: Section, opened: Opened) -> list[str]:
     return [PUBLISH, SCHEDULE]
 
 
-async def _act(request: AdminRequest, opened: Opened, choice: Choice) -> None:
+async def _act(request: AdminRequest, opened: Opened, choice: PublishingChoice) -> None:
     text = (request.records, request.caller, opened.kind, opened.text["id"])
     version = request.form.get("version", "")
     seen_both = "replaces_newer" in request.form
@@ -221,7 +221,7 @@ async def _act(request: AdminRequest, opened: Opened, choice: Choice) -> None:
 async def _page(
     request: AdminRequest,
     dialog: Dialog,
-    choice: Choice,
+    choice: PublishingChoice,
     problems: Mapping[str, Problem] | None = None,
 ) -> Page:
     section, opened = dialog.section, dialog.opened
@@ -274,7 +274,7 @@ async def _page(
 
 
 async def _mail_values(
-    request: AdminRequest, dialog: Dialog, choice: Choice, names: Mapping[str, str]
+    request: AdminRequest, dialog: Dialog, choice: PublishingChoice, names: Mapping[str, str]
 ) -> dict[str, Any]:
     if not dialog.can_mail:
         return {"places": [], "bytes": 0}
@@ -293,7 +293,7 @@ async def _mail_values(
     return values
 
 
-def _button(choice: Choice, number: int) -> tuple[str, str]:
+def _button(choice: PublishingChoice, number: int) -> tuple[str, str]:
     act, busy = _BUTTONS.get(choice.what, ("", ""))
     if choice.mail is None or not number:
         return act, busy
@@ -301,11 +301,11 @@ def _button(choice: Choice, number: int) -> tuple[str, str]:
     return f"{act} and send {emails}" if choice.what == PUBLISH else f"{act} both", busy
 
 
-def _readers(choice: Choice) -> list[tuple[str, str, bool]]:
+def _readers(choice: PublishingChoice) -> list[tuple[str, str, bool]]:
     return [(name, label, name == choice.visibility) for name, label in READERS.items()]
 
 
-def _sentence(request: AdminRequest, dialog: Dialog, choice: Choice, mailed: str) -> str:
+def _sentence(request: AdminRequest, dialog: Dialog, choice: PublishingChoice, mailed: str) -> str:
     host = urlsplit(request.site_url).netloc
     who = _WHO_READS.get(choice.visibility, "Everyone can read it.")
     if dialog.is_email_only or dialog.opened.text.get("email_only"):
@@ -328,7 +328,9 @@ def _sentence(request: AdminRequest, dialog: Dialog, choice: Choice, mailed: str
     return f"{said} {mailed}".strip()
 
 
-def _sentence_of_email(request: AdminRequest, dialog: Dialog, choice: Choice, host: str) -> str:
+def _sentence_of_email(
+    request: AdminRequest, dialog: Dialog, choice: PublishingChoice, host: str
+) -> str:
     """The sentence about a text that has no page, or has none until now."""
     no_page = f"It has no page on {host}: only those who get the email can read it."
     match choice.what:
@@ -353,7 +355,12 @@ def _sentence_of_email(request: AdminRequest, dialog: Dialog, choice: Choice, ho
 
 
 def _mailed(
-    request: AdminRequest, dialog: Dialog, choice: Choice, number: int, *, names: Mapping[str, str]
+    request: AdminRequest,
+    dialog: Dialog,
+    choice: PublishingChoice,
+    number: int,
+    *,
+    names: Mapping[str, str],
 ) -> str:
     """Who gets an email; empty for texts that are never emailed."""
     if not dialog.section.has_schedule:

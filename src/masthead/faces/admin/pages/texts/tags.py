@@ -50,7 +50,7 @@ class TagFilters(Filters, frozen=True):
         return -total if self.is_by_posts else 0, tag.casefold(), tag
 
 
-class Row(msgspec.Struct, frozen=True):
+class TagRow(msgspec.Struct, frozen=True):
     tag: str
     url: str
     address: str
@@ -131,8 +131,8 @@ def _cursor(filters: TagFilters, text: str | None) -> Key | None:
     return filters.key(tag, int(total)) if is_one else None
 
 
-def _row(tag: str, total: int, *, is_changing: bool) -> Row:
-    return Row(tag, url_of(tag), _site_path(tag), total, PostFilters(tag=tag).url(), is_changing)
+def _row(tag: str, total: int, *, is_changing: bool) -> TagRow:
+    return TagRow(tag, url_of(tag), _site_path(tag), total, PostFilters(tag=tag).url(), is_changing)
 
 
 def _site_path(tag: str) -> str:

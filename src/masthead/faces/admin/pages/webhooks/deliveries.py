@@ -71,7 +71,7 @@ class DeliveryFilters(Filters, frozen=True):
         return self.state in ("", DEAD)
 
 
-class Row(msgspec.Struct, frozen=True):
+class DeliveryRow(msgspec.Struct, frozen=True):
     id: str
     url: str
     badge: str
@@ -88,7 +88,7 @@ class Row(msgspec.Struct, frozen=True):
 
 
 class DeliveryList(msgspec.Struct, frozen=True):
-    rows: list[Row]
+    rows: list[DeliveryRow]
     pager: Pager
     searched_to: str = ""
     """In words, where the search has ended before the page was full."""
@@ -136,9 +136,9 @@ def row_of(
     delivery: LoggedDelivery,
     names: Mapping[str, str],
     attempt: LoggedAttempt | None,
-) -> Row:
+) -> DeliveryRow:
     badge, state = state_of(delivery)
-    return Row(
+    return DeliveryRow(
         delivery.id,
         f"{DELIVERIES}/{delivery.id}",
         badge,
