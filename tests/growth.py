@@ -9,7 +9,7 @@ from collections.abc import Callable
 FIRST = 1_000
 LAST = 32_000
 """Characters of the shorter one of the inputs that are compared."""
-ENOUGH = 0.003
+ENOUGH = 0.006
 """Seconds. Below that a measurement says nothing, and nothing has to be feared of it."""
 FEARED = 0.1
 """Seconds. A text that takes less is not looked at by its growth: the sanitizer reads some in
