@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from masthead.faces.importers.platforms.opening import open_export
+from masthead.faces.importers.platforms.exports import open_export
 from masthead.faces.importers.source import BadFile, Options, SourcePost
 from masthead.faces.importers.write.preparing import prepare_all
 

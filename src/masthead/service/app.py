@@ -50,7 +50,7 @@ from masthead.service.metrics.page import MetricsPage, metrics_routes
 from masthead.service.metrics.queues import Queues
 from masthead.service.schema import registry, tables
 from masthead.service.services import Services, build
-from masthead.service.tracing.opening import open_traces
+from masthead.service.tracing.setup import open_traces
 from masthead.storage.disk import DiskState
 from masthead.storage.presence import Presence
 from masthead.web import health, pages

@@ -12,8 +12,8 @@ import pytest
 from masthead.base.errors import Invalid
 from masthead.content.texts.content import convert_markdown
 from masthead.content.texts.editor import render
+from masthead.content.texts.editor_document import opened_document
 from masthead.content.texts.markdown import convert
-from masthead.content.texts.opening import opened_document
 
 TASKS = (
     '<ul data-type="taskList"><li data-type="taskItem" data-checked="{0}"><label>'

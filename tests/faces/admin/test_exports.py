@@ -33,7 +33,7 @@ from masthead.base.caller import Caller, Kind, system
 from masthead.engine.jobs.runner import LEASE, RETRY_SECONDS, Job, JobRunner
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.flash import COOKIE, read_flash
-from masthead.faces.importers.platforms.opening import open_export
+from masthead.faces.importers.platforms.exports import open_export
 from masthead.faces.importers.source import Options, SourceMember, SourcePost
 from masthead.faces.site_archive.importing import import_site
 from masthead.faces.site_export.collection import (

@@ -23,7 +23,7 @@ from tests.world import START, TenantWorld
 from masthead.base.caller import Audience
 from masthead.content.texts.markdown import convert
 from masthead.faces.importers.convert.content import prepare
-from masthead.faces.importers.platforms.opening import open_export
+from masthead.faces.importers.platforms.exports import open_export
 from masthead.faces.importers.source import Options, SourcePost
 from masthead.features.mailings.letter import Letter, Recipient, draw_letter
 from masthead.features.mailings.message import MessageForm, Sender

@@ -137,7 +137,7 @@ async def draw_note(
 
 def _drawn(subject: str, values: LetterValues, counted: Counted | None) -> tuple[str, str]:
     # Imported with the first letter: few commands draw one.
-    from masthead.features.mailings.drawing import draw_parts
+    from masthead.features.mailings.letter_parts import draw_parts
 
     notice = counted.notice if counted else ""
     html, text = draw_parts(subject, values, to=EMAIL, unsubscribe=UNSUBSCRIBE_URL, notice=notice)

@@ -20,9 +20,9 @@ from masthead.base.logs import log
 from masthead.engine.jobs.runner import Handler, Job
 from masthead.engine.jobs.single import enqueue_once
 from masthead.engine.records.engine import Records
-from masthead.service.backup.kept import StoredBackups
 from masthead.service.backup.place import written_archive
 from masthead.service.backup.readable_secrets import check_secrets
+from masthead.service.backup.stored_backups import StoredBackups
 from masthead.service.backup.take import Taken, take_backup
 from masthead.storage.cancelling import complete
 from masthead.storage.open_objects import open_object_store

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from masthead.faces.importers.platforms.opening import open_export
+from masthead.faces.importers.platforms.exports import open_export
 from masthead.faces.importers.platforms.substack.reader import NO_ROW
 from masthead.faces.importers.source import BadFile, Options, Skipped
 

@@ -19,7 +19,7 @@ from masthead.engine.records.collection import Record
 from masthead.faces.importers.collection import IMPORT, SWEEP_JOB, UNDO, import_runs
 from masthead.faces.importers.files.work_folder import delete_abandoned
 from masthead.faces.importers.jobs import ImportWork
-from masthead.faces.importers.platforms.opening import open_export
+from masthead.faces.importers.platforms.exports import open_export
 from masthead.faces.importers.report import read_report
 from masthead.faces.importers.source import Options
 from masthead.faces.importers.tasks.actions import start_task

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 from tests.faces.importers.write.exports import post
 
-from masthead.faces.importers.platforms.opening import id_namespace, open_export
+from masthead.faces.importers.platforms.exports import id_namespace, open_export
 from masthead.faces.importers.source import BadFile, Options, Overview, SourceMember
 from masthead.faces.importers.write.drafts import Body, draft_of, fingerprint, prints_of
 from masthead.faces.importers.write.file_names import safe_name

@@ -24,7 +24,7 @@ from tests.features.media.pictures import picture
 from tests.world import TenantWorld
 
 from masthead.base.caller import system
-from masthead.faces.importers.platforms.opening import open_export
+from masthead.faces.importers.platforms.exports import open_export
 from masthead.faces.importers.source import OldAddress, Options, SourceAuthor
 
 HTML = {"accept": "text/html"}

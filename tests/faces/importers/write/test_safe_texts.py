@@ -12,7 +12,7 @@ from tests.faces.importers.write.exports import imported, rows
 from tests.faces.importers.write.platforms import PLATFORMS
 from tests.world import TenantWorld
 
-from masthead.faces.importers.platforms.opening import open_export
+from masthead.faces.importers.platforms.exports import open_export
 from masthead.faces.importers.source import Options
 
 HOSTILE: Final = (

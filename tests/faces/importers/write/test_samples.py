@@ -14,7 +14,7 @@ from tests.faces.importers.samples.sample import Sample, as_it_is, cases
 from tests.faces.importers.write.exports import everything, imported, rows
 from tests.world import TenantWorld
 
-from masthead.faces.importers.platforms.opening import open_export
+from masthead.faces.importers.platforms.exports import open_export
 from masthead.faces.importers.source import BadFile, Options
 
 PLATFORMS = ("wordpress", "substack", "ghost")

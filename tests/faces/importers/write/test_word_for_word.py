@@ -28,7 +28,7 @@ from tests.faces.importers.samples.every import SAMPLES
 from tests.faces.importers.samples.sample import Sample, as_it_is, cases
 
 from masthead.faces.importers.convert.content import prepare
-from masthead.faces.importers.platforms.opening import open_export
+from masthead.faces.importers.platforms.exports import open_export
 from masthead.faces.importers.platforms.wordpress.items import Channel, read_items
 from masthead.faces.importers.platforms.wordpress.posts import NO_CONTENT, is_content
 from masthead.faces.importers.source import BadFile, Options, SourcePost

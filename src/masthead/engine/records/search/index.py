@@ -146,7 +146,7 @@ class IndexLimits(msgspec.Struct, frozen=True, kw_only=True):
     characters: int = 2_000_000
     """Per transaction, so that it stays below the statement timeout."""
     bytes: int = 8_000_000
-    """Of the texts that are read at once, except those of `FEW_RECORDS`."""
+    """Bytes of the texts that are read at once, except those of `FEW_RECORDS`."""
     max_before_search: int = 1_000
     """Records that a search indexes first. The indexer does the rest some seconds later."""
     timeout_seconds: float = 2.0

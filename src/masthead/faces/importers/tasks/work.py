@@ -28,7 +28,7 @@ from masthead.faces.importers.collection import (
 )
 from masthead.faces.importers.files.uploaded import fetch
 from masthead.faces.importers.files.work_folder import work_folder
-from masthead.faces.importers.platforms.opening import open_export
+from masthead.faces.importers.platforms.exports import open_export
 from masthead.faces.importers.report import IMAGE, Note, Report, errors_file, read_errors
 from masthead.faces.importers.source import Source
 from masthead.faces.importers.tasks.actions import possible_tasks

@@ -21,7 +21,7 @@ from masthead.base.ids import TenantId
 from masthead.engine.records.collection import Record
 from masthead.engine.records.write.unit import Unit
 from masthead.faces.importers.convert.content import Prepared, rewrite
-from masthead.faces.importers.platforms.opening import id_namespace
+from masthead.faces.importers.platforms.exports import id_namespace
 from masthead.faces.importers.report import IMAGE, Note, Outcome, Position, Report, Tally
 from masthead.faces.importers.source import (
     Skipped,

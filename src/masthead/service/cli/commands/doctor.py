@@ -40,7 +40,7 @@ from masthead.features.payments.reconcile import Report, Reports
 from masthead.outside.mail.dns_records import DnsChecks
 from masthead.outside.mail.smtp import SmtpTransport
 from masthead.outside.outbound.name_server import NameServer
-from masthead.service.backup.kept import StoredBackups
+from masthead.service.backup.stored_backups import StoredBackups
 from masthead.service.cli.causes import FREE_SPACE, database_cause, smtp_cause, storage_cause
 from masthead.service.cli.counted import counted
 from masthead.service.cli.invocation import Invocation, Output, command

@@ -15,7 +15,7 @@ from masthead.service.cli.opened_installation import configure_logs, prepare_set
 from masthead.service.serve.listener import CannotListen
 from masthead.service.serve.metrics_place import metrics_listener
 from masthead.service.services import Services, build
-from masthead.service.tracing.opening import open_traces
+from masthead.service.tracing.setup import open_traces
 from masthead.storage.presence import Presence
 from masthead.web.in_flight import InFlight
 

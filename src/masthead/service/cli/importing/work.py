@@ -15,7 +15,7 @@ from masthead.base import clock
 from masthead.base.errors import MastheadError
 from masthead.base.ids import TenantId
 from masthead.base.whole_file import PUBLIC, CannotWrite, whole_file
-from masthead.faces.importers.platforms.opening import open_export
+from masthead.faces.importers.platforms.exports import open_export
 from masthead.faces.importers.report import Note, Report, errors_file, read_errors
 from masthead.faces.importers.source import BadFile, Overview, Source
 from masthead.faces.importers.write.pipeline import Import, OnProgress, Request

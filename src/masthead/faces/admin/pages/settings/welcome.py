@@ -11,7 +11,7 @@ import msgspec
 from masthead.base.errors import BadRequest, Invalid, NotFound, Problem
 from masthead.content.texts.content import HTML, JSON
 from masthead.content.texts.editing import with_html
-from masthead.content.texts.opening import opened_document
+from masthead.content.texts.editor_document import opened_document
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.forms import Ask, given_values, widgets

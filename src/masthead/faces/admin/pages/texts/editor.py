@@ -10,7 +10,7 @@ from masthead.base import clock, ids
 from masthead.base.errors import BadRequest, Conflict, Invalid
 from masthead.content.texts.content import JSON, convert_markdown
 from masthead.content.texts.editing import Opened, discard_copy, open_text, save_text, with_html
-from masthead.content.texts.opening import opened_document
+from masthead.content.texts.editor_document import opened_document
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.calls import JsonAnswer
 from masthead.faces.admin.forms import given_values

@@ -20,7 +20,7 @@ from masthead.content.texts.editing import (
     open_text,
     save_text,
 )
-from masthead.content.texts.opening import opened_document
+from masthead.content.texts.editor_document import opened_document
 from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.links.file_uses import uses_of
 from masthead.engine.records.collection import Record

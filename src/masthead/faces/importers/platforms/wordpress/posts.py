@@ -16,7 +16,7 @@ from masthead.faces.importers.convert.cutting import cut
 from masthead.faces.importers.convert.titles import title_text
 from masthead.faces.importers.dates import schedule
 from masthead.faces.importers.old_paths import old_path
-from masthead.faces.importers.platforms.wordpress import ours, seo
+from masthead.faces.importers.platforms.wordpress import masthead_values, seo
 from masthead.faces.importers.platforms.wordpress.addresses import (
     MAX_TAG,
     USUAL,
@@ -43,7 +43,7 @@ from masthead.faces.importers.source import (
 
 THUMBNAIL: Final = "_thumbnail_id"
 PRICES: Final = ("_regular_price", "_price")
-META: Final = frozenset({THUMBNAIL, *PRICES, *seo.TITLES, *seo.DESCRIPTIONS, *ours.META})
+META: Final = frozenset({THUMBNAIL, *PRICES, *seo.TITLES, *seo.DESCRIPTIONS, *masthead_values.META})
 
 MAX_TITLE: Final = 255
 MAX_EXCERPT: Final = 300
@@ -196,8 +196,8 @@ class Posts:
             html=html,
             excerpt=excerpt,
             status=status,
-            visibility=ours.visibility(item),
-            email_only=kind == "post" and ours.is_email_only(item),
+            visibility=masthead_values.visibility(item),
+            email_only=kind == "post" and masthead_values.is_email_only(item),
             published_at=self._published_at(item, status, warnings),
             scheduled_for=self._scheduled_for(item, kind, warnings),
             tags=tags,
@@ -208,7 +208,7 @@ class Posts:
                 seo_description, MAX_SEO_DESCRIPTION, "SEO description", warnings
             ),
             old_path=old_path(item.get("link")),
-            other_paths=() if ours.own_id(item) else other_paths(item, kind, site.url),
+            other_paths=() if masthead_values.own_id(item) else other_paths(item, kind, site.url),
             price_cents=_price(item) if kind == "product" else None,
             warnings=tuple(warnings),
             authors=self._authors(item),
@@ -218,12 +218,16 @@ class Posts:
         if not self._options.include_authors:
             return ()
         # Our own exports name all of them, and none where a post has none.
-        own = item.meta.get(ours.AUTHORS, "").split() if ours.own_id(item) else None
+        own = (
+            item.meta.get(masthead_values.AUTHORS, "").split()
+            if masthead_values.own_id(item)
+            else None
+        )
         logins = [author_id(item.get("creator"))] if own is None else own
         return tuple(each for each in logins if each in self._site.authors_by_login)
 
     def _html(self, item: Item, warnings: list[str]) -> str:
-        stored = ours.own_html(item)
+        stored = masthead_values.own_html(item)
         if stored is not None:
             return stored
         post_id = as_number(item.get("post_id"))
@@ -248,7 +252,7 @@ class Posts:
         """Drafts have none: WordPress stores when they were created."""
         if status != "published":
             return ""
-        if exported := ours.own_published_at(item):
+        if exported := masthead_values.own_published_at(item):
             return exported
         moment, warning = published_at(item, self._site.offset)
         if warning:
@@ -261,7 +265,7 @@ class Posts:
         if kind != "post":
             warnings.append(NOT_SCHEDULED)
             return ""
-        moment = ours.own_scheduled_for(item) or published_at(item, self._site.offset)[0]
+        moment = masthead_values.own_scheduled_for(item) or published_at(item, self._site.offset)[0]
         return schedule(moment, warnings)
 
     def _featured_image(self, item: Item, warnings: list[str]) -> tuple[str, str]:
@@ -276,7 +280,7 @@ class Posts:
 
 
 def _own_id(item: Item) -> str:
-    if own_id := ours.own_id(item):
+    if own_id := masthead_values.own_id(item):
         return own_id
     number = as_number(item.get("post_id"))
     if number is not None:

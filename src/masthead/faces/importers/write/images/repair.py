@@ -16,7 +16,7 @@ from masthead.engine.records.collection import Record
 from masthead.engine.records.write.unit import Unit
 from masthead.faces.importers.convert.content import Prepared, rewrite
 from masthead.faces.importers.convert.image_urls import ImageRef
-from masthead.faces.importers.platforms.opening import id_namespace
+from masthead.faces.importers.platforms.exports import id_namespace
 from masthead.faces.importers.report import Outcome, Report
 from masthead.faces.importers.source import Skipped, Source, SourcePost
 from masthead.faces.importers.write.address_batches import AddressBatches

@@ -52,24 +52,24 @@ _PLAYERS = frozenset({"youtube", "iframe", "video", "audio", "twitter", "vimeo"}
 _ATTRIBUTE_NAMES = {"params": "language", "order": "start", "url": "src"}
 
 
-class Opening(msgspec.Struct):
+class OpenedDocument(msgspec.Struct):
     document: dict[str, Any]
     lacks: set[str] = msgspec.field(default_factory=set)
     """The types of nodes and marks that the editor does not have."""
 
 
-def opened_document(content_json: object) -> Opening | None:
+def opened_document(content_json: object) -> OpenedDocument | None:
     """None for what is no document of an editor."""
     if not isinstance(content_json, dict) or content_json.get("type") != "doc":
         return None
-    opening = Opening({})
+    opening = OpenedDocument({})
     content = _children(opening, content_json, 1)
     # An empty document has a paragraph to write in.
     opening.document = {"type": "doc", "content": content or [{"type": "paragraph"}]}
     return opening
 
 
-def _children(opening: Opening, item: Mapping[str, Any], depth: int) -> list[dict[str, Any]]:
+def _children(opening: OpenedDocument, item: Mapping[str, Any], depth: int) -> list[dict[str, Any]]:
     content = item.get("content")
     if not isinstance(content, list):
         return []
@@ -79,7 +79,7 @@ def _children(opening: Opening, item: Mapping[str, Any], depth: int) -> list[dic
     return [_node(opening, each, depth) for each in content if isinstance(each, dict)]
 
 
-def _node(opening: Opening, item: Mapping[str, Any], depth: int) -> dict[str, Any]:
+def _node(opening: OpenedDocument, item: Mapping[str, Any], depth: int) -> dict[str, Any]:
     name = node_name(item.get("type"))
     attributes = _attributes(item)
     if name in _PLAYERS:
@@ -100,7 +100,7 @@ def _node(opening: Opening, item: Mapping[str, Any], depth: int) -> dict[str, An
     return found
 
 
-def _mark(opening: Opening, item: Mapping[str, Any]) -> dict[str, Any]:
+def _mark(opening: OpenedDocument, item: Mapping[str, Any]) -> dict[str, Any]:
     name = node_name(item.get("type"))
     if name not in MARKS:
         opening.lacks.add(name or "a mark without a type")

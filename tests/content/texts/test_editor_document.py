@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from masthead.content.texts.opening import opened_document
+from masthead.content.texts.editor_document import opened_document
 
 
 def document(*content: dict[str, Any]) -> dict[str, Any]:
