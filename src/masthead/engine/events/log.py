@@ -76,9 +76,9 @@ class EventLog:
         found = await self._fetch(tenant_id, statement, values)
         is_second = since is not None and since.endswith(".000Z")
         return [
-            LoggedEvent(*row)
-            for row in found
-            if not since or row[2] > since or (is_second and row[2] == since)
+            event
+            for event in (LoggedEvent(*row) for row in found)
+            if not since or event.created > since or (is_second and event.created == since)
         ]
 
     async def oldest(

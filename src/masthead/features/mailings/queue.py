@@ -41,6 +41,18 @@ class Addressee(NamedTuple):
     """The tier of a welcome email, which is not only for readers of the newsletter."""
 
 
+class DueRecipient(NamedTuple):
+    """A row of `WantedStatements.next`."""
+
+    member_id: str
+    state: str
+    attempts: int
+    email: str
+    name: str
+    tier: str
+    is_wanted: int
+
+
 class Claimed(msgspec.Struct, frozen=True):
     """A recipient that this worker has the lease of."""
 
@@ -95,7 +107,10 @@ class RecipientQueue:
     async def due(self) -> list[tuple[MailingKey, Addressee]]:
         """The mailings with recipients to be mailed now."""
         rows = await self._fetch(self._sql.due, now=self._now())
-        return [(MailingKey(TenantId(row[0]), row[1]), Addressee(row[2], row[3])) for row in rows]
+        return [
+            (MailingKey(tenant_id, mailing_id), Addressee(slug, welcome))
+            for tenant_id, mailing_id, slug, welcome in rows
+        ]
 
     async def ended(self) -> list[MailingKey]:
         """Mailings that are being sent and have no recipient left."""
@@ -119,22 +134,26 @@ class RecipientQueue:
         sql, following = self._sql, self._wanted(whom).next
         values = {**_bound(key), **_named(whom), "now": self._now(), "limit": limit}
         async with self._database.transaction(EVERY_TENANT) as tx:
-            rows = await tx.fetch(following, following.bind(values))
-            lost = [row[0] for row in rows if row[1] == RecipientState.HANDING_OVER]
-            gone = [row[0] for row in rows if row[1] == RecipientState.PENDING and not row[7]]
-            mine = [row for row in rows if row[1] == RecipientState.PENDING and row[7]]
+            due = [DueRecipient(*row) for row in await tx.fetch(following, following.bind(values))]
+            lost = [each.member_id for each in due if each.state == RecipientState.HANDING_OVER]
+            pending = [each for each in due if each.state == RecipientState.PENDING]
+            gone = [each.member_id for each in pending if not each.is_wanted]
+            mine = [each for each in pending if each.is_wanted]
             if lost:
                 reply = "the worker ended before the mail server's answer was stored"
                 await self._end(tx, key, lost, RecipientState.UNCERTAIN, reply=reply)
             if gone:
                 await self._end(tx, key, gone, RecipientState.UNSUBSCRIBED)
             if mine:
-                values = {**_bound(key), "ids": self._list(row[0] for row in mine)}
+                values = {**_bound(key), "ids": self._list(each.member_id for each in mine)}
                 values |= {"until": self._lease_end(), "me": self._me}
                 await tx.execute(sql.lease, sql.lease.bind(values))
             await self._count(tx, key, {"uncertain": len(lost), "unsubscribed": len(gone)})
         return [
-            Claimed(key, whom, row[0], row[3], row[4], row[5] == "paid", row[2]) for row in mine
+            Claimed(
+                key, whom, each.member_id, each.email, each.name, each.tier == "paid", each.attempts
+            )
+            for each in mine
         ]
 
     async def turn(
@@ -184,7 +203,7 @@ class RecipientQueue:
             "until": self._lease_end(),
         }
         rows = await tx.fetch(sql.mark, sql.mark.bind(values))
-        ready = {row[0] for row in rows}
+        ready = {member_id for (member_id,) in rows}
         if len(ready) == len(members):
             return ready, 0
         values["ids"] = self._list(each for each in members if each not in ready)
@@ -277,7 +296,7 @@ class RecipientQueue:
 
 
 def _keys(rows: Iterable[Row]) -> list[MailingKey]:
-    return [MailingKey(TenantId(row[0]), row[1]) for row in rows]
+    return [MailingKey(*row) for row in rows]
 
 
 def _bound(key: MailingKey) -> dict[str, Any]:

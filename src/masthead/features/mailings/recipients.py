@@ -118,7 +118,8 @@ class MailingRecipients:
         values = {"tenant": tenant_id, "member": member_id, "limit": limit}
         rows = await self._fetch(self._of_member, values)
         return [
-            Mailed(row[0], row[1], row[2], _fate(row[3], row[4]), row[5], row[6]) for row in rows
+            Mailed(mailing_id, kind, subject, _fate(state, report), reply, at)
+            for mailing_id, kind, subject, state, report, reply, at in rows
         ]
 
     async def _fetch(self, statement: Statement, values: Mapping[str, Any]) -> list[Row]:
@@ -137,8 +138,9 @@ def _is(fate: Fate) -> tuple[Any, ...]:
 
 
 def _recipient(row: Row) -> Recipient:
+    member_id, email, name, state, report, reply, ended_at = row
     return Recipient(
-        row[0], row[1] or "", row[2] or "", _fate(row[3], row[4]), row[5] or "", row[6] or ""
+        member_id, email or "", name or "", _fate(state, report), reply or "", ended_at or ""
     )
 
 

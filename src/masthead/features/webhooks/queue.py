@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
@@ -222,13 +222,13 @@ class DeliveryQueue:
         limit = min(limit, CLAIM_SIZES[-1] - 1)
         size = min(size for size in CLAIM_SIZES if size > limit)
         sql = self._sql.due[size]
-        rows = await tx.fetch(sql, sql.bind(values))
-        due = [row for row in rows if row[0] <= moment][:limit]
-        following = [row[0] for row in rows[len(due) : len(due) + 1]]
+        rows = [_Waiting(*row) for row in await tx.fetch(sql, sql.bind(values))]
+        due = [each for each in rows if each.due_at <= moment][:limit]
+        following = [each.due_at for each in rows[len(due) : len(due) + 1]]
         claim = _Claim([], [*following, *held.values()])
         if due:
             until, sql = now + self.lease, self._sql.found[size]
-            values |= {"last_due": due[-1][0], "last_id": due[-1][1]}
+            values |= {"last_due": due[-1].due_at, "last_id": due[-1].id}
             found = await tx.fetch(sql, sql.bind(values))
             claim.claimed.extend(Delivery(key, until, *row) for row in found)
             claim.next_times.append(clock.to_text(until))
@@ -348,6 +348,11 @@ class DeliveryQueue:
 
 _Leases = dict[str, str]
 """The ends of the leases of a queue's deliveries, by delivery id."""
+
+
+class _Waiting(NamedTuple):
+    due_at: str
+    id: str
 
 
 class _Claim(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -104,12 +104,20 @@ class Retention:
         """Returns the position to continue from; None at the end of the old events."""
         values = {"tenant": tenant_id, "version": last[0], "ordinal": last[1]}
         rows = await tx.fetch(self._event_page, self._event_page.bind(values))
-        old = [row for row in rows if row[2] < before]
-        deleted = [event_id for *_, event_id, is_kept in old if not is_kept]
+        old = [each for each in (_LoggedRow(*row) for row in rows) if each.created < before]
+        deleted = [each.id for each in old if not each.is_kept]
         if deleted:
             wanted = {"tenant": tenant_id, "ids": self._database.list_value(deleted)}
             await tx.execute(self._remove_events, self._remove_events.bind(wanted), slow=True)
-        return (old[-1][0], old[-1][1]) if len(old) == BATCH else None
+        return (old[-1].version, old[-1].ordinal) if len(old) == BATCH else None
+
+
+class _LoggedRow(NamedTuple):
+    version: int
+    ordinal: int
+    created: str
+    id: str
+    is_kept: bool
 
 
 def _old_attempts() -> sa.Delete:

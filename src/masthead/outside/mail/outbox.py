@@ -207,7 +207,8 @@ class Outbox:
 
 
 def _failed_mail(row: Row) -> FailedMail:
-    return FailedMail(row[0], row[1], row[2], row[3], bool(row[4]))
+    mail_id, recipient, at, why, gave_up = row
+    return FailedMail(mail_id, recipient, at, why, bool(gave_up))
 
 
 def _encryption_context(tenant_id: str, mail_id: str) -> str:
