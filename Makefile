@@ -9,11 +9,12 @@ EDITOR := src/masthead/faces/admin/editor
 GENERATOR := $(VENV)/client-generator
 LITESTREAM := $(VENV)/litestream
 RELEASE_TOOLS := $(VENV)/release-tools
+BENCH_OPTIONS = $(if $(ONLY),--only "$(ONLY)") $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS))
 # npm in the folder of the editor, which also holds the tools that check styles and scripts.
 NODE_TOOL = $(BIN)/python tests/clients/node.py --prefix $(CURDIR)/$(EDITOR)
 
 .PHONY: run install install-test test test-sweeps test-planted cluster cluster-test lint format docs views \
-  screenshots bench bench-commits bench-mailings bench-realtime lock editor dist clean
+  screenshots bench bench-commits lock editor dist clean
 
 # make run, or make run PORT=8100
 run: install
@@ -76,24 +77,20 @@ views: $(VENV)/.installed-test
 screenshots: $(VENV)/.installed-test
 	$(BIN)/python -m tests.docs.screenshots $(if $(filter docs,$(ONLY)),--docs)
 
-# make bench, or make bench ONLY=list
+# Masthead beside PocketBase; a whole run, some fifteen minutes, writes the table of
+# docs/benchmarks.md. make bench ONLY="v1 list", ROUNDS=2 or SECONDS=0.5 for a quick look.
 bench: $(VENV)/.installed-test
-	$(BIN)/python -m bench $(if $(ONLY),--only $(ONLY))
+	$(BIN)/python -m bench $(BENCH_OPTIONS)
 
-# The current version beside an older commit: make bench-commits BASE=HEAD~3, with ONLY="v1 list",
-# ROUNDS=3 or SECONDS=0.5 for a quick look. BASE=. is this version beside itself.
+# The current version beside an older commit: make bench-commits BASE=HEAD~3, with the same options.
+# BASE=. is this version beside itself.
 bench-commits: $(VENV)/.installed-test
 	$(if $(BASE),,$(error Say which commit: make bench-commits BASE=<commit>))
-	$(BIN)/python -m bench.commits "$(BASE)" $(if $(ONLY),--only "$(ONLY)") \
-	  $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS))
+	$(BIN)/python -m bench.commits "$(BASE)" $(BENCH_OPTIONS)
 
-# A newsletter to 50,000 members on both databases, some ten minutes; MEMBERS=2000 for a quick look.
-bench-mailings: $(VENV)/.installed-test
-	$(BIN)/python -m bench.mailings $(if $(MEMBERS),--members $(MEMBERS))
-
-# A thousand realtime clients on both databases, and ten thousand idle ones; CLIENTS=100 for a look.
-bench-realtime: $(VENV)/.installed-test
-	$(BIN)/python -m bench.realtime $(if $(CLIENTS),--clients $(CLIENTS) --idle $(CLIENTS))
+# One feature, for example make bench-mailings OPTIONS="--members 2000": docs/benchmarks.md lists them.
+bench-%: $(VENV)/.installed-test
+	$(BIN)/python -m bench.$* $(OPTIONS)
 
 # Rewrites the Python lock files.
 lock: $(VENV)/.installed-test

@@ -1,138 +1,69 @@
-"""`python -m bench`: loads both sides, measures them in turn, prints one table of ratios."""
+"""`python -m bench`: Masthead beside PocketBase, in turn on the same posts. A whole run writes its
+table into docs/benchmarks.md."""
 
 from __future__ import annotations
 
 import argparse
-import os
-import signal
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, ExitStack
-from pathlib import Path
+from collections.abc import Sequence
+from contextlib import ExitStack
 
-from bench import data, datasets, deliveries, masthead, measure, pocketbase, process
-from bench.operations import OPERATIONS
-from bench.report import OURS, Row, Target, table, write
-from bench.sides import Server, Side
+from bench import datasets, progress, report, runner
+from bench.data import Content
+from bench.masthead import Masthead
+from bench.pocketbase import PocketBase
+from bench.runner import OURS, PEER, Filled, Wanted
+from bench.service import Side
+from bench.tasks import Settings
 
-RESULTS = Path(__file__).with_name("results") / "latest.json"
-_IDLE_MEMORY, _LOADED_MEMORY, _COLD_START = "idle memory", "memory after load", "cold start"
-_SIDE_BY_SIDE = (
-    *(operation.name for operation in OPERATIONS),
-    *(_IDLE_MEMORY, _LOADED_MEMORY, _COLD_START),
-)
-_STARTS = 5
-_SETTLE_SECONDS = 2.0
+SITES, POSTS = 50, 50_000
 
 
-def main() -> int:
-    options = _options()
-    # So that SIGTERM runs the context managers that stop the servers.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    started = time.monotonic()
-    rows = []
-    for row in _measure(options):
-        rows.append(row)
-        print(f"[{time.monotonic() - started:4.0f} s] {row.name}", file=sys.stderr)
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _options(arguments)
+    progress.end_on_sigterm()
+    wanted = Wanted(
+        Content(options.sites, options.posts),
+        options.rounds,
+        Settings(options.seconds, options.connections),
+        options.only,
+        is_beside=True,
+    )
+    sides: dict[str, Side] = {PEER: PocketBase(), OURS: Masthead(workers=options.workers)}
+    with ExitStack() as stack:
+        filled = {}
+        for name, side in sides.items():
+            copy = datasets.copy_of(
+                f"{side.name.lower()}-{wanted.content.name}-{side.version}",
+                lambda folder, side=side: side.fill(folder, wanted.content),  # type: ignore[misc]
+                is_fresh=options.fresh,
+            )
+            filled[name] = Filled(side, stack.enter_context(copy))
+        rows = progress.shown(runner.measured(filled, wanted))
     if not rows:
-        named = (*_SIDE_BY_SIDE, *deliveries.names())
-        print("No measurement has that name. The names are:", *named, sep="\n  ")
+        print("No row has that name. The names are:", *runner.names(is_beside=True), sep="\n  ")
         return 2
-    print(table(rows))
-    print(f"{OURS} ran with --workers {options.workers} on {os.cpu_count()} cores.")
-    write(rows, RESULTS, vars(options))
-    problems = [problem for row in rows for problem in row.problems]
-    for problem in problems:
-        print(f"INVALID MEASUREMENT: {problem}", file=sys.stderr)
-    return 1 if problems else 0
+    how = report.settings(options.rounds, options.seconds, options.connections)
+    print(report.beside(rows))
+    print(f"{how}, --workers {options.workers}")
+    progress.print_notes(rows)
+    is_valid = not any(row.problems for row in rows)
+    if is_valid and (options.only, options.sites, options.posts) == ("", SITES, POSTS):
+        report.write_page(rows, f"{options.sites} sites with {options.posts:,} posts, {how}")
+    return 0 if is_valid else 1
 
 
-def _options() -> argparse.Namespace:
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
-    parser.add_argument("--only", default="", help="measure rows with this in their name")
-    parser.add_argument("--side", default="", help="measure only this side")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=2.0)
-    parser.add_argument("--warm-up", type=float, default=0.7, help="seconds before each round")
+    parser.add_argument("--only", default="", help="rows with this in their name")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=2.0, help="of each round")
     parser.add_argument("--connections", type=int, default=32)
+    parser.add_argument("--sites", type=int, default=SITES)
+    parser.add_argument("--posts", type=int, default=POSTS, help="of all sites")
     parser.add_argument("--workers", type=int, default=1, help="server processes of Masthead")
     parser.add_argument("--fresh", action="store_true", help="load the data again")
-    return parser.parse_args()
-
-
-def _measure(options: argparse.Namespace) -> Iterator[Row]:
-    both = (pocketbase.SIDE, masthead.side(options.workers))
-    sides = [side for side in both if options.side.lower() in side.name.lower()]
-    if any(options.only in name for name in _SIDE_BY_SIDE):
-        with ExitStack() as stack:
-            folders = {
-                side.name: stack.enter_context(_loaded(side, "posts", data.posts, options))
-                for side in sides
-            }
-            yield from _side_by_side(sides, folders, options)
-            if options.only in _COLD_START:
-                yield _cold_start(sides, folders)
-    if any(side.name == OURS for side in sides):
-        yield from deliveries.rows(options.only)
-
-
-def _loaded(
-    side: Side,
-    content: str,
-    posts: Callable[[], Iterable[data.Post]],
-    options: argparse.Namespace,
-) -> AbstractContextManager[Path]:
-    return datasets.copy_of(
-        f"{side.name.lower()}-{side.version}-{content}-{data.VERSION}",
-        lambda folder: side.build(folder, posts()),
-        is_fresh=options.fresh,
-    )
-
-
-def _side_by_side(
-    sides: list[Side], folders: dict[str, Path], options: argparse.Namespace
-) -> Iterator[Row]:
-    with ExitStack() as stack:
-        servers = {
-            side.name: stack.enter_context(side.serving(folders[side.name])) for side in sides
-        }
-        if options.only in _IDLE_MEMORY:
-            time.sleep(_SETTLE_SECONDS)
-            yield _memory(_IDLE_MEMORY, servers, Target(110))
-        settings = _settings(options)
-        for operation in OPERATIONS:
-            if options.only not in operation.name:
-                continue
-            subjects = {
-                name: measure.Subject(server, operation) for name, server in servers.items()
-            }
-            target = Target(operation.target, is_ratio=True) if operation.target else None
-            yield _rates(operation.name, measure.alternate(subjects, settings), target)
-        if options.only in _LOADED_MEMORY:
-            yield _memory(_LOADED_MEMORY, servers, Target(250))
-
-
-def _settings(options: argparse.Namespace) -> measure.Settings:
-    return measure.Settings(options.rounds, options.seconds, options.warm_up, options.connections)
-
-
-def _rates(name: str, rounds: dict[str, measure.Rounds], target: Target | None) -> Row:
-    values = {side: done.rates for side, done in rounds.items()}
-    return Row(name, "rps", values, target, {side: done.results for side, done in rounds.items()})
-
-
-def _memory(name: str, servers: dict[str, Server], target: Target | None) -> Row:
-    values = {side: [process.pss_megabytes(server.pid)] for side, server in servers.items()}
-    return Row(name, "MB", values, target)
-
-
-def _cold_start(sides: list[Side], folders: dict[str, Path]) -> Row:
-    values: dict[str, list[float]] = {side.name: [] for side in sides}
-    for _ in range(_STARTS):
-        for side in sides:
-            values[side.name].append(measure.start_seconds(side, folders[side.name]))
-    return Row(_COLD_START, "s", values, Target(1.5))
+    return parser.parse_args(arguments)
 
 
 if __name__ == "__main__":

@@ -16,8 +16,6 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from bench.process import processor_seconds
-
 SERIAL = b"@serial@"
 """Replaced in each request by eight digits that are unique in the run."""
 
@@ -25,6 +23,7 @@ _ROOT = Path(__file__).resolve().parents[1]
 _RECEIVE_BYTES = 65_536
 _LARGEST_REQUEST = 262_144
 _SATURATED = 0.97
+_PATIENCE_SECONDS = 10.0
 _CHILD_GRACE_SECONDS = 30.0
 
 
@@ -39,12 +38,12 @@ class Plan:
     is_repeatable: bool = True
     """Whether all answers to a request must have the same size."""
     min_body_bytes: int = 1
-    server_pids: list[int] = field(default_factory=list)
-    """Whose processor time is taken."""
 
 
 @dataclass(frozen=True)
 class Result:
+    answered: int
+    """With those of the warm-up."""
     requests: int
     rps: float
     p50_ms: float
@@ -55,8 +54,6 @@ class Result:
     """Of a core, used by the generator."""
     statuses: dict[str, int]
     problems: list[str] = field(default_factory=list)
-    server_seconds: float = 0.0
-    """Of a processor, used by the server."""
 
     @property
     def is_valid(self) -> bool:
@@ -146,6 +143,7 @@ class _Measurement:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.latencies = array("d")
+        self._warm_up = 0
         self.statuses: Counter[int] = Counter()
         self.body_bytes = 0
         self.problems: Counter[str] = Counter()
@@ -162,26 +160,24 @@ class _Measurement:
                 self._selector.register(connection.socket, selectors.EVENT_READ, connection)
                 self._send(connection)
             self._drive(plan.warm_up_seconds)
+            self._warm_up = len(self.latencies)
             self.latencies = array("d")
             self.statuses.clear()
             self.body_bytes = 0
-            cpu_before, server_before = time.process_time(), self._server_seconds()
+            used = time.process_time()
             elapsed = self._drive(plan.seconds)
-            cpu, server = time.process_time(), self._server_seconds()
-            return self._result(elapsed, cpu - cpu_before, server - server_before)
+            return self._result(elapsed, time.process_time() - used)
         finally:
             self._selector.close()
             for connection in connections:
                 connection.socket.close()
 
-    def _server_seconds(self) -> float:
-        return processor_seconds(self.plan.server_pids)
-
     def _drive(self, seconds: float) -> float:
+        """For this long, or on a very busy machine until there is an answer."""
         started = time.perf_counter()
-        deadline = started + seconds
-        while (left := deadline - time.perf_counter()) > 0:
-            for key, _ in self._selector.select(left):
+        deadline, latest = started + seconds, started + seconds + _PATIENCE_SECONDS
+        while (now := time.perf_counter()) < deadline or (not self.latencies and now < latest):
+            for key, _ in self._selector.select(max(0.01, deadline - now)):
                 self._receive(key.data)
         return time.perf_counter() - started
 
@@ -228,11 +224,12 @@ class _Measurement:
             elif self._sizes[request] != size:
                 self.problems["answers that changed their size"] += 1
 
-    def _result(self, elapsed: float, cpu_seconds: float, server_seconds: float) -> Result:
+    def _result(self, elapsed: float, cpu_seconds: float) -> Result:
         ordered = sorted(self.latencies)
         if not ordered:
             self.problems["no answer at all"] += 1
         return Result(
+            answered=self._warm_up + len(ordered),
             requests=len(ordered),
             rps=len(ordered) / elapsed,
             p50_ms=_percentile_ms(ordered, 0.50),
@@ -242,7 +239,6 @@ class _Measurement:
             cpu_share=cpu_seconds / elapsed,
             statuses={str(status): count for status, count in sorted(self.statuses.items())},
             problems=[f"{count} {problem}" for problem, count in self.problems.items()],
-            server_seconds=server_seconds,
         )
 
 
@@ -275,7 +271,7 @@ def _decode(raw: bytes) -> Plan:
 
 
 def _failed(reason: str) -> Result:
-    return Result(0, 0.0, 0.0, 0.0, 0.0, 0, 0.0, {}, [reason])
+    return Result(0, 0, 0.0, 0.0, 0.0, 0.0, 0, 0.0, {}, [reason])
 
 
 def _main() -> None:

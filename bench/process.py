@@ -9,8 +9,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -18,6 +18,10 @@ COMMAND = str(Path(sys.executable).with_name("masthead"))
 
 _START_SECONDS = 60.0
 _STOP_SECONDS = 15.0
+_CALM_SECONDS = 0.5
+_CALM_SHARE = 0.05
+_MOST_CALM_SECONDS = 20.0
+_TICKS = os.sysconf("SC_CLK_TCK")
 _HEALTH = b"GET /api/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 
 
@@ -31,13 +35,22 @@ def free_port() -> int:
 def running(
     command: list[str], port: int, log: Path, environment: dict[str, str] | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """The process, once it answers its health check. Always stopped in the end."""
-    with log.open("ab") as output:
-        process = subprocess.Popen(
-            command, stdout=output, stderr=output, env=os.environ | (environment or {})
-        )
-    try:
+    """The process, once it answers its health check."""
+    with ended(command, log, environment) as process:
         _await_health(process, port, log)
+        yield process
+
+
+@contextmanager
+def ended(
+    command: list[str], log: Path, environment: dict[str, str] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that is always stopped in the end."""
+    # With bytecode, as an installed service: without it every start compiles all sources.
+    settings = {"PYTHONDONTWRITEBYTECODE": ""} | (environment or {})
+    with log.open("ab") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=output, env=os.environ | settings)
+    try:
         yield process
     finally:
         _end(process)
@@ -47,15 +60,13 @@ def running(
 def masthead(
     data_dir: Path,
     environment: dict[str, str] | None = None,
-    *,
-    workers: int = 1,
+    *arguments: str,
     command: str = COMMAND,
 ) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
     """Runs `masthead serve`; yields its port and process."""
     port = free_port()
-    serve = [command, "serve", "--no-demo", f"--port={port}", f"--workers={workers}"]
-    # With bytecode, as an installed service: without it every start compiles all sources.
-    settings = {"MASTHEAD_DATA_DIR": str(data_dir), "PYTHONDONTWRITEBYTECODE": ""}
+    serve = [command, "serve", "--no-demo", f"--port={port}", *arguments]
+    settings = {"MASTHEAD_DATA_DIR": str(data_dir)}
     log = data_dir.with_name(f"{data_dir.name}.log")
     with running(serve, port, log, settings | (environment or {})) as server:
         yield port, server
@@ -88,17 +99,26 @@ def anonymous_megabytes(pid: int) -> float:
     return sum(_kilobytes(each, "Pss_Anon:") for each in [pid, *descendants(pid)]) / 1024
 
 
-def processor_seconds(pids: Iterable[int]) -> float:
-    """What the threads of processes have used so far. Other work of the machine hardly changes what
-    an operation takes of it."""
-    spent = 0
-    for each in pids:
-        for thread in Path(f"/proc/{each}/task").glob("*/schedstat"):
-            try:
-                spent += int(thread.read_text().split()[0])
-            except OSError:
-                continue
-    return spent / 1_000_000_000
+def processor_seconds(pid: int) -> float:
+    """Processor seconds of a process and its descendants, from the kernel's counts: threads and
+    children that have ended included. Other work of the machine hardly changes them."""
+    ticks = 0
+    for each in [pid, *descendants(pid)]:
+        with suppress(OSError):
+            fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
+            ticks += sum(map(int, fields[11:15]))
+    return ticks / _TICKS
+
+
+def wait_until_calm(pid: int) -> None:
+    """Until a service has done what it does in the background, such as indexing new posts."""
+    deadline = time.monotonic() + _MOST_CALM_SECONDS
+    used = processor_seconds(pid)
+    while time.monotonic() < deadline:
+        time.sleep(_CALM_SECONDS)
+        before, used = used, processor_seconds(pid)
+        if used - before <= _CALM_SECONDS * _CALM_SHARE:
+            return
 
 
 def descendants(pid: int) -> list[int]:
@@ -120,9 +140,11 @@ def descendants(pid: int) -> list[int]:
 
 
 def _kilobytes(pid: int, name: str) -> int:
-    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-        if line.startswith(name):
-            return int(line.split()[1])
+    # A process that has ended has none.
+    with suppress(OSError):
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith(name):
+                return int(line.split()[1])
     return 0
 
 

