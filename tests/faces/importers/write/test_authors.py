@@ -20,7 +20,7 @@ from tests.world import PASSWORD, Account, TenantWorld, records_of
 
 from masthead.faces.importers.source import Skipped, SourceAuthor
 from masthead.faces.importers.write.author_batches import KNOWN
-from masthead.faces.importers.write.post_batches import DELETED, UNCHANGED
+from masthead.faces.importers.write.batches import DELETED, UNCHANGED
 
 ADA = SourceAuthor("ada", "ada@example.com", "Ada Lovelace", "First.")
 BOB = SourceAuthor("bob@old.example", "bob@example.com", "Bob")

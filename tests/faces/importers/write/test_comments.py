@@ -17,9 +17,9 @@ from tests.features.privacy.requests import DELETE, member_deletion, run_jobs
 from tests.world import Account, TenantWorld
 
 from masthead.faces.importers.source import Skipped, SourceComment, SourceMember
+from masthead.faces.importers.write.batches import DELETED, EDITED, UNCHANGED
 from masthead.faces.importers.write.comment_batches import NO_PARENT, NO_POST
 from masthead.faces.importers.write.pipeline import COMMENTS_OFF
-from masthead.faces.importers.write.post_batches import DELETED, EDITED, UNCHANGED
 
 
 def comment(number: int, **values: Any) -> SourceComment:

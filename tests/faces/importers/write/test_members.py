@@ -9,8 +9,8 @@ from tests.faces.importers.write.exports import WrittenExport, everything, impor
 from tests.world import TenantWorld
 
 from masthead.faces.importers.source import Skipped, SourceMember
+from masthead.faces.importers.write.batches import DELETED, UNCHANGED
 from masthead.faces.importers.write.member_batches import EXISTS
-from masthead.faces.importers.write.post_batches import DELETED, UNCHANGED
 
 
 async def only(tenant: TenantWorld) -> dict[str, Any]:

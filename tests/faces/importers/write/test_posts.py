@@ -28,7 +28,7 @@ from masthead.base.errors import Forbidden
 from masthead.faces.importers.collection import import_runs
 from masthead.faces.importers.report import read_report
 from masthead.faces.importers.source import Skipped
-from masthead.faces.importers.write.post_batches import DELETED, EDITED, UNCHANGED
+from masthead.faces.importers.write.batches import DELETED, EDITED, UNCHANGED
 from masthead.storage.urls import sqlite_path
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from masthead.base.caller import system
-from masthead.engine.records.write.unit import Unit
 from masthead.faces.importers.convert.image_urls import ImageRef, original_of, picture_key
 from masthead.faces.importers.old_paths import own_hosts, own_path
 from masthead.faces.importers.source import Kind, OldAddress, post_key
@@ -23,7 +22,7 @@ from masthead.faces.importers.write.destinations import (
     tag_path,
 )
 from masthead.faces.importers.write.drafts import stored_tag
-from masthead.faces.importers.write.images.previous_copies import previous_copies
+from masthead.faces.importers.write.dry_unit import AnyUnit
 from masthead.faces.importers.write.new_redirects import NewRedirects, Redirect, RedirectKind
 from masthead.faces.importers.write.previous_imports import Item
 from masthead.features.media.path import media_path
@@ -63,17 +62,6 @@ class AddressBatches:
                     found.append(Redirect(_KINDS[each.leads_to], each.path, destination))
             return await self._store(unit, found, may_move=True)
 
-    async def preview(self, addresses: Sequence[OldAddress]) -> list[Redirect]:
-        """As many as `write` would return, apart from those of files that are not here yet: they
-        depend on what can be fetched."""
-        files = {each.path for each in addresses if each.leads_to == "file"}
-        there = await self._previous.redirects(files)
-        return [
-            Redirect(_KINDS[each.leads_to], each.path, ARCHIVE)
-            for each in addresses
-            if each.leads_to != "file" or each.path in there
-        ]
-
     def pictures(self, refs: Iterable[ImageRef], new_urls: Mapping[str, str]) -> list[Redirect]:
         """From the addresses of copied pictures on the old site to the copies."""
         found: dict[str, str] = {}
@@ -90,19 +78,19 @@ class AddressBatches:
             return await self._store(unit, wanted, may_move=False)
 
     async def _store(
-        self, unit: Unit, wanted: Sequence[Redirect], *, may_move: bool
+        self, unit: AnyUnit, wanted: Sequence[Redirect], *, may_move: bool
     ) -> list[Redirect]:
         """Those that lead where they should now. Others were there before, and stay."""
         new_items: dict[str, Item] = {}
         new = NewRedirects(unit, self._destination, new_items, may_move=may_move)
         await new.load(each.source for each in wanted)
         stored = [each for each in wanted if not await new.add(each)]
-        await self._previous.save(unit, self._destination.namespace, new_items)
+        await self._destination.save(unit, new_items)
         return stored
 
     async def _leads_to(
         self,
-        unit: Unit,
+        unit: AnyUnit,
         address: OldAddress,
         author_slugs: Mapping[str, str],
         files: Mapping[str, str],
@@ -120,7 +108,7 @@ class AddressBatches:
         # Authors have no feed here: theirs is part of the site's.
         return ATOM if address.leads_to == "atom" else FEED
 
-    async def _list_of_tag(self, unit: Unit, address: OldAddress) -> str:
+    async def _list_of_tag(self, unit: AnyUnit, address: OldAddress) -> str:
         name, is_feed = stored_tag(address.name), address.leads_to == "tag feed"
         if await has_tag(self._destination.records, unit, name):
             return f"{tag_path(name)}{FEED}" if is_feed else tag_path(name)
@@ -138,18 +126,13 @@ class AddressBatches:
         slugs = {each["id"]: each["slug"] for each in found if each["name"]}
         return {name: slugs[account] for account, name in ids.items() if slugs.get(account)}
 
-    async def _files(self, addresses: Sequence[OldAddress], unit: Unit) -> dict[str, str]:
+    async def _files(self, addresses: Sequence[OldAddress], unit: AnyUnit) -> dict[str, str]:
         """New addresses by old path: the copy of a file, or the post or page that it belongs to."""
         files = [each for each in addresses if each.leads_to == "file"]
         if not files:
             return {}
         keys = {each.path: picture_key(original_of(each.name, self._site_url)) for each in files}
-        copies = await previous_copies(
-            self._destination.records,
-            self._previous,
-            self._destination.tenant_id,
-            set(keys.values()),
-        )
+        copies = await self._previous.copies(set(keys.values()))
         owners = await self._owners({each.post_id for each in files} - {""}, unit)
         found = {each.path: owners.get(each.post_id, "") for each in files}
         for path, key in keys.items():
@@ -157,14 +140,14 @@ class AddressBatches:
                 found[path] = media_path(copy["id"], copy["file"])
         return found
 
-    async def _owners(self, source_ids: set[str], unit: Unit) -> dict[str, str]:
+    async def _owners(self, source_ids: set[str], unit: AnyUnit) -> dict[str, str]:
         """The paths of published posts and pages, by their source ids."""
         found: dict[str, str] = {}
         for kind, collection in _PARENTS.items():
             keys = {post_key(kind, each): each for each in source_ids}
-            items = await self._previous.items(self._destination.namespace, keys, unit)
+            items = await self._destination.items(keys, unit)
             ids = {item.record_id: keys[key] for key, item in items.items()}
             for record in (await self._previous.records(collection, ids, unit)).values():
-                if record.status == "published":
-                    found[ids[record.id]] = new_path(record.slug, kind)
+                if record["status"] == "published":
+                    found[ids[record["id"]]] = new_path(record["slug"], kind)
         return found

@@ -1,28 +1,39 @@
-"""Writes the items of an export in batches, each in one transaction: what is the same for authors,
-members and comments. Posts have their own module, because a batch of them may be split."""
+"""Writes the items of an export in batches, each in one transaction or, where that fails, each item
+in its own.
+
+Whether an item is created, updated or skipped is decided inside the transaction. So an interrupted
+run can be repeated, and two imports may run at the same time. A dry run takes the same steps with a
+unit that writes nothing.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import ClassVar, Final, Generic, TypeVar
 
 from msgspec import Struct, field
 
-from masthead.base.errors import Invalid
-from masthead.engine.records.write.unit import Unit
-from masthead.faces.importers.report import Outcome
+from masthead.base.errors import Invalid, Unavailable
+from masthead.base.logs import log
+from masthead.engine.records.changes import PreparedTexts
+from masthead.engine.records.collection import Record
+from masthead.faces.importers.report import Outcome, Result
 from masthead.faces.importers.source import Skipped
 from masthead.faces.importers.write.destination import Destination
+from masthead.faces.importers.write.dry_unit import AnyUnit
 from masthead.faces.importers.write.previous_imports import Item
 
+CREATE: Final = "create"
+UPDATE: Final = "update"
 UNCHANGED: Final = "unchanged since the last import"
 EDITED: Final = "edited here since the last import"
 DELETED: Final = "deleted here since the last import"
 SHOWN_CHARACTERS: Final = 200
 """Characters of a title or an address in a report."""
 
-SaveProgress = Callable[[Unit, Sequence[Outcome]], Awaitable[None]]
+SaveProgress = Callable[[AnyUnit, Sequence[Outcome]], Awaitable[None]]
 """Stores the run's report, with the outcomes of the batch, in the batch's transaction."""
 
 
@@ -44,42 +55,87 @@ class Batches(ABC, Generic[Given, State]):
     def __init__(self, destination: Destination) -> None:
         self._destination = destination
 
-    async def preview(self, entries: Sequence[Given | Skipped]) -> list[Outcome]:
-        """The outcomes that `write` would have, without writing."""
-        state = await self._load(_included(entries), None)
-        return [
-            outcome_of_skipped(each) if isinstance(each, Skipped) else self._preview(each, state)
-            for each in entries
-        ]
-
     async def write(
         self, entries: Sequence[Given | Skipped], save_progress: SaveProgress
     ) -> list[Outcome]:
-        destination = self._destination
-        async with destination.unit() as unit:
-            state = await self._load(_included(entries), unit)
-            outcomes = [
-                outcome_of_skipped(each)
-                if isinstance(each, Skipped)
-                else await self._write(unit, each, state)
-                for each in entries
-            ]
-            await destination.previous.save(unit, destination.namespace, state.new_items)
+        try:
+            return await self._write_batch(entries, save_progress)
+        except Unavailable:
+            raise
+        # One of the three broad edges, an importer's row: the item that fails the batch is found
+        # below, and the others are written without it.
+        except Exception:
+            log.warning("import.batch_refused", exc_info=True)
+        done: list[Outcome] = []
+        for entry in entries:
+            done += await self._write_single(entry, done, save_progress)
+        return done
+
+    async def _write_single(
+        self, entry: Given | Skipped, done: Sequence[Outcome], save_progress: SaveProgress
+    ) -> list[Outcome]:
+        async def save_all(unit: AnyUnit, outcomes: Sequence[Outcome]) -> None:
+            await save_progress(unit, [*done, *outcomes])
+
+        try:
+            return await self._write_batch([entry], save_all)
+        except Unavailable:
+            raise
+        except Exception as error:
+            assert not isinstance(entry, Skipped)
+            failed = self._outcome(entry, "failed", reason_of(error))
+            log.warning("import.item_refused", source_id=failed.source_id, exc_info=True)
+            async with self._destination.unit() as unit:
+                await save_all(unit, [failed])
+            return [failed]
+
+    async def _write_batch(
+        self, entries: Sequence[Given | Skipped], save_progress: SaveProgress
+    ) -> list[Outcome]:
+        items = [each for each in entries if not isinstance(each, Skipped)]
+        async with self._destination.unit(self._prepared(items)) as unit:
+            state = await self._load(items, unit)
+            async with self._grouped(unit, items):
+                outcomes = [
+                    outcome_of_skipped(each)
+                    if isinstance(each, Skipped)
+                    else await self._write(unit, each, state)
+                    for each in entries
+                ]
+            await self._destination.save(unit, state.new_items)
             await save_progress(unit, outcomes)
+        self._written(state)
         return outcomes
 
     @abstractmethod
-    async def _load(self, items: Sequence[Given], unit: Unit | None) -> State: ...
+    async def _load(self, items: Sequence[Given], unit: AnyUnit) -> State: ...
 
     @abstractmethod
-    def _preview(self, item: Given, state: State) -> Outcome: ...
+    async def _write(self, unit: AnyUnit, item: Given, state: State) -> Outcome: ...
 
     @abstractmethod
-    async def _write(self, unit: Unit, item: Given, state: State) -> Outcome: ...
+    def _outcome(self, item: Given, result: Result, reason: str = "") -> Outcome: ...
+
+    def _prepared(self, _: Sequence[Given]) -> PreparedTexts | None:
+        return None
+
+    def _grouped(self, _: AnyUnit, __: Sequence[Given]) -> AbstractAsyncContextManager[None]:
+        return nullcontext()
+
+    def _written(self, state: State) -> None:
+        """After the batch is committed."""
 
 
-def _included(entries: Sequence[Given | Skipped]) -> list[Given]:
-    return [each for each in entries if not isinstance(each, Skipped)]
+def decide(item: Item | None, record: Record | None, *, is_same: Callable[[str], bool]) -> str:
+    """CREATE, UPDATE, or the reason to skip what was imported before as this record. `is_same` is
+    whether a fingerprint is that of the source."""
+    if item is None:
+        return CREATE
+    if record is None:
+        return DELETED
+    if is_same(item.fingerprint):
+        return UNCHANGED
+    return UPDATE if item.record_version == record["version"] else EDITED
 
 
 def outcome_of_skipped(entry: Skipped) -> Outcome:

@@ -6,8 +6,8 @@ from typing import Final
 from urllib.parse import unquote
 
 from masthead.engine.records.engine import Records
-from masthead.engine.records.write.unit import Unit
 from masthead.faces.importers.source import Kind
+from masthead.faces.importers.write.dry_unit import AnyUnit
 from masthead.features.media.collection import media
 from masthead.features.pages.collection import pages
 from masthead.features.posts.collection import posts
@@ -43,13 +43,13 @@ def is_of_picture(destination: str) -> bool:
     return destination.startswith(_MEDIA)
 
 
-async def has_tag(records: Records, unit: Unit, name: str) -> bool:
+async def has_tag(records: Records, unit: AnyUnit, name: str) -> bool:
     """Whether a tag has a page: a published post has it."""
     position = await records.next_position(unit.tenant_id, posts, (TAG_LIST, tag_slug(name)), "")
     return bool("" < position <= unit.now)
 
 
-async def is_there(records: Records, unit: Unit, destination: str) -> bool:
+async def is_there(records: Records, unit: AnyUnit, destination: str) -> bool:
     """Whether what the destination shows still exists. The archive and the feeds do not belong to a
     single import."""
     path = unquote(destination.partition("?")[0])

@@ -9,12 +9,10 @@ from typing import Any, Final, cast
 from msgspec import Struct
 
 from masthead.base.errors import Invalid
-from masthead.engine.records.access import access_of
 from masthead.engine.records.accounts import credentials
+from masthead.engine.records.collection import Record
 from masthead.engine.records.fields.documents import TextList
 from masthead.engine.records.fields.text import Text
-from masthead.engine.records.write.unit import Unit
-from masthead.engine.records.write.validation import check_new
 from masthead.faces.importers.dates import created_stamp
 from masthead.faces.importers.report import Outcome, Result
 from masthead.faces.importers.source import SourceMember
@@ -26,7 +24,8 @@ from masthead.faces.importers.write.batches import (
     reason_of,
 )
 from masthead.faces.importers.write.drafts import fingerprint, key_of_member
-from masthead.faces.importers.write.previous_imports import CurrentMember, Item
+from masthead.faces.importers.write.dry_unit import AnyUnit
+from masthead.faces.importers.write.previous_imports import Item
 from masthead.features.members.collection import blog_members, imported_consent
 from masthead.features.members.welcome import welcomed_elsewhere
 
@@ -38,8 +37,8 @@ _NOTE: Final = cast(Text, blog_members.by_name["note"]).max
 
 class _MemberState(BatchState, frozen=True):
     items: Mapping[str, Item]
-    by_id: Mapping[str, CurrentMember]
-    by_email: Mapping[str, CurrentMember]
+    by_id: Mapping[str, Record]
+    by_email: Mapping[str, Record]
 
 
 class _Decision(Struct, frozen=True):
@@ -51,31 +50,21 @@ class _Decision(Struct, frozen=True):
 
 
 class MemberBatches(Batches[SourceMember, _MemberState]):
-    async def _load(self, items: Sequence[SourceMember], unit: Unit | None) -> _MemberState:
-        previous = self._destination.previous
-        known = await previous.items(
-            self._destination.namespace, [key_of_member(each) for each in items], unit
-        )
+    async def _load(self, items: Sequence[SourceMember], unit: AnyUnit) -> _MemberState:
+        known = await self._destination.items([key_of_member(each) for each in items], unit)
         ids = [item.record_id for item in known.values()]
+        emails = [each.email for each in items]
+        read = self._destination.previous.records
         return _MemberState(
             known,
-            await previous.members("id", ids, unit),
-            await previous.members("email", [each.email for each in items], unit),
+            await read(blog_members.name, ids, unit),
+            await read(blog_members.name, emails, unit, by="email"),
         )
 
-    def _preview(self, item: SourceMember, state: _MemberState) -> Outcome:
-        decision = _decide(item, state)
-        if decision.result == "imported":
-            try:
-                check_new(blog_members, _values(item), access_of(self._destination.caller))
-            except Invalid as error:
-                decision = _Decision("failed", reason_of(error))
-        return _outcome(item, decision)
-
-    async def _write(self, unit: Unit, item: SourceMember, state: _MemberState) -> Outcome:
+    async def _write(self, unit: AnyUnit, item: SourceMember, state: _MemberState) -> Outcome:
         decision = _decide(item, state)
         if decision.result == "skipped" and decision.reason != EXISTS:
-            return _outcome(item, decision)
+            return self._outcome(item, decision.result, decision.reason)
         record_id, version = decision.record_id, 0
         try:
             if not record_id:
@@ -94,7 +83,7 @@ class MemberBatches(Batches[SourceMember, _MemberState]):
                 )
                 version = record["version"]
         except Invalid as error:
-            return _outcome(item, _Decision("failed", reason_of(error)))
+            return self._outcome(item, "failed", reason_of(error))
         key = key_of_member(item)
         known = state.items.get(key)
         created_by = self._destination.previous.run_id if not decision.record_id else ""
@@ -105,7 +94,13 @@ class MemberBatches(Batches[SourceMember, _MemberState]):
             version if _is_unedited(item, state, decision) else 0,
             known.run_id if known is not None else created_by,
         )
-        return _outcome(item, decision)
+        return self._outcome(item, decision.result, decision.reason)
+
+    def _outcome(self, item: SourceMember, result: Result, reason: str = "") -> Outcome:
+        # Without the address: the report is stored, and an erasure does not search it.
+        shown = "" if result != "failed" else item.email[:3] + "…"
+        warnings = _warnings(item) if result in ("imported", "updated") else ()
+        return Outcome("member", shown, result, reason=reason, warnings=warnings)
 
 
 def _is_unedited(member: SourceMember, state: _MemberState, decision: _Decision) -> bool:
@@ -113,7 +108,7 @@ def _is_unedited(member: SourceMember, state: _MemberState, decision: _Decision)
     if not decision.record_id:
         return True
     item = state.items.get(key_of_member(member))
-    return item is not None and item.record_version == state.by_id[item.record_id].version
+    return item is not None and item.record_version == state.by_id[item.record_id]["version"]
 
 
 def _decide(member: SourceMember, state: _MemberState) -> _Decision:
@@ -126,29 +121,29 @@ def _decide(member: SourceMember, state: _MemberState) -> _Decision:
         return _Decision("skipped", DELETED)
     if item.fingerprint == fingerprint(member):
         return _Decision("skipped", UNCHANGED)
-    if item.record_version == known.version:
+    if item.record_version == known["version"]:
         changes = {name: value for name, value in _values(member).items() if name != "email"}
-        return _Decision("updated", record_id=known.id, changes=changes)
+        return _Decision("updated", record_id=known["id"], changes=changes)
     return _merged(member, known)
 
 
-def _merged(member: SourceMember, known: CurrentMember) -> _Decision:
+def _merged(member: SourceMember, known: Record) -> _Decision:
     """The values that may be added to a member who was not created by an import, or was edited
     since."""
     changes: dict[str, Any] = {}
-    if member.tier == "paid" and known.tier != "paid":
+    if member.tier == "paid" and known["tier"] != "paid":
         changes["tier"] = "paid"
-    if member.payment_customer_id and not known.payment_customer_id:
+    if member.payment_customer_id and not known["payment_customer_id"]:
         changes["payment_customer_id"] = member.payment_customer_id
-    if member.name and not known.name:
+    if member.name and not known["name"]:
         changes["name"] = _values(member)["name"]
     given = _given(member)
-    for name, is_empty in (("note", not known.note), ("labels", known.labels in ("", "[]"))):
+    for name, is_empty in (("note", not known["note"]), ("labels", known["labels"] in ("", "[]"))):
         if is_empty and name in given:
             changes[name] = given[name]
     if not changes:
-        return _Decision("skipped", EXISTS, record_id=known.id)
-    return _Decision("updated", record_id=known.id, changes=changes)
+        return _Decision("skipped", EXISTS, record_id=known["id"])
+    return _Decision("updated", record_id=known["id"], changes=changes)
 
 
 def _values(member: SourceMember) -> dict[str, Any]:
@@ -180,10 +175,3 @@ def _warnings(member: SourceMember) -> tuple[str, ...]:
         len(each.strip()) > _LABELS.max_length for each in member.labels
     )
     return (CUT,) if is_cut or len(set(member.labels)) > _LABELS.max_items else ()
-
-
-def _outcome(member: SourceMember, decision: _Decision) -> Outcome:
-    # Without the address: the report is stored, and an erasure does not search it.
-    shown = "" if decision.result != "failed" else member.email[:3] + "…"
-    warnings = _warnings(member) if decision.result in ("imported", "updated") else ()
-    return Outcome("member", shown, decision.result, reason=decision.reason, warnings=warnings)

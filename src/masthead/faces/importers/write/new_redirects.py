@@ -9,13 +9,14 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from masthead.base.errors import Invalid
-from masthead.engine.records.write.unit import Unit
-from masthead.faces.importers.write.batches import SHOWN_CHARACTERS
+from masthead.engine.records.collection import Record
 from masthead.faces.importers.write.destination import Destination
-from masthead.faces.importers.write.previous_imports import CurrentRedirect, Item
+from masthead.faces.importers.write.dry_unit import AnyUnit
+from masthead.faces.importers.write.previous_imports import Item
 from masthead.features.site.redirects import redirects
 
 PERMANENT: Final = 301
+SHOWN_CHARACTERS: Final = 200
 DELETED: Final = "Its redirect was deleted here."
 
 RedirectKind = Literal["posts", "pages", "feeds", "archives", "tags", "authors", "pictures"]
@@ -31,24 +32,25 @@ class NewRedirects:
     """The redirects of one transaction."""
 
     def __init__(
-        self, unit: Unit, destination: Destination, new_items: dict[str, Item], *, may_move: bool
+        self, unit: AnyUnit, destination: Destination, new_items: dict[str, Item], *, may_move: bool
     ) -> None:
         """`may_move`: a redirect from an earlier import may change its destination, unless someone
         here has changed it since."""
         self._unit = unit
-        self._previous = destination.previous
-        self._namespace = destination.namespace
+        self._destination = destination
         self._new_items = new_items
         self._may_move = may_move
-        self._existing: dict[str, CurrentRedirect] = {}
+        self._existing: dict[str, Record] = {}
         self._known: dict[str, Item] = {}
 
     async def load(self, sources: Iterable[str]) -> None:
         """Those that are there already. Before `add`, for all sources together."""
         wanted = set(sources) - {""}
-        self._existing |= await self._previous.redirects(wanted, self._unit)
+        self._existing |= await self._destination.previous.records(
+            redirects.name, wanted, self._unit, by="source"
+        )
         keys = [key_of_redirect(each) for each in wanted]
-        self._known |= await self._previous.items(self._namespace, keys, self._unit)
+        self._known |= await self._destination.items(keys, self._unit)
 
     async def add(self, redirect: Redirect) -> str:
         """Returns a warning where the old address does not lead there."""
@@ -56,13 +58,12 @@ class NewRedirects:
         known = self._known.get(key_of_redirect(redirect.source))
         if existing is None:
             return await self._create(redirect) if known is None else DELETED
-        if existing.destination == redirect.destination:
+        if existing["destination"] == redirect.destination:
             return ""
-        if not self._may_move or known is None or known.record_version != existing.version:
-            return f"The old address {redirect.source} leads to {existing.destination} already."
+        if not self._may_move or known is None or known.record_version != existing["version"]:
+            return f"The old address {redirect.source} leads to {existing['destination']} already."
         changes = {"destination": redirect.destination}
-        changed = await self._unit.update(redirects, existing.id, changes)
-        self._note(redirect, changed["id"], changed["version"], known.run_id)
+        self._note(redirect, await self._unit.update(redirects, existing["id"], changes), known)
         return ""
 
     async def _create(self, redirect: Redirect) -> str:
@@ -75,16 +76,13 @@ class NewRedirects:
             made = await self._unit.create(redirects, values)
         except Invalid:
             return f"The old address {redirect.source[:SHOWN_CHARACTERS]} can't be redirected."
-        self._note(redirect, made["id"], made["version"], self._previous.run_id)
+        self._note(redirect, made, None)
         return ""
 
-    def _note(self, redirect: Redirect, record_id: str, version: int, run_id: str) -> None:
-        self._existing[redirect.source] = CurrentRedirect(
-            redirect.source, redirect.destination, record_id, version
-        )
-        self._new_items[key_of_redirect(redirect.source)] = Item(
-            redirects.name, record_id, "", version, run_id
-        )
+    def _note(self, redirect: Redirect, record: Record, known: Item | None) -> None:
+        self._existing[redirect.source] = record
+        item = self._destination.item_of(record, redirects.name, "", known)
+        self._new_items[key_of_redirect(redirect.source)] = item
 
 
 def key_of_redirect(source: str) -> str:

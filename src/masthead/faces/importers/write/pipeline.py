@@ -22,7 +22,7 @@ from masthead.engine.records.collection import Record
 from masthead.engine.records.write.unit import Unit
 from masthead.faces.importers.convert.content import Prepared, rewrite
 from masthead.faces.importers.platforms.exports import id_namespace
-from masthead.faces.importers.report import IMAGE, Note, Outcome, Position, Report, Tally
+from masthead.faces.importers.report import Note, Outcome, Position, Report, Tally
 from masthead.faces.importers.source import (
     Skipped,
     Source,
@@ -43,28 +43,23 @@ from masthead.faces.importers.write.batch_sizes import (
     PREPARED_AHEAD,
 )
 from masthead.faces.importers.write.batches import (
+    CREATE,
     SHOWN_CHARACTERS,
+    UPDATE,
     Batches,
     Given,
-    SaveProgress,
     State,
 )
 from masthead.faces.importers.write.comment_batches import CommentBatches
 from masthead.faces.importers.write.destination import Destination
 from masthead.faces.importers.write.destinations import is_of_picture
 from masthead.faces.importers.write.drafts import Body, Prints, draft_of, key_of_post, prints_of
+from masthead.faces.importers.write.dry_unit import AnyUnit
 from masthead.faces.importers.write.images.archived import Archive
 from masthead.faces.importers.write.images.earlier_failures import EarlierFailures
-from masthead.faces.importers.write.images.previous_copies import CopyCounter
 from masthead.faces.importers.write.member_batches import MemberBatches
 from masthead.faces.importers.write.new_redirects import Redirect
-from masthead.faces.importers.write.post_batches import (
-    CREATE,
-    UPDATE,
-    Entry,
-    PostBatches,
-    ReadyPost,
-)
+from masthead.faces.importers.write.post_batches import Entry, PostBatches, ReadyPost
 from masthead.faces.importers.write.preparing import Preparing
 from masthead.faces.importers.write.previous_imports import PreviousImports
 from masthead.faces.importers.write.redirects import RedirectRows
@@ -73,11 +68,7 @@ from masthead.faces.importers.write.samples import Samples
 from masthead.outside.outbound.downloads import RETRY_DELAYS, RetryDelays
 
 if TYPE_CHECKING:
-    from masthead.faces.importers.write.images.copying import (
-        ImageCopier,
-        ImageFailure,
-        ImportServices,
-    )
+    from masthead.faces.importers.write.images.copying import ImageCopier, ImportServices
 
 REPEATED: Final = "the same item again"
 COMMENTS_OFF: Final = "comments are disabled on this site"
@@ -157,8 +148,9 @@ class Import:
             id_namespace(source.overview),
             request.emit_events,
             request.consent,
+            request.dry_run,
         )
-        self._posts = PostBatches(destination)
+        self._posts = PostBatches(destination, self.redirects)
         self._members = MemberBatches(destination)
         self._comments = CommentBatches(destination)
         self._authors = AuthorBatches(destination)
@@ -166,9 +158,6 @@ class Import:
         self._namespace = destination.namespace
         self._report = Report(
             source.overview.platform, dry_run=request.dry_run, namespace=self._namespace
-        )
-        self._copy_counter = CopyCounter(
-            services.records, self._previous, request.tenant_id, self._archive
         )
         self._earlier_failures = EarlierFailures(services.records, request.tenant_id, log.run_id)
         self._copying = asyncio.Lock()
@@ -178,10 +167,10 @@ class Import:
     @cached_property
     def _copier(self) -> ImageCopier:
         """Imported with the first picture, because it loads all that stores uploads."""
-        from masthead.faces.importers.write.images.copying import ImageCopier
+        from masthead.faces.importers.write.images.copying import DryCopier, ImageCopier
 
         request = self._request
-        return ImageCopier(
+        return (DryCopier if request.dry_run else ImageCopier)(
             self._services,
             request.tenant_id,
             self._previous,
@@ -239,15 +228,25 @@ class Import:
             if is_counted and not batches.is_repeated:
                 continue
             after = (lambda _: self._report) if is_counted else self._report.after
-            if self._request.dry_run:
-                outcomes = await batches.preview(batch)
-                await self._log.save_now_and_then(after(outcomes))
-            else:
-                outcomes = await batches.write(batch, self._save_progress(after))
-            self._report = after(outcomes)
-            self._list_skipped(batch, outcomes)
-            self._on_progress(self._report)
+            await self._write(batches, batch, after)
             self._raise_if_stopping()
+
+    async def _write(
+        self,
+        batches: Batches[Given, State],
+        entries: Sequence[Given | Skipped],
+        after: Callable[[Sequence[Outcome]], Report],
+    ) -> None:
+        async def save(unit: AnyUnit, outcomes: Sequence[Outcome]) -> None:
+            if isinstance(unit, Unit):
+                await self._log.save(unit, after(outcomes))
+            else:
+                await self._log.save_now_and_then(after(outcomes))
+
+        outcomes = await batches.write(entries, save)
+        self._report = after(outcomes)
+        self._list_skipped(entries, outcomes)
+        self._on_progress(self._report)
 
     def _list_skipped(self, entries: Sequence[Struct], outcomes: Sequence[Outcome]) -> None:
         if self._skipped is not None:
@@ -261,11 +260,8 @@ class Import:
         """Again in every run: what is stored already stays."""
         addresses = self._source.addresses()
         while batch := await self._read(partial(_take, addresses, ADDRESSES_PER_BATCH)):
-            if self._request.dry_run:
-                self.redirects.add(await self._addresses.preview(batch))
-            else:
-                made = await self._addresses.write(batch, self._authors.account_ids)
-                self.redirects.add(made)
+            made = await self._addresses.write(batch, self._authors.account_ids)
+            self.redirects.add(made)
             self._raise_if_stopping()
         async for old, new in self._previous.imported_redirects(self._namespace):
             # Posts that stay as they are list no pictures.
@@ -332,19 +328,14 @@ class Import:
         refs = [ref for e in prepared for ref in (*e.images, *self._archive.wanted_by(e))]
         if not refs:
             return {}
-        if self._request.dry_run:
-            foreseen = await self._copy_counter.count(refs)
-            ready.copied, ready.to_fetch = foreseen.copied, foreseen.to_fetch
-            ready.failures = foreseen.failures
-            return {}
         copier = self._copier
         # One batch at a time, so that failures are attributed to their batch; the downloads of
         # one batch run at the same time.
         async with self._copying:
-            copied, failed = copier.copied, len(copier.failures)
+            copied, to_fetch, failed = copier.copied, copier.to_fetch, len(copier.failures)
             new_urls = await copier.copy(refs)
-            ready.copied = copier.copied - copied
-            ready.failures = notes_of(copier.failures[failed:])
+            ready.copied, ready.to_fetch = copier.copied - copied, copier.to_fetch - to_fetch
+            ready.failures = copier.failures[failed:]
         if redirects := self._addresses.pictures(refs, new_urls):
             self.redirects.add(await self._addresses.write_pictures(redirects))
         return new_urls
@@ -357,34 +348,16 @@ class Import:
                 return self._report
             return self._report.after(outcomes, ready.copied, ready.failures, ready.to_fetch)
 
+        await self._write(self._posts, ready.entries, after)
+        posts = [each for each in ready.entries if isinstance(each, ReadyPost)]
         if self._request.dry_run:
-            written = await self._posts.preview(ready.entries)
-            self._comments.coming_posts.update(
-                hash(key_of_post(entry.post))
-                for entry, outcome in zip(ready.entries, written.outcomes, strict=True)
-                if isinstance(entry, ReadyPost) and outcome.result in ("imported", "updated")
-            )
-            self.samples.add(ready.entries)
-            await self._log.save_now_and_then(after(written.outcomes))
-        else:
-            written = await self._posts.write(ready.entries, self._save_progress(after))
-        for entry in ready.entries:
-            if isinstance(entry, ReadyPost):
-                self._tags.update(entry.post.tags)
-        self.redirects.add(written.redirects)
-        self._report = after(written.outcomes)
-        self._list_skipped(ready.entries, written.outcomes)
-        self._on_progress(self._report)
+            self.samples.add(posts)
+        for each in posts:
+            self._tags.update(each.post.tags)
 
     def _raise_if_stopping(self) -> None:
         if self._is_stopping():
             raise Stopped
-
-    def _save_progress(self, after: Callable[[Sequence[Outcome]], Report]) -> SaveProgress:
-        async def save(unit: Unit, outcomes: Sequence[Outcome]) -> None:
-            await self._log.save(unit, after(outcomes))
-
-        return save
 
 
 def note_of_skipped(entry: Struct, outcome: Outcome) -> Note:
@@ -400,13 +373,6 @@ def note_of_skipped(entry: Struct, outcome: Outcome) -> Note:
         assert isinstance(item, SourcePost | Skipped)
         source_id, title = item.source_id, item.title
     return Note(outcome.what, source_id, title[:SHOWN_CHARACTERS], reason=outcome.reason)
-
-
-def notes_of(failures: Sequence[ImageFailure]) -> list[Note]:
-    return [
-        Note(IMAGE, each.source_id, url=each.url, reason=each.reason, picture=each.picture)
-        for each in failures
-    ]
 
 
 async def require_writable_site(services: ImportServices, tenant_id: TenantId) -> Record | None:

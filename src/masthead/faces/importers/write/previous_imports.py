@@ -14,8 +14,10 @@ import sqlalchemy as sa
 from msgspec import Struct
 
 from masthead.base.ids import TenantId
+from masthead.engine.records.collection import Record
 from masthead.engine.records.write.unit import Unit
 from masthead.faces.importers.tables import import_items
+from masthead.faces.importers.write.dry_unit import AnyUnit
 from masthead.storage import dialects
 from masthead.storage.database import Database, Row, Statement, scope_of
 from masthead.storage.metadata import all_tables
@@ -26,11 +28,20 @@ ROWS_PER_INSERT = 50
 IMAGES = "images"
 """The `source` of copied images, for all platforms."""
 
-_SLUGGED = ("posts", "pages", "products")
-_ACCOUNTS = "_superusers"
-_MEMBER_COLUMNS = (
-    *("id", "email", "version", "name", "tier", "payment_customer_id", "note", "labels"),
-)
+_TEXT = ("id", "version", "slug", "status")
+_COLUMNS = {
+    "posts": _TEXT,
+    "pages": _TEXT,
+    "products": ("id", "version", "slug"),
+    "comments": ("id", "version"),
+    "_superusers": ("id", "version", "email"),
+    "redirects": ("id", "version", "source", "destination"),
+    "media": ("id", "file"),
+    "blog_members": (
+        *("id", "email", "version", "name", "tier", "payment_customer_id", "note", "labels"),
+    ),
+}
+"""The columns of `records`. Lists are stored JSON there."""
 _REDIRECT_KEYS = ("redirect:", "redirect;")
 """Before and after all keys of redirects."""
 _REDIRECTS_AT_ONCE = 1_000
@@ -46,32 +57,6 @@ class Item(Struct, frozen=True):
     record_version: int = 1
     run_id: str = ""
     """The run that has created the record."""
-
-
-class CurrentRecord(Struct, frozen=True):
-    id: str
-    version: int
-    slug: str = ""
-    status: str = ""
-
-
-class CurrentRedirect(Struct, frozen=True):
-    source: str
-    destination: str
-    id: str
-    version: int
-
-
-class CurrentMember(Struct, frozen=True):
-    id: str
-    email: str
-    version: int
-    name: str
-    tier: str
-    payment_customer_id: str
-    note: str
-    labels: str
-    """As stored JSON."""
 
 
 def key_of(source_id: str) -> str:
@@ -96,18 +81,7 @@ class PreviousImports:
             )
         )
         self._upserts: dict[int, Statement] = {}
-        self._records = {
-            name: database.compile(_select_record(name, "id"))
-            for name in (*_SLUGGED, "comments", _ACCOUNTS)
-        }
-        self._accounts = database.compile(_select_record(_ACCOUNTS, "email"))
-        self._slugs = {
-            name: database.compile(_select(name, ("slug",), "slug")) for name in _SLUGGED
-        }
-        self._members = {
-            by: database.compile(_select("blog_members", _MEMBER_COLUMNS, by))
-            for by in ("id", "email")
-        }
+        self._records: dict[tuple[str, str], Statement] = {}
         of_run = (
             import_items.c.tenant_id == sa.bindparam("tenant"),
             import_items.c.run_id == sa.bindparam("run"),
@@ -138,13 +112,10 @@ class PreviousImports:
             )
             .values(run_id=sa.bindparam("run"))
         )
-        self._redirects = database.compile(
-            _select("redirects", ("source", "destination", "id", "version"), "source")
-        )
         self._imported_redirects = database.compile(_imported_redirects())
 
     async def items(
-        self, source: str, source_ids: Iterable[str], unit: Unit | None = None
+        self, source: str, source_ids: Iterable[str], unit: AnyUnit | None = None
     ) -> dict[str, Item]:
         """The items by source id. An id that is missing was never imported."""
         ids = {key_of(each): each for each in source_ids}
@@ -169,35 +140,27 @@ class PreviousImports:
         return self._upserts[count]
 
     async def records(
-        self, collection: str, ids: Iterable[str], unit: Unit | None = None
-    ) -> dict[str, CurrentRecord]:
-        """The records by id. An id that is missing was deleted."""
-        rows = await self._fetch(unit, self._records[collection], ids)
-        return {row[0]: CurrentRecord(*row[:4]) for row in rows}
+        self, collection: str, keys: Iterable[str], unit: AnyUnit | None = None, *, by: str = "id"
+    ) -> dict[str, Record]:
+        """The records whose column `by` has one of the keys, by it. One that is missing was never
+        there, or was deleted."""
+        names = _COLUMNS[collection]
+        if (collection, by) not in self._records:
+            table = all_tables().tables[collection]
+            found = sa.select(*(table.c[each] for each in names)).where(*_matching(table, by))
+            self._records[collection, by] = self._database.compile(found)
+        rows = await self._fetch(unit, self._records[collection, by], keys)
+        records = [dict(zip(names, row, strict=True)) for row in rows]
+        return {each[by]: each for each in records}
 
-    async def accounts(
-        self, emails: Iterable[str], unit: Unit | None = None
-    ) -> dict[str, CurrentRecord]:
-        """The site's staff, by e-mail address."""
-        rows = await self._fetch(unit, self._accounts, emails)
-        return {row[4]: CurrentRecord(*row[:4]) for row in rows}
-
-    async def members(
-        self, by: str, keys: Iterable[str], unit: Unit | None = None
-    ) -> dict[str, CurrentMember]:
-        """`by` is `id` or `email`."""
-        found = [CurrentMember(*row) for row in await self._fetch(unit, self._members[by], keys)]
-        return {getattr(each, by): each for each in found}
-
-    async def taken_slugs(self, collection: str, slugs: Iterable[str], unit: Unit) -> set[str]:
-        return {row[0] for row in await self._fetch(unit, self._slugs[collection], slugs)}
-
-    async def redirects(
-        self, sources: Iterable[str], unit: Unit | None = None
-    ) -> dict[str, CurrentRedirect]:
-        """The redirects by old path, where it has one."""
-        rows = await self._fetch(unit, self._redirects, sources)
-        return {row[0]: CurrentRedirect(*row) for row in rows}
+    async def copies(self, keys: Iterable[str]) -> dict[str, Record]:
+        """The media records that earlier runs have created of pictures, by the key of the
+        picture."""
+        items = await self.items(IMAGES, keys)
+        found = await self.records("media", {item.record_id for item in items.values()})
+        return {
+            key: found[each.record_id] for key, each in items.items() if each.record_id in found
+        }
 
     async def imported_redirects(self, source: str) -> AsyncIterator[tuple[str, str]]:
         """Old path and destination of all that imports of this source have made."""
@@ -266,7 +229,7 @@ class PreviousImports:
             await unit.execute(statement, {**values, "keys": self._database.list_value(keys)})
 
     async def _fetch(
-        self, unit: Unit | None, statement: Statement, keys: Iterable[str], **more: str
+        self, unit: AnyUnit | None, statement: Statement, keys: Iterable[str], **more: str
     ) -> list[Row]:
         wanted = list(keys)
         if not wanted:
@@ -312,20 +275,6 @@ def _imported_redirects() -> sa.Select[Any]:
         .order_by(import_items.c.source_id)
         .limit(_REDIRECTS_AT_ONCE)
     )
-
-
-def _select_record(name: str, by: str) -> sa.Select[Any]:
-    table = all_tables().tables[name]
-    slug, status = (
-        table.c[each] if each in table.c else sa.literal_column("''") for each in ("slug", "status")
-    )
-    columns = (table.c.id, table.c.version, slug, status, table.c[by])
-    return sa.select(*columns).where(*_matching(table, by))
-
-
-def _select(name: str, columns: Iterable[str], by: str) -> sa.Select[Any]:
-    table = all_tables().tables[name]
-    return sa.select(*(table.c[each] for each in columns)).where(*_matching(table, by))
 
 
 def _matching(table: sa.Table, name: str) -> tuple[sa.ColumnElement[bool], ...]:

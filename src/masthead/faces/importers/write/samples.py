@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from masthead.engine.records.read.plain_text import plain_text
-from masthead.faces.importers.write.post_batches import Entry, ReadyPost
+from masthead.faces.importers.write.post_batches import ReadyPost
 
 SAMPLES: Final = 10
 MAX_CHARACTERS: Final = 500_000
@@ -34,9 +34,9 @@ class Samples:
         self._seen = 0
         self._random = random.Random(0)  # noqa: S311 (nothing secret depends on it)
 
-    def add(self, entries: Iterable[Entry]) -> None:
-        for entry in entries:
-            if isinstance(entry, ReadyPost) and (sample := _sample_of(entry)) is not None:
+    def add(self, posts: Iterable[ReadyPost]) -> None:
+        for each in posts:
+            if (sample := _sample_of(each)) is not None:
                 self._add(sample)
 
     def _add(self, sample: Sample) -> None:

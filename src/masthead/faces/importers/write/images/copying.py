@@ -14,8 +14,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import unquote, unquote_to_bytes
 
-import msgspec
-
 from masthead.base.caller import system
 from masthead.base.errors import Invalid, MastheadError
 from masthead.base.ids import TenantId
@@ -23,12 +21,8 @@ from masthead.base.logs import log
 from masthead.engine.records.collection import Record
 from masthead.engine.records.write.unit import Unit
 from masthead.faces.importers.convert.image_urls import ImageRef, file_name, picture_key
+from masthead.faces.importers.report import IMAGE, Note
 from masthead.faces.importers.write.images.archived import Archive
-from masthead.faces.importers.write.images.previous_copies import (
-    NO_ADDRESS,
-    entry_of,
-    previous_copies,
-)
 from masthead.faces.importers.write.previous_imports import IMAGES, Item, PreviousImports
 from masthead.features.media.collection import media
 from masthead.features.media.path import media_path
@@ -44,6 +38,7 @@ if TYPE_CHECKING:
     from masthead.outside.outbound.client import OutboundClient
 
 TIMEOUT_SECONDS = 60.0
+NO_ADDRESS = "The address is relative, and the export has no site address."
 MAX_SHOWN = 500
 """Characters of an address in a report; `data:` images are their own address."""
 
@@ -51,16 +46,6 @@ MAX_SHOWN = 500
 class ImportServices(UploadServices, Protocol):
     @property
     def outbound(self) -> OutboundClient: ...
-
-
-class ImageFailure(msgspec.Struct, frozen=True):
-    source_id: str
-    """The source id of the post."""
-    url: str
-    """As written in the post."""
-    reason: str
-    picture: str = ""
-    """The address of the original, where that is another one."""
 
 
 class _NotCopied(Exception):
@@ -80,9 +65,11 @@ class ImageCopier:
         emit_events: bool = False,
         retry_delays: RetryDelays = RETRY_DELAYS,
     ) -> None:
-        self.failures: list[ImageFailure] = []
+        self.failures: list[Note] = []
         self.copied = 0
         """Pictures that this run has stored."""
+        self.to_fetch = 0
+        """In a dry run: those that are not in the export itself."""
         self._services = services
         self._tenant_id = tenant_id
         self._previous = previous
@@ -123,20 +110,18 @@ class ImageCopier:
     def _results(self, pictures: Mapping[str, list[ImageRef]]) -> Iterable[tuple[str, str]]:
         for key, refs in pictures.items():
             for ref in refs:
-                if key in self._new_urls:
-                    yield from ((url, self._new_urls[key]) for url in ref.urls)
-                else:
+                if new_url := self._new_urls.get(key):
+                    yield from ((url, new_url) for url in ref.urls)
+                elif reason := self._reasons.get(key):
                     shown = ref.urls[0][:MAX_SHOWN]
                     original = ref.original_url[:MAX_SHOWN]
                     picture = "" if original == shown else original
-                    failure = ImageFailure(ref.source_id, shown, self._reasons[key], picture)
-                    self.failures.append(failure)
+                    note = Note(IMAGE, ref.source_id, url=shown, reason=reason, picture=picture)
+                    self.failures.append(note)
 
     async def _find_previous(self, keys: Sequence[str]) -> None:
         if keys:
-            found = await previous_copies(
-                self._services.records, self._previous, self._tenant_id, keys
-            )
+            found = await self._previous.copies(keys)
             self._new_urls |= {key: _url_of(record) for key, record in found.items()}
 
     async def _copy_one(self, key: str, refs: Sequence[ImageRef]) -> None:
@@ -152,10 +137,10 @@ class ImageCopier:
 
     async def _copy_from_anywhere(self, key: str, refs: Sequence[ImageRef]) -> str:
         original = refs[0].original_url
-        if self._archive is not None and (entry := entry_of(refs, self._archive)):
+        if self._archive is not None and (entry := _entry_of(refs, self._archive)):
             return await self._copy_from_archive(self._archive, key, original, entry)
         if original[:5].lower() == "data:":
-            return await self._store_upload(key, "image", _once(_decoded(original)))
+            return await self._store_upload(key, "image", _decoded(original))
         candidates = dict.fromkeys(url for ref in refs for url in ref.candidates)
         if not candidates:
             raise _NotCopied(NO_ADDRESS)
@@ -228,19 +213,46 @@ class ImageCopier:
         await self._previous.save(unit, IMAGES, {key: item})
 
 
+class DryCopier(ImageCopier):
+    """Counts what a run would copy. It fetches and stores nothing, so these have no new address."""
+
+    async def _store_upload(
+        self, key: str, name: str, chunks: AsyncIterator[bytes], *, is_picture: bool = True
+    ) -> str:
+        self.copied += 1
+        return ""
+
+    async def _download(self, key: str, name: str, candidates: Sequence[str]) -> str:
+        self.to_fetch += 1
+        return ""
+
+    async def _copy_from_archive(
+        self, archive: Archive, key: str, original: str, entry: str
+    ) -> str:
+        return await self._store_upload(key, "", _once(b""))
+
+
+def _entry_of(refs: Sequence[ImageRef], archive: Archive) -> str:
+    """The name of a picture's file in the export; '' where it is not there."""
+    # The original first: the archive may hold smaller sizes, too.
+    urls = (url for ref in refs for url in (*ref.candidates, *ref.urls))
+    return archive.entry_of((refs[0].original_url, *urls))
+
+
 def _url_of(record: Record) -> str:
     """Without a host, because a site may change its host."""
     return media_path(record["id"], record["file"])
 
 
-def _decoded(url: str) -> bytes:
+async def _decoded(url: str) -> AsyncIterator[bytes]:
     head, comma, content = url.partition(",")
     if not comma:
         raise _NotCopied("The picture in the address is cut off.")
     if not head.lower().rstrip().endswith(";base64"):
-        return unquote_to_bytes(content)
+        yield unquote_to_bytes(content)
+        return
     try:
-        return base64.b64decode("".join(unquote(content).split()), validate=True)
+        yield base64.b64decode("".join(unquote(content).split()), validate=True)
     except (binascii.Error, ValueError) as error:
         raise _NotCopied("The picture in the address is not base64.") from error
 

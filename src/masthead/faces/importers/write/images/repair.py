@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import msgspec
 
-from masthead.base.caller import system
 from masthead.engine.records.collection import Record
 from masthead.engine.records.write.unit import Unit
 from masthead.faces.importers.convert.content import Prepared, rewrite
@@ -22,15 +21,14 @@ from masthead.faces.importers.source import Skipped, Source, SourcePost
 from masthead.faces.importers.write.address_batches import AddressBatches
 from masthead.faces.importers.write.destination import Destination
 from masthead.faces.importers.write.drafts import collection_of, key_of_post
+from masthead.faces.importers.write.dry_unit import AnyUnit
 from masthead.faces.importers.write.images.archived import Archive
-from masthead.faces.importers.write.images.copying import ImageCopier, ImportServices
-from masthead.faces.importers.write.images.previous_copies import CopyCounter
+from masthead.faces.importers.write.images.copying import DryCopier, ImageCopier, ImportServices
 from masthead.faces.importers.write.images.stored_texts import stored_records, text_with_addresses
 from masthead.faces.importers.write.pipeline import (
     OnProgress,
     PostReader,
     Request,
-    notes_of,
     require_writable_site,
 )
 from masthead.faces.importers.write.preparing import Preparing
@@ -70,20 +68,17 @@ class ImageRepair:
         self._on_progress = on_progress
         self._preparing = Preparing(source.overview.posts)
         self._previous = PreviousImports(services.records.database, request.tenant_id, run_id)
-        self._namespace = id_namespace(source.overview)
         self._archive = Archive(source.overview.files, source.read_file)
-        destination = Destination(
+        self._destination = Destination(
             services.records,
             self._previous,
             request.tenant_id,
-            self._namespace,
+            id_namespace(source.overview),
             request.emit_events,
+            dry_run=request.dry_run,
         )
-        self._addresses = AddressBatches(destination, source.overview.site_url)
-        self._copy_counter = CopyCounter(
-            services.records, self._previous, request.tenant_id, self._archive
-        )
-        self._copier = ImageCopier(
+        self._addresses = AddressBatches(self._destination, source.overview.site_url)
+        self._copier = (DryCopier if request.dry_run else ImageCopier)(
             services,
             request.tenant_id,
             self._previous,
@@ -116,21 +111,22 @@ class ImageRepair:
         ]
         found = await self._find_imported(posts)
         refs = [ref for each in found for ref in each.refs]
-        if self._request.dry_run:
-            outcomes = [_outcome(each.post, bool(each.refs)) for each in found]
-            foreseen = await self._copy_counter.count(refs)
-            return report.after(outcomes, foreseen.copied, foreseen.failures, foreseen.to_fetch)
-        copied, failed = self._copier.copied, len(self._copier.failures)
-        new_urls = await self._copier.copy(refs)
+        copier = self._copier
+        copied, to_fetch, failed = copier.copied, copier.to_fetch, len(copier.failures)
+        new_urls = await copier.copy(refs)
         if redirects := self._addresses.pictures(refs, new_urls):
             await self._addresses.write_pictures(redirects)
         outcomes = await self._update_posts(found, new_urls)
-        failures = notes_of(self._copier.failures[failed:])
-        return report.after(outcomes, self._copier.copied - copied, failures)
+        return report.after(
+            outcomes,
+            copier.copied - copied,
+            copier.failures[failed:],
+            copier.to_fetch - to_fetch,
+        )
 
     async def _find_imported(self, posts: Sequence[SourcePost]) -> list[_Found]:
         keys = [key_of_post(post) for post in posts]
-        items = await self._previous.items(self._namespace, keys)
+        items = await self._destination.items(keys)
         records = await stored_records(
             self._services.records, self._request.tenant_id, items.values()
         )
@@ -154,17 +150,17 @@ class ImageRepair:
         self, found: Sequence[_Found], new_urls: Mapping[str, str]
     ) -> list[Outcome]:
         outcomes = []
-        caller = system(self._request.tenant_id)
-        async with self._services.records.unit(
-            caller, emit_events=self._request.emit_events
-        ) as unit:
+        async with self._destination.unit() as unit:
             for each in found:
                 is_changed = bool(each.refs) and await self._update_post(unit, each, new_urls)
                 reason = STILL_THERE if each.refs else NOTHING_LEFT
                 outcomes.append(_outcome(each.post, is_changed, reason))
         return outcomes
 
-    async def _update_post(self, unit: Unit, found: _Found, new_urls: Mapping[str, str]) -> bool:
+    async def _update_post(self, unit: AnyUnit, found: _Found, new_urls: Mapping[str, str]) -> bool:
+        if not isinstance(unit, Unit):
+            # Which pictures can be fetched is not known.
+            return True
         collection = collection_of(found.post)
         records = await unit.find(collection, {"id": found.record_id}, limit=1)
         if not records:
@@ -176,10 +172,10 @@ class ImageRepair:
             return False
         # So that the next import does not take this update for an edit by the publisher.
         key = key_of_post(found.post)
-        known = await self._previous.items(self._namespace, [key], unit)
+        known = await self._destination.items([key], unit)
         if known and known[key].record_version == records[0]["version"]:
             item = msgspec.structs.replace(known[key], record_version=changed["version"])
-            await self._previous.save(unit, self._namespace, {key: item})
+            await self._destination.save(unit, {key: item})
         return True
 
 
