@@ -20,7 +20,7 @@ from tests.object_stores import S3Server
 from tests.world import TenantWorld, World, open_world
 
 from masthead.engine.jobs.runner import JobRunner
-from masthead.engine.records.write.unit import file_key
+from masthead.engine.records.collection import file_key
 from masthead.features.media.collection import media
 from masthead.features.media.jobs import handlers
 from masthead.features.trash.emptying import delete_expired

@@ -28,7 +28,7 @@ from masthead.base.caller import Caller, Kind, system
 from masthead.base.ids import TenantId
 from masthead.engine.jobs.runner import JobRunner
 from masthead.engine.jobs.tables import jobs, new_job
-from masthead.engine.records.write.unit import file_key
+from masthead.engine.records.collection import file_key
 from masthead.faces.admin.pages.account.passkeys import short_id
 from masthead.faces.importers import collection as imports
 from masthead.faces.importers.member_csv.rows import BAD_EMAIL, BAD_TIER, REPEATED

@@ -14,7 +14,7 @@ from tests.faces.admin.payloads import PAYLOADS
 from tests.world import TenantWorld
 
 from masthead.base.caller import system
-from masthead.engine.records.collection import Collection
+from masthead.engine.records.collection import Collection, file_key
 from masthead.engine.records.fields.base import Access, Field, FieldError
 from masthead.engine.records.fields.documents import Json, TextList
 from masthead.engine.records.fields.file import File
@@ -23,7 +23,6 @@ from masthead.engine.records.fields.relation_list import RelationList
 from masthead.engine.records.fields.secrets import Hash, Secret
 from masthead.engine.records.fields.text import Email, Slug, Text, Url
 from masthead.engine.records.fields.values import Date, Number, Select
-from masthead.engine.records.write.unit import file_key
 from masthead.faces.importers.report import Note, Report, Tally
 from masthead.features.single_sign_on.collection import Issuer
 

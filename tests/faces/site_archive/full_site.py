@@ -13,7 +13,7 @@ from tests.world import World
 from masthead.base import ids
 from masthead.base.caller import system
 from masthead.base.ids import TenantId
-from masthead.engine.records.collection import Collection, Record
+from masthead.engine.records.collection import Collection, Record, file_key
 from masthead.engine.records.fields.base import Field
 from masthead.engine.records.fields.documents import Json, TextList
 from masthead.engine.records.fields.file import File
@@ -24,7 +24,6 @@ from masthead.engine.records.fields.text import Email, SiteAddress, Slug, Text, 
 from masthead.engine.records.fields.translations import Translations
 from masthead.engine.records.fields.values import Date, Flag, Number, Select
 from masthead.engine.records.read.decoding import engine_decoder
-from masthead.engine.records.write.unit import file_key
 from masthead.faces.importers.collection import stored_keys
 from masthead.faces.site_archive.checking import check_record
 from masthead.faces.site_archive.stored_files import has_files, keys_of

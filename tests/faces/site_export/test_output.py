@@ -8,7 +8,7 @@ import pytest
 from tests.faces.site_export.filled import Filled, entries
 from tests.world import TenantWorld
 
-from masthead.engine.records.write.unit import file_key
+from masthead.engine.records.collection import file_key
 from masthead.faces.site_export.content import TEXTS_PER_PAGE, Content, blog_of
 from masthead.identity.tenants import tenants
 

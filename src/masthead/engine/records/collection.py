@@ -476,3 +476,8 @@ class _Id(Field, frozen=True):
 
 
 ID = _Id(name="id", write=Access.ADMIN, immutable=True)
+
+
+def file_key(tenant_id: str, collection: Collection, record_id: str, name: str) -> str:
+    """The key of a record's file in the object store."""
+    return f"{tenant_id}/{collection.name}/{record_id}/{name}"

@@ -28,13 +28,13 @@ from masthead.engine.records.derived.rows import DerivedRows
 from masthead.engine.records.read.record_reader import SEVERAL_TENANTS, RecordReader
 from masthead.engine.records.registry import Registry
 from masthead.engine.records.rotation import Rotated, Rotation
-from masthead.engine.records.write.context import SETTINGS, Observer, Settings, WriteContext
+from masthead.engine.records.write.context import SETTINGS, Settings, WriteContext
 from masthead.engine.records.write.record_rows import (
     ENCRYPTION_PURPOSE,
     WriteStatements,
     secret_context,
 )
-from masthead.engine.records.write.unit import Unit
+from masthead.engine.records.write.unit import Observer, Unit
 from masthead.engine.records.write.unit_changes import LocalChange
 from masthead.engine.records.write.unit_events import WrittenEvent
 from masthead.engine.records.write.validation import NewRecord
@@ -86,6 +86,7 @@ class Records(RecordReader):
         self._on_deliveries_queued = on_deliveries_queued
         self._on_changes = on_changes
         self._async_validators = async_validators or {}
+        self._observe = observe
         self.keyring = keyring
         self._write_context = WriteContext(
             registry=registry,
@@ -96,7 +97,6 @@ class Records(RecordReader):
             clock=now,
             origin_of=origin_of,
             settings=Settings(settings),
-            observe=observe,
         )
         self._rotation = Rotation(database, registry, tables, keyring)
 
@@ -190,6 +190,7 @@ class Records(RecordReader):
                     self._write_context,
                     emit_events=emit_events,
                     prepared=prepared,
+                    observe=self._observe,
                 )
                 await unit.begin()
                 yield unit

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from masthead.engine.records.changes import Change, Later
-from masthead.engine.records.collection import Collection, Record
+from masthead.engine.records.collection import Collection, Record, file_key
 from masthead.engine.records.fields.base import Access
 from masthead.engine.records.fields.documents import Json
 from masthead.engine.records.fields.text import Text
 from masthead.engine.records.fields.values import Date, Flag, Number, Select
-from masthead.engine.records.write.unit import file_key
 
 PLATFORMS = ("wordpress", "substack", "ghost")
 QUEUED, RUNNING, DONE, FAILED = "queued", "running", "done", "failed"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from masthead.engine.records.collection import Collection, Record
-from masthead.engine.records.write.unit import file_key
+from masthead.engine.records.collection import Collection, Record, file_key
 from masthead.faces.importers.collection import import_runs, stored_keys
 
 

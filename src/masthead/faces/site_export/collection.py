@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from masthead.engine.records.changes import Change, Later
-from masthead.engine.records.collection import Collection, Index, Record
+from masthead.engine.records.collection import Collection, Index, Record, file_key
 from masthead.engine.records.fields.base import Access
 from masthead.engine.records.fields.documents import Json
 from masthead.engine.records.fields.text import Text
 from masthead.engine.records.fields.values import Date, Number, Select
-from masthead.engine.records.write.unit import file_key
 from masthead.faces.site_export.formats import ENDINGS, Format
 
 QUEUED, RUNNING, READY, EXPIRED, FAILED = "queued", "running", "ready", "expired", "failed"

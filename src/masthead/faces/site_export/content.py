@@ -16,10 +16,9 @@ from masthead.base.errors import NotFound
 from masthead.base.ids import TenantId
 from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.links.file_readers import is_open
-from masthead.engine.records.collection import Collection, Record
+from masthead.engine.records.collection import Collection, Record, file_key
 from masthead.engine.records.engine import Records
 from masthead.engine.records.read.page import ListRequest
-from masthead.engine.records.write.unit import file_key
 from masthead.faces.site_export.media_links import MediaLinks
 from masthead.features.comments.collection import DELETED, comments
 from masthead.features.media.collection import media

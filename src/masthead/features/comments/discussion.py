@@ -16,6 +16,7 @@ from masthead.base.errors import Forbidden, Invalid, NotFound, Problem
 from masthead.base.ids import TenantId, is_id
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
+from masthead.engine.records.write.relations import has_dependents
 from masthead.engine.records.write.unit import Unit
 from masthead.engine.records.write.validation import NewRecord
 from masthead.features.comments.collection import APPROVED, DELETED, PENDING, comments
@@ -149,7 +150,7 @@ class Discussions:
         await self._limit.admit(author.tenant_id, author.account_id, author.address)
         async with self._records.unit(service_of(author.tenant_id)) as unit:
             await self._changeable(unit, author, post, comment_id)
-            if not await unit.has_dependents(comments, comment_id):
+            if not await has_dependents(unit, comments, comment_id):
                 await unit.delete(comments, comment_id)
                 return
             emptied = {

@@ -8,9 +8,8 @@ from masthead.base.caller import system
 from masthead.base.errors import NotFound
 from masthead.base.ids import TenantId
 from masthead.engine.jobs.runner import Handler, Job
-from masthead.engine.records.collection import Record
+from masthead.engine.records.collection import Record, file_key
 from masthead.engine.records.engine import Records
-from masthead.engine.records.write.unit import file_key
 from masthead.features.media.collection import COPIES_JOB, NO_SIZES, is_copied, media
 from masthead.features.media.images import COPY_TYPES, BadImage, Copy, ImagePool, copy_widths
 from masthead.features.media.thumbs import remove_copies, store_copies

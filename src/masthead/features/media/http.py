@@ -8,8 +8,7 @@ from urllib.parse import parse_qsl
 
 from masthead.base import ids
 from masthead.base.errors import NotFound, SiteSuspended
-from masthead.engine.records.collection import Collection, Record
-from masthead.engine.records.write.unit import file_key
+from masthead.engine.records.collection import Collection, Record, file_key
 from masthead.features.media.access import FileServices, check_may_open
 from masthead.features.media.collection import file_names, media
 from masthead.features.media.copies import widths_of

@@ -26,11 +26,10 @@ from masthead.base.errors import (
     TooLarge,
 )
 from masthead.base.ids import TenantId
-from masthead.engine.records.collection import Collection, Record
+from masthead.engine.records.collection import Collection, Record, file_key
 from masthead.engine.records.engine import Records
 from masthead.engine.records.fields.base import REQUIRED
 from masthead.engine.records.fields.file import File
-from masthead.engine.records.write.unit import file_key
 from masthead.engine.records.write.validation import chosen_id
 from masthead.features.media.collection import media
 from masthead.features.media.filenames import display_name, stored_name

@@ -47,6 +47,7 @@ from masthead.engine.records.collection import (
     Rules,
     Searched,
     Trashed,
+    file_key,
 )
 from masthead.engine.records.derived.daily_counts import day_of
 from masthead.engine.records.fields.documents import Json, TextList
@@ -54,7 +55,6 @@ from masthead.engine.records.fields.relation_list import RelationList
 from masthead.engine.records.fields.text import Slug, Text, Url
 from masthead.engine.records.fields.translations import TRANSLATIONS
 from masthead.engine.records.fields.values import Select
-from masthead.engine.records.write.unit import file_key
 from masthead.features.posts.site import (
     EMAIL_ONLY,
     LISTINGS,

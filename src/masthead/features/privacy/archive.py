@@ -18,11 +18,10 @@ from masthead.base import clock
 from masthead.base.caller import system
 from masthead.base.errors import NotFound
 from masthead.base.ids import TenantId
-from masthead.engine.records.collection import Collection, Record
+from masthead.engine.records.collection import Collection, Record, file_key
 from masthead.engine.records.engine import Records
 from masthead.engine.records.fields.file import File
 from masthead.engine.records.read.page import ListRequest
-from masthead.engine.records.write.unit import file_key
 from masthead.features.trash.collection import trash_items
 from masthead.storage.objects import ObjectStore
 

@@ -9,9 +9,8 @@ from collections.abc import AsyncIterator, Callable
 
 import msgspec
 
-from masthead.engine.records.collection import Collection, Record
+from masthead.engine.records.collection import Collection, Record, file_key
 from masthead.engine.records.fields.file import File
-from masthead.engine.records.write.unit import file_key
 from masthead.faces.importers.collection import import_runs
 from masthead.faces.importers.collection import stored_keys as run_keys
 from masthead.faces.importers.member_csv.collection import member_imports

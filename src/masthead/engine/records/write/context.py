@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from masthead.base.clock import Clock
 from masthead.base.config.keyring import KeyRing
 from masthead.base.ids import TenantId
-from masthead.engine.records.changes import Change, Site
+from masthead.engine.records.changes import Site
 from masthead.engine.records.collection import Collection
 from masthead.engine.records.derived.rows import DerivedRows
 from masthead.engine.records.read.decoding import RowDecoder
@@ -19,14 +18,9 @@ from masthead.engine.records.registry import Registry
 from masthead.engine.records.write.record_rows import WriteStatements
 from masthead.storage.database import Row
 
-if TYPE_CHECKING:
-    from masthead.engine.records.write.unit import Unit
-
 MAX_TENANTS = 20_000
 SETTINGS = "site_settings"
 """The collection of the settings of sites."""
-
-Observer = Callable[["Unit", Collection, Change], None]
 
 
 class CachedTenant:
@@ -88,7 +82,4 @@ class WriteContext(msgspec.Struct, frozen=True):
     origin_of: Callable[[str, str], str]
     """The scheme and host of a tenant's one address, by its slug and its own domain."""
     settings: Settings
-    observe: Observer | None = None
-    """Receives every change that a caller requests, in its transaction, but not the changes that
-    follow from it."""
     tenants: TenantCache = msgspec.field(default_factory=TenantCache)

@@ -7,24 +7,20 @@ Everything runs inside a unit, which holds the tenant's write lock, so that no c
 from __future__ import annotations
 
 from collections.abc import Container
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from masthead.base.errors import BadRequest, Invalid
 from masthead.engine.records.collection import Collection, Pointer, Record
 from masthead.engine.records.fields.relation import OnDelete, Relation, missing_relation
 from masthead.engine.records.fields.relation_list import RelationList
 from masthead.engine.records.read.decoding import engine_decoder
-from masthead.engine.records.write.context import WriteContext
-
-if TYPE_CHECKING:
-    from masthead.engine.records.write.unit import Unit
+from masthead.engine.records.write.transaction import TenantTransaction
 
 CASCADE_STEP = 500
 
 
 async def check_relations(
-    unit: Unit,
-    context: WriteContext,
+    unit: TenantTransaction,
     collection: Collection,
     record: Record,
     *,
@@ -40,34 +36,30 @@ async def check_relations(
         if not record[relation.name] or (changed is not None and relation.name not in changed):
             continue
         if isinstance(relation, RelationList):
-            await _check_list(unit, context, relation, record)
+            await _check_list(unit, relation, record)
         else:
-            target = await _find_target(unit, context, relation, record)
+            target = await _find_target(unit, relation, record)
             if relation.root:
                 record[relation.root] = target[relation.root] or target["id"]
 
 
-async def _check_list(
-    unit: Unit, context: WriteContext, relation: RelationList, record: Record
-) -> None:
+async def _check_list(unit: TenantTransaction, relation: RelationList, record: Record) -> None:
     value = record[relation.name]
-    statement = context.statements.existing_ids(context.registry[relation.to])
-    keys = {"tenant": unit.tenant_id, "keys": context.statements.list_value(value)}
+    statement = unit.context.statements.existing_ids(unit.registry[relation.to])
+    keys = {"tenant": unit.tenant_id, "keys": unit.context.statements.list_value(value)}
     if len(await unit.fetch(statement, keys)) != len(value):
         raise Invalid({relation.name: missing_relation(relation.to).problem})
 
 
-async def _find_target(
-    unit: Unit, context: WriteContext, relation: Relation, record: Record
-) -> Record:
-    found = await unit.find(context.registry[relation.to], {"id": record[relation.name]}, limit=1)
+async def _find_target(unit: TenantTransaction, relation: Relation, record: Record) -> Record:
+    found = await unit.find(unit.registry[relation.to], {"id": record[relation.name]}, limit=1)
     if not found or any(found[0][name] != record[name] for name in relation.same):
         raise Invalid({relation.name: missing_relation(relation.to, relation.same).problem})
     return found[0]
 
 
 async def check_required_value(
-    unit: Unit, collection: Collection, old: Record, new: Record | None
+    unit: TenantTransaction, collection: Collection, old: Record, new: Record | None
 ) -> None:
     """The last record with the collection's required value keeps it, except on the platform."""
     if collection.required_value is None or not unit.tenant_id:
@@ -83,8 +75,7 @@ async def check_required_value(
 
 
 async def find_dependents(
-    unit: Unit,
-    context: WriteContext,
+    unit: TenantTransaction,
     source: Collection,
     relation: Pointer,
     *,
@@ -92,7 +83,7 @@ async def find_dependents(
     limit: int = CASCADE_STEP,
 ) -> list[Record]:
     """Some of the records that point at one, in no order."""
-    statement = context.statements.dependents(source, relation)
+    statement = unit.context.statements.dependents(source, relation)
     values = {"tenant": unit.tenant_id, "target": record_id, "limit": limit}
     return [engine_decoder(source).record(row) for row in await unit.fetch(statement, values)]
 
@@ -109,3 +100,15 @@ def value_without(relation: Pointer, record: Record, target: Record) -> Any:
     if isinstance(relation, RelationList):
         return [each for each in record[relation.name] if each != target["id"]]
     return target[relation.name] if relation.root else ""
+
+
+async def has_dependents(
+    unit: TenantTransaction, collection: Collection, record_id: str, of: Container[str] = ()
+) -> bool:
+    """Whether a record of this collection, or of those named by `of`, points at the one with this
+    id."""
+    for source, relation in unit.registry.referrers[collection.name]:
+        is_asked = source.name in of if of else source is collection
+        if is_asked and await find_dependents(unit, source, relation, record_id=record_id, limit=1):
+            return True
+    return False

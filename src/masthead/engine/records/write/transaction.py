@@ -27,7 +27,7 @@ class TenantTransaction:
         self.tenant = UNKNOWN
         self._tx = transaction
         self._caller = caller
-        self._context = context
+        self.context = context
         self._moment: datetime
         self._now: str
         self._version = 0
@@ -40,20 +40,20 @@ class TenantTransaction:
     async def begin(self) -> None:
         """Takes the tenant's next version, and with it the tenant's write lock."""
         ((self._version, identity_version, watched_until),) = await self._tx.fetch(
-            self._context.statements.next_version, (self.tenant_id, 1)
+            self.context.statements.next_version, (self.tenant_id, 1)
         )
         self._is_watched = bool(watched_until)
         # Read after the lock is held, so that later versions have later times.
-        self._moment = self._context.clock()
+        self._moment = self.context.clock()
         self._now = clock.to_text(self._moment)
         self.tenant = await self._read_tenant(identity_version)
 
     async def _read_tenant(self, identity_version: int) -> CachedTenant:
-        cached = self._context.tenants.get(self.tenant_id, identity_version)
+        cached = self.context.tenants.get(self.tenant_id, identity_version)
         if cached is None:
-            rows = await self.fetch(self._context.statements.site, {"tenant": self.tenant_id})
-            cached = CachedTenant(identity_version, self._context.settings.site(rows))
-            self._context.tenants.put(self.tenant_id, cached)
+            rows = await self.fetch(self.context.statements.site, {"tenant": self.tenant_id})
+            cached = CachedTenant(identity_version, self.context.settings.site(rows))
+            self.context.tenants.put(self.tenant_id, cached)
         return cached
 
     @property
@@ -71,7 +71,7 @@ class TenantTransaction:
     async def enqueue(self, kind: str, payload: Mapping[str, Any], run_at: str = "") -> str:
         """Adds a job that becomes visible to workers with the commit of this change."""
         job = new_job(self.tenant_id, kind, payload, self._now, run_at=run_at)
-        statement = self._context.statements.job
+        statement = self.context.statements.job
         await self._tx.execute(statement, statement.bind(job))
         return str(job["id"])
 
@@ -93,13 +93,13 @@ class TenantTransaction:
         """Invalidates what is cached of the tenant's accounts, sessions, keys and settings."""
         # Other units must not see what this one has not committed yet.
         self.tenant = CachedTenant(-1, self.tenant.site)
-        await self.execute(self._context.statements.mark_identity, {"tenant": self.tenant_id})
+        await self.execute(self.context.statements.mark_identity, {"tenant": self.tenant_id})
 
     async def find(
         self, collection: Collection, equals: Mapping[str, Any], limit: int
     ) -> list[Record]:
         """Records of this tenant by equality, hidden fields included."""
-        statement = self._context.statements.find(collection, tuple(equals), True)
+        statement = self.context.statements.find(collection, tuple(equals), True)
         values = {**equals, "tenant": self.tenant_id, "limit": limit}
         rows = await self._tx.fetch(statement, statement.bind(values))
         to_record = engine_decoder(collection).record
@@ -107,7 +107,7 @@ class TenantTransaction:
 
     async def find_some(self, collection: Collection, record_ids: Sequence[str]) -> list[Record]:
         """Those of the tenant's records that have one of these ids, in no order."""
-        statements = self._context.statements
+        statements = self.context.statements
         values = {"tenant": self.tenant_id, "keys": statements.list_value(record_ids)}
         rows = await self.fetch(statements.find_some(collection), values)
         return [engine_decoder(collection).record(row) for row in rows]
@@ -117,7 +117,7 @@ class TenantTransaction:
     ) -> list[Row]:
         """How many records of which collection a listing has by each of the values: rows of value,
         collection and total."""
-        statements = self._context.statements
+        statements = self.context.statements
         bound = {
             "tenant": self.tenant_id,
             "listing": listing,
@@ -128,4 +128,4 @@ class TenantTransaction:
 
     @property
     def registry(self) -> Registry:
-        return self._context.registry
+        return self.context.registry

@@ -12,9 +12,8 @@ import msgspec
 from masthead.base import clock, ids
 from masthead.base.caller import Caller
 from masthead.base.errors import Conflict, NotFound
-from masthead.engine.records.collection import Record
+from masthead.engine.records.collection import Record, file_key
 from masthead.engine.records.engine import Records
-from masthead.engine.records.write.unit import file_key
 from masthead.faces.importers.files.csv_rows import CsvTable
 from masthead.faces.importers.member_csv.checking import Head, inspect_list
 from masthead.faces.importers.member_csv.collection import (

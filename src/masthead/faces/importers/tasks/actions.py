@@ -15,9 +15,9 @@ from masthead.base import ids
 from masthead.base.caller import Caller
 from masthead.base.errors import Conflict, MastheadError, NotFound
 from masthead.base.ids import TenantId
-from masthead.engine.records.collection import Record
+from masthead.engine.records.collection import Record, file_key
 from masthead.engine.records.engine import Records
-from masthead.engine.records.write.unit import Unit, file_key
+from masthead.engine.records.write.unit import Unit
 from masthead.faces.importers.collection import (
     DONE,
     FAILED,

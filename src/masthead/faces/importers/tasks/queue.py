@@ -10,9 +10,9 @@ from msgspec.structs import asdict
 
 from masthead.base import clock
 from masthead.base.caller import Caller, system
-from masthead.engine.records.collection import Record
+from masthead.engine.records.collection import Record, file_key
 from masthead.engine.records.engine import Records
-from masthead.engine.records.write.unit import Unit, file_key
+from masthead.engine.records.write.unit import Unit
 from masthead.faces.importers.collection import PREVIEW, SWEEP_JOB, import_runs
 from masthead.faces.importers.source import Options
 from masthead.faces.importers.write.batch_sizes import DEFAULT_BATCH

@@ -14,8 +14,7 @@ from masthead.base.caller import system
 from masthead.base.counters import IMPORTS
 from masthead.base.errors import MastheadError, NotFound, Unavailable
 from masthead.engine.jobs.runner import MAX_ATTEMPTS, Job
-from masthead.engine.records.collection import Record
-from masthead.engine.records.write.unit import file_key
+from masthead.engine.records.collection import Record, file_key
 from masthead.faces.importers.collection import (
     DONE,
     FAILED,

@@ -13,6 +13,7 @@ from masthead.base.caller import system
 from masthead.base.ids import TenantId
 from masthead.content.texts.alt_texts import alts_in
 from masthead.engine.records.collection import Collection, Record
+from masthead.engine.records.write.relations import has_dependents
 from masthead.engine.records.write.unit import Unit
 from masthead.faces.importers.report import EDITED, GONE, IMPORTED, IN_USE, Report
 from masthead.faces.importers.write.batches import SHOWN_CHARACTERS
@@ -105,7 +106,7 @@ class Undo:
         """'' where it is deleted now, else the reason why not."""
         copies = _WORKING_COPIES.get(collection.name)
         if _is_edited(collection, item, record) or (
-            copies and await unit.has_dependents(collection, item.record_id, copies)
+            copies and await has_dependents(unit, collection, item.record_id, copies)
         ):
             return EDITED
         if await self._is_used(unit, collection, record):
@@ -129,7 +130,7 @@ class Undo:
         if collection.name == media.name:
             return bool(record["uses"] or record["draft_uses"])
         used_by = _USED_BY.get(collection.name, ())
-        return bool(used_by) and await unit.has_dependents(collection, record["id"], used_by)
+        return bool(used_by) and await has_dependents(unit, collection, record["id"], used_by)
 
 
 def _is_edited(collection: Collection, item: Item, record: Record) -> bool:

@@ -11,7 +11,7 @@ import msgspec
 from masthead.base import clock, ids
 from masthead.base.caller import Audience, system
 from masthead.base.errors import NotFound
-from masthead.engine.records.write.unit import file_key
+from masthead.engine.records.collection import file_key
 from masthead.engine.records.write.validation import NewRecord
 from masthead.faces.admin.endpoint import Answer, Framed
 from masthead.faces.admin.pages.imports.runs import ADDRESS
