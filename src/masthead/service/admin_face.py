@@ -65,11 +65,11 @@ def _tools(services: Services, site: SitePages, shared: Assets) -> AdminTools:
             records, services.accounts, services.throttle, services.mail, services.sites
         ),
         domains=DomainProofs(
-            records, services.keyring, NameServer(settings.dns_server), services.limit_store
+            records, services.keyring, NameServer(settings.dns_server), services.windows
         ),
         sending=sending_domains_of(services),
         test_mails=TestMails(
-            records, services.mail, services.sites, services.limit_store, keyring=services.keyring
+            records, services.mail, services.sites, services.windows, keyring=services.keyring
         ),
         payment_reports=Reports(services.database),
         previews=Previews(site.services),

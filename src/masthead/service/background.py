@@ -153,13 +153,13 @@ def job_runner(
 
 async def check_domains(parts: Services) -> None:
     names = NameServer(parts.settings.dns_server)
-    proofs = DomainProofs(parts.records, parts.keyring, names, parts.limit_store)
+    proofs = DomainProofs(parts.records, parts.keyring, names, parts.windows)
     await DomainChecks(parts.records, proofs, parts.mail, parts.settings).run()
 
 
 def sending_domains_of(parts: Services) -> SendingDomains:
     checks = DnsChecks(NameServer(parts.settings.dns_server), parts.settings)
-    return SendingDomains(parts.records, parts.signing_keys, checks, parts.limit_store)
+    return SendingDomains(parts.records, parts.signing_keys, checks, parts.windows)
 
 
 async def _sweep_audit(parts: Services) -> None:

@@ -30,11 +30,9 @@ from masthead.faces.site_export.jobs import SiteExports
 from masthead.features.ai.budget import Budgets
 from masthead.features.ai.generation import Generator
 from masthead.features.ai.ledger import Ledger
-from masthead.features.ai.limits import AiLimits
 from masthead.features.ai.open_streams import OpenStreams
 from masthead.features.comments.discussion import Discussions
 from masthead.features.comments.emails import CommentEmails
-from masthead.features.comments.limits import CommentLimit
 from masthead.features.comments.mail_links import CommentMailLinks
 from masthead.features.factors.enrolment import Factors
 from masthead.features.mailings.senders import Senders
@@ -49,7 +47,6 @@ from masthead.features.password_reset.staff_codes import StaffCodes
 from masthead.features.payments.checkout import Checkouts
 from masthead.features.payments.inbox import Inbox
 from masthead.features.payments.processor import Processor
-from masthead.features.privacy.limits import RequestLimit
 from masthead.features.privacy.service import Privacy, build_privacy
 from masthead.features.single_sign_on.services import SingleSignOn, build_single_sign_on
 from masthead.features.site.address import Sites
@@ -69,6 +66,7 @@ from masthead.identity.limits.rate_limiter import RateLimiter
 from masthead.identity.limits.read_limits import ReadLimit
 from masthead.identity.limits.sign_in_throttle import LoginThrottle
 from masthead.identity.limits.stores import LimitStore, open_limit_store
+from masthead.identity.limits.windows import Windows
 from masthead.identity.passkey_sign_ins import PasskeySignIns
 from masthead.identity.second_step import SecondSteps
 from masthead.outside.mail.outbox import Outbox
@@ -141,8 +139,7 @@ class Services:
     read_limit: ReadLimit
     near_lookups: Lookups
     """Look-ups of posts near an address that leads nowhere."""
-    privacy_limit: RequestLimit
-    ai_limits: AiLimits
+    windows: Windows
     ai_budgets: Budgets
     payment_inbox: Inbox
     discussions: Discussions
@@ -196,6 +193,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Services:
     resets = PasswordResets(records, accounts, throttle, mail, sites, settings)
     streams = OutboundStreams(allow=settings.outbound_allow, ca_file=settings.outbound_ca_file)
     limit_store = open_limit_store(settings.redis_url, database, settings.data_dir, now)
+    windows = Windows(limit_store, now)
     generator = Generator(streams, Ledger(database, now), OpenStreams())
     callers = Callers(accounts)
     second_steps = SecondSteps(records, accounts, throttle)
@@ -250,7 +248,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Services:
         imports=ImportWork(),
         site_exports=SiteExports(records, objects, mail, sites, settings=settings),
         site_imports=SiteImports(records, objects, keyring, settings),
-        checkouts=Checkouts(Processor(streams, settings.payment_api_url), limit_store, now),
+        checkouts=Checkouts(Processor(streams, settings.payment_api_url), windows),
         event_log=EventLog(database),
         callers=callers,
         staff=StaffSignIn(
@@ -268,10 +266,9 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Services:
         ),
         form_tokens=FormTokens(keyring),
         limiter=RateLimiter(limit_store, settings.rate_limits, now),
-        read_limit=ReadLimit(limit_store, now),
+        read_limit=ReadLimit(windows),
         near_lookups=Lookups(per_second=5),
-        privacy_limit=RequestLimit(limit_store, now),
-        ai_limits=AiLimits(limit_store, now),
+        windows=windows,
         ai_budgets=Budgets(
             limit_store,
             generator.ledger,
@@ -279,7 +276,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Services:
             now=now,
         ),
         payment_inbox=Inbox(database),
-        discussions=Discussions(records, CommentLimit(limit_store, now)),
+        discussions=Discussions(records, windows),
         posted_comments=PostedComments(keyring, now),
         themes=Themes(settings.themes_dir),
         accents=AccentStyles(keyring),

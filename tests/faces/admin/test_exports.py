@@ -54,7 +54,7 @@ from masthead.faces.site_export.jobs import (
     SiteExports,
 )
 from masthead.features.media.jobs import handlers as media_handlers
-from masthead.features.privacy.limits import OWNERS, RequestLimit
+from masthead.features.privacy.limits import OWNERS, admit
 from masthead.service.background import job_runner
 from masthead.storage.local_objects import LocalObjectStore
 
@@ -305,9 +305,9 @@ class TestMail:
     ) -> None:
         browser, owner = await staff(tenant, "owner")
         parts = tenant.world.parts
-        limit = RequestLimit(parts.limit_store, parts.records.clock)
+        windows = parts.windows
         for _ in range(OWNERS.per_caller):
-            await limit.admit(tenant.id, Caller(Kind.OWNER, tenant.id, owner.id), "")
+            await admit(windows, tenant.id, Caller(Kind.OWNER, tenant.id, owner.id), "")
         answer = await browser.post(ADDRESS, {"format": "csv"})
         assert answer.status_code == 429
         assert await exports(tenant) == []

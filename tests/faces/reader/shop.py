@@ -63,7 +63,7 @@ def shop_app(
     processor = ProcessorClient(
         streams or world.parts.generator.streams, api_url, timeout_seconds=seconds
     )
-    checkouts = Checkouts(processor, world.parts.limit_store, world.clock)
+    checkouts = Checkouts(processor, world.parts.windows)
     return http_app(replace(world.parts, checkouts=checkouts))
 
 

@@ -25,7 +25,7 @@ from masthead.base import clock
 from masthead.base.caller import Caller, Kind
 from masthead.base.config.values import GdprHeaderAuth
 from masthead.base.errors import RateLimited
-from masthead.features.privacy.limits import MEMBERS, OWNERS, RequestLimit
+from masthead.features.privacy.limits import MEMBERS, OWNERS, admit
 from masthead.identity.sessions import ADMIN_COOKIE
 
 BROWSER = {"accept": "text/html,application/xhtml+xml"}
@@ -298,13 +298,13 @@ async def test_an_owner_over_the_limit_is_429(
 
 
 async def test_all_members_of_a_site_are_limited_together(tenant: TenantWorld, app: World) -> None:
-    limit = RequestLimit(app.parts.limit_store, app.clock)
+    windows = app.parts.windows
     for number in range(MEMBERS.per_site):
-        await limit.admit(tenant.id, caller(Kind.MEMBER, tenant, number), "")
+        await admit(windows, tenant.id, caller(Kind.MEMBER, tenant, number), "")
     with pytest.raises(RateLimited):
-        await limit.admit(tenant.id, caller(Kind.MEMBER, tenant, MEMBERS.per_site), "")
-    await limit.admit(tenant.id, caller(Kind.OWNER, tenant, 0), "")
-    await limit.admit(tenant.id, None, "203.0.113.11")
+        await admit(windows, tenant.id, caller(Kind.MEMBER, tenant, MEMBERS.per_site), "")
+    await admit(windows, tenant.id, caller(Kind.OWNER, tenant, 0), "")
+    await admit(windows, tenant.id, None, "203.0.113.11")
 
 
 def caller(kind: Kind, tenant: TenantWorld, number: int) -> Caller:

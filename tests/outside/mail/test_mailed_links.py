@@ -97,7 +97,7 @@ async def every_mail(office: Office, tenant: TenantWorld) -> list[EmailMessage]:
     await guard(tenant, owner)
     parts = tenant.world.parts
     test_mails = TestMails(
-        parts.records, parts.mail, parts.sites, parts.limit_store, keyring=parts.keyring
+        parts.records, parts.mail, parts.sites, parts.windows, keyring=parts.keyring
     )
     await test_mails.send(system(tenant.id), "fay@example.com")
     await disable_webhook(tenant)

@@ -11,6 +11,7 @@ from masthead.base import clock
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.environment import day
 from masthead.faces.admin.request import AdminRequest
+from masthead.features.privacy.limits import admit
 from masthead.features.privacy.receipts import Receipt
 from masthead.features.privacy.requests import is_the_sites
 from masthead.features.privacy.validation import (
@@ -59,8 +60,8 @@ class DataRequestView(msgspec.Struct, frozen=True):
 
 async def admit_request(request: AdminRequest) -> Requester:
     """Counted with the requests by the API, because each of them sends mails."""
-    limit = request.services.privacy_limit
-    await limit.admit(request.tenant_id, request.caller, request.client.address)
+    windows = request.services.windows
+    await admit(windows, request.tenant_id, request.caller, request.client.address)
     return Requester(request.tenant, request.caller, is_trusted=True)
 
 

@@ -37,7 +37,6 @@ from masthead.features.password_reset.invitations import Invitations
 from masthead.features.password_reset.resets import PasswordResets
 from masthead.features.payments.inbox import Inbox
 from masthead.features.payments.reconcile import Reports
-from masthead.features.privacy.limits import RequestLimit
 from masthead.features.privacy.service import Privacy
 from masthead.features.single_sign_on.services import SingleSignOn
 from masthead.features.site.address import site_url
@@ -50,6 +49,7 @@ from masthead.features.webhooks.retries import Retries
 from masthead.identity.accounts import Accounts
 from masthead.identity.directory import Tenant, TenantDirectory
 from masthead.identity.limits.rate_limiter import RateLimiter
+from masthead.identity.limits.windows import Windows
 from masthead.identity.sign_ins import Client
 from masthead.outside.mail.outbox import Outbox
 from masthead.outside.outbound.client import OutboundClient
@@ -102,7 +102,7 @@ class AdminServices(UploadServices, Protocol):
     @property
     def privacy(self) -> Privacy: ...
     @property
-    def privacy_limit(self) -> RequestLimit: ...
+    def windows(self) -> Windows: ...
     @property
     def site_exports(self) -> SiteExports: ...
     @property

@@ -17,8 +17,9 @@ from masthead.features.ai.accounts import AiUnavailable, SiteAi, destination_of,
 from masthead.features.ai.answer import EventStream
 from masthead.features.ai.budget import Budgets, Reservation, max_prompt_tokens
 from masthead.features.ai.generation import GenerationRequest, Generator
-from masthead.features.ai.limits import NO_TENANT, AiLimits
+from masthead.features.ai.limits import NO_TENANT, admit
 from masthead.features.ai.prompts import Prompt, parse_prompt_request, prompt_for
+from masthead.identity.limits.windows import Windows
 from masthead.web.answers import Stream
 from masthead.web.asgi import Send
 from masthead.web.bodies import SMALL_FORM_BYTES, SMALL_FORM_VALUES, decode_json_object
@@ -38,7 +39,7 @@ class AiServices(Protocol):
     @property
     def settings(self) -> Settings: ...
     @property
-    def ai_limits(self) -> AiLimits: ...
+    def windows(self) -> Windows: ...
     @property
     def ai_budgets(self) -> Budgets: ...
     @property
@@ -63,13 +64,13 @@ async def generate(services: AiServices, request: Request) -> Stream:
         destination = destination_of(site, services.settings)
     except AiUnavailable as error:
         await _check_short(request)
-        await services.ai_limits.admit(request.address, request.tenant_id, site)
+        await admit(services.windows, request.address, request.tenant_id, site)
         return Stream(partial(_say_unavailable, str(error)))
     try:
         prompt = await _prompt(request)
     except TooLarge as error:
         raise BadRequest(str(error)) from error
-    await services.ai_limits.admit(request.address, request.tenant_id, site)
+    await admit(services.windows, request.address, request.tenant_id, site)
     generation = GenerationRequest(
         prompt,
         destination,

@@ -20,11 +20,12 @@ from masthead.engine.records.write.relations import has_dependents
 from masthead.engine.records.write.unit import Unit
 from masthead.engine.records.write.validation import NewRecord
 from masthead.features.comments.collection import APPROVED, DELETED, PENDING, comments
-from masthead.features.comments.limits import CommentLimit
+from masthead.features.comments.limits import admit
 from masthead.features.comments.rules import waits
 from masthead.features.comments.text import clean_name, clean_text, comparable_name, is_links_alone
 from masthead.features.site.collection import site_settings
 from masthead.features.site.record_view import as_settings
+from masthead.identity.limits.windows import Windows
 from masthead.identity.tenants import superusers
 
 CHANGEABLE: Final = timedelta(minutes=15)
@@ -89,9 +90,9 @@ class Author(msgspec.Struct, frozen=True):
 
 
 class Discussions:
-    def __init__(self, records: Records, limit: CommentLimit) -> None:
+    def __init__(self, records: Records, windows: Windows) -> None:
         self._records = records
-        self._limit = limit
+        self._windows = windows
 
     async def post(self, author: Author, post: Record, body: str, parent_id: str) -> Record:
         """The new comment, approved or waiting as the site's settings say."""
@@ -103,7 +104,7 @@ class Discussions:
             "body": clean_text(body),
         }
         new = await self._check(author, given)
-        await self._limit.admit(author.tenant_id, author.account_id, author.address)
+        await admit(self._windows, author.tenant_id, author.account_id, author.address)
         async with self._records.unit(author.caller) as unit:
             if parent_id:
                 await _check_parent(unit, post, parent_id)
@@ -136,7 +137,7 @@ class Discussions:
         text = clean_text(body)
         if problem := _text_problem(text):
             raise Invalid({"body": problem})
-        await self._limit.admit(author.tenant_id, author.account_id, author.address)
+        await admit(self._windows, author.tenant_id, author.account_id, author.address)
         async with self._records.unit(service_of(author.tenant_id)) as unit:
             comment = await self._changeable(unit, author, post, comment_id)
             status = comment["status"]
@@ -147,7 +148,7 @@ class Discussions:
 
     async def delete(self, author: Author, post: Record, comment_id: str) -> None:
         """A comment that others have answered leaves an empty entry, so that the answers stay."""
-        await self._limit.admit(author.tenant_id, author.account_id, author.address)
+        await admit(self._windows, author.tenant_id, author.account_id, author.address)
         async with self._records.unit(service_of(author.tenant_id)) as unit:
             await self._changeable(unit, author, post, comment_id)
             if not await has_dependents(unit, comments, comment_id):

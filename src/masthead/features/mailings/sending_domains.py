@@ -12,32 +12,34 @@ from masthead.base.ids import TenantId
 from masthead.engine.records.collection import Record
 from masthead.engine.records.due_records import work_off_due
 from masthead.engine.records.engine import Records
-from masthead.features.site.limits import SiteLimit
 from masthead.identity.limits.sliding_window import Limits
-from masthead.identity.limits.stores import LimitStore
+from masthead.identity.limits.windows import Allowance, Windows
 from masthead.outside.mail.collection import sending_domains
 from masthead.outside.mail.dns_records import DnsChecks, Finding, RecordState, are_right
 from masthead.outside.mail.signing_keys import PLATFORM, SigningKeys
 
 EVERY: Final = timedelta(days=1)
-LIMITS: Final = Limits(per_minute=20, per_hour=600)
+CHECKS: Final = Allowance(
+    "sending-domain-checks",
+    Limits(per_minute=20, per_hour=600),
+    "Too many checks at once. Try again in a few minutes.",
+)
 """Checks of one site. A page that is open checks twice a minute."""
-_REFUSAL: Final = "Too many checks at once. Try again in a few minutes."
 _AT_ONCE: Final = 1_000
 
 
 class SendingDomains:
     def __init__(
-        self, records: Records, keys: SigningKeys, checks: DnsChecks, limits: LimitStore
+        self, records: Records, keys: SigningKeys, checks: DnsChecks, windows: Windows
     ) -> None:
         self._records = records
-        self._limit = SiteLimit(limits, "sending-domain-checks", LIMITS, _REFUSAL)
+        self._windows = windows
         self.keys = keys
         self.checks = checks
 
     async def check(self, caller: Caller, record: Record) -> list[Finding]:
         """Looks its records up and stores what was found. Raises RateLimited."""
-        await self._limit.count(caller.tenant_id or PLATFORM, self._records.clock())
+        await self._windows.take(caller.tenant_id or PLATFORM, CHECKS)
         return await self._checked(caller, record)
 
     async def run(self) -> None:

@@ -3,36 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
-import msgspec
-
-from masthead.base import clock
-from masthead.base.errors import RateLimited
 from masthead.base.ids import TenantId
 from masthead.engine.records.collection import Record
 from masthead.features.payments.payloads import MEMBER
 from masthead.features.payments.processor import Processor, ProcessorError
-from masthead.identity.limits.sliding_window import (
-    DayUsage,
-    Decision,
-    Limits,
-    Usage,
-    admit,
-    moment_of,
-)
-from masthead.identity.limits.stores import LimitStore
+from masthead.identity.limits.sliding_window import Limits
+from masthead.identity.limits.windows import Allowance, Windows
 
 REPEAT_SECONDS = 300
 """How long the same request leads to the same checkout. A checkout that was paid or has expired
 can't be used again, so not for long."""
-LIMITS = Limits(per_minute=10, per_hour=60)
+CALLS = Allowance(
+    "checkouts",
+    Limits(per_minute=10, per_hour=60),
+    "You have tried this too often. Wait a minute and try again.",
+)
 """Calls to the processor for one member."""
-
-_encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Usage).decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +46,9 @@ def is_on_sale(tier: Record, *, has_key: bool) -> bool:
 
 
 class Checkouts:
-    def __init__(self, processor: Processor, limits: LimitStore, now: clock.Clock) -> None:
+    def __init__(self, processor: Processor, windows: Windows) -> None:
         self._processor = processor
-        self._limits = limits
-        self._clock = now
+        self._windows = windows
 
     async def checkout_url(self, buyer: Buyer, tier: Record) -> str:
         """Where the member pays for a tier that `is_on_sale`; raises ProcessorError."""
@@ -87,24 +76,12 @@ class Checkouts:
 
     async def _open_checkout(self, buyer: Buyer, tier: Record, payer: Mapping[str, str]) -> str:
         form = _checkout_form(buyer, tier, payer)
-        period = int(self._clock().timestamp()) // REPEAT_SECONDS
+        period = int(self._windows.clock().timestamp()) // REPEAT_SECONDS
         repeat_key = hashlib.sha256(f"{urlencode(form)} {period}".encode()).hexdigest()
         return await self._processor.open_checkout(buyer.key, form, repeat_key)
 
     async def _admit(self, buyer: Buyer) -> None:
-        now = moment_of(self._clock())
-
-        def count(states: Sequence[bytes]) -> tuple[Sequence[bytes], Decision]:
-            usage = _decode(states[0]) if states[0] else Usage()
-            admission = admit(usage, DayUsage(), now, LIMITS)
-            return [_encode(admission.usage)], admission.decision
-
-        subject = f"checkout/{buyer.member['id']}"
-        decision = await self._limits.update(buyer.tenant_id, [subject], count)
-        if not decision.allowed:
-            raise RateLimited(
-                decision.retry_after, "You have tried this too often. Wait a minute and try again."
-            )
+        await self._windows.take(buyer.tenant_id, CALLS.of(buyer.member["id"]))
 
 
 def _checkout_form(buyer: Buyer, tier: Record, payer: Mapping[str, str]) -> dict[str, str]:

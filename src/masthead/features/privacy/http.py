@@ -22,12 +22,13 @@ from masthead.engine.records.collection import Record
 from masthead.features.privacy import description, validation
 from masthead.features.privacy.description import PrivacyRequest
 from masthead.features.privacy.export import archive_key
-from masthead.features.privacy.limits import RequestLimit
+from masthead.features.privacy.limits import admit
 from masthead.features.privacy.links import PREFIX
 from masthead.features.privacy.service import Privacy
 from masthead.features.privacy.validation import RequestBody, Requester
 from masthead.identity.accounts import Accounts
 from masthead.identity.directory import Tenant, TenantDirectory
+from masthead.identity.limits.windows import Windows
 from masthead.storage.objects import ObjectStore
 from masthead.web import pages
 from masthead.web.answers import Answer, Stream, json_answer
@@ -60,7 +61,7 @@ class PrivacyServices(Protocol):
     @property
     def privacy(self) -> Privacy: ...
     @property
-    def privacy_limit(self) -> RequestLimit: ...
+    def windows(self) -> Windows: ...
 
 
 # While a site is suspended as well: a person may ask for their data.
@@ -162,8 +163,8 @@ class _RequestEndpoints:
             await self._services.privacy.requests.member(requester.tenant.id, body.member_id)
         # Only accepted requests count. A gateway that sets the header (`full`) has its own limits.
         if requester.session or not requester.is_trusted:
-            await self._services.privacy_limit.admit(
-                requester.tenant.id, requester.session, request.address
+            await admit(
+                self._services.windows, requester.tenant.id, requester.session, request.address
             )
 
 

@@ -21,17 +21,19 @@ from masthead.base.ids import TenantId
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
 from masthead.features.site.collection import site_settings
-from masthead.features.site.limits import SiteLimit
 from masthead.identity.limits.sliding_window import Limits
-from masthead.identity.limits.stores import LimitStore
+from masthead.identity.limits.windows import Allowance, Windows
 from masthead.outside.outbound.name_server import NameServer, NameServerFailed
 
 LABEL = "_masthead"
 EVERY = timedelta(days=7)
 """How often the proof of a served domain is checked again."""
-LIMITS = Limits(per_minute=20, per_hour=600)
+CHECKS = Allowance(
+    "domain-checks",
+    Limits(per_minute=20, per_hour=600),
+    "Too many checks at once. Try again in a few minutes.",
+)
 """Limits of one site. A page that is open checks four times a minute."""
-_REFUSAL = "Too many checks at once. Try again in a few minutes."
 _PURPOSE = "domain-proof"
 _CHARACTERS = 32
 
@@ -54,12 +56,12 @@ class TextRecord(msgspec.Struct, frozen=True):
 
 class DomainProofs:
     def __init__(
-        self, records: Records, keyring: KeyRing, names: NameServer, limits: LimitStore
+        self, records: Records, keyring: KeyRing, names: NameServer, windows: Windows
     ) -> None:
         self._records = records
         self._keyring = keyring
         self._names = names
-        self._limit = SiteLimit(limits, "domain-checks", LIMITS, _REFUSAL)
+        self._windows = windows
 
     def record_of(self, tenant_id: TenantId, domain: str) -> TextRecord:
         """The TXT record that the domain's owner has to set."""
@@ -70,7 +72,7 @@ class DomainProofs:
         """Looks for the proof of the wanted domain, and serves it from then on if it is there.
         Raises RateLimited."""
         tenant_id, domain = TenantId(settings["tenant_id"]), settings["wanted_domain"]
-        await self._limit.count(tenant_id, self._records.clock())
+        await self._windows.take(tenant_id, CHECKS)
         outcome = await self.look(tenant_id, domain)
         if outcome is not Outcome.PROVEN:
             return outcome
@@ -97,7 +99,7 @@ class DomainProofs:
 
     async def points_at(self, tenant_id: TenantId, domain: str, host: str) -> bool:
         """Whether both names have an address in common. Raises RateLimited."""
-        await self._limit.count(tenant_id, self._records.clock())
+        await self._windows.take(tenant_id, CHECKS)
         try:
             there, here = await self._names.addresses(domain), await self._names.addresses(host)
         except NameServerFailed:

@@ -14,21 +14,22 @@ from masthead.base.caller import Caller
 from masthead.base.config.keyring import KeyRing
 from masthead.engine.records.engine import Records
 from masthead.features.site.address import Sites
-from masthead.features.site.limits import SiteLimit
 from masthead.identity.limits.sliding_window import Limits
-from masthead.identity.limits.stores import LimitStore
+from masthead.identity.limits.windows import Allowance, Windows
 from masthead.outside.mail.account_emails import test_mail
 from masthead.outside.mail.outbox import Outbox
 
-LIMITS = Limits(per_minute=3, per_hour=20)
+TEST_MAILS = Allowance(
+    "test-mails",
+    Limits(per_minute=3, per_hour=20),
+    "Too many test emails at once. Try again in a few minutes.",
+)
 """Limits of one site."""
 KNOWN_FOR = timedelta(days=1)
 """How long the outcome of a test email can be shown. Failed emails are stored for longer, so a
 missing one was sent."""
-_SUBJECT = "test-mails"
 _PURPOSE = "test-mails"
 _SEPARATOR = "-"
-_REFUSAL = "Too many test emails at once. Try again in a few minutes."
 
 
 class TrialState(StrEnum):
@@ -52,20 +53,20 @@ class TestMails:
         records: Records,
         outbox: Outbox,
         sites: Sites,
-        limits: LimitStore,
+        windows: Windows,
         *,
         keyring: KeyRing,
     ) -> None:
         self._records = records
         self._outbox = outbox
         self._sites = sites
-        self._limit = SiteLimit(limits, _SUBJECT, LIMITS, _REFUSAL)
+        self._windows = windows
         self._keyring = keyring
 
     async def send(self, caller: Caller, to: str) -> str:
         """Queues it and returns the mark by which its outcome is asked for. Raises RateLimited."""
         assert caller.tenant_id is not None
-        await self._limit.count(caller.tenant_id, self._records.clock())
+        await self._windows.take(caller.tenant_id, TEST_MAILS)
         site = await self._sites.of(caller.tenant_id)
         async with self._records.unit(caller) as unit:
             mail = test_mail(site_name=site.name, site_url=site.url, to=to)

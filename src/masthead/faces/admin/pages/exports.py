@@ -27,6 +27,7 @@ from masthead.faces.site_export.collection import (
 from masthead.faces.site_export.emails import ADMIN_PATH
 from masthead.faces.site_export.formats import ENDINGS, NAMES, OTHER_PLATFORMS, Format
 from masthead.faces.site_export.jobs import MOST
+from masthead.features.privacy.limits import admit
 
 ADDRESS = ADMIN_PATH
 SENTENCES = {
@@ -96,8 +97,8 @@ async def begin(request: AdminRequest) -> Answer:
     if _running(await _exports(request)):
         return _ONE_AT_A_TIME
     # Counted with the exports of personal data, because each sends a mail.
-    limit = request.services.privacy_limit
-    await limit.admit(request.tenant_id, request.caller, request.client.address)
+    windows = request.services.windows
+    await admit(windows, request.tenant_id, request.caller, request.client.address)
     # First: no data leaves without an entry.
     await request.note(EXPORTED_SITE)
     exports = request.services.site_exports

@@ -43,6 +43,7 @@ from masthead.features.members.email_change import new_address
 from masthead.features.members.newsletters import newsletters
 from masthead.features.members.record_view import MemberRecord
 from masthead.features.privacy.collection import gdpr_requests
+from masthead.features.privacy.limits import admit
 from masthead.features.privacy.links import GRACE_PERIOD
 from masthead.features.privacy.validation import MEMBER, PHRASE, RequestBody, Requester
 from masthead.identity.browsers import browser_name
@@ -259,7 +260,7 @@ class Account:
         self, request: SiteRequest, member: MemberRecord
     ) -> tuple[Requester, RequestBody]:
         caller = caller_of(request.tenant_id, member)
-        await self._services.privacy_limit.admit(request.tenant_id, caller, request.client.address)
+        await admit(self._services.windows, request.tenant_id, caller, request.client.address)
         body = RequestBody(MEMBER, member["id"], "", "", "", "")
         return Requester(request.tenant, caller, is_trusted=True), body
 

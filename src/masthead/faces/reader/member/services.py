@@ -12,10 +12,10 @@ from masthead.features.members.email_change import EmailChanges
 from masthead.features.members.mailed_links import MailedLinks
 from masthead.features.members.record_view import MemberRecord
 from masthead.features.password_reset.resets import PasswordResets
-from masthead.features.privacy.limits import RequestLimit
 from masthead.features.privacy.service import Privacy
 from masthead.features.single_sign_on.services import SingleSignOn
 from masthead.identity.accounts import MEMBER_SESSION, Accounts, SignedIn
+from masthead.identity.limits.windows import Windows
 from masthead.identity.sessions import MEMBER_COOKIE, set_cookies
 
 SIGN_IN = "/member/sign-in"
@@ -40,7 +40,7 @@ class MemberServices(Protocol):
     @property
     def privacy(self) -> Privacy: ...
     @property
-    def privacy_limit(self) -> RequestLimit: ...
+    def windows(self) -> Windows: ...
 
 
 def caller_of(tenant_id: TenantId, member: MemberRecord) -> Caller:

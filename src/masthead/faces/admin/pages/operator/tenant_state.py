@@ -16,6 +16,7 @@ from masthead.faces.admin.forms import Ask, sentence_of, widgets
 from masthead.faces.admin.pages.operator.tenants import ADDRESS, find_tenant
 from masthead.faces.admin.pages.settings.privacy import not_typed
 from masthead.faces.admin.request import AdminRequest
+from masthead.features.privacy.limits import admit
 from masthead.features.privacy.validation import PHRASE, TENANT, RequestBody, Requester
 from masthead.features.site import suspension
 from masthead.identity.directory import Tenant
@@ -64,7 +65,7 @@ async def delete(request: AdminRequest, tenant_id: str) -> Answer:
     if problems := not_typed(request.form, tenant):
         return _delete_page(request, tenant, problems)
     caller = _inside(request, tenant_id)
-    await request.services.privacy_limit.admit(tenant.id, caller, request.client.address)
+    await admit(request.services.windows, tenant.id, caller, request.client.address)
     requester = Requester(tenant, caller, is_trusted=True)
     body = RequestBody(TENANT, "", tenant.id, tenant.slug, "", "")
     await request.services.privacy.requests.open_deletion(requester, body)
