@@ -17,7 +17,8 @@ from tests.world import RunningClock, TenantWorld, World, open_world
 
 from masthead.base.caller import system
 from masthead.engine.jobs.runner import LEASE
-from masthead.outside.mail.account_emails import confirm_email
+from masthead.features.site.address import Site
+from masthead.outside.mail.emails import write_email
 from masthead.outside.mail.jobs import CONCURRENCY
 from masthead.outside.mail.outbox import SEND
 
@@ -44,10 +45,10 @@ async def queue_mails(tenant: TenantWorld) -> None:
     parts = tenant.world.parts
     async with parts.records.unit(system(tenant.id)) as unit:
         for number in range(MAILS):
-            mail = confirm_email(
-                site_name="Demo",
-                site_url="https://demo.example.org",
-                to=f"reader{number}@example.com",
+            mail = write_email(
+                "confirm_email",
+                Site("Demo", "https://demo.example.org"),
+                f"reader{number}@example.com",
                 link="https://demo.example.org/",
             )
             await parts.mail.queue(unit, mail)

@@ -25,7 +25,8 @@ from masthead.faces.admin.pages.members.member import MAIL_WORDS
 from masthead.features.members.collection import MAX_HISTORY, member_mails
 from masthead.features.members.mail_log import MemberMails
 from masthead.features.privacy.limits import OWNERS, admit
-from masthead.outside.mail import account_emails
+from masthead.features.site.address import Site
+from masthead.outside.mail.emails import write_email
 from masthead.outside.mail.outbox import RETENTION
 from masthead.service.schema import tables
 
@@ -325,10 +326,10 @@ class TestWhoAndWhat:
         assert "Nothing here yet." in (await browser.get(address)).text
 
         async def queue(to: str) -> str:
-            mail = account_emails.sign_in(
-                site_name="Tideline",
-                site_url="https://x.example",
-                to=to,
+            mail = write_email(
+                "sign_in",
+                Site("Tideline", "https://x.example"),
+                to,
                 link="https://x/secret",
                 code="123456",
             )
@@ -392,9 +393,7 @@ class TestWhoAndWhat:
         _, owner = await staff(tenant, "owner")
         await tenant.settings(read_only_mode=True)
         parts = tenant.world.parts
-        mail = account_emails.test_mail(
-            site_name="Tideline", site_url="https://x.example", to=ana["email"]
-        )
+        mail = write_email("test_mail", Site("Tideline", "https://x.example"), ana["email"])
         async with parts.records.unit(Caller(Kind.OWNER, tenant.id, id=owner.id)) as unit:
             assert await parts.mail.queue(unit, mail)
         assert await parts.records.find(member_mails, {}, tenant_id=tenant.id) == []

@@ -11,7 +11,8 @@ from tests.outside.mail.offices import everything
 from tests.world import World, open_world
 
 from masthead.base.caller import system
-from masthead.outside.mail.account_emails import confirm_email
+from masthead.features.site.address import Site
+from masthead.outside.mail.emails import write_email
 from masthead.outside.mail.jobs import CONCURRENCY
 from masthead.outside.mail.outbox import SEND
 from masthead.service.background import job_runner
@@ -67,8 +68,11 @@ async def test_other_jobs_are_done_while_every_mail_waits(
     await world.parts.objects.put(key, b"old")
     async with world.parts.records.unit(system(tenant.id)) as unit:
         for number in range(MAILS):
-            mail = confirm_email(
-                site_name="D", site_url="https://d.x", to=f"r{number}@x.example", link="https://d.x"
+            mail = write_email(
+                "confirm_email",
+                Site("D", "https://d.x"),
+                f"r{number}@x.example",
+                link="https://d.x",
             )
             await world.parts.mail.queue(unit, mail)
     runner = job_runner(world.parts)

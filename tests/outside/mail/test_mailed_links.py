@@ -13,9 +13,11 @@ from tests.world import Account, TenantWorld, records_of
 
 from masthead.base.caller import system
 from masthead.faces.site_export.formats import Format
+from masthead.features.mailings.stopped_email import mailing_stopped
 from masthead.features.members.unsubscribe import Unsubscribe
 from masthead.features.password_reset.invitations import Invitations
 from masthead.features.payments.memberships import WELCOME
+from masthead.features.site.address import Site
 from masthead.features.site.mail_trial import TestMails
 from masthead.features.site.suspension import lift, suspend
 from masthead.features.webhooks.actions import subscribe
@@ -24,7 +26,7 @@ from masthead.features.webhooks.queue import NOTIFY_DISABLED
 from masthead.identity.one_time_codes import new_totp_secret
 from masthead.identity.sign_ins import Client
 from masthead.identity.tenants import superusers
-from masthead.outside.mail.account_emails import domain_unproven, mailing_stopped
+from masthead.outside.mail.emails import write_email
 from masthead.outside.mail.message import Mail
 from masthead.outside.mail.rendering import FOLDER
 
@@ -131,10 +133,11 @@ async def change_addresses(office: Office, tenant: TenantWorld, ana: Account, bo
 async def lose_the_domain(tenant: TenantWorld) -> None:
     parts = tenant.world.parts
     async with parts.records.unit(system(tenant.id)) as unit:
-        mail = domain_unproven(
-            site_name="tenant",
-            site_url=f"http://{tenant.host}",
-            to="gus@example.com",
+        mail = write_email(
+            "domain_unproven",
+            Site("tenant", f"http://{tenant.host}"),
+            "gus@example.com",
+            state="its TXT record is missing",
             domain="blog.example.com",
             record_name="_masthead.blog.example.com",
             record_value="masthead-site=0123",
@@ -158,7 +161,7 @@ async def bounce_too_often(tenant: TenantWorld) -> None:
                 "recipients": 500,
             }
             mail = mailing_stopped(
-                mailing, site_name="tenant", site_url=f"http://{tenant.host}", to="gus@example.com"
+                mailing, Site("tenant", f"http://{tenant.host}"), "gus@example.com"
             )
             await parts.mail.queue(unit, mail)
 

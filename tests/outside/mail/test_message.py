@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import inspect
 import re
 from datetime import UTC, datetime
 from email import message_from_bytes, message_from_string
@@ -20,7 +19,9 @@ from jinja2 import Environment
 from jinja2.meta import find_undeclared_variables
 
 from masthead.base.email_address import is_email, normal_email
-from masthead.outside.mail import account_emails
+from masthead.features.mailings.stopped_email import mailing_stopped
+from masthead.features.site.address import Site
+from masthead.outside.mail.emails import EMAILS, write_email
 from masthead.outside.mail.headers import field, one_line
 from masthead.outside.mail.message import Mail, RenderedMail, compose
 from masthead.outside.mail.rendering import FOLDER, render
@@ -37,7 +38,7 @@ PLAIN = {
     "MIME-Version",
     "Content-Type",
 }
-SITE = {"site_name": "Die Zeitung", "site_url": "https://zeitung.example.org"}
+SITE = Site("Die Zeitung", "https://zeitung.example.org")
 
 
 def sent(**changes: Any) -> tuple[bytes, EmailMessage]:
@@ -257,72 +258,72 @@ def test_one_line() -> None:
     assert one_line(" a\r\n\tb\x00\x1b[31m\u2028c ") == "a b [31m c"
 
 
+EVE, LINK = "<b>Eve</b>", "https://x.example/?token=a&b=<"
+STOPPED = {
+    "id": "aaaaaaaaaaaaaaa",
+    "subject": EVE,
+    "reason": f"The mail server said {EVE}.",
+    "failed": 3,
+    "bounced": 3,
+    "recipients": 5_000,
+}
+WHOLE_SITE = {"whole_site": True, "name": EVE}
 MAILS: list[Mail] = [
-    account_emails.confirm_email(
-        **SITE, to="new@example.com", link="https://x.example/?token=a&b=<"
-    ),
     *(
-        write(**SITE, to="new@example.com", link="https://x.example/?token=a&b=<", code="123456")
-        for write in (
-            account_emails.confirm_sign_up,
-            account_emails.already_member,
-            account_emails.sign_in,
+        write_email(template, SITE, "me@example.com", **values)
+        for template, values in (
+            ("confirm_email", {"link": LINK}),
+            ("confirm_sign_up", {"link": LINK, "code": "123456"}),
+            ("already_member", {"link": LINK, "code": "123456"}),
+            ("sign_in", {"link": LINK, "code": "123456"}),
+            ("verify_email", {"link": LINK}),
+            ("staff_code", {"code": "123456"}),
+            ("invitation", {"by": EVE, "role": "author", "link": LINK, "days": 7}),
+            ("factors_changed", {"what": f"{EVE} was here."}),
+            ("new_browser", {"browser": EVE, "address": "192.0.2.1"}),
+            ("email_in_use", {}),
+            ("site_suspended", {"reason": EVE, "link": LINK}),
+            ("test_mail", {}),
+            ("email_changed", {"name": EVE, "new_email": "new@example.com"}),
+            ("reset_password", {"link": LINK, "minutes": 15}),
+            ("welcome_paid", {"name": EVE, "link": LINK}),
+            (
+                "webhook_disabled",
+                {"webhook_name": EVE, "receiver": "x.example", "webhook_url": LINK, "failures": 9},
+            ),
+            (
+                "site_export",
+                {"outcome": "is ready", "format": "CSV", "is_ready": True, "until": "then"}
+                | {"error": "", "link": LINK, "name": EVE},
+            ),
+            ("privacy_export_ready", {**WHOLE_SITE, "link": LINK, "until": "then"}),
+            (
+                "privacy_deletion",
+                {**WHOLE_SITE, "begins": "Deletion planned:", "what": SITE.name, "until": "then"}
+                | {"confirm_link": "", "cancel_link": LINK},
+            ),
+            (
+                "privacy_receipt",
+                {**WHOLE_SITE, "what": SITE.name, "request_id": "abc", "erased": [EVE], "kept": []},
+            ),
         )
     ),
-    account_emails.verify_email(
-        **SITE, to="new@example.com", link="https://x.example/?token=a&b=<"
-    ),
-    account_emails.staff_code(**SITE, to="me@example.com", code="123456"),
-    account_emails.invitation(
-        **SITE,
-        to="new@example.com",
-        by="<b>Eve</b>",
-        role="author",
-        link="https://x.example/?token=a&b=<",
-        days=7,
-    ),
-    account_emails.factors_changed(**SITE, to="me@example.com", what="<b>Eve</b> was here."),
-    account_emails.new_browser(
-        **SITE, to="me@example.com", browser="<b>Eve</b>", address="192.0.2.1"
-    ),
-    account_emails.email_in_use(**SITE, to="new@example.com"),
-    account_emails.site_suspended(
-        **SITE, to="me@example.com", reason="<b>Eve</b>", link="https://x.example/?token=a&b=<"
-    ),
     *(
-        account_emails.domain_unproven(
-            **SITE,
-            to="me@example.com",
+        write_email(
+            "domain_unproven",
+            SITE,
+            "me@example.com",
+            state=state,
             domain="blog.example.com",
             record_name="_masthead.blog.example.com",
-            record_value="<b>Eve</b>",
+            record_value=EVE,
             ends=ends,
         )
-        for ends in ("1 December 2026", "")
+        for state, ends in (("its TXT record is missing", "1 December 2026"), ("it has ended", ""))
     ),
-    account_emails.test_mail(**SITE, to="me@example.com"),
     *(
-        account_emails.mailing_stopped(
-            {
-                "id": "aaaaaaaaaaaaaaa",
-                "status": status,
-                "subject": "<b>Eve</b>",
-                "reason": "The mail server said <b>Eve</b>.",
-                "sent": sent,
-                "failed": 3,
-                "bounced": 3,
-                "recipients": 5_000,
-            },
-            **SITE,
-            to="owner@example.com",
-        )
+        mailing_stopped({**STOPPED, "status": status, "sent": sent}, SITE, "owner@example.com")
         for status, sent in (("paused", 60), ("failed", 0), ("failed", 20))
-    ),
-    account_emails.email_changed(
-        **SITE, to="old@example.com", to_name="<b>Eve</b>", new_email="new@example.com"
-    ),
-    account_emails.reset_password(
-        **SITE, to="me@example.com", link="https://x.example/?token=a&b=<", minutes=15
     ),
 ]
 
@@ -333,7 +334,7 @@ def test_every_mail_says_the_same_in_text_and_in_html(mail: Mail) -> None:
     assert "Die Zeitung" in rendered.subject
     for part in (rendered.text, rendered.html):
         assert "Die Zeitung" in part
-        assert SITE["site_url"] in part
+        assert SITE.url in part
     assert "<b>Eve" not in rendered.html
     assert rendered.html.lstrip().lower().startswith("<!doctype html>")
     assert "\n\n\n" not in rendered.text
@@ -347,16 +348,15 @@ def test_every_template_is_a_pair() -> None:
     assert names == {path.stem for path in FOLDER.glob("*.html")} - {"parts"}
 
 
-def test_all_functions_that_build_an_email_are_tested() -> None:
-    functions = {name for name, value in vars(account_emails).items() if inspect.isfunction(value)}
-    two = {"mailing_paused": "mailing_stopped", "mailing_failed": "mailing_stopped"}
-    assert functions == {two.get(mail.template, mail.template) for mail in MAILS}
+def test_every_email_has_a_row_and_a_pair_of_templates() -> None:
+    assert {*EMAILS, "base"} == {path.stem for path in FOLDER.glob("*.txt")}
+    of_comments = {"comment_posted", "comment_answered"}
+    assert set(EMAILS) - of_comments == {mail.template for mail in MAILS}
 
 
 def test_an_unsubscribe_link_is_in_both_parts() -> None:
-    rendered = render(
-        Mail("email_in_use", "a@example.com", "Hi", SITE, unsubscribe_url="https://u.x")
-    )
+    mail = write_email("email_in_use", SITE, "a@example.com", unsubscribe_url="https://u.x")
+    rendered = render(mail)
     assert "Unsubscribe: https://u.x" in rendered.text
     assert 'href="https://u.x"' in rendered.html
 

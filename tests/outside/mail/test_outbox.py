@@ -17,7 +17,8 @@ from masthead.base.caller import system
 from masthead.engine.jobs.runner import JobRunner
 from masthead.engine.records.versions import TenantVersions
 from masthead.features.members.collection import member_mails
-from masthead.outside.mail.account_emails import confirm_email
+from masthead.features.site.address import Site
+from masthead.outside.mail.emails import write_email
 from masthead.outside.mail.jobs import handlers
 from masthead.outside.mail.message import ComposedMail
 from masthead.outside.mail.outbox import RETENTION
@@ -28,7 +29,7 @@ LINK = "https://demo.example.org/member/confirm-email?token=s3cret-token"
 
 
 async def queue(tenant: TenantWorld, to: str = "reader@example.com") -> str:
-    mail = confirm_email(site_name="Demo", site_url="https://demo.example.org", to=to, link=LINK)
+    mail = write_email("confirm_email", Site("Demo", "https://demo.example.org"), to, link=LINK)
     async with tenant.world.parts.records.unit(system(tenant.id)) as unit:
         return await tenant.world.parts.mail.queue(unit, mail)
 
@@ -55,7 +56,7 @@ class TestFiles:
 
     async def test_a_change_that_fails_sends_nothing(self, office: Office) -> None:
         tenant = await office.world.new_tenant()
-        mail = confirm_email(site_name="D", site_url="https://d.x", to="a@example.com", link=LINK)
+        mail = write_email("confirm_email", Site("D", "https://d.x"), "a@example.com", link=LINK)
 
         async def fail_after_queueing() -> None:
             async with office.world.parts.records.unit(system(tenant.id)) as unit:

@@ -9,7 +9,9 @@ from masthead.base import clock
 from masthead.engine.records.collection import Record
 from masthead.faces.site_export.collection import READY
 from masthead.faces.site_export.formats import NAMES, Format
+from masthead.features.privacy.emails import day
 from masthead.features.site.address import Site
+from masthead.outside.mail.emails import write_email
 from masthead.outside.mail.message import Mail
 
 ADMIN_PATH = "/admin/tools/export"
@@ -18,19 +20,11 @@ ADMIN_PATH = "/admin/tools/export"
 def export_ended(site: Site, to: Record, export: Record) -> Mail:
     is_ready = export["state"] == READY
     values = {
-        "site_name": site.name,
-        "site_url": site.url,
-        "name": to["name"],
+        "outcome": "is ready" if is_ready else "has failed",
         "format": NAMES[Format(export["format"])],
         "is_ready": is_ready,
-        "until": _day(export["expires_at"]) if is_ready else "",
+        "until": day(clock.from_text(export["expires_at"])) if is_ready else "",
         "error": export["error"],
         "link": f"{site.url}{ADMIN_PATH}",
     }
-    subject = f"The export of {site.name} {'is ready' if is_ready else 'has failed'}"
-    return Mail("site_export", to["email"], subject, values, to_name=to["name"])
-
-
-def _day(moment: str) -> str:
-    day = clock.from_text(moment)
-    return f"{day.day} {day:%B %Y, %H:%M} UTC"
+    return write_email("site_export", site, to["email"], name=to["name"], **values)

@@ -6,7 +6,7 @@ get none, because their addresses are not confirmed."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote
 
 from masthead.base.config.settings import Settings
@@ -22,7 +22,7 @@ from masthead.features.posts.site import is_open
 from masthead.features.site.address import Site, site_in
 from masthead.identity.owners import owner_in
 from masthead.identity.tenants import Role, superusers
-from masthead.outside.mail.message import Mail
+from masthead.outside.mail.emails import write_email
 from masthead.outside.mail.outbox import Outbox
 
 POSTED, RECEIVED = "comment.posted", "comment.received"
@@ -56,16 +56,14 @@ class CommentEmails:
         if found is None or found[0]["status"] not in (APPROVED, PENDING):
             return
         comment, post = found
-        site = await site_in(unit, self._settings)
-        for account in await _readers_of_post(unit, post, is_waiting=_is_waiting(comment)):
-            to = Recipient(superusers.name, account["id"])
-            values: dict[str, object] = {"approve_link": "", "is_waiting": _is_waiting(comment)}
-            if _is_waiting(comment) and _may_approve(account):
+        site, is_waiting = await site_in(unit, self._settings), _is_waiting(comment)
+        for account in await _readers_of_post(unit, post, is_waiting=is_waiting):
+            to, link = Recipient(superusers.name, account["id"]), ""
+            if is_waiting and _may_approve(account):
                 link = self._links.approve(site.url, unit.tenant_id, to, comment_id)
-                values["approve_link"] = link
-            subject = f"New comment on “{_short(post['title'])}”"
-            mail = Mail("comment_posted", account["email"], subject, values)
-            await self._queue(unit, mail, account, to, comment=comment, post=post, site=site)
+            own = {"approve_link": link, "is_waiting": is_waiting}
+            values = {**_values(site, comment, post), **own}
+            await self._queue(unit, "comment_posted", site, account, to=to, values=values)
 
     async def _mail_answer(self, unit: Unit, comment_id: str) -> None:
         found = await _comment_and_post(unit, comment_id)
@@ -85,46 +83,38 @@ class CommentEmails:
         known = await _readers_of_post(unit, post, is_waiting=False)
         if collection is superusers and any(each["id"] == account["id"] for each in known):
             return
-        site = await site_in(unit, self._settings)
-        subject = f"{comment['author_name']} replied to your comment"
-        mail = Mail("comment_answered", account["email"], subject, {"own": _quoted(parents[0])})
-        to = Recipient(collection.name, account["id"])
-        await self._queue(unit, mail, account, to, comment=comment, post=post, site=site)
+        site, to = await site_in(unit, self._settings), Recipient(collection.name, account["id"])
+        values = {**_values(site, comment, post), "own": _quoted(parents[0])}
+        await self._queue(unit, "comment_answered", site, account, to=to, values=values)
 
     async def _queue(
         self,
         unit: Unit,
-        mail: Mail,
-        account: Record,
-        to: Recipient,
-        *,
-        comment: Record,
-        post: Record,
+        template: str,
         site: Site,
+        account: Record,
+        *,
+        to: Recipient,
+        values: dict[str, Any],
     ) -> None:
-        own = (comment["member_id"], comment["staff_id"])
-        if account["comment_mails_off"] or account["id"] in own:
+        if account["comment_mails_off"] or account["id"] in values["written_by"]:
             return
-        values = {
-            **mail.values,
-            "site_name": site.name,
-            "site_url": site.url,
-            "name": account["name"],
-            "author": comment["author_name"],
-            "text": _quoted(comment),
-            "title": post["title"],
-            "link": comment_url(site.url, post, comment),
-        }
         off = self._links.off(site.url, unit.tenant_id, to)
-        complete = Mail(
-            mail.template,
-            mail.to,
-            mail.subject,
-            values,
-            to_name=account["name"],
-            unsubscribe_url=off,
+        names = {"name": account["name"], "unsubscribe_url": off}
+        await self._outbox.queue(
+            unit, write_email(template, site, account["email"], **names, **values)
         )
-        await self._outbox.queue(unit, complete)
+
+
+def _values(site: Site, comment: Record, post: Record) -> dict[str, Any]:
+    return {
+        "author": comment["author_name"],
+        "text": _quoted(comment),
+        "title": post["title"],
+        "short_title": _short(post["title"]),
+        "link": comment_url(site.url, post, comment),
+        "written_by": (comment["member_id"], comment["staff_id"]),
+    }
 
 
 def comment_url(site_url: str, post: Record, comment: Record) -> str:

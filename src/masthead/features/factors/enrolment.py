@@ -32,7 +32,7 @@ from masthead.identity.known_browsers import NEW_BROWSER
 from masthead.identity.one_time_codes import hash_recovery_code, new_recovery_codes
 from masthead.identity.passkeys import MAX_PASSKEYS, Passkey, passkeys_of, stored
 from masthead.identity.tenants import superusers
-from masthead.outside.mail import account_emails
+from masthead.outside.mail.emails import write_email
 from masthead.outside.mail.outbox import Outbox
 
 APP = "Authenticator app"
@@ -97,12 +97,9 @@ class Factors(msgspec.Struct, frozen=True):
         if not found:
             return
         site = await self._site_of(tenant_id)
-        notice = account_emails.new_browser(
-            site_name=site.name,
-            site_url=site.url,
-            to=found[0]["email"],
-            browser=job.payload["browser"],
-            address=job.payload["address"],
+        browser, address = job.payload["browser"], job.payload["address"]
+        notice = write_email(
+            "new_browser", site, found[0]["email"], browser=browser, address=address
         )
         async with self.records.unit(system(tenant_id)) as unit:
             await self.outbox.queue(unit, notice)
@@ -147,10 +144,9 @@ class Factors(msgspec.Struct, frozen=True):
             await self._tell(unit, account, site, _TOLD[action].format(label))
 
     async def _tell(self, unit: Unit, account: Record, site: Site, what: str) -> None:
-        notice = account_emails.factors_changed(
-            site_name=site.name, site_url=site.url, to=account["email"], what=what
+        await self.outbox.queue(
+            unit, write_email("factors_changed", site, account["email"], what=what)
         )
-        await self.outbox.queue(unit, notice)
 
     async def _site_of(self, tenant_id: TenantId) -> Site:
         if tenant_id:

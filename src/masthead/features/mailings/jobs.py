@@ -8,9 +8,9 @@ from masthead.base.caller import system
 from masthead.engine.jobs.runner import Handler, Job
 from masthead.engine.records.engine import Records
 from masthead.features.mailings.collection import FAILED, TELL_FAILED, mailings
+from masthead.features.mailings.stopped_email import mailing_stopped
 from masthead.features.site.address import Sites
 from masthead.identity.owners import owner_of
-from masthead.outside.mail.account_emails import mailing_stopped
 from masthead.outside.mail.outbox import Outbox
 
 
@@ -24,9 +24,7 @@ def handlers(records: Records, outbox: Outbox, sites: Sites) -> Mapping[str, Han
             if owner is None:
                 return
             site = await sites.of(job.tenant_id)
-            mail = mailing_stopped(
-                mailing, site_name=site.name, site_url=site.url, to=owner["email"]
-            )
+            mail = mailing_stopped(mailing, site, owner["email"])
             async with records.unit(system(job.tenant_id)) as unit:
                 await outbox.queue(unit, mail)
 

@@ -28,10 +28,10 @@ from masthead.features.mailings.queue import MailingKey, Progress
 from masthead.features.mailings.queue_statements import SITE_SUSPENDED
 from masthead.features.mailings.staging import stage_many
 from masthead.features.mailings.starting import NOTHING_TO_SEND, Starting
+from masthead.features.mailings.stopped_email import mailing_stopped
 from masthead.features.mailings.tables import IS_OPEN, mailing_recipients
 from masthead.features.site.address import site_in
 from masthead.identity.owners import owner_in
-from masthead.outside.mail.account_emails import mailing_stopped
 from masthead.outside.mail.outbox import Outbox
 
 SHOWN_EVERY_SECONDS: Final = 2.0
@@ -153,7 +153,7 @@ class MailingProgress:
         if owner is None:
             return
         site = await site_in(unit, self._settings)
-        mail = mailing_stopped(mailing, site_name=site.name, site_url=site.url, to=owner["email"])
+        mail = mailing_stopped(mailing, site, owner["email"])
         await self._outbox.queue(unit, mail)
 
     async def _end(self, unit: Unit, key: MailingKey) -> None:

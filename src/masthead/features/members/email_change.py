@@ -25,7 +25,7 @@ from masthead.engine.records.write.unit import Unit
 from masthead.features.members.collection import blog_members
 from masthead.features.members.tables import email_changes
 from masthead.features.site.address import Sites
-from masthead.outside.mail import account_emails
+from masthead.outside.mail.emails import write_email
 from masthead.outside.mail.outbox import Outbox
 from masthead.storage.database import EVERY_TENANT, Row, scope_of
 
@@ -92,13 +92,14 @@ class EmailChanges:
         answer would reveal other members."""
         await self._check_limits(unit, member["id"], new_email)
         site = await self._sites.of(unit.tenant_id)
-        names = {"site_name": site.name, "site_url": site.url, "to": new_email}
         is_taken = await unit.find(blog_members, {"email": new_email}, limit=1)
         token = await self._store(unit, member, new_email, is_open=not is_taken)
         if is_taken:
-            mail = account_emails.email_in_use(**names)
+            mail = write_email("email_in_use", site, new_email)
         else:
-            mail = account_emails.confirm_email(**names, link=f"{site.url}{PATH}?token={token}")
+            mail = write_email(
+                "confirm_email", site, new_email, link=f"{site.url}{PATH}?token={token}"
+            )
         await self._outbox.queue(unit, mail)
 
     async def find(self, tenant_id: TenantId, token: str) -> PendingChange:
@@ -119,13 +120,8 @@ class EmailChanges:
             if await unit.find(blog_members, {"email": pending.new_email}, limit=1):
                 raise BadRequest(IN_USE)
             await unit.execute(self._void, {"tenant": tenant_id, "member": pending.member_id})
-            notice = account_emails.email_changed(
-                site_name=site.name,
-                site_url=site.url,
-                to=old["email"],
-                to_name=old["name"],
-                new_email=pending.new_email,
-            )
+            changed = {"name": old["name"], "new_email": pending.new_email}
+            notice = write_email("email_changed", site, old["email"], **changed)
             # While the address is the member's, so that it is among the mails to the member.
             await self._outbox.queue(unit, notice)
             stamped = {

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
-from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
@@ -35,13 +34,13 @@ from masthead.features.members.sign_up import (
     sign_up,
 )
 from masthead.features.members.tables import member_links
-from masthead.features.site.address import Sites
+from masthead.features.site.address import Site, Sites
 from masthead.identity.account_callers import account_key
 from masthead.identity.accounts import Accounts, SignedIn
 from masthead.identity.codes import SignInCodes
 from masthead.identity.limits.sign_in_throttle import Attempt, LoginThrottle
 from masthead.identity.sign_ins import Client
-from masthead.outside.mail import account_emails
+from masthead.outside.mail.emails import write_email
 from masthead.outside.mail.message import Mail
 from masthead.outside.mail.outbox import Outbox
 from masthead.storage.database import EVERY_TENANT, Row, scope_of
@@ -198,27 +197,30 @@ class MailedLinks:
             member = found[0] if found else None
             if not _is_due(unit, purpose, member):
                 return
-            names = {"site_name": site.name, "site_url": site.url, "to": wanted["email"]}
             if purpose is Purpose.VERIFY:
                 token = await self._store(unit, wanted, purpose, member)
-                mail = account_emails.verify_email(**names, link=_url(site.url, token))
+                link = _url(site.url, token)
+                mail = write_email("verify_email", site, wanted["email"], link=link)
             else:
-                mail = await self._sign_in_mail(unit, wanted, member, names)
+                mail = await self._sign_in_mail(unit, wanted, member, site)
             await self._outbox.queue(unit, mail)
 
     async def _sign_in_mail(
-        self, unit: Unit, wanted: Mapping[str, Any], member: Record | None, names: dict[str, str]
+        self, unit: Unit, wanted: Mapping[str, Any], member: Record | None, site: Site
     ) -> Mail:
         """With a link and a code, for the account or a new one."""
         purpose = Purpose.SIGN_IN if member else Purpose.SIGN_UP
-        make = _KNOWN[Purpose(wanted["purpose"])] if member else _joining(wanted)
+        template = _KNOWN[Purpose(wanted["purpose"])] if member else "confirm_sign_up"
         token = await self._store(unit, wanted, purpose, member)
         # A job of the release before has no id.
         code_id = wanted.get("code_id", "")
         code = ""
         if code_id:
             code = await self._codes.store(unit, code_id, wanted["email"], link_hash=_hash(token))
-        return make(**names, link=_url(names["site_url"], token), code=code)
+        # Only the record store's requests have details, and all of them a password.
+        details: dict[str, Any] = {} if member else {"has_password": bool(wanted.get("details"))}
+        link = _url(site.url, token)
+        return write_email(template, site, wanted["email"], link=link, code=code, **details)
 
     async def _store(
         self,
@@ -250,16 +252,7 @@ class MailedLinks:
         return {"tenant": tenant_id, "hash": token_hash, "now": now}
 
 
-_KNOWN = {
-    Purpose.SIGN_UP: account_emails.already_member,
-    Purpose.SIGN_IN: account_emails.sign_in,
-}
-
-
-def _joining(wanted: Mapping[str, Any]) -> Callable[..., Mail]:
-    # Only the record store's requests have details, and all of them a password.
-    has_password = bool(wanted.get("details"))
-    return partial(account_emails.confirm_sign_up, has_password=has_password)
+_KNOWN = {Purpose.SIGN_UP: "already_member", Purpose.SIGN_IN: "sign_in"}
 
 
 def _is_due(unit: Unit, purpose: Purpose, member: Record | None) -> bool:

@@ -23,7 +23,7 @@ from masthead.identity.accounts import Accounts
 from masthead.identity.given_passwords import new_credentials
 from masthead.identity.limits.sign_in_throttle import LONG_WINDOW, LoginThrottle
 from masthead.identity.tenants import superusers
-from masthead.outside.mail import account_emails
+from masthead.outside.mail.emails import write_email
 from masthead.outside.mail.message import Mail
 from masthead.outside.mail.outbox import Outbox
 
@@ -70,10 +70,10 @@ class Invitations(msgspec.Struct, frozen=True):
     async def _mail(self, account: Record, by: str) -> Mail:
         site = await self.sites.of(TenantId(account["tenant_id"]))
         token = self.accounts.reset_token(superusers, account, INVITATION)
-        return account_emails.invitation(
-            site_name=site.name,
-            site_url=site.url,
-            to=account["email"],
+        return write_email(
+            "invitation",
+            site,
+            account["email"],
             by=by,
             role=account["role"],
             link=f"{site.url}{ADMIN_PATH}?token={token}",

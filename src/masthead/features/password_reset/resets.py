@@ -26,7 +26,7 @@ from masthead.identity.accounts import RESET_LINK, Accounts
 from masthead.identity.given_passwords import new_credentials
 from masthead.identity.limits.sign_in_throttle import Attempt, LoginThrottle
 from masthead.identity.tenants import superusers
-from masthead.outside.mail import account_emails
+from masthead.outside.mail.emails import write_email
 from masthead.outside.mail.outbox import Outbox
 
 JOB = "password_reset.mail"
@@ -107,13 +107,11 @@ class PasswordResets(msgspec.Struct, frozen=True):
         site = await self.site_of(account_tenant)
         path = ADMIN_PATH if collection is superusers else MEMBER_PATH
         token = self.accounts.reset_token(collection, account)
-        mail = account_emails.reset_password(
-            site_name=site.name,
-            site_url=site.url,
-            to=account["email"],
-            link=f"{site.url}{path}?token={token}",
-            minutes=int(RESET_LINK.total_seconds() // 60),
-        )
+        values: dict[str, Any] = {
+            "link": f"{site.url}{path}?token={token}",
+            "minutes": int(RESET_LINK.total_seconds() // 60),
+        }
+        mail = write_email("reset_password", site, account["email"], **values)
         async with self.records.unit(system(account_tenant)) as unit:
             await self.outbox.queue(unit, mail)
 

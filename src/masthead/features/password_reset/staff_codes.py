@@ -23,7 +23,7 @@ from masthead.identity.codes import Code, SignInCodes, account_mark
 from masthead.identity.limits.sign_in_throttle import Attempt
 from masthead.identity.sign_ins import Client
 from masthead.identity.tenants import superusers
-from masthead.outside.mail import account_emails
+from masthead.outside.mail.emails import write_email
 
 JOB = "password_reset.staff_code"
 
@@ -86,7 +86,5 @@ class StaffCodes(msgspec.Struct, frozen=True):
             code = await self.codes.store(
                 unit, requested["code_id"], account["email"], staff=account
             )
-            mail = account_emails.staff_code(
-                site_name=site.name, site_url=site.url, to=account["email"], code=code
-            )
+            mail = write_email("staff_code", site, account["email"], code=code)
             await self.resets.outbox.queue(unit, mail)

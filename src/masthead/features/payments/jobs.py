@@ -6,12 +6,11 @@ from collections.abc import Mapping
 
 from masthead.base.caller import system
 from masthead.engine.jobs.runner import Handler, Job
-from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
 from masthead.features.members.collection import blog_members
 from masthead.features.payments.memberships import WELCOME
-from masthead.features.site.address import Site, Sites
-from masthead.outside.mail.message import Mail
+from masthead.features.site.address import Sites
+from masthead.outside.mail.emails import write_email
 from masthead.outside.mail.outbox import Outbox
 
 
@@ -23,24 +22,10 @@ def handlers(records: Records, outbox: Outbox, sites: Sites) -> Mapping[str, Han
         # Erased or no longer paid in the meantime.
         if not found or found[0]["tier"] != "paid":
             return
-        mail = welcome_paid(await sites.of(job.tenant_id), found[0])
+        site, member = await sites.of(job.tenant_id), found[0]
+        values = {"name": member["name"], "link": f"{site.url}/member/account"}
+        mail = write_email("welcome_paid", site, member["email"], **values)
         async with records.unit(system(job.tenant_id)) as unit:
             await outbox.queue(unit, mail)
 
     return {WELCOME: welcome}
-
-
-def welcome_paid(site: Site, member: Record) -> Mail:
-    return Mail(
-        "welcome_paid",
-        member["email"],
-        f"You are a paid member of {site.name}",
-        {
-            "site_name": site.name,
-            "site_url": site.url,
-            "name": member["name"],
-            "email": member["email"],
-            "link": f"{site.url}/member/account",
-        },
-        to_name=member["name"],
-    )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
+from masthead.engine.records.collection import Record
+from masthead.features.privacy.receipts import Receipt
+from masthead.features.privacy.validation import TENANT
 from masthead.features.site.address import Site
+from masthead.outside.mail.emails import write_email
 from masthead.outside.mail.message import Mail
 
 
@@ -16,66 +20,33 @@ class Addressee(msgspec.Struct, frozen=True):
     name: str = ""
 
 
-def export_ready(
-    site: Site, to: Addressee, *, whole_site: bool, link: str, until: datetime
-) -> Mail:
-    return Mail(
-        "privacy_export_ready",
-        to.email,
-        f"Your data from {site.name} is ready",
-        {**_common(site, to, whole_site), "link": link, "until": _day(until)},
-        to_name=to.name,
-    )
+def about(request: Record, site: Site, to: Addressee, template: str, **values: Any) -> Mail:
+    whole_site = request["subject"] == TENANT
+    return write_email(template, site, to.email, name=to.name, whole_site=whole_site, **values)
 
 
 def deletion_requested(
-    site: Site,
-    to: Addressee,
-    *,
-    whole_site: bool,
-    grace_until: datetime,
-    confirm_link: str,
-    cancel_link: str,
+    request: Record, site: Site, to: Addressee, *, until: datetime, links: dict[str, str]
 ) -> Mail:
-    """`confirm_link` is empty if the deletion has already taken effect."""
-    subject = "Confirm the deletion of" if confirm_link else "Deletion planned:"
-    what = site.name if whole_site else f"your data at {site.name}"
-    values = {
-        **_common(site, to, whole_site),
-        "until": _day(grace_until),
-        "confirm_link": confirm_link,
-        "cancel_link": cancel_link,
-    }
-    return Mail("privacy_deletion", to.email, f"{subject} {what}", values, to_name=to.name)
+    """Its `confirm_link` is empty if the deletion has already taken effect."""
+    begins = "Confirm the deletion of" if links["confirm_link"] else "Deletion planned:"
+    what = site.name if request["subject"] == TENANT else f"your data at {site.name}"
+    values = {"begins": begins, "what": what, "until": day(until), **links}
+    return about(request, site, to, "privacy_deletion", **values)
 
 
-def deletion_done(
-    site: Site,
-    to: Addressee,
-    *,
-    whole_site: bool,
-    request_id: str,
-    erased: Sequence[str],
-    kept: Sequence[str],
-) -> Mail:
-    what = site.name if whole_site else f"Your data at {site.name}"
-    values = {
-        **_common(site, to, whole_site),
-        "request_id": request_id,
-        "erased": list(erased),
-        "kept": list(kept),
-    }
-    return Mail("privacy_receipt", to.email, f"{what} has been deleted", values, to_name=to.name)
+def deletion_done(request: Record, site: Site, to: Addressee, receipt: Receipt) -> Mail:
+    return about(
+        request,
+        site,
+        to,
+        "privacy_receipt",
+        what=site.name if request["subject"] == TENANT else f"Your data at {site.name}",
+        request_id=request["id"],
+        erased=receipt.erased_lines(),
+        kept=receipt.kept_lines(),
+    )
 
 
-def _common(site: Site, to: Addressee, whole_site: bool) -> dict[str, object]:
-    return {
-        "site_name": site.name,
-        "site_url": site.url,
-        "name": to.name,
-        "whole_site": whole_site,
-    }
-
-
-def _day(moment: datetime) -> str:
+def day(moment: datetime) -> str:
     return f"{moment.day} {moment:%B %Y, %H:%M} UTC"

@@ -16,7 +16,7 @@ from masthead.base.ids import TenantId
 from masthead.base.logs import log
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
-from masthead.features.privacy import emails
+from masthead.features.privacy.emails import deletion_done
 from masthead.features.privacy.member_erasure import MemberErasure
 from masthead.features.privacy.receipts import FILES, Receipt
 from masthead.features.privacy.requests import Requests
@@ -98,17 +98,7 @@ class Erasure:
         people = await self._requests.addressees(request)
 
         def write(receipt: Receipt) -> list[Mail]:
-            return [
-                emails.deletion_done(
-                    site,
-                    each,
-                    whole_site=True,
-                    request_id=request["id"],
-                    erased=receipt.erased_lines(),
-                    kept=receipt.kept_lines(),
-                )
-                for each in people
-            ]
+            return [deletion_done(request, site, each, receipt) for each in people]
 
         return write
 

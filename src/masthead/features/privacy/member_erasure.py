@@ -14,10 +14,10 @@ from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.engine import Records
 from masthead.engine.records.write.unit import Unit
 from masthead.features.members.collection import blog_members
-from masthead.features.privacy import emails
 from masthead.features.privacy.collection import gdpr_requests
 from masthead.features.privacy.email_search import EmailSearch
 from masthead.features.privacy.email_variants import email_pattern
+from masthead.features.privacy.emails import deletion_done
 from masthead.features.privacy.export import Exports
 from masthead.features.privacy.personal import (
     ERASURE_RULES,
@@ -175,15 +175,7 @@ class MemberErasure:
             )
             await _complete(unit, request, receipt, self._records.clock())
             for each in people:
-                mail = emails.deletion_done(
-                    site,
-                    each,
-                    whole_site=False,
-                    request_id=request["id"],
-                    erased=receipt.erased_lines(),
-                    kept=receipt.kept_lines(),
-                )
-                await self._mail.queue(unit, mail)
+                await self._mail.queue(unit, deletion_done(request, site, each, receipt))
 
 
 async def _complete(unit: Unit, request: Record, receipt: Receipt, now: datetime) -> None:

@@ -30,9 +30,8 @@ from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
 from masthead.engine.records.write.unit import Unit
 from masthead.features.members.collection import blog_members
-from masthead.features.privacy import emails
 from masthead.features.privacy.collection import gdpr_requests
-from masthead.features.privacy.emails import Addressee
+from masthead.features.privacy.emails import Addressee, about, day, deletion_requested
 from masthead.features.privacy.links import (
     EXPORT_LIFETIME,
     GRACE_PERIOD,
@@ -134,17 +133,14 @@ class Requests:
             request = await unit.create(gdpr_requests, {}, stamped=stamped)
             if requester.is_trusted:
                 request = await self._take_effect(unit, request)
+                confirm_link = ""
+            else:
+                confirm_link = self._links.confirm(request["id"], confirm_token)
+            cancel_link = self._links.cancel(request["id"], cancel_token)
+            links = {"confirm_link": confirm_link, "cancel_link": cancel_link}
+            until = clock.from_text(request["grace_until"])
             for each in await self.addressees(request):
-                mail = emails.deletion_requested(
-                    site,
-                    each,
-                    whole_site=request["subject"] == TENANT,
-                    grace_until=clock.from_text(request["grace_until"]),
-                    confirm_link=""
-                    if requester.is_trusted
-                    else self._links.confirm(request["id"], confirm_token),
-                    cancel_link=self._links.cancel(request["id"], cancel_token),
-                )
+                mail = deletion_requested(request, site, each, until=until, links=links)
                 await self._mail.queue(unit, mail)
             log_action(unit, _PLANNED[body.subject], by=requester.session)
         _audit("privacy.deletion_requested", request)
@@ -220,13 +216,8 @@ class Requests:
                 token_hash=hash_token(token),
             )
             for each in await self.addressees(request):
-                mail = emails.export_ready(
-                    site,
-                    each,
-                    whole_site=request["subject"] == TENANT,
-                    link=self._links.download(request["id"], token),
-                    until=expires,
-                )
+                values = {"link": self._links.download(request["id"], token), "until": day(expires)}
+                mail = about(request, site, each, "privacy_export_ready", **values)
                 await self._mail.queue(unit, mail)
         _audit("privacy.export_ready", request)
         return request, token

@@ -20,7 +20,7 @@ from masthead.features.site.address import site_in
 from masthead.features.site.collection import site_settings
 from masthead.features.site.domain_proof import EVERY, DomainProofs, Outcome
 from masthead.identity.owners import owner_in
-from masthead.outside.mail.account_emails import domain_unproven
+from masthead.outside.mail.emails import write_email
 from masthead.outside.mail.outbox import Outbox
 
 EVERY_WHILE_MISSING = timedelta(days=1)
@@ -87,10 +87,11 @@ class DomainChecks:
             return
         site, domain = await site_in(unit, self._settings), found["custom_domain"]
         proof = self._proofs.record_of(unit.tenant_id, domain)
-        mail = domain_unproven(
-            site_name=site.name,
-            site_url=site.url,
-            to=owner["email"],
+        mail = write_email(
+            "domain_unproven",
+            site,
+            owner["email"],
+            state="its TXT record is missing" if ends else "it has ended",
             domain=domain,
             record_name=proof.name,
             record_value=proof.value,

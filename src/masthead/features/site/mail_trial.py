@@ -16,7 +16,7 @@ from masthead.engine.records.engine import Records
 from masthead.features.site.address import Sites
 from masthead.identity.limits.sliding_window import Limits
 from masthead.identity.limits.windows import Allowance, Windows
-from masthead.outside.mail.account_emails import test_mail
+from masthead.outside.mail.emails import write_email
 from masthead.outside.mail.outbox import Outbox
 
 TEST_MAILS = Allowance(
@@ -69,8 +69,7 @@ class TestMails:
         await self._windows.take(caller.tenant_id, TEST_MAILS)
         site = await self._sites.of(caller.tenant_id)
         async with self._records.unit(caller) as unit:
-            mail = test_mail(site_name=site.name, site_url=site.url, to=to)
-            mail_id = await self._outbox.queue(unit, mail)
+            mail_id = await self._outbox.queue(unit, write_email("test_mail", site, to))
         return _mark(self._keyring.derive(_PURPOSE), caller, mail_id, self._seconds())
 
     async def outcome(self, caller: Caller, mark: str) -> Outcome | None:

@@ -8,7 +8,7 @@ from masthead.engine.records.engine import Records
 from masthead.features.site.address import site_in
 from masthead.identity.owners import owner_in
 from masthead.identity.tenants import TenantStatus, tenants
-from masthead.outside.mail.account_emails import site_suspended
+from masthead.outside.mail.emails import write_email
 from masthead.outside.mail.outbox import Outbox
 
 
@@ -25,14 +25,8 @@ async def suspend(
         if owner is None or before["status"] == TenantStatus.SUSPENDED:
             return
         site = await site_in(unit, settings)
-        about = site_suspended(
-            site_name=site.name,
-            site_url=site.url,
-            to=owner["email"],
-            reason=reason,
-            link=f"{site.url}/admin",
-        )
-        await mail.queue(unit, about)
+        values = {"reason": reason, "link": f"{site.url}/admin"}
+        await mail.queue(unit, write_email("site_suspended", site, owner["email"], **values))
 
 
 async def lift(records: Records, caller: Caller) -> None:

@@ -7,13 +7,12 @@ from urllib.parse import urlsplit
 
 from masthead.base.caller import system
 from masthead.engine.jobs.runner import Handler, Job
-from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
-from masthead.features.site.address import Site, Sites
+from masthead.features.site.address import Sites
 from masthead.features.webhooks.collection import webhook_subscriptions
 from masthead.features.webhooks.queue import NOTIFY_DISABLED
 from masthead.identity.owners import owner_of
-from masthead.outside.mail.message import Mail
+from masthead.outside.mail.emails import write_email
 from masthead.outside.mail.outbox import Outbox
 
 
@@ -26,25 +25,18 @@ def handlers(records: Records, outbox: Outbox, sites: Sites) -> Mapping[str, Han
         # Deleted, or enabled again, in the meantime.
         if not found or not found[0]["disabled_at"] or owner is None:
             return
-        mail = webhook_disabled(await sites.of(job.tenant_id), found[0], owner["email"])
+        site, subscription = await sites.of(job.tenant_id), found[0]
+        mail = write_email(
+            "webhook_disabled",
+            site,
+            owner["email"],
+            webhook_name=subscription["name"],
+            # Only the host: the URL may hold a key, and a mail scanner would open it.
+            receiver=urlsplit(subscription["url"]).hostname,
+            webhook_url=f"{site.url}/admin/webhooks/{subscription['id']}",
+            failures=subscription["failure_count"],
+        )
         async with records.unit(system(job.tenant_id)) as unit:
             await outbox.queue(unit, mail)
 
     return {NOTIFY_DISABLED: notify_disabled}
-
-
-def webhook_disabled(site: Site, subscription: Record, to: str) -> Mail:
-    return Mail(
-        "webhook_disabled",
-        to,
-        f"A webhook of {site.name} was disabled",
-        {
-            "site_name": site.name,
-            "site_url": site.url,
-            "webhook_name": subscription["name"],
-            # Only the host: the URL may hold a key, and a mail scanner would open it.
-            "receiver": urlsplit(subscription["url"]).hostname,
-            "webhook_url": f"{site.url}/admin/webhooks/{subscription['id']}",
-            "failures": subscription["failure_count"],
-        },
-    )
