@@ -12,7 +12,7 @@ from urllib.parse import quote
 import msgspec
 from msgspec.structs import replace
 
-from masthead.base.errors import MastheadError, NotFound, SiteSuspended, Unavailable
+from masthead.base.errors import Invalid, MastheadError, NotFound, SiteSuspended, Unavailable
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.flash import COOKIE as FLASH_COOKIE
 from masthead.faces.admin.flash import NOTHING, Flash, admin_cookie, flash_cookie, read_flash
@@ -166,15 +166,22 @@ class AdminPages:
                 origin=_ORIGINS.get(who, Origin.FORM),
                 body=Body(kind, limit, MAX_SIGNED_OUT, files=files, largest=largest),
             )
-            actions["POST"] = Action(partial(self._answer, post, parameters), policy)
+            answer = partial(self._answer, post, parameters, page=get)
+            actions["POST"] = Action(answer, policy)
         return actions
 
     async def _answer(
-        self, handler: Handler, parameters: tuple[str, ...], request: Request
+        self,
+        handler: Handler,
+        parameters: tuple[str, ...],
+        request: Request,
+        page: Handler | None = None,
     ) -> Response | Stream:
+        """`page` has the form that the handler is for: it is shown again where that is refused."""
         opened = await open_request(self.services, self.tools, request)
         try:
-            answer: Answer = await handler(opened, *path_values(request, parameters))
+            values = path_values(request, parameters)
+            answer = await _handled(opened, handler, page, values)
         except MastheadError as error:
             if pages.wants_json(request):
                 raise
@@ -200,6 +207,24 @@ class AdminPages:
 
 
 _ORIGINS = {Who.LINK: Origin.LINK, Who.ANYONE: Origin.OWN}
+
+
+async def _handled(
+    request: AdminRequest, handler: Handler, page: Handler | None, values: list[str]
+) -> Answer:
+    try:
+        answer: Answer = await handler(request, *values)
+    except Invalid as error:
+        if page is None:
+            raise
+        request.problems = error.problems
+        answer = await page(request, *values)
+        if not (isinstance(answer, Page) and "problems" in answer.values):
+            # It does not say what is wrong.
+            raise
+    if request.problems and isinstance(answer, Page) and answer.status == 200:
+        return replace(answer, status=422)
+    return answer
 
 
 async def _refusal(request: AdminRequest, error: MastheadError) -> Answer:

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
+from masthead.faces.reader.prices import price_text
 from masthead.web.assets import Assets
 from masthead.web.template_source import Unindented
 
@@ -36,10 +38,17 @@ class AdminTemplates:
             auto_reload=False,
         )
         self._environment.globals["asset"] = own.url
-        self._environment.filters["number"] = number
-        self._environment.filters["day"] = day
-        self._environment.filters["clock"] = clock_time
-        self._environment.filters["json_code"] = json_code
+        self._environment.filters |= {
+            "number": number,
+            "size": size_text,
+            "json_code": json_code,
+            "listed": items_of,
+            "day": _day,
+            "clock": _clock,
+            "when": _when,
+            "time": _time,
+            "price": _price,
+        }
 
     def render(self, template: str, values: dict[str, Any]) -> bytes:
         return self._environment.get_template(template).render(values).encode()
@@ -71,6 +80,58 @@ def when(moment: datetime, now: datetime) -> str:
         return "Yesterday"
     short = f"{moment.day} {moment:%b}"
     return short if moment.year == now.year else f"{short} {moment.year}"
+
+
+def size_text(size: int) -> str:
+    if size < 1_000_000:
+        return f"{-(-size // 1_000):,} KB"
+    if size < 10_000_000_000:
+        return f"{size / 1_000_000:,.1f} MB"
+    return f"{size / 1_000_000_000:,.1f} GB"
+
+
+def items_of(value: Any) -> list[Any]:
+    """The items of a list field, also of one that was read for an answer. What is no list has
+    none."""
+    items = msgspec.json.decode(value) if isinstance(value, msgspec.Raw) else value
+    return items if isinstance(items, list) else []
+
+
+# Filters for stored moments, in the site's time zone and words. They need the frame of the page,
+# which an imported macro does not have.
+
+
+def _local(context: Context, moment: str | datetime) -> datetime:
+    local: datetime = context["frame"].local(moment) if isinstance(moment, str) else moment
+    return local
+
+
+@pass_context
+def _day(context: Context, moment: str | datetime) -> str:
+    return day(_local(context, moment)) if moment else ""
+
+
+@pass_context
+def _clock(context: Context, moment: str | datetime) -> str:
+    return clock_time(_local(context, moment)) if moment else ""
+
+
+@pass_context
+def _when(context: Context, moment: str) -> str:
+    return when(_local(context, moment), context["frame"].now) if moment else ""
+
+
+@pass_context
+def _time(context: Context, moment: str, shown: str = "") -> Markup:
+    """The element: how long ago it was, or `shown`."""
+    element = Markup('<time datetime="{}">{}</time>')
+    return element.format(moment, shown or _when(context, moment)) if moment else Markup("")
+
+
+@pass_context
+def _price(context: Context, amount: int, currency: str) -> str:
+    """Without a currency, which an imported order may lack, the bare number."""
+    return price_text(amount, currency, context["frame"].language) if currency else number(amount)
 
 
 _NAME, _TEXT, _VALUE = "tk", "ts", "tn"

@@ -18,6 +18,7 @@ from masthead.engine.records.fields.relation_list import RelationList
 from masthead.engine.records.fields.secrets import Secret
 from masthead.engine.records.fields.text import Email, Text, Url
 from masthead.engine.records.fields.values import Flag, Number, Select
+from masthead.faces.admin.request import AdminRequest
 from masthead.features.site.appearance import MAX_LINKS, Links
 from masthead.features.site.custom_domain import CustomDomain
 
@@ -141,6 +142,44 @@ def sentence_of(problem: Problem | None) -> str:
     if problem is None:
         return ""
     return _SENTENCES.get(problem.code, problem.message)
+
+
+def summary(request: AdminRequest, labels: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """For the list of what is wrong, on top of a form: the label of each field, and the sentence
+    about it."""
+    found = request.problems.items()
+    return {name: (labels.get(name, name), sentence_of(problem)) for name, problem in found}
+
+
+def empty_record(collection: Collection) -> Record:
+    return {each.name: each.default_value() for each in collection.fields}
+
+
+class Form(msgspec.Struct, frozen=True):
+    """A form of a page: which fields of a collection, in which order and words."""
+
+    collection: Collection
+    asks: tuple[Ask, ...]
+
+    def given(self, request: AdminRequest, caller: Caller | None = None) -> dict[str, Any]:
+        return given_values(caller or request.caller, self.collection, self.asks, request.form)
+
+    def values(
+        self, request: AdminRequest, record: Record | None = None, caller: Caller | None = None
+    ) -> dict[str, Any]:
+        """The widgets, and what is wrong. What was typed is shown again where it was refused."""
+        form, stored = request.form, record or empty_record(self.collection)
+        is_sent = any(each.name in form or f"has_{each.name}" in form for each in self.asks)
+        fields = widgets(
+            caller or request.caller,
+            self.collection,
+            self.asks,
+            stored,
+            typed=form if request.problems and is_sent else None,
+            problems=request.problems,
+        )
+        labels = {each.name: each.label for each in self.asks}
+        return {"fields": fields, "problems": summary(request, labels)}
 
 
 class _AskedField(msgspec.Struct, frozen=True):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import datetime
 from urllib.parse import urlsplit
 
 import msgspec
@@ -26,6 +28,10 @@ class Frame(msgspec.Struct, frozen=True):
     site_url: str
     """Empty for an operator who has not chosen a site."""
     site_host: str
+    language: str
+    local: Callable[[str], datetime]
+    """Puts a stored moment into the site's time zone."""
+    now: datetime
     path: str
     address: str
     theme: str
@@ -56,6 +62,9 @@ def frame_of(request: AdminRequest, title: str, flash: Flash = NOTHING) -> Frame
         site_name=request.site_name,
         site_url=site_url,
         site_host=urlsplit(site_url or request.site_url).netloc,
+        language=request.site_record.get("language") or "en",
+        local=request.local,
+        now=request.now,
         path=request.path,
         address=request.address,
         theme=request.theme,

@@ -10,7 +10,7 @@ from masthead.faces.admin.pages import exports
 from masthead.faces.admin.pages.imports import files as import_files
 from masthead.faces.admin.pages.imports import run as import_run
 from masthead.faces.admin.pages.imports import upload as import_upload
-from masthead.faces.admin.pages.imports.runs import imports_page
+from masthead.faces.admin.pages.imports.runs import ImportList
 from masthead.faces.admin.pages.imports.samples import sample_page
 from masthead.faces.admin.pages.members import importing as members_import
 from masthead.web.dispatch import Route
@@ -49,7 +49,7 @@ def _imports(pages: AdminPages) -> list[Route]:
     at, address = partial(pages.at, who=Who.OWNER), "/admin/tools/import"
     one = f"{address}/{{id}}"
     return [
-        Route(address, at(get=imports_page)),
+        Route(address, at(get=ImportList.show)),
         Route(
             f"{address}/new",
             at(

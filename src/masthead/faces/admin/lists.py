@@ -1,9 +1,9 @@
-"""Lists: filters in the address, pages by cursor, totals from counters."""
+"""Lists: a declaration of each, filters in the address, pages by cursor, totals from counters."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
-from typing import ClassVar, Self
+from collections.abc import Callable, Container, Mapping, Sequence
+from typing import Any, ClassVar, Self
 from urllib.parse import urlencode
 
 import msgspec
@@ -13,11 +13,34 @@ from masthead.base import ids
 from masthead.base.caller import Caller
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.fields.values import read_moment
+from masthead.engine.records.filter.ast import Expression
+from masthead.engine.records.filter.conditions import all_of, equals
 from masthead.engine.records.read.page import ListRequest
+from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.request import AdminRequest
 
 PER_PAGE = 20
 _MAX_DIGITS = 9
+
+
+class Pick(msgspec.Struct, frozen=True):
+    """A choice in the filter bar."""
+
+    name: str
+    label: str
+    any: str
+    options: Mapping[str, str] = {}
+    """The words of each value."""
+    suggestions: str = ""
+    """Where there are too many options: the address of those that begin as what is typed."""
+
+
+class Search(msgspec.Struct, frozen=True):
+    """The field in the filter bar that takes words, or one whole value."""
+
+    label: str
+    placeholder: str = ""
+    name: str = "q"
 
 
 class Filters(msgspec.Struct, frozen=True):
@@ -26,8 +49,10 @@ class Filters(msgspec.Struct, frozen=True):
 
     address: ClassVar[str]
     """The address of the list."""
-    choices: ClassVar[Mapping[str, Container[str]]] = {}
-    """The values that a field takes. An unknown one is no filter."""
+    choices: ClassVar[tuple[tuple[str, Container[str]], ...]] = ()
+    """A field, and the values that it takes. An unknown one is no filter."""
+    picks: ClassVar[tuple[Pick, ...]] = ()
+    """The choices in the filter bar; one with options takes only these."""
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> Self:
@@ -36,7 +61,8 @@ class Filters(msgspec.Struct, frozen=True):
 
     @classmethod
     def _is_known(cls, name: str, text: str) -> bool:
-        return name not in cls.choices or text in cls.choices[name]
+        picked = ((each.name, each.options) for each in cls.picks if each.options)
+        return all(text in known for field, known in (*picked, *cls.choices) if field == name)
 
     @property
     def is_narrow(self) -> bool:
@@ -56,6 +82,11 @@ def with_query(address: str, **parameters: str | int) -> str:
     return f"{address}?{query}" if query else address
 
 
+def sorted_words(words: Mapping[str, str]) -> dict[str, str]:
+    """Options in the order in which one looks for them."""
+    return dict(sorted(words.items(), key=lambda each: each[1].casefold()))
+
+
 class Pager(msgspec.Struct, frozen=True):
     """The links below a list."""
 
@@ -65,17 +96,6 @@ class Pager(msgspec.Struct, frozen=True):
     """-1 where nothing has counted."""
     newer: str = ""
     older: str = ""
-
-
-class Option(msgspec.Struct, frozen=True):
-    """A value of a filter and its words."""
-
-    value: str
-    label: str
-
-
-def options(labels: Mapping[str, str]) -> list[Option]:
-    return [Option(value, label) for value, label in labels.items()]
 
 
 class Listing(msgspec.Struct, frozen=True):
@@ -96,6 +116,87 @@ class Listing(msgspec.Struct, frozen=True):
     def mark(self, record: Record) -> str:
         """The cursor after a record, as text for an address."""
         return f"{record[self.by]}~{record['id']}"
+
+
+class ListPage(Filters, frozen=True):
+    """The declaration of a list: what is listed, how it is narrowed, and its words. Its columns and
+    bulk actions are in the template of its rows."""
+
+    title: ClassVar[str]
+    collection: ClassVar[Collection]
+    template: ClassVar[str]
+    """The rows: the part that htmx asks for."""
+    page: ClassVar[str] = "list.html"
+    """The page around them."""
+    about: ClassVar[str] = ""
+    """The sentence below the title."""
+    back: ClassVar[tuple[str, str]] = ("", "")
+    """The label and the address of the page above this one."""
+    search: ClassVar[Search | None] = None
+    empty: ClassVar[tuple[str, str]]
+    """Title and sentence of a list without rows."""
+    no_match: ClassVar[tuple[str, str]] = ("Nothing found", "Try other filters.")
+    """The same where filters leave nothing."""
+    waves: ClassVar[bool] = False
+    """Whether it is drawn, where it is the first thing that one sees of a subject."""
+    live: ClassVar[str] = ""
+    """The topic whose changes the open page hears of; see `live.py`."""
+    per_page: ClassVar[int] = PER_PAGE
+    names: ClassVar[frozenset[str] | None] = None
+    """The fields that are read, if not all."""
+    order: ClassVar[str] = "-created"
+
+    @property
+    def words(self) -> str:
+        """The words that are searched for in the full-text index."""
+        return ""
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether there is a counter for it: a page does not wait for a count."""
+        return False
+
+    def conditions(self, _: AdminRequest) -> list[Expression]:
+        given = {each.name: getattr(self, each.name) for each in self.picks}
+        return [equals(name, value) for name, value in given.items() if value]
+
+    def listing(self, request: AdminRequest) -> Listing:
+        wanted = ListRequest(
+            filter=all_of(self.conditions(request)) or "",
+            search=self.words,
+            # A search has no other order than its own.
+            sort="" if self.words else self.order,
+            names=self.names,
+            skip_total=not self.is_counted,
+        )
+        return Listing(self.collection, wanted, self.url)
+
+    async def values(self, request: AdminRequest, items: Sequence[Record]) -> dict[str, Any]:
+        """Further values of the templates; `rows` instead of the records."""
+        return {}
+
+    def kept(self, picks: Sequence[Pick]) -> dict[str, str]:
+        """The parameters that no field of the filter bar sets, such as an order."""
+        shown = {each.name for each in picks} | {self.search.name if self.search else ""}
+        return {name: text for name, text in self.parameters().items() if name not in shown}
+
+    @classmethod
+    async def show(cls, request: AdminRequest) -> Answer:
+        """The page of the list at its address."""
+        filters = cls.of(request.query)
+        page = await read_page(request, filters.listing(request), cls.per_page)
+        if page is None:
+            return Redirect(filters.url())
+        items, pager = page
+        values = {
+            "filters": filters,
+            "picks": cls.picks,
+            "rows": items,
+            "pager": pager,
+            "total": -1 if filters.is_narrow else pager.total,
+            **await filters.values(request, items),
+        }
+        return Page(cls.page, cls.title, values, fragment=cls.template)
 
 
 async def read_page(

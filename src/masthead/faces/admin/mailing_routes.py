@@ -23,7 +23,7 @@ def _mailings(pages: AdminPages) -> list[Route]:
     return [
         Route(post, at("id", get=sending.mail_form, post=sending.mail_post)),
         Route(f"{post}/test", at("id", post=sending.mail_test)),
-        Route(mailing.ADDRESS, at(get=mailing.mailings_list)),
+        Route(mailing.ADDRESS, at(get=mailing.MailingList.show)),
         Route(one, at("id", get=mailing.mailing_page, post=mailing.act)),
         Route(f"{one}/recipients", at("id", get=recipients.recipients_page)),
         *(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import Protocol
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from masthead.base import clock
 from masthead.base.caller import Caller, Kind
 from masthead.base.config.keyring import KeyRing
-from masthead.base.errors import NotFound
+from masthead.base.errors import NotFound, Problem
 from masthead.base.ids import TenantId
 from masthead.content.texts.presence import Presence
 from masthead.engine.audit.entries import log_action
@@ -159,6 +159,8 @@ class AdminRequest(msgspec.Struct, dict=True):
     """How much waits behind a link of the frame, by its address."""
     sells: bool = True
     """False hides the shop in the menu: nothing is for sale, and nothing was sold."""
+    problems: Mapping[str, Problem] = msgspec.field(default_factory=dict)
+    """Problems of the form that was sent, by the names of its fields."""
 
     @property
     def scope(self) -> Scope:

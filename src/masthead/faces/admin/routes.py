@@ -52,7 +52,7 @@ from masthead.faces.admin.pages.texts import (
 )
 from masthead.faces.admin.pages.texts import form as text
 from masthead.faces.admin.pages.texts import pages as site_pages
-from masthead.faces.admin.pages.texts.lists import TextFilters
+from masthead.faces.admin.pages.texts.lists import TextList
 from masthead.faces.admin.pages.webhooks import retry, subscription
 from masthead.faces.admin.pages.webhooks.delivery import delivery_page
 from masthead.faces.admin.pages.webhooks.overview import webhooks_page
@@ -69,11 +69,11 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         Route("/admin", at(get=home)),
         *account_routes(pages),
         Route("/admin/posts/tags", at(get=posts.tag_options)),
-        *_texts(pages, posts.posts_list, posts.PostFilters),
+        *_texts(pages, posts.PostList),
         *mailing_routes(pages),
         Route("/admin/posts/{id}/email", at("id", get=mail_preview.mail_preview)),
         Route("/admin/posts/{id}/email/page", at("id", get=mail_preview.mail_page)),
-        *_texts(pages, site_pages.pages_list, site_pages.PageFilters),
+        *_texts(pages, site_pages.PageList),
         Route(tags.ADDRESS, at(get=tags.tags_list)),
         Route(f"{tags.ADDRESS}/change", at(get=tags.tag_form, post=tags.change)),
         Route("/admin/form-token", script_read(pages, editor.token_call)),
@@ -85,13 +85,13 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         Route("/admin/comments/change", at(post=comment_changes.change_comments)),
         Route("/admin/comments/{id}", at("id", get=comment.comment_page)),
         Route("/admin/comments/{id}/reply", at("id", post=comment.answer_comment)),
-        Route("/admin/members", at(get=members.members_list)),
+        Route("/admin/members", at(get=members.MemberList.show)),
         Route("/admin/members/members.csv", at(get=members_csv.download, asks_again=True)),
         Route(
             "/admin/members/new",
             at(get=members.new_member_form, post=members.new_member, who=owners),
         ),
-        Route(stopped.ADDRESS, at(get=stopped.stopped_list)),
+        Route(stopped.ADDRESS, at(get=stopped.StoppedList.show)),
         *import_routes(pages),
         Route("/admin/members/change", at(post=members.change_members, who=owners)),
         Route("/admin/members/{id}", at("id", get=member.member_page, post=member.save_member)),
@@ -187,14 +187,17 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         *_trash(pages),
         Route(undo.ADDRESS, at("id", post=undo.undo_change)),
         *_staff(pages),
-        Route(activity.ADDRESS, at(get=activity.site_activity, who=owners)),
-        Route(activity.EVERYWHERE, at(get=activity.all_activity, who=operators)),
+        Route(activity.ActivityList.address, at(get=activity.ActivityList.show, who=owners)),
+        Route(
+            activity.ActivityEverywhere.address,
+            at(get=activity.ActivityEverywhere.show, who=operators),
+        ),
         *_shop(pages),
         Route("/admin/theme", at(post=appearance.choose_theme, anywhere=True)),
         Route("/admin/palette", at(get=palette, anywhere=True)),
         Route(LIVE, live(pages)),
         Route("/admin/more", at(get=_more, anywhere=True)),
-        Route("/admin/tenants", at(get=tenants.tenants_page, who=operators)),
+        Route("/admin/tenants", at(get=tenants.TenantList.show, who=operators)),
         Route(tenants.NEW, at(get=tenants.new_form, post=tenants.create, who=operators)),
         Route(
             tenants.IMPORT,
@@ -301,9 +304,9 @@ def _staff(pages: AdminPages) -> list[Route]:
     ]
 
 
-def _texts(pages: AdminPages, texts: Handler, filters: type[TextFilters]) -> list[Route]:
+def _texts(pages: AdminPages, texts: type[TextList]) -> list[Route]:
     """A list of texts, and the pages of each of them."""
-    at, section = pages.at, filters.section
+    at, section = pages.at, texts.section
     address = section.address
 
     def of(handler: Handler) -> Handler:
@@ -311,8 +314,8 @@ def _texts(pages: AdminPages, texts: Handler, filters: type[TextFilters]) -> lis
 
     save = script_call(pages, partial(editor.save_call, section), "id", limit=editor.MAX_SAVE)
     return [
-        Route(address, at(get=texts)),
-        Route(f"{address}/bulk", at(post=partial(bulk.change_selected, filters))),
+        Route(address, at(get=texts.show)),
+        Route(f"{address}/bulk", at(post=partial(bulk.change_selected, texts))),
         Route(
             f"{address}/new",
             at(get=of(text.new_form), post=of(text.create), limit=text.MAX_FORM),
@@ -345,7 +348,10 @@ def _media(pages: AdminPages) -> list[Route]:
     at, item = pages.at, "/admin/media/{id}"
     uploading = upload_call(pages, media.upload_call)
     return [
-        Route("/admin/media", at(get=media.library, post=media.upload_form, files=media.MAX_FILES)),
+        Route(
+            "/admin/media",
+            at(get=media.MediaList.show, post=media.upload_form, files=media.MAX_FILES),
+        ),
         Route("/admin/media/choose", at(get=media.choices)),
         Route("/admin/media/upload", uploading),
         Route(item, at("id", get=media_item.item_page, post=media_item.save_item)),
@@ -360,7 +366,7 @@ def _media(pages: AdminPages) -> list[Route]:
 def _trash(pages: AdminPages) -> list[Route]:
     at, entry = pages.at, f"{trash.ADDRESS}/{{id}}"
     return [
-        Route(trash.ADDRESS, at(get=trash.trash_page)),
+        Route(trash.ADDRESS, at(get=trash.TrashList.show)),
         Route(f"{trash.ADDRESS}/empty", at(get=trash.empty_form, post=trash.empty)),
         Route(f"{entry}/restore", at("id", post=trash.restore)),
         Route(f"{entry}/delete", at("id", get=trash.delete_form, post=trash.delete)),
@@ -368,26 +374,27 @@ def _trash(pages: AdminPages) -> list[Route]:
 
 
 def _shop(pages: AdminPages) -> list[Route]:
-    at = partial(pages.at, who=Who.OWNER)
+    at, gift_cards = partial(pages.at, who=Who.OWNER), shop.GiftCardList
     return [
-        Route(shop.ORDERS, at(get=shop.orders_list)),
-        Route(f"{shop.ORDERS}/{{id}}", at("id", get=shop.order_page)),
-        Route(shop.GIFT_CARDS, at(get=shop.gift_cards_list)),
-        Route(f"{shop.GIFT_CARDS}/{{id}}", at("id", get=shop.gift_card_page)),
+        Route(shop.OrderList.address, at(get=shop.OrderList.show)),
+        Route(f"{shop.OrderList.address}/{{id}}", at("id", get=shop.order_page)),
+        Route(gift_cards.address, at(get=gift_cards.show)),
+        Route(f"{gift_cards.address}/{{id}}", at("id", get=shop.gift_card_page)),
         *_offer_routes(pages, shop.PRODUCTS),
         *_offer_routes(pages, shop.TIERS),
     ]
 
 
 def _offer_routes(pages: AdminPages, offer: shop.Offer) -> list[Route]:
-    at, new = partial(pages.at, who=Who.OWNER), f"{offer.address}/new"
+    at, address = partial(pages.at, who=Who.OWNER), offer.page.address
+
+    def of(handler: Handler) -> Handler:
+        return partial(handler, offer)
+
     return [
-        Route(offer.address, at(get=shop.offers_list(offer))),
-        Route(new, at(get=shop.new_offer(offer), post=shop.create_offer(offer))),
-        Route(
-            f"{offer.address}/{{id}}",
-            at("id", get=shop.offer_form(offer), post=shop.save_offer(offer)),
-        ),
+        Route(address, at(get=offer.page.show)),
+        Route(f"{address}/new", at(get=of(shop.new_offer), post=of(shop.create_offer))),
+        Route(f"{address}/{{id}}", at("id", get=of(shop.offer_form), post=of(shop.save_offer))),
     ]
 
 

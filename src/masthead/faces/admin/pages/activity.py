@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from masthead.base.caller import Caller, Kind
-from masthead.base.errors import NotFound
+from masthead.base.caller import Kind
 from masthead.engine.audit.collection import (
     ADDED_FACTOR,
     CANCELLED_DELETION,
@@ -36,15 +36,12 @@ from masthead.engine.audit.collection import (
     audit_log,
 )
 from masthead.engine.records.collection import Record
-from masthead.engine.records.filter.conditions import all_of, equals
-from masthead.engine.records.read.page import ListRequest
-from masthead.faces.admin.endpoint import Answer, Page, Redirect
-from masthead.faces.admin.lists import Filters, Listing, options, read_page
+from masthead.engine.records.filter.ast import Expression
+from masthead.engine.records.filter.conditions import equals
+from masthead.faces.admin.lists import Listing, ListPage, Pick, sorted_words
 from masthead.faces.admin.people import staff_names
 from masthead.faces.admin.request import AdminRequest
 
-ADDRESS = "/admin/activity"
-EVERYWHERE = "/admin/operator/activity"
 PER_PAGE = 50
 
 NOUNS = {
@@ -77,6 +74,7 @@ NOUNS = {
     "sign_in_providers": "sign-in provider",
 }
 """Nouns for the collections that the log covers."""
+_SUBJECTS = sorted_words({name: noun.capitalize() for name, noun in NOUNS.items()})
 _PAGES = {
     "posts": "/admin/posts",
     "_superusers": "/admin/staff",
@@ -127,87 +125,63 @@ _STATUS = {
 }
 
 
-class ActivityFilters(Filters, frozen=True):
-    address: ClassVar[str] = ADDRESS
-    choices: ClassVar[Mapping[str, Container[str]]] = {"subject": NOUNS}
+class ActivityList(ListPage, frozen=True):
+    address = "/admin/activity"
+    title = "Activity"
+    back = ("Settings", "/admin/settings")
+    about = "What staff and operators did in the last 400 days. Changes by API keys are not listed."
+    collection = audit_log
+    template = "activity/_list.html"
+    empty = ("Nothing yet", "Changes that staff make appear here.")
+    per_page = PER_PAGE
+    picks = (Pick("subject", "What", "Everything", _SUBJECTS),)
 
     subject: str = ""
     account: str = ""
 
-    def listing(self, caller: Caller) -> Listing:
-        conditions = []
-        if self.account:
-            conditions.append(equals("account_id", self.account))
-        if self.subject:
-            conditions.append(equals("subject", self.subject))
-        wanted = ListRequest(filter=all_of(conditions) or "", sort="-created", skip_total=True)
-        return Listing(audit_log, wanted, self.url, caller)
+    def conditions(self, request: AdminRequest) -> list[Expression]:
+        accounts = [equals("account_id", self.account)] if self.account else []
+        return [*accounts, *super().conditions(request)]
+
+    async def values(self, request: AdminRequest, items: Sequence[Record]) -> dict[str, Any]:
+        names = await staff_names(request)
+        who = Pick("account", "Who", "Anyone", sorted_words(names))
+        return {
+            **_values(items, names),
+            "picks": (*self.picks, who) if len(names) > 1 else self.picks,
+            "sites": None,
+            "pages": _PAGES,
+        }
 
 
-class EverywhereFilters(ActivityFilters, frozen=True):
-    address: ClassVar[str] = EVERYWHERE
+class ActivityEverywhere(ActivityList, frozen=True):
+    address = "/admin/operator/activity"
+    title = "Activity everywhere"
+    back = ("", "")
+
+    def listing(self, request: AdminRequest) -> Listing:
+        return replace(super().listing(request), caller=request.everywhere)
+
+    async def values(self, request: AdminRequest, items: Sequence[Record]) -> dict[str, Any]:
+        sites = {each: await _site(request, each) for each in {row["tenant_id"] for row in items}}
+        return {**_values(items, {}), "sites": sites, "pages": {}}
 
 
-class ActivityRow(msgspec.Struct, frozen=True):
-    who: str
-    role: str
-    sentence: str
-    label: str
-    url: str
-    """The address of the record's page, if it has one."""
-    details: str
-    address: str
-    site: str
-    when: str
-    at: str
-
-
-async def site_activity(request: AdminRequest) -> Answer:
-    if not request.caller.is_admin:
-        raise NotFound
-    return await _show_list(request, ActivityFilters.of(request.query), request.caller)
-
-
-async def all_activity(request: AdminRequest) -> Answer:
-    return await _show_list(request, EverywhereFilters.of(request.query), request.everywhere)
-
-
-async def _show_list(request: AdminRequest, filters: ActivityFilters, caller: Caller) -> Answer:
-    page = await read_page(request, filters.listing(caller), PER_PAGE)
-    if page is None:
-        return Redirect(filters.url())
-    items, pager = page
-    is_everywhere = caller.tenant_id is None
-    names = {} if is_everywhere else await staff_names(request)
-    title = "Activity everywhere" if is_everywhere else "Activity"
-    values = {
-        "title": title,
-        "filters": filters,
-        "rows": [await _row(request, each, names, is_everywhere) for each in items],
-        "pager": pager,
-        "subjects": options(_sorted({name: noun.capitalize() for name, noun in NOUNS.items()})),
-        "accounts": options(_sorted(names)),
-        "is_everywhere": is_everywhere,
+def _values(items: Sequence[Record], names: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "rows": [
+            each
+            | {
+                "who": names.get(each["account_id"])
+                or each["email"]
+                or _UNNAMED.get(each["role"], ""),
+                "sentence": _sentence(each),
+                "details": _details(each),
+                "is_gone": each["action"] == DELETED,
+            }
+            for each in items
+        ]
     }
-    return Page("activity/list.html", title, values, fragment="activity/_list.html")
-
-
-async def _row(
-    request: AdminRequest, entry: Record, names: Mapping[str, str], is_everywhere: bool
-) -> ActivityRow:
-    page = "" if is_everywhere else _PAGES.get(entry["subject"], "")
-    return ActivityRow(
-        names.get(entry["account_id"]) or entry["email"] or _UNNAMED.get(entry["role"], ""),
-        entry["role"],
-        _sentence(entry),
-        entry["label"],
-        f"{page}/{entry['record_id']}" if page and entry["action"] != DELETED else "",
-        _details(entry),
-        entry["address"],
-        await _site(request, entry["tenant_id"]) if is_everywhere else "",
-        request.when(entry["created"]),
-        entry["created"],
-    )
 
 
 async def _site(request: AdminRequest, tenant_id: str) -> str:
@@ -233,7 +207,3 @@ def _details(entry: Record) -> str:
         return ""
     names = msgspec.json.decode(entry["changed"], type=list[str])
     return ", ".join(name.replace("_", " ") for name in names)
-
-
-def _sorted(labels: Mapping[str, str]) -> dict[str, str]:
-    return dict(sorted(labels.items(), key=lambda each: each[1].casefold()))

@@ -12,8 +12,7 @@ from masthead.engine.audit.collection import DOWNLOADED_SITE, EXPORTED_SITE
 from masthead.engine.records.collection import Record
 from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.endpoint import Answer, Page, Redirect, Stored
-from masthead.faces.admin.environment import day
-from masthead.faces.admin.pages.media.item import size_text
+from masthead.faces.admin.environment import day, size_text
 from masthead.faces.admin.request import AdminRequest
 from masthead.faces.site_export.collection import (
     EXPIRED,

@@ -15,7 +15,7 @@ from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.attention import Attention, attention
 from masthead.faces.admin.endpoint import Answer, Page
 from masthead.faces.admin.month import Month
-from masthead.faces.admin.pages.texts.posts import SCHEDULED, PostFilters
+from masthead.faces.admin.pages.texts.posts import SCHEDULED, PostList
 from masthead.faces.admin.people import staff_names
 from masthead.faces.admin.request import AdminRequest
 from masthead.faces.admin.sections import POSTS, READERS
@@ -123,7 +123,7 @@ async def _drafts(request: AdminRequest) -> list[Record]:
 
 async def _find_scheduled(request: AdminRequest) -> list[Record]:
     """One more than is shown."""
-    listing = PostFilters(status=SCHEDULED).listing(request.caller)
+    listing = PostList(status=SCHEDULED).listing(request)
     return await _posts(request, replace(listing.wanted, per_page=SOON + 1))
 
 

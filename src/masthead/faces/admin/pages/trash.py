@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
-from typing import ClassVar, Final
-
-import msgspec
+from collections.abc import Sequence
+from typing import Any, Final
 
 from masthead.base.errors import Forbidden, WrongState
 from masthead.engine.records.access import Action, allow
 from masthead.engine.records.collection import Record
+from masthead.engine.records.filter.ast import Expression
 from masthead.engine.records.filter.conditions import any_of, equals
-from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
-from masthead.faces.admin.lists import Filters, Listing, options, read_page
+from masthead.faces.admin.lists import ListPage, Pick
 from masthead.faces.admin.pages.account.sign_in import only_ours
 from masthead.faces.admin.people import staff_names
 from masthead.faces.admin.request import AdminRequest
@@ -27,59 +25,34 @@ _TITLE: Final = 80
 """Characters of a title in a sentence."""
 
 
-class TrashFilters(Filters, frozen=True):
-    address: ClassVar[str] = ADDRESS
-    choices: ClassVar[Mapping[str, Container[str]]] = {"type": TYPES}
+class TrashList(ListPage, frozen=True):
+    address = ADDRESS
+    title = "Trash"
+    about = "Deleted posts, pages and files stay here for 30 days."
+    collection = trash
+    template = "trash/_list.html"
+    page = "trash/list.html"
+    picks = (Pick("type", "What", "Everything", LABELS),)
+    empty = (
+        "The trash is empty",
+        "Deleted items stay here for 30 days. Until then, you can restore them.",
+    )
 
     type: str = ""
 
-    def listing(self) -> Listing:
-        types = (self.type,) if self.type else TYPES
-        condition = any_of([equals("type", each) for each in types])
-        wanted = ListRequest(filter=condition or "", sort="-created", skip_total=True)
-        return Listing(trash, wanted, self.url)
+    def conditions(self, _: AdminRequest) -> list[Expression]:
+        condition = any_of(
+            [equals("type", each) for each in ((self.type,) if self.type else TYPES)]
+        )
+        return [condition] if condition else []
 
-
-class TrashRow(msgspec.Struct, frozen=True):
-    id: str
-    title: str
-    kind: str
-    by: str
-    deleted: str
-    deleted_at: str
-    expires: str
-    expires_at: str
-
-
-async def trash_page(request: AdminRequest) -> Answer:
-    filters = TrashFilters.of(request.query)
-    page = await read_page(request, filters.listing())
-    if page is None:
-        return Redirect(filters.url())
-    items, pager = page
-    names = await staff_names(request)
-    values = {
-        "filters": filters,
-        "rows": [_row(request, each, names) for each in items],
-        "pager": pager,
-        "types": options(LABELS),
-        "may_empty": _sees_all(request),
-    }
-    return Page("trash/list.html", "Trash", values, fragment="trash/_list.html")
-
-
-def _row(request: AdminRequest, entry: Record, names: Mapping[str, str]) -> TrashRow:
-    expires = request.local(entry["expires_at"])
-    return TrashRow(
-        entry["id"],
-        entry["title"],
-        _NOUNS[entry["type"]],
-        names.get(entry["deleted_by"], "An API key" if not entry["deleted_by"] else ""),
-        request.when(entry["deleted_at"]),
-        entry["deleted_at"],
-        f"{expires.day} {expires:%b %Y}",
-        entry["expires_at"],
-    )
+    async def values(self, request: AdminRequest, items: Sequence[Record]) -> dict[str, Any]:
+        return {
+            "names": {**await staff_names(request), "": "An API key"},
+            "nouns": _NOUNS,
+            "may_empty": _sees_all(request),
+            "picks": self.picks if items or self.is_narrow else (),
+        }
 
 
 async def restore(request: AdminRequest, entry_id: str) -> Answer:
@@ -97,7 +70,7 @@ def _back(request: AdminRequest) -> str:
     """Where the notice about the deletion was, or the trash."""
     if to := request.form.get("next", ""):
         return only_ours(to)
-    return TrashFilters.of(request.form).url()
+    return TrashList.of(request.form).url()
 
 
 def restore_address(record: Record) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 from urllib.parse import urlencode
 
@@ -44,7 +44,7 @@ class CommentFilters(Filters, frozen=True):
     """Without a state: what waits."""
 
     address: ClassVar[str] = ADDRESS
-    choices: ClassVar[Mapping[str, Container[str]]] = {"status": (APPROVED, SPAM, ALL)}
+    choices = (("status", (APPROVED, SPAM, ALL)),)
 
     q: str = ""
     status: str = ""

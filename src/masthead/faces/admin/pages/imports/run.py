@@ -10,12 +10,12 @@ import msgspec
 from masthead.base.errors import Conflict, Invalid
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
+from masthead.faces.admin.environment import size_text
 from masthead.faces.admin.forms import sentence_of
 from masthead.faces.admin.pages.imports.options import options_form, options_of, stored_options
 from masthead.faces.admin.pages.imports.results import Note, lines_of, notes_of, undone_of
 from masthead.faces.admin.pages.imports.runs import ADDRESS, NEW, PLATFORMS, state_of, without_flags
 from masthead.faces.admin.pages.imports.samples import SampleRow, sample_rows
-from masthead.faces.admin.pages.media.item import size_text
 from masthead.faces.admin.request import AdminRequest
 from masthead.faces.importers.collection import (
     DONE,

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
-
-import msgspec
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from masthead.engine.records.collection import Record
-from masthead.engine.records.read.page import ListRequest
-from masthead.faces.admin.endpoint import Answer, Page, Redirect
-from masthead.faces.admin.lists import Filters, Listing, read_page
+from masthead.faces.admin.lists import ListPage
 from masthead.faces.admin.request import AdminRequest
 from masthead.faces.importers.collection import (
     DONE,
@@ -44,50 +40,31 @@ _FAILED = {
     PICTURES: "Pictures failed",
     UNDO: "Undo failed",
 }
-_FIELDS = frozenset({"platform", "task", "state", "file_name", "error", "created"})
 
 
-class RunFilters(Filters, frozen=True):
-    address: ClassVar[str] = ADDRESS
-
-    def listing(self) -> Listing:
-        wanted = ListRequest(sort="-created", names=_FIELDS, skip_total=True)
-        return Listing(import_runs, wanted, self.url)
-
-
-class ImportRow(msgspec.Struct, frozen=True):
-    url: str
-    file_name: str
-    platform: str
-    badge: str
-    state: str
-    error: str
-    at: str
-    when: str
-
-
-async def imports_page(request: AdminRequest) -> Answer:
-    filters = RunFilters.of(request.query)
-    page = await read_page(request, filters.listing())
-    if page is None:
-        return Redirect(filters.url())
-    items, pager = page
-    values = {"rows": [_row(request, each) for each in items], "pager": pager, "new": NEW}
-    return Page("imports/list.html", "Import", values, fragment="imports/_list.html")
-
-
-def _row(request: AdminRequest, run: Record) -> ImportRow:
-    badge, state = state_of(run)
-    return ImportRow(
-        f"{ADDRESS}/{run['id']}",
-        run["file_name"],
-        PLATFORMS[run["platform"]],
-        badge,
-        state,
-        without_flags(run["error"]),
-        run["created"],
-        request.when(run["created"]),
+class ImportList(ListPage, frozen=True):
+    address = ADDRESS
+    title = "Import"
+    about = "Posts, members and pictures from WordPress, Ghost or Substack."
+    back = ("Settings", "/admin/settings")
+    collection = import_runs
+    names = frozenset({"platform", "task", "state", "file_name", "error", "created"})
+    template = "imports/_list.html"
+    page = "imports/list.html"
+    live = "import_runs"
+    empty = (
+        "Nothing imported yet",
+        "Bring posts, members and pictures from WordPress, Ghost or Substack. You see a preview "
+        "first, and you can undo a whole import.",
     )
+    waves = True
+
+    async def values(self, request: AdminRequest, items: Sequence[Record]) -> dict[str, Any]:
+        rows = [
+            each | {"badge": state_of(each), "error": without_flags(each["error"])}
+            for each in items
+        ]
+        return {"rows": rows, "platforms": PLATFORMS}
 
 
 def state_of(run: Mapping[str, Any]) -> tuple[str, str]:

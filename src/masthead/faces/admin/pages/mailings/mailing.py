@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import msgspec
 
 from masthead.base.caller import Kind
 from masthead.base.errors import BadRequest, PlanTooSmall, WrongState
 from masthead.engine.records.collection import Record
-from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.environment import clock_time
-from masthead.faces.admin.lists import Listing, read_page, with_query
+from masthead.faces.admin.lists import ListPage
 from masthead.faces.admin.pages.mailings.choosing import AUDIENCE_WORDS, newsletter_names
 from masthead.faces.admin.pages.settings.subnav import WELCOME as WELCOME_EMAILS
 from masthead.faces.admin.request import AdminRequest
@@ -105,8 +103,7 @@ async def mailing_page(request: AdminRequest, mailing_id: str) -> Answer:
     is_again = has_reached_nobody(mailing) and mailing["post_id"]
     values = {
         "mailing": mailing,
-        "badge_kind": _BADGES[status],
-        "status": _status(status, stored),
+        "badge_of": _badge(status, stored),
         "own": f"{ADDRESS}/{mailing_id}",
         "post": POSTS.url(mailing["post_id"]) if mailing["post_id"] else "",
         "done": min(_done(mailing), mailing["recipients"]),
@@ -207,30 +204,28 @@ async def act(request: AdminRequest, mailing_id: str) -> Answer:
     return Redirect(f"{ADDRESS}/{mailing_id}", said)
 
 
-async def mailings_list(request: AdminRequest) -> Answer:
-    wanted = ListRequest(sort="-created", filter="")
-    listing = Listing(mailings, wanted, partial(with_query, ADDRESS))
-    page = await read_page(request, listing, MOST)
-    if page is None:
-        return Redirect(ADDRESS)
-    items, pager = page
-    names = await newsletter_names(request)
-    stored = where_stored(request.services.settings)
-    rows = [
-        {
-            "url": f"{ADDRESS}/{each['id']}",
-            "subject": each["subject"],
-            "newsletter": _to(each, names),
-            "badge_kind": _BADGES[each["status"]],
-            "status": _status(each["status"], stored),
-            "recipients": each["recipients"],
-            "sent": each["sent"],
-            "when": request.when(each["created"]),
-        }
-        for each in items
-    ]
-    values = {"rows": rows, "pager": pager}
-    return Page("mailings/list.html", "Mailings", values, fragment="mailings/_list.html")
+class MailingList(ListPage, frozen=True):
+    address = ADDRESS
+    title = "Mailings"
+    about = "Posts, digests and welcome emails that went to members, newest first"
+    collection = mailings
+    template = "mailings/_list.html"
+    live = "mailings"
+    empty = (
+        "No mailings yet",
+        "Write a post, press Publish… and choose On the site and by email.",
+    )
+    per_page = MOST
+    is_counted = True
+
+    async def values(self, request: AdminRequest, items: Sequence[Record]) -> dict[str, Any]:
+        names = await newsletter_names(request)
+        stored = where_stored(request.services.settings)
+        rows = [
+            each | {"to": _to(each, names), "badge": _badge(each["status"], stored)}
+            for each in items
+        ]
+        return {"rows": rows, "total": -1}
 
 
 def _text_of(request: AdminRequest, mailing: Record) -> str:
@@ -239,9 +234,10 @@ def _text_of(request: AdminRequest, mailing: Record) -> str:
     return f"{WELCOME_EMAILS}/{mailing['welcome']}" if may_edit else ""
 
 
-def _status(status: str, stored: str) -> str:
+def _badge(status: str, stored: str) -> tuple[str, str]:
     """Without a mail server, emails end as files."""
-    return "Written to files" if status == SENT and stored else status.capitalize()
+    words = "Written to files" if status == SENT and stored else status.capitalize()
+    return _BADGES[status], words
 
 
 def _to(mailing: Record, names: Mapping[str, str]) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
-from typing import ClassVar, Final
+from typing import Final
 
 import msgspec
 
@@ -12,9 +11,8 @@ from masthead.base.email_address import normal_email
 from masthead.engine.records.filter.conditions import equals
 from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.endpoint import Answer, Page
-from masthead.faces.admin.lists import Filters, Pager, options, with_query
+from masthead.faces.admin.lists import Filters, Pager, Pick, with_query
 from masthead.faces.admin.pages.mailings.mailing import ADDRESS
-from masthead.faces.admin.pages.members.listing import ADDRESS as MEMBERS
 from masthead.faces.admin.pages.members.listing import searched
 from masthead.faces.admin.request import AdminRequest
 from masthead.features.mailings.collection import mailings
@@ -23,43 +21,23 @@ from masthead.features.members.collection import blog_members
 
 PER_PAGE: Final = 50
 FATES: Final = {
-    Fate.WAITING: "Waiting",
-    Fate.SENT: "Sent",
-    Fate.FAILED: "Refused",
-    Fate.UNCERTAIN: "Uncertain",
-    Fate.BOUNCED: "Bounced",
-    Fate.COMPLAINED: "Reported as spam",
-    Fate.UNSUBSCRIBED: "Unsubscribed",
+    Fate.WAITING: ("info", "Waiting"),
+    Fate.SENT: ("good", "Sent"),
+    Fate.FAILED: ("bad", "Refused"),
+    Fate.UNCERTAIN: ("warn", "Uncertain"),
+    Fate.BOUNCED: ("bad", "Bounced"),
+    Fate.COMPLAINED: ("bad", "Reported as spam"),
+    Fate.UNSUBSCRIBED: ("draft", "Unsubscribed"),
 }
-BADGES: Final = {
-    Fate.WAITING: "info",
-    Fate.SENT: "good",
-    Fate.FAILED: "bad",
-    Fate.UNCERTAIN: "warn",
-    Fate.BOUNCED: "bad",
-    Fate.COMPLAINED: "bad",
-    Fate.UNSUBSCRIBED: "draft",
-}
+"""The kind of badge, and its words."""
+_WORDS: Final = {fate.value: words for fate, (_, words) in FATES.items()}
 
 
 class RecipientFilters(Filters, frozen=True):
-    choices: ClassVar[Mapping[str, Container[str]]] = {"state": FATES}
+    picks = (Pick("state", "State of the email", "Everyone", _WORDS),)
 
     state: str = ""
     q: str = ""
-
-
-class RecipientRow(msgspec.Struct, frozen=True):
-    url: str
-    """Empty for a member who was deleted."""
-    email: str
-    name: str
-    badge: str
-    fate: str
-    words: str
-    when: str
-    at: str
-    """Empty before the end."""
 
 
 class _Found(msgspec.Struct, frozen=True):
@@ -80,8 +58,9 @@ async def recipients_page(request: AdminRequest, mailing_id: str) -> Answer:
         "own": own,
         "address": address,
         "filters": filters,
-        "fates": options({fate.value: label for fate, label in FATES.items()}),
-        "rows": [_row(request, each) for each in found.rows],
+        "picks": filters.picks,
+        "rows": found.rows,
+        "fates": FATES,
         "note": found.note,
         "pager": Pager(
             0,
@@ -122,16 +101,3 @@ async def _members(request: AdminRequest, words: str) -> list[str]:
         wanted = ListRequest(per_page=PER_PAGE, search=searched(words), skip_total=True)
         found = (await request.records.page(request.caller, blog_members, wanted)).items
     return [each["id"] for each in found]
-
-
-def _row(request: AdminRequest, recipient: Recipient) -> RecipientRow:
-    return RecipientRow(
-        f"{MEMBERS}/{recipient.member_id}" if recipient.email else "",
-        recipient.email,
-        recipient.name,
-        BADGES[recipient.fate],
-        FATES[recipient.fate],
-        recipient.reply,
-        request.when(recipient.at) if recipient.at else "",
-        recipient.at,
-    )

@@ -13,6 +13,7 @@ from masthead.engine.links.file_uses import USES
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
+from masthead.faces.admin.environment import size_text
 from masthead.faces.admin.forms import Ask, Widget, given_values, sentence_of, widgets
 from masthead.faces.admin.pages.settings.subnav import WELCOME
 from masthead.faces.admin.pages.trash import restore_address
@@ -258,11 +259,3 @@ def thumb_of(item: MediaRecord, size: str = SMALL) -> str:
 
 def large_of(item: MediaRecord) -> str:
     return thumb_of(item, LARGE)
-
-
-def size_text(size: int) -> str:
-    if size < 1_000_000:
-        return f"{-(-size // 1_000):,} KB"
-    if size < 10_000_000_000:
-        return f"{size / 1_000_000:,.1f} MB"
-    return f"{size / 1_000_000_000:,.1f} GB"

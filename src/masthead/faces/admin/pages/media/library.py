@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from masthead.base.errors import BadRequest, Invalid, MastheadError, NotFound
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.ast import Expression
-from masthead.engine.records.filter.conditions import all_of, equals, has_item
-from masthead.engine.records.read.page import ListRequest
+from masthead.engine.records.filter.conditions import equals, has_item
 from masthead.faces.admin.calls import JsonAnswer
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
-from masthead.faces.admin.lists import Filters, Listing, options, read_page
-from masthead.faces.admin.pages.media.item import ADDRESS, Detail, detail_of, size_text, thumb_of
+from masthead.faces.admin.lists import ListPage, Pick, Search, read_page
+from masthead.faces.admin.pages.media.item import ADDRESS, Detail, detail_of, thumb_of
 from masthead.faces.admin.request import AdminRequest
 from masthead.features.media.collection import NO_ALT, UNUSED, list_name, media
 from masthead.features.media.record_view import MediaRecord, as_media
@@ -33,19 +33,23 @@ TYPES = {
     "application": "Documents",
     "text": "Texts",
 }
-USES = {"unused": "Unused"}
-ALTS = {"missing": "Missing"}
-VIEWS = {"list": "List"}
 
 
-class MediaFilters(Filters, frozen=True):
-    address: ClassVar[str] = ADDRESS
-    choices: ClassVar[Mapping[str, Container[str]]] = {
-        "type": TYPES,
-        "use": USES,
-        "alt": ALTS,
-        "view": VIEWS,
-    }
+class MediaList(ListPage, frozen=True):
+    address = ADDRESS
+    title = "Media"
+    collection = media
+    template = "media/_list.html"
+    page = "media/library.html"
+    search = Search("Search names, alt texts and captions", "Search media")
+    picks = (
+        Pick("type", "Type", "Any type", TYPES),
+        Pick("use", "Use", "Used or not", {"unused": "Unused"}),
+        Pick("alt", "Alt text", "Any alt text", {"missing": "Missing"}),
+    )
+    choices = (("view", ("list",)),)
+    no_match = ("No file matches", "No file matches. Try fewer filters or other words.")
+    per_page = PER_PAGE
 
     q: str = ""
     type: str = ""
@@ -57,8 +61,12 @@ class MediaFilters(Filters, frozen=True):
     def is_narrow(self) -> bool:
         return any(name != "view" for name in self.parameters())
 
+    def kept(self, _: Sequence[Pick]) -> dict[str, str]:
+        """The view is chosen in the filter bar, too."""
+        return {}
+
     @property
-    def conditions(self) -> list[Expression]:
+    def _lists(self) -> list[Expression]:
         """Each combination has a list of its own, except that no other type lacks alternative
         text."""
         if self.use and self.alt:
@@ -73,49 +81,37 @@ class MediaFilters(Filters, frozen=True):
         return [*found, equals("mime_family", self.type)] if self.type and not is_said else found
 
     @property
-    def search(self) -> str:
+    def words(self) -> str:
         """The last word may be unfinished."""
         return self.q if not self.q or self.q.endswith(('"', "*")) else f"{self.q}*"
 
-    def listing(self) -> Listing:
-        conditions = self.conditions
-        wanted = ListRequest(
-            filter=all_of(conditions) or "",
-            search=self.search,
-            sort="" if self.q else "-created",
-            skip_total=bool(self.q) or len(conditions) > 1,
-        )
-        return Listing(media, wanted, self.url)
+    @property
+    def is_counted(self) -> bool:
+        return not self.q and len(self._lists) < 2
 
+    def conditions(self, _: AdminRequest) -> list[Expression]:
+        return self._lists
 
-class Tile(msgspec.Struct, frozen=True):
-    id: str
-    name: str
-    url: str
-    thumb: str
-    """Empty for what is no picture."""
-    extension: str
-    """The extension of the name, shown where there is no picture."""
-    kind: str
-    size: str
-    dimensions: str
-    use: str
-    is_private: bool
-    lacks_alt: bool
-    alt: str
-    added: str
-    added_at: str
-    picture: Mapping[str, Any]
-    """The values of the item that a text needs."""
+    async def values(self, request: AdminRequest, items: Sequence[Record]) -> dict[str, Any]:
+        chosen = request.query.get("item", "")
+        return {
+            "rows": [_tile(each) for each in items],
+            **await self._total(request),
+            "chosen": chosen,
+            "detail": await _read_chosen(request, chosen, self),
+            "refused": (),
+            "said": "",
+        }
+
+    async def _total(self, request: AdminRequest) -> dict[str, int]:
+        if not self.is_narrow:
+            return {}
+        return {"total": await request.records.counts.total(request.caller, media, "")}
 
 
 class Refused(msgspec.Struct, frozen=True):
     name: str
     reason: str
-
-
-async def library(request: AdminRequest) -> Answer:
-    return await _library(request)
 
 
 async def upload_form(request: AdminRequest) -> Answer:
@@ -130,9 +126,11 @@ async def upload_form(request: AdminRequest) -> Answer:
     if not request.files:
         refused.append(Refused("No file", "Choose at least one."))
     said = f"{stored} file{'' if stored == 1 else 's'} uploaded." if stored else ""
-    if refused:
-        return await _library(request, refused, said)
-    return Redirect(ADDRESS, said)
+    if not refused:
+        return Redirect(ADDRESS, said)
+    page = await MediaList.show(request)
+    assert isinstance(page, Page)
+    return replace(page, values={**page.values, "refused": refused, "said": said}, status=422)
 
 
 async def upload_call(request: AdminRequest, form: Form) -> JsonAnswer:
@@ -148,64 +146,22 @@ async def upload_call(request: AdminRequest, form: Form) -> JsonAnswer:
 
 async def choices(request: AdminRequest) -> Answer:
     """The pictures that a text may be given, for the script of the choice."""
-    filters = MediaFilters(q=request.query.get("q", "").strip(), type="image")
+    filters = MediaList(q=request.query.get("q", "").strip(), type="image")
     if not request.is_fragment:
         return Redirect(filters.url())
-    page = await read_page(request, _choice_listing(filters), CHOICES_PER_PAGE)
-    items, pager = page or ([], None)
-    values = {
-        "tiles": [tile_of(request, as_media(each)) for each in items],
-        "pager": pager,
-        "q": filters.q,
-    }
-    return Page("media/_choices.html", "Choose a picture", values, fragment="media/_choices.html")
-
-
-def _choice_listing(filters: MediaFilters) -> Listing:
-    listing = filters.listing()
+    listing = filters.listing(request)
 
     def url(**more: str | int) -> str:
         return filters.url(**more).replace(ADDRESS, f"{ADDRESS}/choose", 1)
 
-    return Listing(listing.collection, listing.wanted, url)
+    page = await read_page(request, replace(listing, url=url), CHOICES_PER_PAGE)
+    items, pager = page or ([], None)
+    tiles = [(_tile(each), picture_of(request, as_media(each))) for each in items]
+    values = {"tiles": tiles, "pager": pager, "q": filters.q}
+    return Page("media/_choices.html", "Choose a picture", values, fragment="media/_choices.html")
 
 
-async def _library(
-    request: AdminRequest, refused: Sequence[Refused] = (), said: str = ""
-) -> Answer:
-    filters = MediaFilters.of(request.query)
-    page = await read_page(request, filters.listing(), PER_PAGE)
-    if page is None:
-        return Redirect(filters.url())
-    items, pager = page
-    total = pager.total
-    if filters.is_narrow:
-        total = await request.records.counts.total(request.caller, media, "")
-    chosen = request.query.get("item", "")
-    values = {
-        "filters": filters,
-        "tiles": [tile_of(request, as_media(each)) for each in items],
-        "pager": pager,
-        "total": total,
-        "types": options(TYPES),
-        "uses": options(USES),
-        "alts": options(ALTS),
-        "has_media": total > 0,
-        "chosen": chosen,
-        "detail": await _read_chosen(request, chosen, filters),
-        "refused": refused,
-        "said": said,
-    }
-    return Page(
-        "media/library.html",
-        "Media",
-        values,
-        status=422 if refused else 200,
-        fragment="media/_list.html",
-    )
-
-
-async def _read_chosen(request: AdminRequest, item_id: str, filters: MediaFilters) -> Detail | None:
+async def _read_chosen(request: AdminRequest, item_id: str, filters: MediaList) -> Detail | None:
     """The item that is shown beside the list; one that was deleted is no error."""
     if not item_id:
         return None
@@ -228,28 +184,11 @@ def reason_of(error: MastheadError) -> str:
     return str(error)
 
 
-def tile_of(request: AdminRequest, item: MediaRecord) -> Tile:
-    is_picture = item["mime_family"] == "image"
-    return Tile(
-        id=item["id"],
-        name=item["filename"],
-        url=f"{ADDRESS}/{item['id']}",
-        thumb=thumb_of(item),
-        extension=item["filename"].rpartition(".")[2].upper()[:5],
-        kind=item["mime_type"],
-        size=size_text(item["size"]),
-        dimensions=f"{item['width']} × {item['height']}" if item["width"] else "",
-        use=_use(item),
-        is_private=item["private"],
-        lacks_alt=is_picture and not item["alt"],
-        alt=item["alt"],
-        added=request.when(item["created"]),
-        added_at=item["created"],
-        picture=picture_of(request, item),
-    )
+def _tile(item: Record) -> Record:
+    return item | {"thumb": thumb_of(as_media(item)), "use": _use(item)}
 
 
-def _use(item: MediaRecord) -> str:
+def _use(item: Record) -> str:
     if item["uses"]:
         return "1 use" if item["uses"] == 1 else f"{item['uses']:,} uses"
     return "In a change" if item["draft_uses"] else "Unused"

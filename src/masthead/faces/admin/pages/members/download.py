@@ -12,8 +12,9 @@ from masthead.base.spreadsheet_cells import guard_cell
 from masthead.engine.audit.collection import DOWNLOADED_MEMBERS
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Download
+from masthead.faces.admin.environment import items_of
 from masthead.faces.admin.lists import cursor_of
-from masthead.faces.admin.pages.members.listing import MemberFilters, items_of
+from masthead.faces.admin.pages.members.listing import MemberList
 from masthead.faces.admin.request import AdminRequest
 from masthead.features.members.record_view import MemberRecord, as_member
 
@@ -23,7 +24,7 @@ ROWS = 1_000
 
 
 async def download(request: AdminRequest) -> Answer:
-    filters = MemberFilters.of(request.query)
+    filters = MemberList.of(request.query)
     # Refuses before the answer begins.
     first = await _read(request, filters, None)
     await request.note(DOWNLOADED_MEMBERS)
@@ -32,7 +33,7 @@ async def download(request: AdminRequest) -> Answer:
 
 
 async def _chunks(
-    request: AdminRequest, filters: MemberFilters, items: list[Record]
+    request: AdminRequest, filters: MemberList, items: list[Record]
 ) -> AsyncIterator[bytes]:
     yield csv_lines([COLUMNS])
     listing = filters.listing(request)
@@ -44,7 +45,7 @@ async def _chunks(
 
 
 async def _read(
-    request: AdminRequest, filters: MemberFilters, after: tuple[str, str] | None
+    request: AdminRequest, filters: MemberList, after: tuple[str, str] | None
 ) -> list[Record]:
     listing = filters.listing(request)
     wanted = replace(listing.wanted, per_page=ROWS, after=after, skip_total=True)

@@ -12,7 +12,6 @@ from masthead.base.errors import Conflict, NotFound
 from masthead.engine.records.collection import Record
 from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.endpoint import Answer, Download, Page, Redirect
-from masthead.faces.admin.lists import Option, options
 from masthead.faces.admin.pages.members.download import csv_lines
 from masthead.faces.admin.pages.members.listing import ADDRESS as MEMBERS
 from masthead.faces.admin.pages.members.listing import STATUSES, TIERS
@@ -77,18 +76,6 @@ class Preview(msgspec.Struct, frozen=True):
     is_whole: bool
     """All rows were checked."""
     problems: list[BadRow]
-
-
-class Line(msgspec.Struct, frozen=True):
-    """An import in the list of imports."""
-
-    url: str
-    file_name: str
-    badge: str
-    state: str
-    summary: str
-    when: str
-    at: str
 
 
 class Typed(msgspec.Struct, frozen=True):
@@ -168,29 +155,21 @@ async def _upload_page(request: AdminRequest, problem: str = "") -> Page:
     found = (await request.records.page(request.caller, member_imports, wanted)).items
     values = {
         "problem": problem,
-        "imports": [_line(request, each) for each in found],
+        "imports": [_line(each) for each in found],
+        "states": STATES,
         "back": MEMBERS,
     }
     status = 422 if problem else 200
     return Page("members/import.html", "Import members", values, status=status)
 
 
-def _line(request: AdminRequest, run: Record) -> Line:
-    badge, state = STATES[run["status"]]
+def _line(run: Record) -> Record:
     parts = [
         f"{run[name]:,} {word}"
         for name, word in (("added", "added"), ("changed", "updated"), ("refused", "with errors"))
         if run[name]
     ]
-    return Line(
-        f"{ADDRESS}/{run['id']}",
-        run["file_name"] or "No name",
-        badge,
-        state,
-        ", ".join(parts) or f"{run['rows']:,} rows",
-        request.when(run["created"]),
-        run["created"],
-    )
+    return run | {"summary": ", ".join(parts) or f"{run['rows']:,} rows"}
 
 
 async def _mapping_page(request: AdminRequest, run: Record, head: Head, typed: Typed) -> Page:
@@ -200,7 +179,7 @@ async def _mapping_page(request: AdminRequest, run: Record, head: Head, typed: T
         "run": run,
         "preview": preview,
         "delimiter": DELIMITERS.get(run["delimiter"], run["delimiter"]),
-        "fields": _field_options(),
+        "fields": {"": "Leave out", **FIELDS},
         "label": chosen.label,
         "problem": choice.problem or ("" if "email" in chosen.columns else NO_EMAIL),
         "label_problem": choice.label_problem,
@@ -213,10 +192,6 @@ async def _mapping_page(request: AdminRequest, run: Record, head: Head, typed: T
     }
     status = 200 if choice.is_valid else 422
     return Page("members/import-columns.html", "Import members", values, status=status)
-
-
-def _field_options() -> list[Option]:
-    return [Option("", "Leave out"), *options(FIELDS)]
 
 
 def _preview(request: AdminRequest, run: Record, head: Head, typed: Typed) -> Preview:

@@ -2,66 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, timedelta
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import urlencode
 
-import msgspec
 from msgspec.structs import replace
 
 from masthead.base import clock
-from masthead.base.errors import BadRequest, Invalid, NotFound, Problem
+from masthead.base.errors import BadRequest, Invalid, NotFound
 from masthead.engine.records.accounts import credentials
+from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.ast import Expression
-from masthead.engine.records.filter.conditions import all_of, equals, has_item, newer
-from masthead.engine.records.read.page import ListRequest
+from masthead.engine.records.filter.conditions import equals, has_item, newer
 from masthead.engine.records.write.unit import Unit
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
-from masthead.faces.admin.forms import Ask, given_values, sentence_of, widgets
-from masthead.faces.admin.lists import Filters, Listing, options, read_page
+from masthead.faces.admin.forms import Ask, Form
+from masthead.faces.admin.lists import Listing, ListPage, Pick, Search, sorted_words
 from masthead.faces.admin.pages.undo import undo_address
 from masthead.faces.admin.request import AdminRequest
 from masthead.faces.admin.selected import MOST, PER_UNIT, SELECT, find_matching, ticked
 from masthead.features.members.collection import MEMBERS_JOINED, blog_members
-from masthead.features.members.record_view import MemberRecord, as_member
 from masthead.features.undo.undoing import Steps
 
 ADDRESS = "/admin/members"
 PER_PAGE = 50
 TIERS = {"free": "Free", "paid": "Paid"}
 STATUSES = {"active": "Active", "past_due": "Payment late", "cancelled": "Cancelled"}
-BADGES = {"active": "good", "past_due": "warn", "cancelled": "bad"}
+_BADGES = {"active": "good", "past_due": "warn", "cancelled": "bad"}
+STATES = {name: (_BADGES[name], words) for name, words in STATUSES.items()}
+"""The kind of badge, and its words."""
 NEWSLETTER = {"yes": "Gets the newsletter", "no": "Without newsletter"}
 JOINED = {"7": "In 7 days", "30": "In 30 days", "365": "In a year"}
-ORDERS = ("created",)
-FIELDS = frozenset({"email", "name", "tier", "status", "newsletter", "labels", "created"})
 MAX_LABELS = 200
 """In the filter: the first of the alphabet."""
 LABELS_HELP = (
     "Separated by commas. Only staff see them. An export of the person's data includes them."
 )
 
-NEW_ASKS = (
-    Ask("email", "Email address"),
-    Ask("name", "Name"),
-    Ask("tier", "Tier", choices=TIERS),
-    Ask("newsletter", "Newsletter", "Only with their consent."),
-    Ask("consent_source", "How did they agree?", "For example: a card at the counter."),
-    Ask("labels", "Labels", LABELS_HELP),
+NEW_FORM = Form(
+    blog_members,
+    (
+        Ask("email", "Email address"),
+        Ask("name", "Name"),
+        Ask("tier", "Tier", choices=TIERS),
+        Ask("newsletter", "Newsletter", "Only with their consent."),
+        Ask("consent_source", "How did they agree?", "For example: a card at the counter."),
+        Ask("labels", "Labels", LABELS_HELP),
+    ),
 )
 
 
-class MemberFilters(Filters, frozen=True):
-    address: ClassVar[str] = ADDRESS
-    choices: ClassVar[Mapping[str, Container[str]]] = {
-        "tier": TIERS,
-        "status": STATUSES,
-        "newsletter": NEWSLETTER,
-        "joined": JOINED,
-        "sort": ORDERS,
-    }
+class MemberList(ListPage, frozen=True):
+    address = ADDRESS
+    title = "Members"
+    collection = blog_members
+    names = frozenset({"email", "name", "tier", "status", "newsletter", "labels", "created"})
+    template = "members/_list.html"
+    page = "members/list.html"
+    search = Search("Search names and addresses", "Search members")
+    picks = (
+        Pick("tier", "Tier", "Any tier", TIERS),
+        Pick("status", "Status", "Any status", STATUSES),
+        Pick("newsletter", "Newsletter", "Newsletter", NEWSLETTER),
+        Pick("joined", "Joined", "Joined any time", JOINED),
+    )
+    choices = (("sort", ("created",)),)
+    per_page = PER_PAGE
 
     q: str = ""
     tier: str = ""
@@ -71,18 +79,21 @@ class MemberFilters(Filters, frozen=True):
     label: str = ""
     sort: str = ""
 
-    def listing(self, request: AdminRequest) -> Listing:
-        is_counted = not (self.q or self.joined or (self.label and self.newsletter))
-        wanted = ListRequest(
-            filter=self.condition(request),
-            search=searched(self.q),
-            sort="" if self.q else self.sort or "-created",
-            names=FIELDS,
-            skip_total=not is_counted,
-        )
-        return Listing(blog_members, wanted, self.url)
+    @property
+    def words(self) -> str:
+        return searched(self.q)
 
-    def condition(self, request: AdminRequest) -> Expression | str:
+    @property
+    def is_counted(self) -> bool:
+        return not (self.q or self.joined or (self.label and self.newsletter))
+
+    def listing(self, request: AdminRequest) -> Listing:
+        found = super().listing(request)
+        if self.words or not self.sort:
+            return found
+        return replace(found, wanted=replace(found.wanted, sort=self.sort))
+
+    def conditions(self, request: AdminRequest) -> list[Expression]:
         conditions: list[Expression] = []
         if self.label:
             conditions.append(has_item("labels", self.label))
@@ -95,7 +106,21 @@ class MemberFilters(Filters, frozen=True):
         if self.joined:
             since = request.now - timedelta(days=int(self.joined))
             conditions.append(newer("created", clock.to_text(since)))
-        return all_of(conditions) or ""
+        return conditions
+
+    async def values(self, request: AdminRequest, items: Sequence[Record]) -> dict[str, Any]:
+        labels = await _labels(request, self.label)
+        by_label = (Pick("label", "Label", "Any label", labels),) if labels else ()
+        return {
+            "tiers": TIERS,
+            "states": STATES,
+            "total": await request.records.counts.total(request.caller, blog_members, ""),
+            "tally": await _tally(request),
+            "picks": (*self.picks, *by_label),
+            "order_url": replace(self, sort="" if self.sort else "created").url(),
+            "csv_query": urlencode(self.parameters()),
+            "may_change": may_change(request),
+        }
 
 
 def searched(words: str) -> str:
@@ -103,83 +128,21 @@ def searched(words: str) -> str:
     return f"{words}*" if words and words[-1].isalnum() else words
 
 
-class MemberRow(msgspec.Struct, frozen=True):
-    id: str
-    url: str
-    name: str
-    email: str
-    labels: tuple[str, ...]
-    tier: str
-    badge: str
-    status: str
-    newsletter: str
-    joined: str
-    joined_at: str
-
-
-async def members_list(request: AdminRequest) -> Answer:
-    filters = MemberFilters.of(request.query)
-    page = await read_page(request, filters.listing(request), PER_PAGE)
-    if page is None:
-        return Redirect(filters.url())
-    items, pager = page
-    total = await request.records.counts.total(request.caller, blog_members, "")
-    values = {
-        "filters": filters,
-        "rows": [_row(request, as_member(each)) for each in items],
-        "pager": pager,
-        "total": total,
-        "tally": await _tally(request),
-        "tiers": options(TIERS),
-        "statuses": options(STATUSES),
-        "newsletter": options(NEWSLETTER),
-        "joined": options(JOINED),
-        "labels": await _labels(request, filters.label),
-        "has_orders": not filters.q,
-        "order_url": replace(filters, sort="" if filters.sort else "created").url(),
-        "csv_query": urlencode(filters.parameters()),
-        "may_change": may_change(request),
-    }
-    return Page("members/list.html", "Members", values, fragment="members/_list.html")
-
-
 def may_change(request: AdminRequest) -> bool:
     return request.caller.is_admin
-
-
-def _row(request: AdminRequest, member: MemberRecord) -> MemberRow:
-    joined = request.local(member["created"])
-    return MemberRow(
-        member["id"],
-        f"{ADDRESS}/{member['id']}",
-        member["name"],
-        member["email"],
-        tuple(items_of(member["labels"])),
-        TIERS[member["tier"]],
-        BADGES[member["status"]],
-        STATUSES[member["status"]],
-        "Yes" if member["newsletter"] else "No",
-        f"{joined.day} {joined:%b %Y}",
-        member["created"],
-    )
-
-
-def items_of(value: Any) -> list[str]:
-    """The items of a list field that was read for an answer."""
-    return list(msgspec.json.decode(value) if isinstance(value, msgspec.Raw) else value)
 
 
 async def _tally(request: AdminRequest) -> list[tuple[str, int]]:
     """From counters."""
     wanted = {
-        "Free": MemberFilters(tier="free"),
-        "Paid": MemberFilters(tier="paid"),
-        "Payment late": MemberFilters(status="past_due"),
-        "Newsletter": MemberFilters(newsletter="yes"),
+        "Free": equals("tier", "free"),
+        "Paid": equals("tier", "paid"),
+        "Payment late": equals("status", "past_due"),
+        "Newsletter": equals("newsletter", True),
     }
     counts = request.records.counts
     found = [
-        (label, await counts.total(request.caller, blog_members, each.condition(request)))
+        (label, await counts.total(request.caller, blog_members, each))
         for label, each in wanted.items()
     ]
     since = f"{request.now.astimezone(UTC) - timedelta(days=29):%Y-%m-%d}"
@@ -187,51 +150,26 @@ async def _tally(request: AdminRequest) -> list[tuple[str, int]]:
     return [*found, ("New in 30 days", sum(sum(days.values()) for days in joined.values()))]
 
 
-async def _labels(request: AdminRequest, chosen: str) -> list[Any]:
+async def _labels(request: AdminRequest, chosen: str) -> dict[str, str]:
     totals = await request.records.counts.by_item(
         request.caller, blog_members, "labels", MAX_LABELS
     )
-    used = list(totals)
-    if chosen and chosen not in used:
-        used.append(chosen)
-    return options({label: label for label in sorted(used, key=str.casefold)})
+    return sorted_words({label: label for label in (*totals, *([chosen] if chosen else ()))})
 
 
 async def new_member_form(request: AdminRequest) -> Answer:
-    return _new_page(request)
+    request.records.check_may_create(request.caller, blog_members)
+    values = {**NEW_FORM.values(request), "back": ADDRESS}
+    return Page("members/new.html", "Add a member", values)
 
 
 async def new_member(request: AdminRequest) -> Answer:
-    given = given_values(request.caller, blog_members, NEW_ASKS, request.form)
+    given = NEW_FORM.given(request)
     stamped: dict[str, Any] = credentials("")
     if given.get("consent_source"):
         stamped |= {"consent_at": clock.to_text(request.records.clock())}
-    try:
-        member = await request.records.create(request.caller, blog_members, given, stamped=stamped)
-    except Invalid as error:
-        return _new_page(request, error.problems)
+    member = await request.records.create(request.caller, blog_members, given, stamped=stamped)
     return Redirect(f"{ADDRESS}/{member['id']}", "The member is added.")
-
-
-def _new_page(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Page:
-    request.records.check_may_create(request.caller, blog_members)
-    empty = {each.name: each.default_value() for each in blog_members.fields}
-    typed = request.form if problems else None
-    values = {
-        "fields": widgets(
-            request.caller, blog_members, NEW_ASKS, empty, typed=typed, problems=problems
-        ),
-        "problems": said(NEW_ASKS, problems),
-        "back": ADDRESS,
-    }
-    return Page("members/new.html", "Add a member", values, status=422 if problems else 200)
-
-
-def said(asks: Sequence[Ask], problems: Mapping[str, Problem] | None) -> dict[str, tuple[str, str]]:
-    labels = {ask.name: ask.label for ask in asks}
-    return {
-        name: (labels.get(name, name), sentence_of(each)) for name, each in (problems or {}).items()
-    }
 
 
 _DONE = {"label": "have the label", "unlabel": "no longer have the label"}
@@ -241,7 +179,7 @@ async def change_members(request: AdminRequest) -> Answer:
     """Adds a label to the selected members, or removes it."""
     request.records.check_may_update(request.caller, blog_members, "")
     form = request.form
-    filters = MemberFilters.of(form)
+    filters = MemberList.of(form)
     action, label = form.get("action", ""), form.get("label_name", "").strip()
     if action not in _DONE:
         raise BadRequest("Choose what to do with the selected members.")
@@ -265,7 +203,7 @@ async def change_members(request: AdminRequest) -> Answer:
 
 
 def _question(
-    filters: MemberFilters,
+    filters: MemberList,
     chosen: Sequence[str],
     *,
     is_all: bool,

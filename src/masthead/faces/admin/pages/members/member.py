@@ -8,24 +8,21 @@ from datetime import datetime
 import msgspec
 
 from masthead.base import clock
-from masthead.base.errors import Invalid, Problem
 from masthead.engine.records.access import access_of
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.filter.conditions import equals
 from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
-from masthead.faces.admin.environment import clock_time
-from masthead.faces.admin.forms import Ask, given_values, widgets
+from masthead.faces.admin.environment import clock_time, items_of
+from masthead.faces.admin.forms import Ask, Form
 from masthead.faces.admin.pages.comments.listing import by_id, short
 from masthead.faces.admin.pages.members.listing import (
     ADDRESS,
-    BADGES,
     LABELS_HELP,
+    STATES,
     STATUSES,
     TIERS,
-    items_of,
     may_change,
-    said,
 )
 from masthead.faces.admin.pages.members.privacy import requests_of
 from masthead.faces.admin.pages.members.stopped import STOPPED
@@ -50,13 +47,21 @@ from masthead.features.posts.collection import posts
 from masthead.outside.mail.outbox import RETENTION
 from masthead.outside.mail.wording import where_stored
 
-ASKS = (
-    Ask("name", "Name"),
-    Ask("tier", "Tier", choices=TIERS),
-    Ask("status", "Status", choices=STATUSES),
-    Ask("newsletter", "Newsletter", "Off: no newsletter at all."),
-    Ask("labels", "Labels", LABELS_HELP),
-    Ask("note", "Note", "Only staff see this. An export of the person's data includes it.", rows=3),
+FORM = Form(
+    blog_members,
+    (
+        Ask("name", "Name"),
+        Ask("tier", "Tier", choices=TIERS),
+        Ask("status", "Status", choices=STATUSES),
+        Ask("newsletter", "Newsletter", "Off: no newsletter at all."),
+        Ask("labels", "Labels", LABELS_HELP),
+        Ask(
+            "note",
+            "Note",
+            "Only staff see this. An export of the person's data includes it.",
+            rows=3,
+        ),
+    ),
 )
 NEWEST = 20
 """The most entries of each kind."""
@@ -154,25 +159,8 @@ class Entry(msgspec.Struct, frozen=True):
     """The person who did it, or its outcome."""
 
 
-class Order(msgspec.Struct, frozen=True):
-    id: str
-    what: str
-    badge: str
-    status: str
-    total: str
-    when: str
-
-
-async def member_page(request: AdminRequest, member_id: str) -> Answer:
-    return await _page(request, member_id)
-
-
 async def save_member(request: AdminRequest, member_id: str) -> Answer:
-    given = given_values(request.caller, blog_members, ASKS, request.form)
-    try:
-        await request.records.update(request.caller, blog_members, member_id, given)
-    except Invalid as error:
-        return await _page(request, member_id, error.problems)
+    await request.records.update(request.caller, blog_members, member_id, FORM.given(request))
     return Redirect(f"{ADDRESS}/{member_id}", "Saved.")
 
 
@@ -184,19 +172,17 @@ def _stopped(request: AdminRequest, member: Record) -> dict[str, str] | None:
     return {"why": STOPPED[member["mail_state"]], "words": member["mail_state_reason"], "at": when}
 
 
-async def _page(
-    request: AdminRequest, member_id: str, problems: Mapping[str, Problem] | None = None
-) -> Page:
+async def member_page(request: AdminRequest, member_id: str) -> Answer:
     member = as_member(await request.records.get(request.caller, blog_members, member_id))
     kind = request.query.get("kind", "")
     kind = kind if kind in KINDS else ""
     bought = await _of_member(request, orders, member_id)
     since = request.local(member["created"])
+    badge, words = STATES[member["status"]]
     values = {
         "member": member,
         "labels": items_of(member["labels"]),
-        "state": f"{TIERS[member['tier']]}, {STATUSES[member['status']].lower()}",
-        "badge_kind": BADGES[member["status"]],
+        "badge_of": (badge, f"{TIERS[member['tier']]}, {words.lower()}"),
         "since": f"Member since {since.day} {since:%B %Y}",
         "initials": _initials(member),
         "stopped": _stopped(request, member),
@@ -204,22 +190,15 @@ async def _page(
         "history": await _history(request, member, bought, kind),
         "kinds": KINDS,
         "kind": kind,
-        "orders": [_order(request, each) for each in bought],
-        "fields": widgets(
-            request.caller,
-            blog_members,
-            ASKS,
-            member,
-            typed=request.form if problems else None,
-            problems=problems,
-        ),
-        "problems": said(ASKS, problems),
+        "orders": [each | {"what": _what(each)} for each in bought],
+        "order_badges": _ORDER_BADGES,
+        **FORM.values(request, member),
         "may_change": may_change(request),
         "requests": await requests_of(request, member_id) if may_change(request) else [],
         "back": ADDRESS,
     }
     title = member["name"] or member["email"]
-    return Page("members/member.html", title, values, status=422 if problems else 200)
+    return Page("members/member.html", title, values)
 
 
 def _agreed(request: AdminRequest, member: MemberRecord) -> dict[str, str]:
@@ -354,21 +333,7 @@ def _when(request: AdminRequest, at: str) -> str:
     return clock_time(moment).partition(",")[0]
 
 
-def _order(request: AdminRequest, order: Record) -> Order:
-    return Order(
-        order["id"],
-        _items(order),
-        _ORDER_BADGES[order["status"]],
-        order["status"].capitalize(),
-        price_text(int(order["total"] - order["refunded_amount"]), order["currency"], "en"),
-        request.when(order["created"]),
-    )
-
-
-def _items(order: Record) -> str:
-    stored = order["items"]
-    items = msgspec.json.decode(stored) if isinstance(stored, msgspec.Raw) else stored
-    listed = items if isinstance(items, list) else []
-    found = [each for each in listed if isinstance(each, dict)]
+def _what(order: Record) -> str:
+    found = [each for each in items_of(order["items"]) if isinstance(each, dict)]
     names = [str(each.get("name") or each.get("description") or "") for each in found]
     return ", ".join(each for each in names if each) or "–"

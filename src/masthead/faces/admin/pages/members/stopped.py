@@ -3,22 +3,22 @@ owner can turn them on again, one by one."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
-from typing import ClassVar, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from msgspec.structs import replace
 
 from masthead.engine.records.collection import Record
+from masthead.engine.records.filter.ast import Expression
 from masthead.engine.records.filter.conditions import equals
-from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
-from masthead.faces.admin.lists import Filters, Listing, read_page
+from masthead.faces.admin.lists import Listing, ListPage, Search
 from masthead.faces.admin.pages.members.listing import ADDRESS as MEMBERS
 from masthead.faces.admin.pages.members.listing import may_change, searched
 from masthead.faces.admin.request import AdminRequest
 from masthead.features.members.collection import BOUNCED, COMPLAINED, MAIL_OK, blog_members
 
 ADDRESS: Final = f"{MEMBERS}/stopped"
-PER_PAGE: Final = 50
-_FIELDS: Final = frozenset({"email", "name", "mail_state", "mail_state_at", "mail_state_reason"})
 _KINDS: Final = {BOUNCED: "Bounced", COMPLAINED: "Reported as spam"}
 STOPPED: Final = {
     BOUNCED: "This address gets no newsletters: an email bounced.",
@@ -33,9 +33,26 @@ _MEANS: Final = {
 }
 
 
-class StoppedFilters(Filters, frozen=True):
-    address: ClassVar[str] = ADDRESS
-    choices: ClassVar[Mapping[str, Container[str]]] = {"kind": _KINDS}
+class StoppedList(ListPage, frozen=True):
+    address = ADDRESS
+    title = "Stopped addresses"
+    about = (
+        "Members who get no newsletters, because an email bounced or was reported as spam. They "
+        "still get other emails."
+    )
+    back = ("Members", MEMBERS)
+    collection = blog_members
+    names = frozenset({"email", "name", "mail_state", "mail_state_at", "mail_state_reason"})
+    template = "members/_stopped.html"
+    choices = (("kind", _KINDS),)
+    search = Search("Search names and addresses", "Search stopped addresses")
+    empty = (
+        "No such address",
+        "No address has been stopped because of a bounce or a complaint, or none matches your "
+        "search.",
+    )
+    per_page = 50
+    order = "-mail_state_at"
 
     kind: str = ""
     q: str = ""
@@ -44,52 +61,22 @@ class StoppedFilters(Filters, frozen=True):
     def state(self) -> str:
         return self.kind or BOUNCED
 
-    def listing(self) -> Listing:
-        wanted = ListRequest(
-            filter=equals("mail_state", self.state),
-            search=searched(self.q),
-            sort="" if self.q else "-mail_state_at",
-            names=_FIELDS,
-            skip_total=True,
-        )
-        return Listing(blog_members, wanted, self.url, by="created" if self.q else "mail_state_at")
+    @property
+    def words(self) -> str:
+        return searched(self.q)
 
+    def conditions(self, _: AdminRequest) -> list[Expression]:
+        return [equals("mail_state", self.state)]
 
-async def stopped_list(request: AdminRequest) -> Answer:
-    filters = StoppedFilters.of(request.query)
-    page = await read_page(request, filters.listing(), PER_PAGE)
-    if page is None:
-        return Redirect(filters.url())
-    items, pager = page
-    values = {
-        "filters": filters,
-        "address": ADDRESS,
-        "back": MEMBERS,
-        "tabs_of": [
-            (label, StoppedFilters(kind, filters.q).url(), kind == filters.state, None)
+    def listing(self, request: AdminRequest) -> Listing:
+        return replace(super().listing(request), by="created" if self.q else "mail_state_at")
+
+    async def values(self, request: AdminRequest, items: Sequence[Record]) -> dict[str, Any]:
+        kinds = [
+            (label, replace(self, kind=kind).url(), kind == self.state, None)
             for kind, label in _KINDS.items()
-        ],
-        "rows": [_row(request, each) for each in items],
-        "pager": pager,
-        "may_change": may_change(request),
-    }
-    return Page(
-        "members/stopped.html", "Stopped addresses", values, fragment="members/_stopped.html"
-    )
-
-
-def _row(request: AdminRequest, member: Record) -> dict[str, str]:
-    own = f"{MEMBERS}/{member['id']}"
-    at = member["mail_state_at"]
-    return {
-        "url": own,
-        "email": member["email"],
-        "name": member["name"],
-        "reason": member["mail_state_reason"],
-        "at": at,
-        "when": request.when(at) if at else "",
-        "lift": f"{own}/mail-again?from=stopped",
-    }
+        ]
+        return {"kinds": kinds, "may_change": may_change(request)}
 
 
 async def lift_form(request: AdminRequest, member_id: str) -> Answer:

@@ -3,25 +3,24 @@ in."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
-from masthead.base.caller import Caller, in_tenant
+from masthead.base.caller import in_tenant
 from masthead.base.errors import Invalid, NotFound, Problem
 from masthead.base.ids import TenantId
 from masthead.engine.audit.collection import OPENED
 from masthead.engine.audit.entries import log_action
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.ast import Comparison, Expression, Identifier, Literal, Or
-from masthead.engine.records.filter.conditions import all_of, equals
 from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
+from masthead.faces.admin.environment import size_text
 from masthead.faces.admin.flash import admin_cookie
 from masthead.faces.admin.forms import Ask, Widget, given_values, sentence_of, widgets
-from masthead.faces.admin.lists import Filters, Listing, options, read_page
-from masthead.faces.admin.pages.media.item import size_text
+from masthead.faces.admin.lists import Listing, ListPage, Pick, Search
 from masthead.faces.admin.request import AdminRequest
 from masthead.features.comments.collection import comments
 from masthead.features.media.collection import media
@@ -39,7 +38,6 @@ from masthead.web.staff import SITE_COOKIE
 ADDRESS = "/admin/tenants"
 NEW = "/admin/tenants/new"
 IMPORT = "/admin/tenants/import"
-PER_PAGE = 50
 _SESSION_SECONDS = 24 * 3600
 
 PLANS: dict[str, str] = {
@@ -65,64 +63,43 @@ STATES: dict[str, str] = {TenantStatus.ACTIVE: "Active", TenantStatus.SUSPENDED:
 _SIZES = (("Posts", posts), ("Files", media), ("Members", blog_members), ("Comments", comments))
 
 
-class TenantFilters(Filters, frozen=True):
-    address: ClassVar[str] = ADDRESS
-    choices: ClassVar[Mapping[str, Container[str]]] = {"status": STATES}
+class TenantList(ListPage, frozen=True):
+    address = ADDRESS
+    title = "Sites"
+    about = "Choose a site to work in."
+    collection = tenants
+    template = "operator/_tenants.html"
+    page = "operator/tenants.html"
+    picks = (Pick("status", "State", "Any state", STATES),)
+    search = Search("Search names and addresses")
+    empty = ("No site yet", "A site has its own posts, members and staff.")
+    no_match = ("No site matches", "Try a part of its name or address, or another state.")
+    per_page = 50
 
     q: str = ""
     status: str = ""
 
-    def listing(self, caller: Caller) -> Listing:
-        conditions = [each for each in (_matching(self.q), _of_status(self.status)) if each]
-        wanted = ListRequest(
-            filter=all_of(conditions) or "", sort="-created", skip_total=bool(conditions)
-        )
-        return Listing(tenants, wanted, self.url, caller)
+    @property
+    def is_counted(self) -> bool:
+        return not self.is_narrow
 
+    def conditions(self, request: AdminRequest) -> list[Expression]:
+        words = Literal(self.q)
+        named = [Comparison(Identifier((name,)), "~", words) for name in ("name", "slug")]
+        return [*([Or(tuple(named))] if self.q else []), *super().conditions(request)]
 
-class TenantState(msgspec.Struct, frozen=True):
-    badge: str
-    label: str
+    def listing(self, request: AdminRequest) -> Listing:
+        return replace(super().listing(request), caller=request.everywhere)
 
-
-ACTIVE, SUSPENDED = TenantState("good", "Active"), TenantState("bad", "Suspended")
-DELETED = TenantState("warn", "Being deleted")
-
-
-class SiteRow(msgspec.Struct, frozen=True):
-    id: str
-    name: str
-    slug: str
-    plan: str
-    url: str
-    created: str
-    is_here: bool
-    state: TenantState
-
-
-class ListedRow(msgspec.Struct, frozen=True):
-    site: SiteRow
-    posts: int
-    members: int
-    media: str
-
-
-async def tenants_page(request: AdminRequest) -> Answer:
-    filters = TenantFilters.of(request.query)
-    page = await read_page(request, filters.listing(request.everywhere), PER_PAGE)
-    if page is None:
-        return Redirect(filters.url())
-    items, pager = page
-    values = {
-        "rows": await _rows(request, items),
-        "filters": filters,
-        "pager": pager,
-        "new": NEW,
-        "import_site": IMPORT,
-        "states": options(STATES),
-        "storage": await _storage(request),
-    }
-    return Page("operator/tenants.html", "Sites", values)
+    async def values(self, request: AdminRequest, items: Sequence[Record]) -> dict[str, Any]:
+        ids, counts = [each["id"] for each in items], request.records.counts
+        return {
+            "rows": [await _shown(request, each) for each in items],
+            "posts": await counts.by_tenant(posts, ids),
+            "members": await counts.by_tenant(blog_members, ids),
+            "media": await counts.by_tenant(media, ids, summed="size"),
+            "storage": await _storage(request),
+        }
 
 
 async def new_form(request: AdminRequest) -> Answer:
@@ -235,7 +212,7 @@ async def _tenant_page(
         superusers, {"id": tenant["owner_id"]}, tenant_id=TenantId(tenant["id"])
     )
     values = {
-        "row": await _row(request, tenant),
+        "row": await _shown(request, tenant),
         "suspended_at": tenant["suspended_at"] and request.local(tenant["suspended_at"]),
         "reason": tenant["suspension_reason"],
         "deletion": await _deletion_day(request, TenantId(tenant["id"])),
@@ -249,22 +226,6 @@ async def _tenant_page(
         "back": ADDRESS,
     }
     return Page("operator/tenant.html", tenant["name"], values, status=422 if problems else 200)
-
-
-async def _rows(request: AdminRequest, items: list[Record]) -> list[ListedRow]:
-    ids = [each["id"] for each in items]
-    written = await request.records.counts.by_tenant(posts, ids)
-    joined = await request.records.counts.by_tenant(blog_members, ids)
-    stored = await request.records.counts.by_tenant(media, ids, summed="size")
-    return [
-        ListedRow(
-            await _row(request, each),
-            written.get(each["id"], 0),
-            joined.get(each["id"], 0),
-            size_text(stored.get(each["id"], 0)),
-        )
-        for each in items
-    ]
 
 
 async def _storage(request: AdminRequest) -> list[tuple[str, str]]:
@@ -290,25 +251,20 @@ async def _deletion_day(request: AdminRequest, tenant_id: TenantId) -> str:
     return f"{day.day} {day:%b %Y}"
 
 
-async def _state(request: AdminRequest, tenant_id: str) -> TenantState:
+async def _shown(request: AdminRequest, tenant: Record) -> Record:
     """A site that is suspended and waits for its deletion is on its way out."""
-    found = await request.services.directory.by_id(tenant_id)
+    found = await request.services.directory.by_id(tenant["id"])
+    badge = "good", "Active"
     if found is not None and found.deleted_at:
-        return DELETED
-    return SUSPENDED if found is not None and found.is_suspended else ACTIVE
-
-
-async def _row(request: AdminRequest, tenant: Record) -> SiteRow:
-    return SiteRow(
-        tenant["id"],
-        tenant["name"],
-        tenant["slug"],
-        PLANS[tenant["plan"]],
-        site_url(request.services.settings, tenant["slug"]),
-        request.when(tenant["created"]),
-        request.site is not None and tenant["id"] == request.site.id,
-        await _state(request, tenant["id"]),
-    )
+        badge = "warn", "Being deleted"
+    elif found is not None and found.is_suspended:
+        badge = "bad", "Suspended"
+    return tenant | {
+        "badge": badge,
+        "plan": PLANS[tenant["plan"]],
+        "url": site_url(request.services.settings, tenant["slug"]),
+        "is_here": request.site is not None and tenant["id"] == request.site.id,
+    }
 
 
 def _own_names(problems: Mapping[str, Problem]) -> dict[str, Problem]:
@@ -323,15 +279,3 @@ def _summary(
         name: (fields[name].label if name in fields else name, sentence_of(each))
         for name, each in problems.items()
     }
-
-
-def _of_status(status: str) -> Expression | None:
-    return equals("status", status) if status else None
-
-
-def _matching(words: str) -> Expression | None:
-    if not words:
-        return None
-    return Or(
-        tuple(Comparison(Identifier((name,)), "~", Literal(words)) for name in ("name", "slug"))
-    )

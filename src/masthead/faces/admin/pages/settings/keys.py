@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import ClassVar
 
@@ -35,7 +35,7 @@ _decode_names = msgspec.json.Decoder(list[str]).decode
 
 class KeyFilters(Filters, frozen=True):
     address: ClassVar[str] = KEYS
-    choices: ClassVar[Mapping[str, Container[str]]] = {"show": ("ended",)}
+    choices = (("show", ("ended",)),)
 
     show: str = ""
 

@@ -11,7 +11,7 @@ from masthead.content.texts.publication import DRAFT, PUBLISHED
 from masthead.engine.records.collection import Collection
 from masthead.engine.records.write.unit import Unit
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
-from masthead.faces.admin.pages.texts.lists import TextFilters
+from masthead.faces.admin.pages.texts.lists import TextList
 from masthead.faces.admin.pages.undo import undo_address
 from masthead.faces.admin.request import AdminRequest
 from masthead.faces.admin.selected import MOST, PER_UNIT, SELECT, find_matching, ticked
@@ -28,7 +28,7 @@ _STATUS = {"publish": PUBLISHED, "unpublish": DRAFT}
 _OF_TAGS = ("tag", "untag")
 
 
-async def change_selected(filters_of: type[TextFilters], request: AdminRequest) -> Answer:
+async def change_selected(filters_of: type[TextList], request: AdminRequest) -> Answer:
     form = request.form
     filters = filters_of.of(form)
     section = filters.section
@@ -36,7 +36,7 @@ async def change_selected(filters_of: type[TextFilters], request: AdminRequest) 
     if action not in DONE or (action in _OF_TAGS and not section.has_tags):
         raise BadRequest(f"Choose what to do with the selected {section.noun}s.")
     is_all = form.get("all") == "1"
-    listing = filters.listing(request.caller)
+    listing = filters.listing(request)
     chosen = await find_matching(request, listing) if is_all else ticked(form)
     if not chosen:
         return Redirect(filters.url(), f"No {section.noun} was selected.")
@@ -63,7 +63,7 @@ def _undone(texts: Collection) -> tuple[str, ...]:
 
 def _question(
     request: AdminRequest,
-    filters: TextFilters,
+    filters: TextList,
     action: str,
     chosen: Sequence[str],
     *,

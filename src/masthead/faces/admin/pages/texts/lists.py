@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
-import msgspec
 from msgspec.structs import replace
 
 from masthead.base import clock
@@ -13,10 +12,9 @@ from masthead.base.caller import Caller
 from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.ast import Expression
-from masthead.engine.records.filter.conditions import all_of, any_of, equals
+from masthead.engine.records.filter.conditions import any_of, equals
 from masthead.engine.records.read.page import ListRequest
-from masthead.faces.admin.endpoint import Answer, Page, Redirect
-from masthead.faces.admin.lists import Filters, Listing, Option, read_page
+from masthead.faces.admin.lists import Listing, ListPage, Pick, Search
 from masthead.faces.admin.request import AdminRequest
 from masthead.faces.admin.sections import Section
 
@@ -31,16 +29,13 @@ _DEFAULT_ORDER = "-changed"
 SORTS = ORDERS.keys() - {_DEFAULT_ORDER}
 
 
-class Column(msgspec.Struct, frozen=True):
-    """One that not every section has."""
-
-    label: str
-    css_class: str
-
-
-class TextFilters(Filters, frozen=True):
+class TextList(ListPage, frozen=True):
     section: ClassVar[Section]
-    columns: ClassVar[tuple[Column, ...]]
+    template = "texts/_list.html"
+    page = "texts/list.html"
+    search = Search("Search titles and text")
+    columns: ClassVar[tuple[tuple[str, str], ...]]
+    """Label and class of those that not every section has."""
     names: ClassVar[frozenset[str]]
     """The fields that the list shows, and those that it is sorted by."""
 
@@ -49,11 +44,15 @@ class TextFilters(Filters, frozen=True):
     sort: str = ""
 
     @property
-    def order(self) -> str:
+    def sorting(self) -> str:
         """Sorts by title only without a filter: in that order a list would be read past all that
         the filter leaves out."""
         is_by_title = self.sort.lstrip("-") == "title"
         return _DEFAULT_ORDER if not self.sort or (is_by_title and self.is_narrow) else self.sort
+
+    @property
+    def words(self) -> str:
+        return self.q
 
     def has_orders(self, _: Caller) -> bool:
         """Search results are newest first, because sorting would read all of them."""
@@ -67,80 +66,45 @@ class TextFilters(Filters, frozen=True):
         """The address of the same list in the order of a column, the other way round if it has it
         already. Titles begin with A, dates with the newest."""
         first, second = (name, f"-{name}") if name == "title" else (f"-{name}", name)
-        wanted = second if self.order == first else first
+        wanted = second if self.sorting == first else first
         return replace(self, sort="" if wanted == _DEFAULT_ORDER else wanted).url()
 
-    def listing(self, caller: Caller) -> Listing:
-        sort = ORDERS[self.order] if self.has_orders(caller) else "-created"
-        wanted = ListRequest(
-            filter=self.condition(caller),
-            search=self.q,
-            # A search has no other order than its own.
+    def listing(self, request: AdminRequest) -> Listing:
+        found, caller = super().listing(request), request.caller
+        sort = ORDERS[self.sorting] if self.has_orders(caller) else "-created"
+        wanted = replace(
+            found.wanted,
             sort="" if self.q else sort,
-            names=self.names,
             skip_total=not self.has_total(caller),
         )
-        return Listing(self.section.texts, wanted, self.url, by=sort.lstrip("-"))
+        return replace(found, wanted=wanted, by=sort.lstrip("-"))
 
-    def condition(self, caller: Caller) -> Expression | str:
-        return all_of(self.conditions(caller)) or ""
-
-    def conditions(self, _: Caller) -> list[Expression]:
+    def conditions(self, _: AdminRequest) -> list[Expression]:
         return [equals("status", self.status)] if self.status else []
 
+    async def further(
+        self, request: AdminRequest, texts: Sequence[Record]
+    ) -> tuple[Sequence[Pick], list[tuple[str, ...]]]:
+        """The choices in the filter bar, and the cells of the further columns for each text."""
+        raise NotImplementedError
 
-class Pick(msgspec.Struct, frozen=True):
-    """A list of the filter bar."""
-
-    name: str
-    label: str
-    any: str
-    options: Sequence[Option] = ()
-    suggestions: str = ""
-    """Where there are too many options: the address of those that begin as what is typed."""
-
-
-class TextRow(msgspec.Struct, frozen=True):
-    id: str
-    title: str
-    url: str
-    badge: str
-    status: str
-    cells: tuple[str, ...]
-    """The cells of the further columns."""
-    changed: str
-    changed_at: str
+    async def values(self, request: AdminRequest, items: Sequence[Record]) -> dict[str, Any]:
+        changed = await _with_copies(request, self.section, items)
+        picks, cells = await self.further(request, items)
+        found: dict[str, Any] = {
+            "section": self.section,
+            "picks": picks,
+            "has_orders": self.has_orders(request.caller),
+            "has_texts": bool(items) or self.is_narrow,
+            "rows": [
+                each | {"badge": status_of(request, each, each["id"] in changed), "cells": more}
+                for each, more in zip(items, cells, strict=True)
+            ],
+        }
+        return found | ({"total": await _total(request, self)} if self.is_narrow else {})
 
 
-async def show_list(
-    request: AdminRequest,
-    filters: TextFilters,
-    picks: Sequence[Pick],
-    cells: Callable[[Record], tuple[str, ...]],
-) -> Answer:
-    section, caller = filters.section, request.caller
-    page = await read_page(request, filters.listing(caller))
-    if page is None:
-        return Redirect(filters.url())
-    items, pager = page
-    changed = await _with_copies(request, section, items)
-    values = {
-        "section": section,
-        "filters": filters,
-        "picks": [(each, getattr(filters, each.name)) for each in picks],
-        "columns": filters.columns,
-        "has_orders": filters.has_orders(caller),
-        "has_texts": bool(items) or filters.is_narrow,
-        "rows": [
-            _row(request, filters, each, each["id"] in changed, cells=cells(each)) for each in items
-        ],
-        "pager": pager,
-        "total": await _total(request, filters) if filters.is_narrow else pager.total,
-    }
-    return Page("texts/list.html", section.label, values, fragment="texts/_list.html")
-
-
-async def _total(request: AdminRequest, filters: TextFilters) -> int:
+async def _total(request: AdminRequest, filters: TextList) -> int:
     """The total of the whole section; -1 for callers who see only a part of it, which has no
     counter."""
     if not type(filters)().has_total(request.caller):
@@ -167,29 +131,7 @@ async def _with_copies(
     return frozenset(each[kind.pointer] for each in found.items)
 
 
-def _row(
-    request: AdminRequest,
-    filters: TextFilters,
-    text: Record,
-    has_copy: bool,
-    *,
-    cells: tuple[str, ...],
-) -> TextRow:
-    section = filters.section
-    badge, status = status_of(request, text, has_copy=has_copy)
-    return TextRow(
-        text["id"],
-        text["title"],
-        section.url(text["id"]),
-        badge,
-        status,
-        cells,
-        request.when(text["updated"]),
-        text["updated"],
-    )
-
-
-def status_of(request: AdminRequest, text: Record, *, has_copy: bool = False) -> tuple[str, str]:
+def status_of(request: AdminRequest, text: Record, has_copy: bool = False) -> tuple[str, str]:
     """The kind of badge and its words. `has_copy`: changes that are not on the site yet."""
     is_published = text["status"] == PUBLISHED
     if is_published and has_copy:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -14,20 +13,13 @@ from masthead.engine.records.filter.ast import Expression
 from masthead.engine.records.filter.conditions import equals, has_item
 from masthead.faces.admin.endpoint import Answer, Page
 from masthead.faces.admin.forms import Ask
-from masthead.faces.admin.lists import Listing, options
-from masthead.faces.admin.pages.texts.lists import (
-    SORTS,
-    STATUSES,
-    Column,
-    Pick,
-    TextFilters,
-    show_list,
-)
+from masthead.faces.admin.lists import Listing, Pick, sorted_words
+from masthead.faces.admin.pages.texts.lists import SORTS, STATUSES, TextList
 from masthead.faces.admin.people import staff_names
 from masthead.faces.admin.request import AdminRequest
-from masthead.faces.admin.sections import POSTS, READERS, Section
+from masthead.faces.admin.sections import POSTS, READERS
 from masthead.features.posts.collection import posts
-from masthead.features.posts.record_view import as_post
+from masthead.features.posts.record_view import PostRecord, as_post
 from masthead.features.posts.site import DRAFT_AUTHOR_LIST, DRAFT_TAG_LIST, SCHEDULED_LIST
 
 TAG_OPTIONS = f"{POSTS.address}/tags"
@@ -43,24 +35,23 @@ _STATUSES = {
 }
 
 
-class PostFilters(TextFilters, frozen=True):
-    section: ClassVar[Section] = POSTS
-    address: ClassVar[str] = POSTS.address
-    columns: ClassVar[tuple[Column, ...]] = (
-        Column("Who can read it", "fit"),
-        Column("Author", "drop-s drop-m author"),
-    )
-    names: ClassVar[frozenset[str]] = frozenset(
+class PostList(TextList, frozen=True):
+    section = POSTS
+    address = POSTS.address
+    title = POSTS.label
+    collection = posts
+    columns = (("Who can read it", "fit"), ("Author", "drop-s drop-m author"))
+    names = frozenset(
         {
             *("title", "status", "visibility", "email_only", "published_at", "scheduled_for"),
             *("authors", "created", "updated"),
         }
     )
-    choices: ClassVar[Mapping[str, Container[str]]] = {
-        "status": _STATUSES,
-        "visibility": READERS,
-        "sort": SORTS,
-    }
+    picks = (
+        Pick("status", "Status", "Any status", _STATUSES),
+        Pick("visibility", "Who can read it", "Any visibility", READERS),
+    )
+    choices = (("sort", SORTS),)
 
     visibility: str = ""
     tag: str = ""
@@ -80,8 +71,8 @@ class PostFilters(TextFilters, frozen=True):
         is_uncounted = (self.tag and self.visibility) or self.status == SCHEDULED
         return not (self.q or is_of_author or is_uncounted)
 
-    def listing(self, caller: Caller) -> Listing:
-        found = TextFilters.listing(self, caller)
+    def listing(self, request: AdminRequest) -> Listing:
+        found, caller = super().listing(request), request.caller
         if self.q:
             # The index knows the words of tags, so it does not read the posts of others.
             tag = self.tag.replace('"', " ")
@@ -97,12 +88,12 @@ class PostFilters(TextFilters, frozen=True):
             return replace(found, wanted=replace(found.wanted, listing=drafts))
         return found
 
-    def conditions(self, caller: Caller) -> list[Expression]:
+    def conditions(self, request: AdminRequest) -> list[Expression]:
         # The list is read from the index of the first that it has: few authors have fewer posts
         # than a tag. The rule lets an author see own posts alone; said here as well, that index
         # serves it.
         found: list[Expression] = [has_item("tags", self.tag)] if self.tag else []
-        authors = dict.fromkeys((self._author(caller), self.author))
+        authors = dict.fromkeys((self._author(request.caller), self.author))
         found += [has_item("authors", each) for each in authors if each]
         if self.status and self.status != SCHEDULED:
             found.append(equals("status", self.status))
@@ -113,37 +104,26 @@ class PostFilters(TextFilters, frozen=True):
     def _author(self, caller: Caller) -> str:
         return caller.id if caller.kind is Kind.AUTHOR else self.author
 
+    async def further(
+        self, request: AdminRequest, texts: Sequence[Record]
+    ) -> tuple[Sequence[Pick], list[tuple[str, ...]]]:
+        names = await staff_names(request)
+        picks = [*self.picks]
+        tags = await _tag_totals(request, MAX_TAGS + 1)
+        if len(tags) > MAX_TAGS:
+            picks.append(Pick("tag", "Tag", "Any tag", suggestions=TAG_OPTIONS))
+        elif tags:
+            known = {tag: tag for tag in (*tags, *([self.tag] if self.tag else ()))}
+            picks.append(Pick("tag", "Tag", "Any tag", sorted_words(known)))
+        if len(names) > 1:
+            picks.append(Pick("author", "Author", "Any author", sorted_words(names)))
+        return picks, [_cells(as_post(each), names) for each in texts]
 
-async def posts_list(request: AdminRequest) -> Answer:
-    filters = PostFilters.of(request.query)
-    names = await staff_names(request)
 
-    def cells(record: Record) -> tuple[str, ...]:
-        post = as_post(record)
-        authors = ", ".join(names[each] for each in post["authors"] if each in names)
-        readers = READERS[post["visibility"]]
-        return f"{readers}, by email" if post["email_only"] else readers, authors
-
-    return await show_list(request, filters, await _picks(request, filters, names), cells)
-
-
-async def _picks(
-    request: AdminRequest, filters: PostFilters, names: Mapping[str, str]
-) -> list[Pick]:
-    picks = [
-        Pick("status", "Status", "Any status", options(_STATUSES)),
-        Pick("visibility", "Who can read it", "Any visibility", options(READERS)),
-    ]
-    tags = await _tag_totals(request, MAX_TAGS + 1)
-    if len(tags) > MAX_TAGS:
-        picks.append(Pick("tag", "Tag", "Any tag", suggestions=TAG_OPTIONS))
-    elif tags:
-        chosen = sorted({*tags, *([filters.tag] if filters.tag else ())}, key=str.casefold)
-        picks.append(Pick("tag", "Tag", "Any tag", options({tag: tag for tag in chosen})))
-    if len(names) > 1:
-        by_name = dict(sorted(names.items(), key=lambda each: each[1].casefold()))
-        picks.append(Pick("author", "Author", "Any author", options(by_name)))
-    return picks
+def _cells(post: PostRecord, names: Mapping[str, str]) -> tuple[str, ...]:
+    authors = ", ".join(names[each] for each in post["authors"] if each in names)
+    readers = READERS[post["visibility"]]
+    return f"{readers}, by email" if post["email_only"] else readers, authors
 
 
 async def tag_options(request: AdminRequest) -> Answer:

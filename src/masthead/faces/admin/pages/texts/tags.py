@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from itertools import islice
 from typing import Any, ClassVar
 from urllib.parse import quote, urlencode
@@ -15,7 +15,7 @@ from masthead.base.errors import BadRequest, Invalid, NotFound
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.forms import sentence_of
 from masthead.faces.admin.lists import Filters, Pager
-from masthead.faces.admin.pages.texts.posts import MAX_TAGS, PostFilters
+from masthead.faces.admin.pages.texts.posts import MAX_TAGS, PostList
 from masthead.faces.admin.request import AdminRequest
 from masthead.features.posts.collection import posts
 from masthead.features.posts.site import tag_slug
@@ -34,7 +34,7 @@ Key = tuple[int, str, str]
 
 class TagFilters(Filters, frozen=True):
     address: ClassVar[str] = ADDRESS
-    choices: ClassVar[Mapping[str, Container[str]]] = {"sort": {BY_POSTS}}
+    choices = (("sort", {BY_POSTS}),)
 
     q: str = ""
     sort: str = ""
@@ -132,7 +132,7 @@ def _cursor(filters: TagFilters, text: str | None) -> Key | None:
 
 
 def _row(tag: str, total: int, *, is_changing: bool) -> TagRow:
-    return TagRow(tag, url_of(tag), _site_path(tag), total, PostFilters(tag=tag).url(), is_changing)
+    return TagRow(tag, url_of(tag), _site_path(tag), total, PostList(tag=tag).url(), is_changing)
 
 
 def _site_path(tag: str) -> str:
@@ -218,7 +218,7 @@ def _values(tag: str, total: int) -> dict[str, Any]:
     return {
         "tag": tag,
         "total": total,
-        "posts_url": PostFilters(tag=tag).url(),
+        "posts_url": PostList(tag=tag).url(),
         "site_path": _site_path(tag),
         "own": url_of(tag),
     }

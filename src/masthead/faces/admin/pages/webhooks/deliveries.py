@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import ClassVar
 
@@ -10,7 +10,7 @@ import msgspec
 
 from masthead.base import ids
 from masthead.engine.events.names import EVENT_NAMES, TEST_PING
-from masthead.faces.admin.lists import PER_PAGE, Filters, Pager, cursor_of
+from masthead.faces.admin.lists import PER_PAGE, Filters, Pager, Pick, cursor_of
 from masthead.faces.admin.pages.webhooks.subscriptions import ADDRESS
 from masthead.faces.admin.request import AdminRequest
 from masthead.features.webhooks.collection import DEAD, DELIVERED, DROPPED, PENDING
@@ -40,11 +40,11 @@ _LENGTHS = {
 
 class DeliveryFilters(Filters, frozen=True):
     address: ClassVar[str] = ADDRESS
-    choices: ClassVar[Mapping[str, Container[str]]] = {
-        "state": STATES,
-        "event": EVENT_NAMES,
-        "time": TIMES,
-    }
+    picks = (
+        Pick("state", "State", "Any state", STATES),
+        Pick("event", "Event", "Any event", dict(zip(EVENT_NAMES, EVENT_NAMES, strict=True))),
+        Pick("time", "Time", "Any time", TIMES),
+    )
 
     state: str = ""
     event: str = ""

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from masthead.engine.events.names import EVENT_NAMES
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
-from masthead.faces.admin.lists import options
+from masthead.faces.admin.lists import Pick
 from masthead.faces.admin.pages.webhooks.deliveries import (
-    STATES,
-    TIMES,
     DeliveryFilters,
     names_of,
     read_deliveries,
@@ -47,15 +44,13 @@ async def webhooks_page(request: AdminRequest) -> Answer:
 async def _around(request: AdminRequest, records: list[Record]) -> dict[str, Any]:
     """The values of the page besides the list of deliveries."""
     run = await request.services.retries.find_running(request.tenant_id)
+    by_webhook = Pick("webhook", "Webhook", "Any webhook", names_of(records))
     return {
         "address": ADDRESS,
         "rows": await rows_of(request, records),
         "plan_needed": "" if request.tenant.plan.has_api else PLAN_NEEDED,
         "run": shown_run(run) if run else None,
-        "states": options(STATES),
-        "events": options(dict(zip(EVENT_NAMES, EVENT_NAMES, strict=True))),
-        "webhooks": options(names_of(records)),
-        "times": options(TIMES),
+        "picks": (*DeliveryFilters.picks, by_webhook),
     }
 
 
