@@ -5,11 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import NamedTuple
 
 from masthead.base import logs
 from masthead.base.config.settings import Settings, SettingsError
 from masthead.base.config.values import LogFormat
 from masthead.base.errors import MastheadError, Unavailable
+from masthead.base.ids import TenantId
+from masthead.engine.records.collection import Record
+from masthead.identity.tenant_lookup import find_tenant_named
 from masthead.service.cli.invocation import Invocation
 from masthead.service.installation import Installation, open_installation
 from masthead.storage.migrate import HEAD, NewerDatabase, migrate, revision_of
@@ -35,6 +39,20 @@ async def opened(invocation: Invocation, *, creates: bool = False) -> AsyncItera
         yield installation
     finally:
         await installation.close()
+
+
+class OpenedSite(NamedTuple):
+    parts: Installation
+    tenant: Record
+    id: TenantId
+
+
+@asynccontextmanager
+async def opened_site(invocation: Invocation, named: str) -> AsyncIterator[OpenedSite]:
+    """The installation, and the tenant that `--tenant` names."""
+    async with opened(invocation) as parts:
+        tenant = await find_tenant_named(parts.records, named)
+        yield OpenedSite(parts, tenant, TenantId(tenant["id"]))
 
 
 async def prepare_settings(invocation: Invocation, *, creates: bool = False) -> Settings:

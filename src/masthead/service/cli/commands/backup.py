@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from masthead.service.backup.place import read_archive, written_archive
 from masthead.service.backup.readable_secrets import check_secrets
 from masthead.service.backup.take import Taken, take_backup
-from masthead.service.cli.counted import counted, files_are, records_and_files
+from masthead.service.cli.arguments import counted, files_are, records_and_files, warn
 from masthead.service.cli.counters import counters
 from masthead.service.cli.invocation import Invocation, Output, command
 from masthead.service.cli.opened_installation import opened
@@ -70,12 +68,12 @@ async def _take(invocation: Invocation, file: str) -> Output:
             with counters("records", "media") as count:
                 taken = await take_backup(installation.settings, installation.objects, path, count)
     if unreadable:
-        sys.stderr.write(
-            f"masthead: {counted(unreadable, 'stored secret')} can't be read with the root secret. "
-            "Set what is missing again.\n"
+        warn(
+            f"{counted(unreadable, 'stored secret')} can't be read with the root secret. "
+            "Set what is missing again."
         )
     if taken.missing:
-        sys.stderr.write(f"masthead: {_missing(taken)}\n")
+        warn(_missing(taken))
     data = {
         "file": file,
         "bytes": taken.bytes,

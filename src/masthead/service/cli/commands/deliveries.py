@@ -14,12 +14,9 @@ from masthead.base.ids import TenantId
 from masthead.features.webhooks.collection import DEAD, DELIVERED, DROPPED, PENDING
 from masthead.features.webhooks.delivery_log import DeliveryFilter, DeliveryLog, LoggedDelivery
 from masthead.features.webhooks.queue import DeliveryQueue
-from masthead.identity.tenant_lookup import find_tenant_named
+from masthead.service.cli.arguments import parse_time, tenant_option
 from masthead.service.cli.invocation import Invocation, Output, command, new_group
-from masthead.service.cli.opened_installation import opened
-from masthead.service.cli.tenant_option import tenant_option
-from masthead.service.cli.time_argument import parse_time
-from masthead.service.installation import Installation
+from masthead.service.cli.opened_installation import OpenedSite, opened_site
 from masthead.service.schema import tables
 
 app = new_group("Lists webhook deliveries and retries dead ones.")
@@ -41,10 +38,9 @@ async def list_deliveries(
     invocation: Invocation, tenant: str, state: str | None, webhook: str
 ) -> Output:
     """Lists webhook deliveries, newest first."""
-    async with opened(invocation) as installation:
-        found = await find_tenant_named(installation.records, tenant)
+    async with opened_site(invocation, tenant) as site:
         which = DeliveryFilter(state=state or "", webhook_id=webhook)
-        deliveries = await _all(_log(installation), TenantId(found["id"]), which)
+        deliveries = await _all(_log(site), site.id, which)
     columns = ("id", "event", "state", "attempts", "last_status", "next_attempt_at", "webhook_id")
     return Output([_shown(each) for each in deliveries], "There are no deliveries.", columns)
 
@@ -80,15 +76,14 @@ async def retry(
         since=_parse_time(since, "--since"),
         until=_parse_time(until, "--until"),
     )
-    async with opened(invocation) as installation:
-        found = await find_tenant_named(installation.records, tenant)
-        now = installation.records.clock()
-        retried = await _log(installation).retry(TenantId(found["id"]), which, now)
+    async with opened_site(invocation, tenant) as site:
+        now = site.parts.records.clock()
+        retried = await _log(site).retry(site.id, which, now)
     return Output({"retried": retried}, f"{retried} dead deliveries are being sent again.")
 
 
-def _log(installation: Installation) -> DeliveryLog:
-    return DeliveryQueue(installation.database, tables).log
+def _log(site: OpenedSite) -> DeliveryLog:
+    return DeliveryQueue(site.parts.database, tables).log
 
 
 async def _all(

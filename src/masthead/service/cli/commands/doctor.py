@@ -11,8 +11,8 @@ import os
 import shutil
 import sqlite3
 from collections import Counter
-from collections.abc import Awaitable, Callable
-from contextlib import closing
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, closing
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -41,11 +41,11 @@ from masthead.outside.mail.dns_records import DnsChecks
 from masthead.outside.mail.smtp import SmtpTransport
 from masthead.outside.outbound.name_server import NameServer
 from masthead.service.backup.stored_backups import StoredBackups
+from masthead.service.cli.arguments import counted
 from masthead.service.cli.causes import FREE_SPACE, database_cause, smtp_cause, storage_cause
-from masthead.service.cli.counted import counted
 from masthead.service.cli.invocation import Invocation, Output, command
 from masthead.service.schema import registry, tables
-from masthead.storage.database import EVERY_TENANT
+from masthead.storage.database import EVERY_TENANT, Database, Row
 from masthead.storage.disk import has_no_space
 from masthead.storage.migrate import HEAD, postgres_connection, revision_of
 from masthead.storage.open import open_database
@@ -80,6 +80,38 @@ class Check(msgspec.Struct, frozen=True):
 Result = tuple[CheckState, str]
 
 
+def _ok(detail: str) -> Result:
+    return CheckState.OK, detail
+
+
+def _warn(detail: str) -> Result:
+    return CheckState.WARN, detail
+
+
+def _fail(detail: str) -> Result:
+    return CheckState.FAIL, detail
+
+
+class NothingYet(Exception):
+    """There is no current schema to look into; the message is the detail of a good result."""
+
+
+@asynccontextmanager
+async def _database(settings: Settings, nothing: str) -> AsyncIterator[Database]:
+    if await revision_of(settings.database_url) != HEAD:
+        raise NothingYet(nothing)
+    opened = await open_database(settings.database_url)
+    try:
+        yield opened
+    finally:
+        await opened.close()
+
+
+async def _rows(opened: Database, query: sa.Select[Any], **values: str) -> list[Row]:
+    statement = opened.compile(query)
+    return await opened.fetch(EVERY_TENANT, statement, statement.bind(values), slow=True)
+
+
 @command("doctor")
 async def doctor(invocation: Invocation) -> Output:
     """Checks configuration, database, storage, mail and clock, and says what to fix."""
@@ -107,6 +139,8 @@ async def run_checks(invocation: Invocation) -> list[Check]:
             continue
         try:
             state, detail = await check(settings)
+        except NothingYet as reason:
+            state, detail = _ok(str(reason))
         except (MastheadError, OSError) as error:
             state, detail = CheckState.FAIL, str(error)
         checks.append(Check(name, state, detail))
@@ -123,25 +157,25 @@ async def data_dir(settings: Settings) -> Result:
 
 def _data_dir(folder: Path) -> Result:
     if not folder.is_dir():
-        return CheckState.WARN, f"{folder} does not exist yet; the first start creates it"
+        return _warn(f"{folder} does not exist yet; the first start creates it")
     if not os.access(folder, os.W_OK | os.X_OK):
-        return CheckState.FAIL, f"{folder} is not writable; give the service's user write access"
+        return _fail(f"{folder} is not writable; give the service's user write access")
     if has_no_space(folder):
-        return CheckState.FAIL, f"the disk of {folder} is full; {FREE_SPACE}"
+        return _fail(f"the disk of {folder} is full; {FREE_SPACE}")
     free = shutil.disk_usage(folder).free
     if free < MIN_FREE_BYTES:
-        return CheckState.WARN, f"only {free // 1024**2} MiB are free on the disk of {folder}"
-    return CheckState.OK, f"{folder} is writable, {free // 1024**3} GiB free"
+        return _warn(f"only {free // 1024**2} MiB are free on the disk of {folder}")
+    return _ok(f"{folder} is writable, {free // 1024**3} GiB free")
 
 
 async def secret_key(settings: Settings) -> Result:
     if not settings.lacks_root_secret and served_secret.is_other(settings, _keyring(settings)):
-        return CheckState.FAIL, (
+        return _fail(
             "the service was last started with another root secret than this shell has; run the "
             "commands with the service's environment, or restart the service with this one"
         )
     if settings.secret_key is not None:
-        return CheckState.OK, f"{len(settings.secret_key)} from MASTHEAD_SECRET_KEY"
+        return _ok(f"{len(settings.secret_key)} from MASTHEAD_SECRET_KEY")
     if settings.lacks_root_secret:
         return await _missing_secret(settings)
     return await asyncio.to_thread(_secret_file, settings.data_dir / "secret.key")
@@ -149,25 +183,16 @@ async def secret_key(settings: Settings) -> Result:
 
 async def _missing_secret(settings: Settings) -> Result:
     try:
-        is_new = not await _is_used(settings)
-    except Unavailable:
+        async with _database(settings, "") as opened:
+            is_new = not await is_used(opened)
+    except (Unavailable, NothingYet):
         is_new = True
     if is_new:
-        return CheckState.WARN, "not created yet; the first start writes secret.key"
-    return CheckState.FAIL, (
+        return _warn("not created yet; the first start writes secret.key")
+    return _fail(
         "secret.key is missing although the database is in use, so the service does not start; "
         "restore the file from a backup, or set MASTHEAD_SECRET_KEY to its content"
     )
-
-
-async def _is_used(settings: Settings) -> bool:
-    if await revision_of(settings.database_url) != HEAD:
-        return False
-    opened = await open_database(settings.database_url)
-    try:
-        return await is_used(opened)
-    finally:
-        await opened.close()
 
 
 async def files(settings: Settings) -> Result:
@@ -175,26 +200,26 @@ async def files(settings: Settings) -> Result:
     found = await asyncio.to_thread(private_files.exposed, settings)
     names = [str(path) for path in found if path.name != "secret.key"]
     if names:
-        return CheckState.FAIL, f"others may read {', '.join(names)}; run chmod go= on each"
-    return CheckState.OK, "database, media and emails are readable by their owner only"
+        return _fail(f"others may read {', '.join(names)}; run chmod go= on each")
+    return _ok("database, media and emails are readable by their owner only")
 
 
 def _secret_file(path: Path) -> Result:
     mode = path.stat().st_mode & 0o777
     if mode & 0o077:
-        return CheckState.FAIL, f"others can read secret.key ({mode:04o}); run chmod 600 {path}"
-    return CheckState.OK, "secret.key is readable by its owner only"
+        return _fail(f"others can read secret.key ({mode:04o}); run chmod 600 {path}")
+    return _ok("secret.key is readable by its owner only")
 
 
 async def database(settings: Settings) -> Result:
     try:
         revision = await revision_of(settings.database_url)
     except Unavailable as error:
-        return CheckState.FAIL, database_cause(settings, error)
+        return _fail(database_cause(settings, error))
     if revision is None:
-        return CheckState.WARN, "no schema yet; `masthead migrate` or the first start creates it"
+        return _warn("no schema yet; `masthead migrate` or the first start creates it")
     if revision != HEAD:
-        return CheckState.FAIL, f"revision {revision} instead of {HEAD}; run `masthead migrate`"
+        return _fail(f"revision {revision} instead of {HEAD}; run `masthead migrate`")
     path = settings.sqlite_path
     if path is not None:
         return await asyncio.to_thread(_sqlite, path)
@@ -207,12 +232,12 @@ def _sqlite(path: Path) -> Result:
             (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
             (problem,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     except sqlite3.DatabaseError as error:
-        return CheckState.FAIL, f"{path} is damaged ({error}); restore a backup"
+        return _fail(f"{path} is damaged ({error}); restore a backup")
     if problem != "ok":
-        return CheckState.FAIL, f"{path} is damaged ({problem}); restore a backup"
+        return _fail(f"{path} is damaged ({problem}); restore a backup")
     if mode != "wal":
-        return CheckState.FAIL, f"{path} is in {mode} mode; run PRAGMA journal_mode = WAL on it"
-    return CheckState.OK, f"SQLite {sqlite3.sqlite_version}, revision {HEAD}, write-ahead log on"
+        return _fail(f"{path} is in {mode} mode; run PRAGMA journal_mode = WAL on it")
+    return _ok(f"SQLite {sqlite3.sqlite_version}, revision {HEAD}, write-ahead log on")
 
 
 async def _postgres(url: str) -> Result:
@@ -230,26 +255,20 @@ async def _postgres(url: str) -> Result:
                 await connection.execute(f"SET LOCAL ROLE {ROLE}")
             visible = await connection.fetchval("SELECT count(*) FROM tenants")
     except asyncpg.PostgresError as error:
-        return (
-            CheckState.FAIL,
-            f"row-level security is not set up ({error}); run `masthead migrate`",
-        )
+        return _fail(f"row-level security is not set up ({error}); run `masthead migrate`")
     finally:
         await connection.close()
     if visible:
-        return CheckState.FAIL, "row-level security does not filter rows; run `masthead migrate`"
+        return _fail("row-level security does not filter rows; run `masthead migrate`")
     detail = f"PostgreSQL {version}, revision {HEAD}, row-level security holds"
     if bypasses:
-        return (
-            CheckState.WARN,
-            f"{detail} through a second role; connect as a role that is no superuser",
-        )
-    return CheckState.OK, detail
+        return _warn(f"{detail} through a second role; connect as a role that is no superuser")
+    return _ok(detail)
 
 
 async def storage(settings: Settings) -> Result:
     if urlsplit(settings.storage_url).scheme == "file" and not settings.data_dir.exists():
-        return CheckState.OK, "nothing is stored yet"
+        return _ok("nothing is stored yet")
     key = f"doctor/{ids.new_id()}"
     sent = b"masthead doctor"
     try:
@@ -260,18 +279,15 @@ async def storage(settings: Settings) -> Result:
         received = b"".join([bytes(part) async for part in (await store.get(key)).chunks])
         await store.delete(key)
     except (Unavailable, NotFound) as error:
-        return CheckState.FAIL, storage_cause(settings, error)
+        return _fail(storage_cause(settings, error))
     if received != sent:
-        return CheckState.FAIL, "an object was read with other content; check MASTHEAD_STORAGE_URL"
-    return CheckState.OK, "an object was written, read and deleted"
+        return _fail("an object was read with other content; check MASTHEAD_STORAGE_URL")
+    return _ok("an object was written, read and deleted")
 
 
 async def mail(settings: Settings) -> Result:
     if settings.smtp_url is None:
-        return (
-            CheckState.WARN,
-            "MASTHEAD_SMTP_URL is not set: emails are written to files, not sent",
-        )
+        return _warn("MASTHEAD_SMTP_URL is not set: emails are written to files, not sent")
     server = settings.smtp_url
     transport = SmtpTransport(
         server,
@@ -282,23 +298,20 @@ async def mail(settings: Settings) -> Result:
     try:
         await transport.check()
     except (OSError, aiosmtplib.SMTPException) as error:
-        return CheckState.FAIL, smtp_cause(server, error)
-    return CheckState.OK, f"{server.host}:{server.port} answers"
+        return _fail(smtp_cause(server, error))
+    return _ok(f"{server.host}:{server.port} answers")
 
 
 async def sending_domain(settings: Settings) -> Result:
     """The records by which receivers know our emails."""
     domain = settings.mail_from.domain
-    if settings.smtp_url is None or await revision_of(settings.database_url) != HEAD:
-        return CheckState.OK, "no email is sent yet"
-    opened = await open_database(settings.database_url)
-    try:
-        known = opened.compile(_platform_domain())
-        rows = await opened.fetch(EVERY_TENANT, known, known.bind({"domain": domain}))
-    finally:
-        await opened.close()
+    nothing = "no email is sent yet"
+    if settings.smtp_url is None:
+        return _ok(nothing)
+    async with _database(settings, nothing) as opened:
+        rows = await _rows(opened, _platform_domain(), domain=domain)
     if not rows:
-        return CheckState.WARN, (
+        return _warn(
             f"emails from {settings.mail_from.addr_spec} are not signed; an operator makes the key "
             "in the admin under Sending domain"
         )
@@ -307,8 +320,8 @@ async def sending_domain(settings: Settings) -> Result:
     found = await checks.look(dict(zip(names, rows[0], strict=True)), is_installation=True)
     wrong = [f"{each.wanted.kind}: {each.sentence}" for each in found if not each.is_right]
     if wrong:
-        return CheckState.WARN, " ".join(wrong)
-    return CheckState.OK, f"SPF, DKIM and DMARC of {domain} are right"
+        return _warn(" ".join(wrong))
+    return _ok(f"SPF, DKIM and DMARC of {domain} are right")
 
 
 def _platform_domain() -> sa.Select[Any]:
@@ -323,60 +336,46 @@ def _keyring(settings: Settings) -> KeyRing:
 
 async def stored_secrets(settings: Settings) -> Result:
     """API keys of AI providers, webhook and payment secrets, which the root secret encrypts."""
-    if settings.lacks_root_secret or await revision_of(settings.database_url) != HEAD:
-        return CheckState.OK, "nothing is stored yet"
-    opened = await open_database(settings.database_url)
-    try:
+    nothing = "nothing is stored yet"
+    if settings.lacks_root_secret:
+        return _ok(nothing)
+    async with _database(settings, nothing) as opened:
         count = await Rotation(opened, registry, tables, _keyring(settings)).unreadable()
-    finally:
-        await opened.close()
     if count:
-        return CheckState.FAIL, (
+        return _fail(
             f"{count} can't be read with the current root secret; restore the secret.key or "
             "MASTHEAD_SECRET_KEY that encrypted them, or set them again"
         )
-    return CheckState.OK, "all can be read with the current root secret"
+    return _ok("all can be read with the current root secret")
 
 
 async def backups(settings: Settings) -> Result:
     """The last good one of those that the worker makes by itself."""
     place = settings.backup_to
     if place is None:
-        return CheckState.WARN, (
+        return _warn(
             "Masthead makes none by itself; set MASTHEAD_BACKUP_TO, or run `masthead backup` "
             "regularly"
         )
     try:
         newest = await StoredBackups(place).newest()
     except (Unavailable, NotFound):
-        return (
-            CheckState.FAIL,
-            f"{place} does not answer or can't be read; check MASTHEAD_BACKUP_TO",
-        )
+        return _fail(f"{place} does not answer or can't be read; check MASTHEAD_BACKUP_TO")
     if newest is None:
-        return CheckState.WARN, f"there is none in {place} yet; check that a worker runs"
+        return _warn(f"there is none in {place} yet; check that a worker runs")
     made = f"the last good one is of {clock.to_text(newest)}, in {place}"
     if clock.now() - newest > 2 * settings.backup_every:
-        return CheckState.FAIL, f"{made}; search the worker's log for backup.failed"
-    return CheckState.OK, made
+        return _fail(f"{made}; search the worker's log for backup.failed")
+    return _ok(made)
 
 
 async def clock_sanity(settings: Settings) -> Result:
     """With a clock that is behind, signatures, expiry times and sort orders are wrong."""
-    if await revision_of(settings.database_url) != HEAD:
-        return CheckState.OK, "nothing to compare with yet"
-    opened = await open_database(settings.database_url)
-    try:
-        newest = opened.compile(_newest_event())
-        ((latest,),) = await opened.fetch(EVERY_TENANT, newest, newest.bind({}), slow=True)
-    finally:
-        await opened.close()
+    async with _database(settings, "nothing to compare with yet") as opened:
+        ((latest,),) = await _rows(opened, _newest_event())
     if latest and clock.from_text(latest) > clock.now() + CLOCK_TOLERANCE:
-        return (
-            CheckState.FAIL,
-            f"the newest change is at {latest}, in the future; correct the clock",
-        )
-    return CheckState.OK, f"{clock.to_text(clock.now())}, not before the newest change"
+        return _fail(f"the newest change is at {latest}, in the future; correct the clock")
+    return _ok(f"{clock.to_text(clock.now())}, not before the newest change")
 
 
 def _newest_event() -> sa.Select[Any]:
@@ -396,63 +395,48 @@ async def base_url(settings: Settings) -> Result:
     host = parts.hostname or ""
     is_local = host == "localhost" or host.startswith("127.")
     if settings.base_domain == "localhost" and not is_local:
-        return CheckState.WARN, "MASTHEAD_BASE_DOMAIN is not set: tenants have no public subdomain"
+        return _warn("MASTHEAD_BASE_DOMAIN is not set: tenants have no public subdomain")
     if parts.scheme == "http" and not is_local:
-        return (
-            CheckState.WARN,
-            f"{settings.base_url} is not https: cookies and keys are sent unencrypted",
-        )
+        return _warn(f"{settings.base_url} is not https: cookies and keys are sent unencrypted")
     if is_local:
-        return CheckState.OK, f"{settings.base_url}, this machine only"
-    return CheckState.OK, f"{settings.base_url}, tenants under {settings.base_domain}"
+        return _ok(f"{settings.base_url}, this machine only")
+    return _ok(f"{settings.base_url}, tenants under {settings.base_domain}")
 
 
 async def payments(settings: Settings) -> Result:
     """The reports of the worker's nightly reconciliation."""
-    if await revision_of(settings.database_url) != HEAD:
-        return CheckState.OK, "nothing to reconcile yet"
-    opened = await open_database(settings.database_url)
-    try:
-        t = tables["tenants"].c
-        named = opened.compile(sa.select(t.id, t.slug))
-        rows = await opened.fetch(EVERY_TENANT, named, named.bind({}), slow=True)
+    t = tables["tenants"].c
+    async with _database(settings, "nothing to reconcile yet") as opened:
+        rows = await _rows(opened, sa.select(t.id, t.slug))
         reports = await Reports(opened).all()
-    finally:
-        await opened.close()
     slugs = {str(row[0]): str(row[1]) for row in rows}
     found = [(slugs[tenant], report) for tenant, _, report in reports if tenant in slugs]
     if not found:
-        return CheckState.OK, "nothing to reconcile yet; the worker checks once a day"
+        return _ok("nothing to reconcile yet; the worker checks once a day")
     unclean = [f"{slug}: {_differences(report)}" for slug, report in found if not report.is_clean]
     if unclean:
-        return CheckState.WARN, "; ".join(unclean)
-    return CheckState.OK, f"{max(at for _, at, _ in reports)}: no differences"
+        return _warn("; ".join(unclean))
+    return _ok(f"{max(at for _, at, _ in reports)}: no differences")
 
 
 async def ai(settings: Settings) -> Result:
     """Who can spend which AI key."""
-    if await revision_of(settings.database_url) != HEAD:
-        return CheckState.OK, "no site has AI yet"
-    opened = await open_database(settings.database_url)
-    try:
-        uses = opened.compile(_ai_uses())
-        rows = await opened.fetch(EVERY_TENANT, uses, uses.bind({}), slow=True)
-    finally:
-        await opened.close()
+    async with _database(settings, "no site has AI yet") as opened:
+        rows = await _rows(opened, _ai_uses())
     counts: Counter[tuple[bool, AiFor]] = Counter()
     for has_key, ai_for, number in rows:
         counts[bool(has_key), used_by(ai_for, bool(has_key), settings)] += number
     own = _spenders(counts, "the site's own key", has_key=True)
     if not settings.ai_key:
-        return CheckState.OK, own or "no key is set"
+        return _ok(own or "no key is set")
     platform = _spenders(counts, "the platform's key", has_key=False) or "no site uses it"
     detail = "; ".join(filter(None, (platform, own)))
     if counts[False, AiFor.ANYONE]:
-        return CheckState.WARN, (
+        return _warn(
             f"{detail}; each site has {PER_DAY:,} calls a day. MASTHEAD_AI_FOR=staff limits it to "
             "staff"
         )
-    return CheckState.OK, detail
+    return _ok(detail)
 
 
 def _ai_uses() -> sa.Select[Any]:

@@ -10,17 +10,19 @@ from pathlib import Path
 import click
 import msgspec
 
-from masthead.base.ids import TenantId
 from masthead.faces.site_export import run
 from masthead.faces.site_export.content import Count, totals
 from masthead.faces.site_export.formats import KINDS, OTHER_PLATFORMS, Format
 from masthead.faces.site_export.run import Written
-from masthead.identity.tenant_lookup import find_tenant_named
-from masthead.service.cli.counted import counted, files_are
+from masthead.service.cli.arguments import (
+    counted,
+    files_are,
+    refuse_existing,
+    replace_option,
+    tenant_option,
+)
 from masthead.service.cli.invocation import Invocation, Output, command
-from masthead.service.cli.opened_installation import opened
-from masthead.service.cli.output_file import refuse_existing, replace_option
-from masthead.service.cli.tenant_option import tenant_option
+from masthead.service.cli.opened_installation import opened_site
 
 _NOUNS = {"media": ("media file",)}
 FORMAT = click.Choice([each.value for each in OTHER_PLATFORMS])
@@ -46,12 +48,11 @@ async def export_site(
     """
     refuse_existing(output, replace=replace)
     export_format = Format(wanted)
-    async with opened(invocation) as installation:
-        found = await find_tenant_named(installation.records, tenant)
-        expected = await totals(installation, TenantId(found["id"]))
+    async with opened_site(invocation, tenant) as site:
+        expected = await totals(site.parts, site.id)
         with _progress(expected, export_format) as count:
             written = await run.export_site(
-                installation, found, export_format, output, replaces=replace, count=count
+                site.parts, site.tenant, export_format, output, replaces=replace, count=count
             )
     return Output(_shown(written, export_format, output), _summary(written, export_format, output))
 

@@ -14,10 +14,9 @@ import click
 
 from masthead.faces.importers.source import Options, site_url_of
 from masthead.faces.importers.write.batch_sizes import DEFAULT_BATCH, MAX_BATCH
-from masthead.service.cli.confirmation import confirm, yes_option
+from masthead.service.cli.arguments import confirm, tenant_option, yes_option
 from masthead.service.cli.importing.options import ImportOptions
 from masthead.service.cli.invocation import Invocation, Output, command, new_group
-from masthead.service.cli.tenant_option import tenant_option
 
 app = new_group("Imports posts, members and pictures from another platform, and undoes it.")
 

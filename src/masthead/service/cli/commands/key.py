@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from masthead.base import clock
-from masthead.base.ids import TenantId
 from masthead.base.suggestions import suggestion
 from masthead.engine.records.collection import Record
 from masthead.identity.api_keys import api_keys, create_key, revoke_key
 from masthead.identity.limits.plans import Plan
 from masthead.identity.scopes import ALIASES, SCOPES, is_scope
-from masthead.identity.tenant_lookup import find_tenant_named
+from masthead.service.cli.arguments import parse_time, tenant_option, warn
 from masthead.service.cli.invocation import Invocation, Output, command, new_group
-from masthead.service.cli.opened_installation import opened
-from masthead.service.cli.tenant_option import tenant_option
-from masthead.service.cli.time_argument import parse_time
+from masthead.service.cli.opened_installation import opened, opened_site
 
 app = new_group("Creates, lists and revokes API keys.")
 
@@ -66,13 +62,12 @@ async def create(
 ) -> Output:
     """Creates an API key and prints it once."""
     expires_at = parse_expiry(expires)
-    async with opened(invocation) as parts:
-        found = await find_tenant_named(parts.records, tenant)
+    async with opened_site(invocation, tenant) as site:
         record, key = await create_key(
-            parts.records, TenantId(found["id"]), name, scope, expires_at=expires_at
+            site.parts.records, site.id, name, scope, expires_at=expires_at
         )
-    if not Plan(found["plan"]).has_api:
-        sys.stderr.write(f"masthead: {tenant} is on {found['plan']}. {KEYS_STOP}\n")
+    if not Plan(site.tenant["plan"]).has_api:
+        warn(f"{tenant} is on {site.tenant['plan']}. {KEYS_STOP}")
     return Output(
         {"id": record["id"], "key": key},
         f"{key}\nThis key is not shown again. Its id is {record['id']}.",
@@ -83,11 +78,8 @@ async def create(
 @tenant_option
 async def list_keys(invocation: Invocation, tenant: str) -> Output:
     """Lists a tenant's keys, without their secret part."""
-    async with opened(invocation) as parts:
-        found = await find_tenant_named(parts.records, tenant)
-        keys = await parts.records.find(
-            api_keys, {}, tenant_id=TenantId(found["id"]), limit=MAX_KEYS
-        )
+    async with opened_site(invocation, tenant) as site:
+        keys = await site.parts.records.find(api_keys, {}, tenant_id=site.id, limit=MAX_KEYS)
     shown = [_shown(each) for each in sorted(keys, key=lambda each: each["created"])]
     columns = ("id", "prefix", "name", "scopes", "expires_at", "revoked_at", "last_used_at")
     return Output(shown, f"{tenant} has no API keys yet.", columns)

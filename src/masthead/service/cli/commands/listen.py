@@ -19,11 +19,9 @@ from masthead.base.suggestions import suggestion
 from masthead.engine.events.catalog import CATALOG, Category
 from masthead.engine.events.log import EventLog, LoggedEvent
 from masthead.engine.events.names import EVENT_NAMES
-from masthead.identity.tenant_lookup import find_tenant_named
+from masthead.service.cli.arguments import parse_time, tenant_option
 from masthead.service.cli.invocation import Invocation, command
-from masthead.service.cli.opened_installation import opened
-from masthead.service.cli.tenant_option import tenant_option
-from masthead.service.cli.time_argument import parse_time
+from masthead.service.cli.opened_installation import opened_site
 
 POLL_SECONDS = 0.5
 LONGEST_NAME = max(map(len, EVENT_NAMES))
@@ -51,9 +49,8 @@ async def listen(invocation: Invocation, tenant: str, event: str, since: str) ->
     stopping = asyncio.Event()
     for each in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(each, stopping.set)
-    async with opened(invocation) as parts:
-        found = await find_tenant_named(parts.records, tenant)
-        follower = Follower(EventLog(parts.database), TenantId(found["id"]), name)
+    async with opened_site(invocation, tenant) as site:
+        follower = Follower(EventLog(site.parts.database), site.id, name)
         await follower.start(since)
         sys.stderr.write(f"Listening to the events of {tenant}. Press Ctrl-C to stop.\n")
         show = _print_json if invocation.as_json else _line_printer()

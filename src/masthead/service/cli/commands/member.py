@@ -9,17 +9,14 @@ import click
 from masthead.base.caller import shell, system
 from masthead.base.email_address import normal_email
 from masthead.base.errors import NotFound
-from masthead.base.ids import TenantId
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.ast import Comparison, Identifier, Literal, Or
 from masthead.engine.records.read.page import ListRequest
 from masthead.features.members.collection import blog_members
-from masthead.identity.tenant_lookup import find_tenant_named
-from masthead.service.cli.confirmation import confirm, yes_option
+from masthead.service.cli.arguments import confirm, tenant_option, yes_option
 from masthead.service.cli.invocation import Invocation, Output, command, new_group
-from masthead.service.cli.opened_installation import opened
+from masthead.service.cli.opened_installation import opened_site
 from masthead.service.cli.secret_values import new_password, password_option
-from masthead.service.cli.tenant_option import tenant_option
 
 app = new_group("Creates, lists and deletes members.")
 
@@ -52,11 +49,10 @@ async def create(
     from masthead.identity.given_passwords import new_credentials
 
     password = new_password(password, "--password", required=False)
-    async with opened(invocation) as parts:
-        found = await find_tenant_named(parts.records, tenant)
+    async with opened_site(invocation, tenant) as site:
         credentials = await new_credentials({"password": password}, required=False)
-        member = await parts.records.create(
-            system(TenantId(found["id"])),
+        member = await site.parts.records.create(
+            system(site.id),
             blog_members,
             {"email": email, "name": name, "tier": tier, "newsletter": newsletter},
             stamped=credentials,
@@ -80,8 +76,7 @@ async def list_members(invocation: Invocation, tenant: str, search: str, limit: 
         tuple(Comparison(Identifier((name,)), "~", Literal(search)) for name in ("email", "name"))
     )
     found: list[Record] = []
-    async with opened(invocation) as parts:
-        caller = system(TenantId((await find_tenant_named(parts.records, tenant))["id"]))
+    async with opened_site(invocation, tenant) as site:
         while len(found) < limit:
             last = (found[-1]["created"], found[-1]["id"]) if found else None
             wanted = ListRequest(
@@ -90,7 +85,7 @@ async def list_members(invocation: Invocation, tenant: str, search: str, limit: 
                 after=last,
                 skip_total=True,
             )
-            items = (await parts.records.page(caller, blog_members, wanted)).items
+            items = (await site.parts.records.page(system(site.id), blog_members, wanted)).items
             found += items
             if len(items) < wanted.per_page:
                 break
@@ -104,14 +99,14 @@ async def list_members(invocation: Invocation, tenant: str, search: str, limit: 
 @yes_option
 async def delete(invocation: Invocation, tenant: str, email: str, yes: bool) -> Output:
     """Deletes a member's account at once; all its sessions end."""
-    async with opened(invocation) as parts:
-        tenant_id = TenantId((await find_tenant_named(parts.records, tenant))["id"])
+    async with opened_site(invocation, tenant) as site:
+        records = site.parts.records
         wanted = {"email": normal_email(email)}
-        found = await parts.records.find(blog_members, wanted, tenant_id=tenant_id, limit=1)
+        found = await records.find(blog_members, wanted, tenant_id=site.id, limit=1)
         if not found:
             raise NotFound(f"{tenant} has no member {email!r}")
         confirm(f"Delete the member {found[0]['email']} of {tenant}?", yes=yes)
-        await parts.records.delete(shell(tenant_id), blog_members, found[0]["id"])
+        await records.delete(shell(site.id), blog_members, found[0]["id"])
     return Output(_shown(found[0]), f"{found[0]['email']} is no longer a member.")
 
 

@@ -12,7 +12,7 @@ from masthead.base.errors import NotFound
 from masthead.base.ids import TenantId
 from masthead.engine.records.collection import Record
 from masthead.identity.tenants import superusers
-from masthead.service.cli.confirmation import confirm, yes_option
+from masthead.service.cli.arguments import confirm, yes_option
 from masthead.service.cli.invocation import Invocation, Output, command, new_group
 from masthead.service.cli.opened_installation import opened
 from masthead.service.cli.secret_values import new_password, password_option

@@ -7,15 +7,12 @@ import click
 from masthead.base.caller import shell
 from masthead.base.email_address import normal_email
 from masthead.base.errors import BadRequest, NotFound
-from masthead.base.ids import TenantId
 from masthead.engine.records.collection import Record
-from masthead.identity.tenant_lookup import find_tenant_named
 from masthead.identity.tenants import Role, superusers
+from masthead.service.cli.arguments import tenant_option
 from masthead.service.cli.invocation import Invocation, Output, command, new_group
-from masthead.service.cli.opened_installation import opened
+from masthead.service.cli.opened_installation import OpenedSite, opened_site
 from masthead.service.cli.secret_values import new_password, password_option
-from masthead.service.cli.tenant_option import tenant_option
-from masthead.service.installation import Installation
 
 app = new_group("Invites owners of a tenant and resets their passwords.")
 
@@ -32,18 +29,17 @@ async def invite(invocation: Invocation, tenant: str, email: str, name: str) -> 
     from masthead.outside.mail.wording import being_sent
     from masthead.service.cli.account_recovery import invitations
 
-    async with opened(invocation) as parts:
-        tenant_id = TenantId((await find_tenant_named(parts.records, tenant))["id"])
-        caller, sending = shell(tenant_id), invitations(parts)
-        found = await _account(parts, tenant_id, email)
+    async with opened_site(invocation, tenant) as site:
+        caller, sending = shell(site.id), invitations(site.parts)
+        found = await _account(site, email)
         if found is None:
             given = {"email": email, "name": name, "role": Role.OWNER}
-            account = await sending.invite(caller, tenant_id, given, by=_INVITED_BY)
+            account = await sending.invite(caller, site.id, given, by=_INVITED_BY)
         else:
-            account = _require_owner(found)
-            await sending.repeat(caller, tenant_id, account["id"], by=_INVITED_BY)
+            account = _require_owner(found, email, tenant)
+            await sending.repeat(caller, site.id, account["id"], by=_INVITED_BY)
     data = {"id": account["id"], "email": account["email"]}
-    return Output(data, being_sent(parts.settings, "An invitation", account["email"]))
+    return Output(data, being_sent(site.parts.settings, "An invitation", account["email"]))
 
 
 @command("reset-password", app)
@@ -57,13 +53,9 @@ async def reset_password(
     from masthead.service.cli.account_recovery import set_password
 
     password = new_password(password, "--password")
-    async with opened(invocation) as parts:
-        tenant_id = TenantId((await find_tenant_named(parts.records, tenant))["id"])
-        found = await _account(parts, tenant_id, email)
-        if found is None:
-            raise NotFound(f"There is no owner {email!r} in {tenant}")
-        account = _require_owner(found)
-        await set_password(parts, account, password)
+    async with opened_site(invocation, tenant) as site:
+        account = _require_owner(await _account(site, email), email, tenant)
+        await set_password(site.parts, account, password)
     data = {"id": account["id"], "email": account["email"]}
     return Output(data, f"{account['email']} has a new password; all sessions have ended.")
 
@@ -75,24 +67,22 @@ async def reset_factors(invocation: Invocation, tenant: str, email: str) -> Outp
     """Removes the second factors of an owner who has lost them, and ends all sessions."""
     from masthead.service.cli import account_recovery
 
-    async with opened(invocation) as parts:
-        tenant_id = TenantId((await find_tenant_named(parts.records, tenant))["id"])
-        found = await _account(parts, tenant_id, email)
-        if found is None:
-            raise NotFound(f"There is no owner {email!r} in {tenant}")
-        account = _require_owner(found)
-        await account_recovery.reset_factors(parts, account)
+    async with opened_site(invocation, tenant) as site:
+        account = _require_owner(await _account(site, email), email, tenant)
+        await account_recovery.reset_factors(site.parts, account)
     data = {"id": account["id"], "email": account["email"]}
     return Output(data, f"{account['email']} has no second factor; all sessions have ended.")
 
 
-async def _account(parts: Installation, tenant_id: TenantId, email: str) -> Record | None:
+async def _account(site: OpenedSite, email: str) -> Record | None:
     wanted = {"email": normal_email(email)}
-    found = await parts.records.find(superusers, wanted, tenant_id=tenant_id, limit=1)
+    found = await site.parts.records.find(superusers, wanted, tenant_id=site.id, limit=1)
     return found[0] if found else None
 
 
-def _require_owner(account: Record) -> Record:
+def _require_owner(account: Record | None, email: str, tenant: str) -> Record:
+    if account is None:
+        raise NotFound(f"There is no owner {email!r} in {tenant}")
     if account["role"] != Role.OWNER:
         raise BadRequest(
             f"{account['email']} has the role {account['role']} here. An owner or an operator "

@@ -7,7 +7,7 @@ import click
 from masthead.base.errors import Unavailable
 from masthead.service.backup.place import read_archive
 from masthead.service.backup.restore import restore_backup
-from masthead.service.cli.counted import records_and_files
+from masthead.service.cli.arguments import records_and_files
 from masthead.service.cli.counters import counters
 from masthead.service.cli.invocation import Invocation, Output, command
 from masthead.service.cli.opened_installation import UnreachableDatabase, quiet_logs

@@ -10,17 +10,14 @@ import click
 from masthead.base.caller import system
 from masthead.base.config.served_secret import refuse_other
 from masthead.base.errors import NotFound
-from masthead.base.ids import TenantId
 from masthead.base.suggestions import suggestion
 from masthead.engine.records.collection import Record
-from masthead.engine.records.engine import Records
 from masthead.engine.records.fields.secrets import Secret
 from masthead.features.site.collection import site_settings
-from masthead.identity.tenant_lookup import find_tenant_named
+from masthead.service.cli.arguments import tenant_option
 from masthead.service.cli.invocation import Invocation, Output, command, new_group
-from masthead.service.cli.opened_installation import opened
+from masthead.service.cli.opened_installation import OpenedSite, opened_site
 from masthead.service.cli.secret_values import prompt_secret, read_secret
-from masthead.service.cli.tenant_option import tenant_option
 
 app = new_group("Reads and changes a tenant's site settings.")
 
@@ -36,15 +33,14 @@ async def set_settings(invocation: Invocation, tenant: str, changes: Sequence[st
     For a secret, `-` reads the value from standard input, and no value prompts for it.
     """
     given = parse_changes(changes)
-    async with opened(invocation) as parts:
+    async with opened_site(invocation, tenant) as site:
+        parts = site.parts
         if any(isinstance(SETTABLE[name], Secret) and value for name, value in given.items()):
             refuse_other(parts.settings, parts.keyring)
-        current = await _settings_of(parts.records, tenant)
+        current = await _settings_of(site)
         # From the registry, because its validators include the operator's rules.
         collection = parts.records.registry[site_settings.name]
-        changed = await parts.records.update(
-            system(TenantId(current["tenant_id"])), collection, current["id"], given
-        )
+        changed = await parts.records.update(system(site.id), collection, current["id"], given)
     return Output(_shown(changed), f"Set {', '.join(given)}.")
 
 
@@ -52,8 +48,8 @@ async def set_settings(invocation: Invocation, tenant: str, changes: Sequence[st
 @tenant_option
 async def get_settings(invocation: Invocation, tenant: str) -> Output:
     """Prints the site settings. For a secret it prints only whether it is set."""
-    async with opened(invocation) as parts:
-        current = _shown(await _settings_of(parts.records, tenant))
+    async with opened_site(invocation, tenant) as site:
+        current = _shown(await _settings_of(site))
     text = "\n".join(f"{name}={_plain(value)}" for name, value in current.items())
     return Output(current, text)
 
@@ -75,11 +71,10 @@ def parse_changes(changes: Sequence[str]) -> dict[str, Any]:
     return given
 
 
-async def _settings_of(records: Records, slug: str) -> Record:
-    tenant = await find_tenant_named(records, slug)
-    found = await records.find(site_settings, {}, tenant_id=TenantId(tenant["id"]))
+async def _settings_of(site: OpenedSite) -> Record:
+    found = await site.parts.records.find(site_settings, {}, tenant_id=site.id)
     if not found:
-        raise NotFound(f"The settings record of the tenant {slug} was deleted.")
+        raise NotFound(f"The settings record of the tenant {site.tenant['slug']} was deleted.")
     return found[0]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
@@ -10,14 +9,19 @@ import click
 from masthead.faces.site_archive.export import Written, export_site
 from masthead.faces.site_archive.importing import Imported, import_site
 from masthead.identity.limits.plans import Plan
-from masthead.identity.tenant_lookup import find_tenant_named
-from masthead.service.cli.counted import counted, files_are, records_and_files
+from masthead.service.cli.arguments import (
+    counted,
+    files_are,
+    records_and_files,
+    refuse_existing,
+    replace_option,
+    tenant_option,
+    warn,
+)
 from masthead.service.cli.counters import counters
 from masthead.service.cli.invocation import Invocation, Output, command, new_group
-from masthead.service.cli.opened_installation import opened
-from masthead.service.cli.output_file import refuse_existing, replace_option
+from masthead.service.cli.opened_installation import opened, opened_site
 from masthead.service.cli.secret_values import read_secret
-from masthead.service.cli.tenant_option import tenant_option
 
 app = new_group("Moves one whole site between installations, as a file.")
 
@@ -43,18 +47,17 @@ async def export(
     """
     refuse_existing(file, replace=replace)
     secret = "" if passphrase is None else read_secret(passphrase, "--passphrase")
-    async with opened(invocation) as installation:
-        found = await find_tenant_named(installation.records, tenant)
+    async with opened_site(invocation, tenant) as site:
         with counters("records", "media") as advance:
 
             async def count(kind: str, number: int) -> None:
                 advance(kind, number)
 
             written = await export_site(
-                installation, found, file, passphrase=secret, replaces=replace, count=count
+                site.parts, site.tenant, file, passphrase=secret, replaces=replace, count=count
             )
     for line in _export_warnings(written):
-        sys.stderr.write(f"masthead: {line}\n")
+        warn(line)
     text = (
         f"Wrote {records_and_files(written.records, written.media)} to {file} "
         f"({written.bytes:,} bytes)."
@@ -106,7 +109,7 @@ async def import_(
                 installation, file, slug=slug, plan=Plan(plan), passphrase=secret, count=count
             )
     for line in _import_warnings(imported):
-        sys.stderr.write(f"masthead: {line}\n")
+        warn(line)
     data = _data(file, imported) | {
         "tenant_id": imported.tenant_id,
         "slug": imported.slug,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -10,17 +9,15 @@ import click
 
 from masthead.base.caller import system
 from masthead.base.errors import Invalid
-from masthead.base.ids import TenantId
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.ast import Comparison, Identifier, Literal
 from masthead.engine.records.read.page import ListRequest
 from masthead.features.site.collection import site_settings
 from masthead.identity.limits.plans import Plan
-from masthead.identity.tenant_lookup import find_tenant_named
 from masthead.identity.tenants import tenants
-from masthead.service.cli.confirmation import confirm, yes_option
+from masthead.service.cli.arguments import confirm, warn, yes_option
 from masthead.service.cli.invocation import Invocation, Output, command, new_group
-from masthead.service.cli.opened_installation import opened
+from masthead.service.cli.opened_installation import OpenedSite, opened, opened_site
 from masthead.service.cli.secret_values import new_password, password_option
 from masthead.service.installation import Installation
 
@@ -127,18 +124,16 @@ async def set_plan(
     limits = dict(zip(LIMITS, (per_minute, per_hour, per_day), strict=True))
     if plan != Plan.ENTERPRISE and any(limit is not None for limit in limits.values()):
         raise click.BadParameter("only the enterprise plan can have its own rate limits")
-    async with opened(invocation) as parts:
-        tenant = await find_tenant_named(parts.records, slug)
-        caller = system(TenantId(tenant["id"]))
-        await parts.records.update(
-            caller,
+    async with opened_site(invocation, slug) as site:
+        await site.parts.records.update(
+            system(site.id),
             tenants,
-            tenant["id"],
+            site.id,
             {"plan": plan, **limits, "mails_per_month": mails_per_month},
         )
-        shown = await _read(parts, tenant["id"])
+        shown = await _read(site)
     if not Plan(plan).has_api:
-        sys.stderr.write(f"masthead: {_stops(Plan(plan))}\n")
+        warn(_stops(Plan(plan)))
     return Output(shown, f"Tenant {slug} is on plan {plan}.")
 
 
@@ -163,12 +158,11 @@ async def suspend(invocation: Invocation, slug: str, reason: str, yes: bool) -> 
     """Closes a site for its readers, its staff and its API keys. Nothing is deleted."""
     from masthead.service.cli import site_states
 
-    async with opened(invocation) as parts:
-        tenant = await find_tenant_named(parts.records, slug)
-        confirm(f"Suspend {tenant['name']}, so that nobody can read it?", yes=yes)
-        await site_states.suspend(parts, TenantId(tenant["id"]), reason)
-        shown = await _read(parts, tenant["id"])
-    return Output(shown, f"{tenant['name']} is suspended.")
+    async with opened_site(invocation, slug) as site:
+        confirm(f"Suspend {site.tenant['name']}, so that nobody can read it?", yes=yes)
+        await site_states.suspend(site.parts, site.id, reason)
+        shown = await _read(site)
+    return Output(shown, f"{site.tenant['name']} is suspended.")
 
 
 @command("resume", app)
@@ -178,12 +172,11 @@ async def resume(invocation: Invocation, slug: str) -> Output:
     """Opens a suspended site again, and cancels its deletion."""
     from masthead.service.cli import site_states
 
-    async with opened(invocation) as parts:
-        tenant = await find_tenant_named(parts.records, slug)
-        is_cancelled = await site_states.resume(parts, TenantId(tenant["id"]))
-        shown = await _read(parts, tenant["id"])
+    async with opened_site(invocation, slug) as site:
+        is_cancelled = await site_states.resume(site.parts, site.id)
+        shown = await _read(site)
     kept = " Nothing of it is deleted." if is_cancelled else ""
-    return Output(shown, f"{tenant['name']} is open.{kept}")
+    return Output(shown, f"{site.tenant['name']} is open.{kept}")
 
 
 @command("delete", app)
@@ -193,13 +186,14 @@ async def delete(invocation: Invocation, slug: str, yes: bool) -> Output:
     """Closes a site at once, and erases it after 30 days. `tenant resume` cancels that."""
     from masthead.service.cli import site_states
 
-    async with opened(invocation) as parts:
-        tenant = await find_tenant_named(parts.records, slug)
-        confirm(f"Close {tenant['name']} now, and erase it after 30 days?", yes=yes)
-        planned = await site_states.delete(parts, TenantId(tenant["id"]))
-        shown = await _read(parts, tenant["id"])
+    async with opened_site(invocation, slug) as site:
+        confirm(f"Close {site.tenant['name']} now, and erase it after 30 days?", yes=yes)
+        planned = await site_states.delete(site.parts, site.id)
+        shown = await _read(site)
     when = planned["grace_until"]
-    text = f"{tenant['name']} is closed. It will be erased on {when[:10]}, with everything in it."
+    text = (
+        f"{site.tenant['name']} is closed. It will be erased on {when[:10]}, with everything in it."
+    )
     return Output({**shown, "erased_after": when}, text)
 
 
@@ -216,12 +210,12 @@ async def _find_deleting(parts: Installation) -> set[str]:
         page += 1
 
 
-async def _read(parts: Installation, tenant_id: str) -> dict[str, Any]:
+async def _read(site: OpenedSite) -> dict[str, Any]:
     """As it is after a change."""
-    owned = TenantId(tenant_id)
-    [tenant] = await parts.records.find(tenants, {"id": tenant_id}, tenant_id=owned)
+    records = site.parts.records
+    [tenant] = await records.find(tenants, {"id": site.id}, tenant_id=site.id)
     shown = _shown(tenant)
-    settings = await parts.records.find(site_settings, {}, tenant_id=owned)
+    settings = await records.find(site_settings, {}, tenant_id=site.id)
     if any(each["deleted_at"] for each in settings):
         shown["state"] = DELETING
     return shown

@@ -8,18 +8,15 @@ import click
 
 from masthead.base.caller import shell
 from masthead.base.errors import NotFound
-from masthead.base.ids import TenantId, is_id
+from masthead.base.ids import is_id
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.conditions import any_of, equals
 from masthead.engine.records.read.page import ListRequest
 from masthead.features.trash.collection import TYPES, trash
 from masthead.features.trash.emptying import empty_trash
-from masthead.identity.tenant_lookup import find_tenant_named
-from masthead.service.cli.confirmation import confirm, yes_option
-from masthead.service.cli.counted import counted
+from masthead.service.cli.arguments import confirm, counted, tenant_option, yes_option
 from masthead.service.cli.invocation import Invocation, Output, command, new_group
-from masthead.service.cli.opened_installation import opened
-from masthead.service.cli.tenant_option import tenant_option
+from masthead.service.cli.opened_installation import opened_site
 
 app = new_group("Lists and restores deleted posts, pages and files, and empties the trash.")
 
@@ -33,8 +30,8 @@ COLUMNS = ("id", "type", "title", "deleted_at", "expires_at")
 async def list_trash(invocation: Invocation, tenant: str, kind: str | None) -> Output:
     """Lists what was deleted in the last 30 days, newest first."""
     found: list[Record] = []
-    async with opened(invocation) as parts:
-        caller = shell(TenantId((await find_tenant_named(parts.records, tenant))["id"]))
+    async with opened_site(invocation, tenant) as site:
+        records, caller = site.parts.records, shell(site.id)
         while True:
             wanted = ListRequest(
                 per_page=PAGE,
@@ -42,7 +39,7 @@ async def list_trash(invocation: Invocation, tenant: str, kind: str | None) -> O
                 after=(found[-1]["created"], found[-1]["id"]) if found else None,
                 skip_total=True,
             )
-            items = (await parts.records.page(caller, trash, wanted)).items
+            items = (await records.page(caller, trash, wanted)).items
             found += items
             if len(items) < PAGE:
                 break
@@ -54,9 +51,9 @@ async def list_trash(invocation: Invocation, tenant: str, kind: str | None) -> O
 @click.argument("entry_id", metavar="ID")
 async def restore(invocation: Invocation, tenant: str, entry_id: str) -> Output:
     """Restores a deleted post, page or file, with all that was deleted with it."""
-    async with opened(invocation) as parts:
-        caller = shell(TenantId((await find_tenant_named(parts.records, tenant))["id"]))
-        async with parts.records.unit(caller) as unit:
+    async with opened_site(invocation, tenant) as site:
+        records, caller = site.parts.records, shell(site.id)
+        async with records.unit(caller) as unit:
             found = await unit.find(trash, {"id": entry_id}, limit=1) if is_id(entry_id) else []
             if not found:
                 raise NotFound(f"The trash of {tenant} has no entry {entry_id!r}")
@@ -71,10 +68,10 @@ async def restore(invocation: Invocation, tenant: str, entry_id: str) -> Output:
 @yes_option
 async def empty(invocation: Invocation, tenant: str, yes: bool) -> Output:
     """Deletes for good everything that is in the trash."""
-    async with opened(invocation) as parts:
-        caller = shell(TenantId((await find_tenant_named(parts.records, tenant))["id"]))
+    async with opened_site(invocation, tenant) as site:
+        records, caller = site.parts.records, shell(site.id)
         confirm(f"Delete everything in the trash of {tenant} for good?", yes=yes)
-        count = await empty_trash(parts.records, caller)
+        count = await empty_trash(records, caller)
     entries = counted(count, "entry", "entries")
     return Output({"deleted": count}, f"Deleted {entries} of the trash for good.")
 

@@ -17,9 +17,8 @@ from masthead.engine.records.read.page import ListRequest
 from masthead.faces.importers.collection import DONE, FAILED, QUEUED, UNDO, import_runs
 from masthead.faces.importers.report import IMPORTED, Undone, read_report
 from masthead.faces.importers.tasks.actions import find_run, start_task
-from masthead.identity.tenant_lookup import find_tenant_named
 from masthead.service.cli.invocation import Invocation
-from masthead.service.cli.opened_installation import opened
+from masthead.service.cli.opened_installation import opened_site
 
 LISTED: Final = 100
 NAMED: Final = 20
@@ -33,10 +32,9 @@ _OF_UNDO: Final = ("removed", "stayed", "left")
 
 
 async def list_runs(invocation: Invocation, tenant: str) -> list[dict[str, Any]]:
-    async with opened(invocation) as parts:
-        tenant_id = TenantId((await find_tenant_named(parts.records, tenant))["id"])
+    async with opened_site(invocation, tenant) as site:
         wanted = ListRequest(per_page=LISTED, sort="-created", skip_total=True)
-        page = await parts.records.page(system(tenant_id), import_runs, wanted)
+        page = await site.parts.records.page(system(site.id), import_runs, wanted)
     return [_shown(each) for each in page.items]
 
 
@@ -50,17 +48,17 @@ async def undo(
 ) -> dict[str, Any]:
     """Waits until the worker has undone the import, at most for the given time. `ask` is called
     with the name of the file, and raises unless a person agrees."""
-    async with opened(invocation) as parts:
-        tenant_id = TenantId((await find_tenant_named(parts.records, tenant))["id"])
+    async with opened_site(invocation, tenant) as site:
+        records = site.parts.records
         try:
-            run = await find_run(parts.records, tenant_id, run_id)
+            run = await find_run(records, site.id, run_id)
         except NotFound:
             raise NotFound(
                 f"{tenant} has no import {run_id!r}. `masthead import list` shows them"
             ) from None
         ask(run["file_name"])
-        await start_task(parts.records, shell(tenant_id), run_id, UNDO)
-        return _shown(await _ended(parts.records, tenant_id, run_id, wait_seconds))
+        await start_task(records, shell(site.id), run_id, UNDO)
+        return _shown(await _ended(records, site.id, run_id, wait_seconds))
 
 
 async def _ended(records: Records, tenant_id: TenantId, run_id: str, wait_seconds: float) -> Record:

@@ -13,7 +13,6 @@ from msgspec.structs import asdict
 
 from masthead.base import clock
 from masthead.base.errors import MastheadError
-from masthead.base.ids import TenantId
 from masthead.base.whole_file import PUBLIC, CannotWrite, whole_file
 from masthead.faces.importers.platforms.exports import open_export
 from masthead.faces.importers.report import Note, Report, errors_file, read_errors
@@ -21,10 +20,9 @@ from masthead.faces.importers.source import BadFile, Overview, Source
 from masthead.faces.importers.write.pipeline import Import, OnProgress, Request
 from masthead.faces.importers.write.redirects import RedirectRows
 from masthead.faces.importers.write.run_record import NewRun, RunLog, open_shell_run
-from masthead.identity.tenant_lookup import find_tenant_named
 from masthead.service.cli.importing.options import ImportOptions
 from masthead.service.cli.invocation import Invocation, Output
-from masthead.service.cli.opened_installation import opened
+from masthead.service.cli.opened_installation import opened_site
 
 if TYPE_CHECKING:
     from masthead.faces.importers.write.images.copying import ImportServices
@@ -74,17 +72,16 @@ async def _open_import(
     with _reading_shown(invocation):
         source = open_export(options.platform, options.file, options.reader)
     with closing(source):
-        async with opened(invocation) as installation:
-            tenant = await find_tenant_named(installation.records, options.tenant)
+        async with opened_site(invocation, options.tenant) as site:
             request = Request(
-                TenantId(tenant["id"]),
+                site.id,
                 options.batch_size,
                 options.dry_run,
                 options.emit_events,
                 options.reader.consent,
             )
             with _progress_shown(invocation, source.overview) as on_progress:
-                yield OpenedImport(installation, source, request, on_progress)
+                yield OpenedImport(site.parts, source, request, on_progress)
 
 
 def _is_interactive(invocation: Invocation) -> bool:
