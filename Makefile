@@ -94,9 +94,9 @@ bench-%: $(VENV)/.installed-test
 
 # Rewrites the Python lock files.
 lock: $(VENV)/.installed-test
-	$(BIN)/uv pip compile pyproject.toml --extra redis --universal --generate-hashes --no-header -q -o requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --extra mcp --extra redis --universal --generate-hashes --no-header -q -o requirements.lock
 	$(BIN)/uv pip compile --group build --universal --generate-hashes --no-header -q -o requirements-build.lock
-	$(BIN)/uv pip compile pyproject.toml --extra redis --extra otel --extra test --universal --generate-hashes --no-header -q \
+	$(BIN)/uv pip compile pyproject.toml --extra mcp --extra redis --extra otel --extra test --universal --generate-hashes --no-header -q \
 	  -c requirements.lock -c requirements-build.lock -o requirements-test.lock
 	$(BIN)/uv pip compile tests/clients/requirements.in --universal --generate-hashes --no-header -q \
 	  -o tests/clients/requirements.lock

@@ -15,6 +15,7 @@ from masthead.base import logs
 from masthead.base.config.settings import Settings
 from masthead.base.counters import CACHES
 from masthead.base.errors import MastheadError
+from masthead.faces.mcp import MCP_PATH, has_mcp
 from masthead.faces.reader.endpoint import SitePages
 from masthead.faces.reader.member.routes import member_page_routes
 from masthead.faces.reader.routes import other_addresses, reader_routes
@@ -100,6 +101,8 @@ def faces(
     elsewhere = other_addresses(site)
     assets = (Assets(PLAIN, [OUR_STATIC]), *services.themes.assets.values())
     admin = LazyFace(partial(_admin_face, services, site, assets, elsewhere))
+    # Its tools call the API through the front door, which is built below and has its route.
+    mcp = LazyFace(lambda: _mcp_face(services.settings, door, elsewhere))
     v1_cache = AnswerCache(services.versions, counts=CACHES["v1"])
     v1 = V1Answers(services, services.idempotency, v1_cache)
     token = settings.metrics.token if settings.metrics else None
@@ -122,6 +125,7 @@ def faces(
             *comment_mail_routes(services, site.show),
             *reset_routes(services, site.show),
             *(LazyRoute(path, admin) for path in ADMIN_PATHS),
+            *([LazyRoute(MCP_PATH, mcp)] if has_mcp() else ()),
             *well_known_routes(settings, services.records.clock),
             *reader_routes(site),
             *member_page_routes(site, services),
@@ -132,7 +136,8 @@ def faces(
     )
     responders = error_responders(settings, admin.error_answer)
     observer = join_observers(metrics.requests if metrics else None, traces)
-    return front_door(services, routes, responders, in_flight, observer=observer), admin
+    door = front_door(services, routes, responders, in_flight, observer=observer)
+    return door, admin
 
 
 def metrics_page(
@@ -189,6 +194,13 @@ def _admin_face(
     return AdminFace(services, site, assets, elsewhere)
 
 
+def _mcp_face(settings: Settings, door: FrontDoor, elsewhere: Route) -> Face:
+    # Imported here: few sites have an assistant, and its library takes as long as a start.
+    from masthead.faces.mcp.face import McpFace
+
+    return McpFace(V1_TABLE, settings, door, elsewhere)
+
+
 def _background(services: Services, traces: Traces | None) -> Background:
     # Imported here: with its first chores it is an eighth of a start.
     from masthead.service.background import Background
@@ -205,6 +217,7 @@ def error_responders(
         {
             # Also for health, AI, data protection, payments and unknown paths.
             "/api": error_responder(settings.error_codes),
+            MCP_PATH: error_responder(settings.error_codes),
             **dict.fromkeys(RECORD_STORE_PREFIXES, record_store_error),
             "/member": pages.error_answer,
             "/admin": admin,

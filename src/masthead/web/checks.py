@@ -26,7 +26,7 @@ from masthead.web.forms import (
     check_same_origin,
     read_form,
 )
-from masthead.web.policy import BodyKind, Origin, Policy, WhileSuspended, Who
+from masthead.web.policy import BodyKind, Limit, Origin, Policy, WhileSuspended, Who
 from masthead.web.request import Request
 from masthead.web.staff import StaffSignIn, check_page_owner, form_binding
 from masthead.web.v1.errors import HttpsRequired, PlanRequired, QuotaExceeded, lacks_scope
@@ -91,6 +91,8 @@ class Checks(msgspec.Struct, frozen=True, kw_only=True):
         if request.tenant is not None and request.tenant.id != key.tenant.id:
             raise Unauthenticated("This key belongs to another site than the one addressed.")
         _check_open(key.tenant)
+        if policy.limit is not Limit.CALLS:
+            return
         if not key.tenant.plan.has_api:
             raise PlanRequired
         decision = await self.limiter.admit(key.id, key.tenant)

@@ -31,7 +31,8 @@ class Who(Enum):
     SIGNATURE = auto()
     """Whoever signed the body: the handler checks the signature."""
     KEY = auto()
-    """An API key with the route's scope."""
+    """An API key with the route's scope. A route without one makes calls of the public API, each of
+    which is checked and counted by itself."""
     STAFF = auto()
     EDITOR = auto()
     """An editor, or those of `OWNER`."""
@@ -161,12 +162,12 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     def check(self, method: str) -> None:
         """Raises ValueError for a policy that contradicts itself, or if a request that changes
         something could be sent by a page of another site in a browser that is signed in here."""
-        if self.needs_key is not bool(self.scope):
-            raise ValueError("A key needs a scope, and only a key has one.")
+        if self.scope and not self.needs_key:
+            raise ValueError("Only a key has a scope.")
         if self.other_scopes and self.cache is not Cache.NOBODY:
             raise ValueError("An answer that depends on the key's scopes is not cached.")
-        if self.needs_key is not (self.limit is Limit.CALLS):
-            raise ValueError("Calls are counted by key.")
+        if bool(self.scope) is not (self.limit is Limit.CALLS):
+            raise ValueError("Calls with a scope are counted, by key.")
         if self.is_for_staff and self.cache is not Cache.NOBODY:
             raise ValueError("A page for staff is not cached.")
         if self.asks_again and (not self.is_for_staff or self.origin not in _ASKING):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-FACES: Final = frozenset({"_", "admin", "api", "assets", "media", "member"})
+FACES: Final = frozenset({"_", "admin", "api", "assets", "mcp", "media", "member"})
 """First segments of paths that belong to other faces as a whole."""
 
 RESERVED: Final = FACES | {

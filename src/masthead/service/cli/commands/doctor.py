@@ -34,6 +34,7 @@ from masthead.engine.events.outbox import events
 from masthead.engine.records.rotation import Rotation
 from masthead.engine.records.tables import tenant_states
 from masthead.engine.records.versions import is_used
+from masthead.faces.mcp import has_mcp
 from masthead.features.ai.accounts import used_by
 from masthead.features.ai.limits import PER_DAY
 from masthead.features.payments.reconcile import Report, Reports
@@ -464,6 +465,15 @@ def _differences(report: Report) -> str:
     )
 
 
+async def assistants(_settings: Settings) -> Result:
+    if has_mcp():
+        return CheckState.OK, "AI assistants with an API key reach every site at /mcp"
+    return (
+        CheckState.OK,
+        "/mcp is off: install masthead[mcp] if AI assistants shall reach the sites",
+    )
+
+
 CHECKS: dict[str, Callable[[Settings], Awaitable[Result]]] = {
     "data directory": data_dir,
     "root secret": secret_key,
@@ -477,5 +487,6 @@ CHECKS: dict[str, Callable[[Settings], Awaitable[Result]]] = {
     "base url": base_url,
     "payments": payments,
     "ai": ai,
+    "assistants": assistants,
     "backups": backups,
 }
