@@ -19,6 +19,8 @@ NO_SUCH_ID = "abcdefghij12345"
 BODIES: dict[str, dict[str, Any]] = {
     "PostCreate": {"title": "A title"},
     "PostUpdate": {"title": "A title"},
+    "PageCreate": {"title": "A title"},
+    "PageUpdate": {"title": "A title"},
     "CommentCreate": {"post_id": NO_SUCH_ID, "author_name": "Ann", "body": "Well said."},
     "CommentModeration": {"status": "spam"},
     "MailingCreate": {"post_id": NO_SUCH_ID},
@@ -135,6 +137,7 @@ async def test_with_the_id_of_another_tenant(
 COLLECTIONS = {
     "trash": ("posts", {"title": "Deleted"}),
     "posts": ("posts", {"title": "Theirs"}),
+    "pages": ("pages", {"title": "Theirs"}),
     "comments": ("comments", None),
     "members": ("blog_members", {"email": "theirs@example.com"}),
     "media": ("media", None),
@@ -192,6 +195,8 @@ async def existing(tenant: TenantWorld, route: Route) -> str:
     match route.path.split("/")[1]:
         case "posts":
             return post["id"]
+        case "pages":
+            return (await tenant.create("pages", {"title": "About"}))["id"]
         case "comments" if route.has_id:
             comment = {"post_id": post["id"], "author_name": "Ann", "body": "Yes."}
             return (await tenant.create("comments", comment))["id"]

@@ -14,6 +14,7 @@ SUMMARY = {
     "id",
     "title",
     "slug",
+    "url",
     "status",
     "visibility",
     "excerpt",

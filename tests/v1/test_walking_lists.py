@@ -68,6 +68,10 @@ async def create_post(tenant: TenantWorld, api: httpx.AsyncClient, number: int) 
     await tenant.post()
 
 
+async def create_page(tenant: TenantWorld, api: httpx.AsyncClient, number: int) -> None:
+    await tenant.create("pages", {"title": f"Page {number}"})
+
+
 async def upload(tenant: TenantWorld, api: httpx.AsyncClient, number: int) -> None:
     answer = await api.post(f"{PREFIX}/media", files={"file": ("a.txt", b"%d" % number)})
     assert answer.status_code == 201, answer.text
@@ -101,6 +105,7 @@ async def delete_post(tenant: TenantWorld, api: httpx.AsyncClient, number: int) 
 
 CREATE: dict[str, Callable[[TenantWorld, httpx.AsyncClient, int], Awaitable[None]]] = {
     "/posts": create_post,
+    "/pages": create_page,
     "/media": upload,
     "/comments": comment,
     "/members": join,

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 SCOPES: dict[str, str] = {
     "posts:read": "list and view posts",
     "posts:write": "create, update and delete posts",
+    "pages:read": "list and view pages",
+    "pages:write": "create, update and delete pages",
     "media:read": "list and view media",
     "media:write": "upload and delete media",
     "comments:read": "list comments",

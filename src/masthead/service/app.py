@@ -37,6 +37,7 @@ from masthead.features.media.http import media_routes
 from masthead.features.media.v1 import routes as media_table
 from masthead.features.members.http import member_routes
 from masthead.features.members.v1 import routes as member_table
+from masthead.features.pages.v1 import routes as page_table
 from masthead.features.password_reset.http import reset_routes
 from masthead.features.payments import description as payments_description
 from masthead.features.payments import receiver as payments
@@ -229,6 +230,7 @@ ADMIN_PATHS = ("/admin", "/admin/{path:path}", "/assets/admin/{path:path}")
 
 V1_TABLE = (
     *post_table,
+    *page_table,
     *trash_table,
     *media_table,
     *comment_table,

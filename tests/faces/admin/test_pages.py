@@ -39,7 +39,10 @@ class TestOnePage:
         self, tenant: TenantWorld, browser: Visitor
     ) -> None:
         form = filled((await browser.get("/admin/pages/new")).text)
-        assert form.keys() == {"form_token", "version", "title", "slug", "content_html"}
+        assert form.keys() == {
+            *("form_token", "version", "title", "slug", "content_html"),
+            *("excerpt", "featured_image", "seo_title", "seo_description"),
+        }
         form |= {"title": "About us", "content_html": "<p>Fog and tides.</p>"}
         answer = await browser.post("/admin/pages/new", form)
         path = answer.headers["location"]

@@ -41,6 +41,11 @@ class Section(msgspec.Struct, frozen=True):
         return "tags" in self.texts.by_name
 
     @property
+    def is_listed(self) -> bool:
+        """Lists of the site show its texts, with a summary and a picture drawn from the title."""
+        return "summary" in self.texts.by_name
+
+    @property
     def has_schedule(self) -> bool:
         return "scheduled_for" in self.texts.by_name
 
@@ -63,6 +68,14 @@ def _asks(site_prefix: str, *more: Ask) -> tuple[Ask, ...]:
         ),
         Ask("slug", "Address", "If empty, made from the title.", prefix=site_prefix),
         *more,
+        Ask(
+            "featured_image",
+            "Picture",
+            "The address of a picture, or a path such as /media/…",
+            is_picture=True,
+        ),
+        Ask("seo_title", "Title for search engines", "If empty, the title."),
+        Ask("seo_description", "Description for search engines", "If empty, the excerpt.", rows=3),
     )
 
 
@@ -85,14 +98,6 @@ POSTS = Section(
         Ask("tags", "Tags", "Separated by commas."),
         Ask("excerpt", "Excerpt", "Shown in lists and search results.", rows=4),
         Ask("authors", "Authors", "Readers see their names above the post.", are_people=True),
-        Ask(
-            "featured_image",
-            "Picture",
-            "The address of a picture, or a path such as /media/…",
-            is_picture=True,
-        ),
-        Ask("seo_title", "Title for search engines", "If empty, the title."),
-        Ask("seo_description", "Description for search engines", "If empty, the excerpt.", rows=3),
     ),
     has_comments=True,
 )
@@ -103,5 +108,5 @@ PAGES = Section(
     "/admin/pages",
     "/",
     "A standalone page, such as About or a legal notice. It does not appear in lists and feeds.",
-    _asks("/"),
+    _asks("/", Ask("excerpt", "Excerpt", "Shown below the title and in search results.", rows=4)),
 )

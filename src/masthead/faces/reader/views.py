@@ -243,6 +243,8 @@ class TextPage(msgspec.Struct, frozen=True):
 
     title: str
     html: Markup
+    excerpt: str = ""
+    picture: Picture | None = None
 
 
 class Month(msgspec.Struct, frozen=True):

@@ -39,11 +39,11 @@ ROWS_PER_PAGE = 500
 FETCHED_WITHIN = timedelta(days=30)
 
 _ALWAYS = ("id", "created", "updated")
-_TEXT = (*_ALWAYS, "title", "slug", "content_html", "status", "published_at")
-_POST = (
-    *(*_TEXT, "excerpt", "visibility", "tags", "featured_image", "seo_title", "seo_description"),
-    *("authors", "scheduled_for", "email_only"),
+_TEXT = (
+    *(*_ALWAYS, "title", "slug", "content_html", "status", "published_at"),
+    *("excerpt", "featured_image", "seo_title", "seo_description"),
 )
+_POST = (*_TEXT, "visibility", "tags", "authors", "scheduled_for", "email_only")
 _MEMBER = (
     *(*_ALWAYS, "email", "name", "tier", "status", "newsletter", "payment_customer_id"),
     *("labels", "note"),
@@ -56,12 +56,10 @@ _AUTHOR = frozenset({"id", "email", "name", "slug", "bio", "created", "updated"}
 _MEDIA = (*_ALWAYS, "file", "url", "filename", "mime_type", "size", "alt", "private", "open_uses")
 
 _OF_A_POST: dict[str, Any] = {
-    "excerpt": "",
     "visibility": "public",
-    "featured_image": "",
     "scheduled_for": "",
+    "email_only": False,
 }
-_OF_A_POST |= {"seo_title": "", "seo_description": "", "email_only": False}
 
 Count = Callable[[str, int], Awaitable[None]]
 """Called after each page with 'posts', 'pages', 'members' or 'media', and the number of records.

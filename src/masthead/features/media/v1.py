@@ -30,7 +30,7 @@ MEDIA = View(
         "created",
     ),
     nullable=frozenset({"url", "width", "height", "alt"}),
-    where_true=frozenset({"private"}),
+    where_set=frozenset({"private"}),
 )
 UPLOAD = Body(
     "MediaUpload",

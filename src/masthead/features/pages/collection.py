@@ -27,6 +27,7 @@ from masthead.content.texts.publication import (
 )
 from masthead.content.texts.revisions import FIELDS as REVISION_FIELDS
 from masthead.content.texts.revisions import revisions_of, snapshots_of, stamp_revision
+from masthead.content.texts.teaser import EXCERPT, FEATURED_IMAGE, SEO_FIELDS
 from masthead.content.texts.working_copies import working_copies_of
 from masthead.engine.links.file_readers import Part, Shown
 from masthead.engine.links.file_uses import Uses
@@ -74,7 +75,8 @@ def page_snapshots(change: Change) -> Iterator[Snapshot]:
 
 def _shown_parts(page: Record) -> Iterator[Part]:
     if page["status"] == PUBLISHED:
-        yield Part((page["content_html"],), Audience.GUEST, page["published_at"])
+        shown = (page["content_html"], page["featured_image"])
+        yield Part(shown, Audience.GUEST, page["published_at"])
 
 
 EDITED_FIELDS = (
@@ -83,11 +85,14 @@ EDITED_FIELDS = (
     CONTENT_HTML,
     Json(name="content_json"),
     CONTENT_SOURCE,
+    EXCERPT,
+    FEATURED_IMAGE,
+    *SEO_FIELDS,
 )
 EDITED = tuple(each.name for each in EDITED_FIELDS)
 
 FILES = Uses(
-    ("content_html",),
+    ("content_html", "featured_image"),
     shown=Shown(("status", "published_at"), _shown_parts, since="published_at"),
 )
 pages = Collection(
@@ -101,7 +106,18 @@ pages = Collection(
     listings=(FILES.listings,),
     site=SiteRules(
         read="status = 'published' && published_at != '' && published_at <= @now",
-        fields=("title", "slug", "content_html", "published_at", "translations", "updated"),
+        fields=(
+            "title",
+            "slug",
+            "content_html",
+            "excerpt",
+            "featured_image",
+            "seo_title",
+            "seo_description",
+            "published_at",
+            "translations",
+            "updated",
+        ),
     ),
     before_save=before_save,
     trashed=Trashed(title="title"),
@@ -116,6 +132,8 @@ pages = Collection(
         Index(("updated", "id")),
         Index(("status", "updated", "id")),
         Index(("title", "id")),
+        # An order of the public API.
+        Index(("published_at", "id")),
     ),
     searchable=(Searched("title"), Searched("content_html", is_html=True)),
 )
@@ -126,7 +144,7 @@ page_working_copies = working_copies_of(
     EDITED_FIELDS,
     authors=None,
     stamp=update_content_source,
-    names_files=("content_html",),
+    names_files=("content_html", "featured_image"),
 )
 
 PAGES = TextKind(pages, page_working_copies, page_revisions, "page_id", EDITED)

@@ -33,6 +33,7 @@ from masthead.content.texts.publication import (
 )
 from masthead.content.texts.revisions import FIELDS as REVISION_FIELDS
 from masthead.content.texts.revisions import revisions_of, snapshots_of, stamp_revision
+from masthead.content.texts.teaser import EXCERPT, FEATURED_IMAGE, SEO_FIELDS
 from masthead.content.texts.working_copies import working_copies_of
 from masthead.engine.links.file_readers import Shown
 from masthead.engine.links.file_uses import Uses
@@ -52,7 +53,7 @@ from masthead.engine.records.collection import (
 from masthead.engine.records.derived.daily_counts import day_of
 from masthead.engine.records.fields.documents import Json, TextList
 from masthead.engine.records.fields.relation_list import RelationList
-from masthead.engine.records.fields.text import Slug, Text, Url
+from masthead.engine.records.fields.text import Slug, Text
 from masthead.engine.records.fields.translations import TRANSLATIONS
 from masthead.engine.records.fields.values import Select
 from masthead.features.posts.site import (
@@ -183,14 +184,13 @@ EDITED_FIELDS = (
     CONTENT_HTML,
     Json(name="content_json"),
     CONTENT_SOURCE,
-    Text(name="excerpt", max=500),
+    EXCERPT,
     Select(name="visibility", values=("public", "members", "paid"), default="public"),
     EMAIL_ONLY,
     TextList(name="tags", indexed=True),
     RelationList(name="authors", to="_superusers", help="The people who wrote the post."),
-    Url(name="featured_image"),
-    Text(name="seo_title", max=60),
-    Text(name="seo_description", max=160),
+    FEATURED_IMAGE,
+    *SEO_FIELDS,
 )
 """The fields that a working copy and a revision of a post have."""
 EDITED = tuple(each.name for each in EDITED_FIELDS)
@@ -259,6 +259,8 @@ posts = Collection(
         Index(("status", "updated", "id")),
         Index(("visibility", "updated", "id")),
         Index(("title", "id")),
+        # An order of the public API.
+        Index(("published_at", "id")),
     ),
     searchable=(
         Searched("title"),

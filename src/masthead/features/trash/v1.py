@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from masthead.base.errors import NotFound
@@ -28,8 +29,8 @@ TYPE = Parameter(
     "choice",
     choices=TYPES,
 )
-_SCOPES: Final = {"posts": "posts", "pages": "posts", "media": "media"}
-"""The first part of the scopes, by type. Pages have none of their own."""
+_SCOPES: Final = {"posts": ("posts",), "pages": ("pages", "posts"), "media": ("media",)}
+"""The first parts of the scopes, by type. Pages have not always had scopes of their own."""
 
 
 async def list_trash(call: Call) -> Page:
@@ -37,7 +38,7 @@ async def list_trash(call: Call) -> Page:
     if wanted:
         _check_scope(call, wanted, "read")
         return await call.page(trash, equals("type", wanted))
-    seen = [equals("type", each) for each in TYPES if _scope_of(each, "read") in _scopes(call)]
+    seen = [equals("type", each) for each in TYPES if _admits(call, _scopes_of(each, "read"))]
     condition = any_of(seen)
     assert condition is not None
     return await call.page(trash, condition)
@@ -55,17 +56,17 @@ async def restore_from_trash(call: Call) -> Record:
 
 
 def _check_scope(call: Call, kind: str, action: str) -> None:
-    if (needed := _scope_of(kind, action)) not in _scopes(call):
-        raise lacks_scope(needed)
+    needed = _scopes_of(kind, action)
+    if not _admits(call, needed):
+        raise lacks_scope(*needed)
 
 
-def _scope_of(kind: str, action: str) -> str:
-    return f"{_SCOPES[kind]}:{action}"
+def _scopes_of(kind: str, action: str) -> list[str]:
+    return [f"{each}:{action}" for each in _SCOPES[kind]]
 
 
-def _scopes(call: Call) -> frozenset[str]:
-    assert call.request.key is not None
-    return call.request.key.scopes
+def _admits(call: Call, scopes: Iterable[str]) -> bool:
+    return not call.scopes.isdisjoint(scopes)
 
 
 routes = (
@@ -75,7 +76,7 @@ routes = (
         list_trash,
         "posts:read",
         Shape.PAGE,
-        other_scopes=("media:read",),
+        other_scopes=("pages:read", "media:read"),
         view=ENTRY,
         parameters=(*PAGING, TYPE),
         summary="List what was deleted in the last 30 days, newest first",
@@ -86,7 +87,7 @@ routes = (
         restore_from_trash,
         "posts:write",
         Shape.DATA,
-        other_scopes=("media:write",),
+        other_scopes=("pages:write", "media:write"),
         view=ENTRY,
         may_conflict=True,
         summary="Restore a deleted post, page or file",

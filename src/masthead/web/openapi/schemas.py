@@ -95,8 +95,8 @@ def nullable(schema: Schema) -> Schema:
 
 def view_schema(view: View) -> Schema:
     properties: Schema = {}
-    for name in view.fields:
-        field = view.collection.by_name[name]
+    for field in view.declared:
+        name = field.name
         schema = answer_schema(field, is_computed=name in view.computed)
         schema |= texts.formats.get((view.collection.name, name), {})
         properties[name] = _described(
@@ -105,7 +105,7 @@ def view_schema(view: View) -> Schema:
     return _with_description(
         {
             "type": "object",
-            "required": [name for name in view.fields if name not in view.where_true],
+            "required": [name for name in view.fields if name not in view.where_set],
             "properties": properties,
             "examples": [view_example(view)],
         },
@@ -165,9 +165,7 @@ def parameter_schema(parameter: Parameter) -> Schema:
 
 
 def view_example(view: View) -> dict[str, Any]:
-    record = {
-        name: _example(view.collection.name, view.collection.by_name[name]) for name in view.fields
-    }
+    record = {each.name: _example(view.collection.name, each) for each in view.declared}
     return view.of(record)
 
 

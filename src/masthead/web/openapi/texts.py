@@ -7,7 +7,7 @@ from typing import Any
 TITLE = "Masthead API"
 
 INTRODUCTION = """\
-Posts, media, comments, members and settings of one site, for import pipelines, mobile apps,
+Posts, pages, media, comments, members and settings of one site, for import pipelines, mobile apps,
 automation platforms and plugins.
 
 **Keys.** Every call carries `Authorization: Bearer <key>`. A key belongs to one site and has
@@ -40,6 +40,7 @@ HTTPS, key, plan, limits, scope, query and body, existence, permission. Every an
 
 tags: dict[str, tuple[str, str]] = {
     "posts": ("Posts", "What the site publishes, drafts included."),
+    "pages": ("Pages", "Standalone pages, such as About, drafts included."),
     "media": ("Media", "Uploaded pictures and files."),
     "trash": ("Trash", "Deleted posts, pages and files, which can be restored for 30 days."),
     "comments": ("Comments", "Readers' comments on posts."),
@@ -57,31 +58,36 @@ common_fields: dict[str, str] = {
     "updated": "When it last changed.",
 }
 
+_TEXT_FIELDS: dict[str, str] = {
+    "title": "The headline.",
+    "slug": "The last part of the address, unique in the site. Made from the title if you leave "
+    "it out. A slug that is taken is refused.",
+    "content_html": "The text as HTML, stored and returned as it was sent. Readers see a clean "
+    "version, without scripts, styles and anything else that the site does not show. HTML that "
+    "would take too long to clean is refused.",
+    "content_json": "The rich-text editor's document. If you send it without `content_html`, the "
+    "HTML is rendered from it. A change of only `content_html` leaves it as it is.",
+    "excerpt": "A teaser for lists and search engines.",
+    "status": "Publishing sets `published_at`; going back to draft clears it.",
+    "featured_image": "The address of the picture above the text and in lists: an http(s) URL or a "
+    "path of the site.",
+    "published_at": "Set when the text is published.",
+    "seo_title": "The title for search engines.",
+    "seo_description": "The description for search engines.",
+}
+
 fields: dict[str, dict[str, str]] = {
     "posts": {
-        "title": "The headline.",
-        "slug": "The last part of the post's address, unique in the site. Made from the title "
-        "if you leave it out. A slug that is taken is refused.",
-        "content_html": "The text as HTML, stored and returned as it was sent. Readers see a "
-        "clean version, without scripts, styles and anything else that the site does not "
-        "show. HTML that would take too long to clean is refused.",
-        "content_json": "The rich-text editor's document. If you send it without "
-        "`content_html`, the HTML is rendered from it. A change of only `content_html` leaves "
-        "it as it is.",
-        "excerpt": "A teaser for lists.",
+        **_TEXT_FIELDS,
         "status": "Publishing sets `published_at`; going back to draft clears it. `published` "
         "with a `published_at` or a `scheduled_for` in the future is refused. There is no status "
         "for scheduled posts: they are drafts with `scheduled_for`.",
         "visibility": "Who may read it once it is published: everyone, members, or paid members.",
         "email_only": "Once it is published, it can be sent by email, but has no page on the site "
         "and is in none of its lists, feeds and searches. Answers have it only where it is true.",
-        "featured_image": "The address of the picture above the post and in lists: an http(s) "
-        "URL or a path of the site.",
         "tags": "In the order that you send; repeats are dropped.",
-        "published_at": "Set when the post is published.",
-        "seo_title": "The title for search engines.",
-        "seo_description": "The description for search engines.",
     },
+    "pages": _TEXT_FIELDS,
     "media": {
         "filename": "The name under which the file is stored.",
         "url": "The file's public address.",
@@ -156,6 +162,8 @@ flags: dict[str, dict[str, Any]] = {
 }
 
 formats: dict[tuple[str, str], dict[str, Any]] = {
+    ("posts", "url"): {"format": "uri"},
+    ("pages", "url"): {"format": "uri"},
     ("media", "url"): {"format": "uri"},
     ("webhook_subscriptions", "url"): {"format": "uri"},
     ("webhook_subscriptions", "secret"): {"minLength": 64, "maxLength": 64},
@@ -175,6 +183,7 @@ examples: dict[str, dict[str, Any]] = {
     "posts": {
         "title": "The lighthouse keeps its own hours",
         "slug": "the-lighthouse-keeps-its-own-hours",
+        "url": "https://coast.example.com/posts/the-lighthouse-keeps-its-own-hours",
         "content_html": "<p>At four the lamp goes out, whatever the almanac says.</p>",
         "content_json": {
             "type": "doc",
@@ -195,6 +204,19 @@ examples: dict[str, dict[str, Any]] = {
         "visibility": "public",
         "featured_image": "https://coast.example.com/media/5f8h1j3k6l9m2n4/lamp_room.jpg",
         "tags": ["coast", "winter"],
+        "published_at": "2026-11-14T09:30:00.123Z",
+        "seo_title": "",
+        "seo_description": "",
+    },
+    "pages": {
+        "id": "p4g6e8i0n2s4t6u",
+        "title": "About the coast",
+        "slug": "about",
+        "url": "https://coast.example.com/about",
+        "content_html": "<p>Four people and a dog write from the water's edge.</p>",
+        "excerpt": "Who writes here, and why.",
+        "status": "published",
+        "featured_image": "",
         "published_at": "2026-11-14T09:30:00.123Z",
         "seo_title": "",
         "seo_description": "",
@@ -279,6 +301,8 @@ examples: dict[str, dict[str, Any]] = {
 bodies: dict[str, list[str]] = {
     "PostCreate": ["title", "content_html", "excerpt", "status", "tags"],
     "PostUpdate": ["status"],
+    "PageCreate": ["title", "content_html", "status"],
+    "PageUpdate": ["excerpt"],
     "CommentCreate": ["post_id", "author_name", "author_email", "body"],
     "CommentModeration": ["status"],
     "MailingCreate": ["post_id", "newsletter", "audience", "subject"],

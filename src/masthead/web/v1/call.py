@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from masthead.base import ids
 from masthead.base.caller import Caller
 from masthead.base.config.settings import Settings
-from masthead.base.errors import NotFound
+from masthead.base.errors import Invalid, NotFound, Problem
 from masthead.engine.events.log import EventLog
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.engine import Records
@@ -22,9 +22,14 @@ from masthead.outside.outbound.client import OutboundClient
 from masthead.storage.objects import ObjectStore
 from masthead.web.multipart import Upload
 from masthead.web.request import Request
+from masthead.web.v1.parameters import NEWEST
 from masthead.web.v1.routes import Route
 from masthead.web.v1.schema import View
 
+_ANOTHER_ORDER = Problem(
+    "validation_invalid_value",
+    "Is a cursor of a list with another `sort`. Leave it out to begin with the first page.",
+)
 _NO_SUCH_RECORD = "There is no such record. It may have been deleted."
 
 
@@ -61,6 +66,9 @@ class Call:
     """The `Idempotency-Key` header, if the route supports it."""
     prepared: Any = None
     """The result of the route's `prepare`."""
+    holds: bool = True
+    """Until something of the site is changed. Otherwise the answer is neither cached nor has it an
+    ETag."""
     unit: Unit = field(init=False)
     """The transaction of a call that changes something. All its changes go through it."""
 
@@ -69,21 +77,36 @@ class Call:
         return self.services.records
 
     @property
+    def scopes(self) -> frozenset[str]:
+        """The scopes of the key."""
+        assert self.request.key is not None
+        return self.request.key.scopes
+
+    @property
     def record_id(self) -> str:
         record_id: str = self.request.path_parameters["id"]
         if not ids.is_id(record_id):
             raise NotFound(_NO_SUCH_RECORD)
         return record_id
 
+    @property
+    def order(self) -> str:
+        """The field by which the list is sorted; empty for newest first, as every search is."""
+        sort = self.query.get("sort")
+        return "" if sort in (None, NEWEST) or self.query.get("q") else str(sort)
+
     async def page(self, collection: Collection, *conditions: Expression, search: str = "") -> Page:
-        """A page of the route's view, newest first, by number or after a cursor."""
+        """A page of the route's view, by number or after a cursor."""
         assert self.route.view is not None
-        cursor = self.query["cursor"]
+        cursor, order = self.query["cursor"], self.order
+        if cursor and cursor.order != order:
+            raise Invalid({"cursor": _ANOTHER_ORDER})
         wanted = ListRequest(
             page=1 if cursor else self.query["page"],
             per_page=self.query["per_page"],
             filter=all_of(conditions) or "",
-            after=cursor,
+            after=cursor.position if cursor else None,
+            sort=order,
             search=search,
             names=self.route.view.names,
         )

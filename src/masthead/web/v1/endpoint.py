@@ -76,11 +76,12 @@ class V1Answers:
         """The body, its ETag (empty if it must not be cached) and its Link headers."""
         result = await call.route.handler(call)
         if isinstance(result, Page):
-            tag = etag(version, call.tenant.id) if result.is_complete else b""
+            holds = call.holds and result.is_complete
+            tag = etag(version, call.tenant.id) if holds else b""
             return encode(_page_body(call, result)), tag, _links(call, result)
         return (
             encode(apply_view(call.route.view, result)),
-            etag(result["version"], call.tenant.id),
+            etag(result["version"], call.tenant.id) if call.holds else b"",
             [],
         )
 
@@ -239,7 +240,7 @@ def _links(call: Call, page: Page) -> RawHeaders:
     if len(page.items) == page.per_page:
         last = page.items[-1]
         query.pop("page", None)
-        cursor = write_cursor(last["created"], last["id"])
+        cursor = write_cursor(call.order, last)
         # After a cursor there are no page numbers, so both names lead to the same items.
         rels = ("next", "next-cursor") if has_cursor else ("next-cursor",)
         links += [link(rel, cursor=cursor) for rel in rels]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -85,6 +85,19 @@ CURSOR = Parameter(
     "cursor",
 )
 PAGING = (PAGE, PER_PAGE, CURSOR)
+NEWEST = "-created"
+SORT = Parameter(
+    "sort",
+    "The order: by this field, with - from the newest date or the last letter on. Without it, and "
+    "in every search (`q`), newest first: `-created`.",
+    "choice",
+    choices=(
+        *("created", NEWEST, "published_at", "-published_at"),
+        *("updated", "-updated", "title", "-title"),
+    ),
+    ignored_with="q",
+)
+"""For lists of texts. Each order has an index."""
 
 
 def read_query(
@@ -110,17 +123,36 @@ def read_query(
     return values, ignored
 
 
-def write_cursor(created: str, record_id: str) -> str:
-    return base64.urlsafe_b64encode(f"{created}|{record_id}".encode()).decode().rstrip("=")
+class Cursor(NamedTuple):
+    """A position in a list, and no secret: the client has seen its content."""
+
+    order: str
+    """As `Call.order`."""
+    position: tuple[str, str]
+    """The value by which the list is sorted, and the id."""
 
 
-def read_cursor(text: str) -> tuple[str, str]:
-    """A cursor is a position in the list and no secret: the client has seen its content."""
+def write_cursor(order: str, item: Mapping[str, Any]) -> str:
+    """The cursor after this item."""
+    where = f"{item['created']}|{item['id']}"
+    if order:
+        where = f"{order}|{item['id']}|{item[order.removeprefix('-')]}"
+    return base64.urlsafe_b64encode(where.encode()).decode().rstrip("=")
+
+
+def read_cursor(text: str) -> Cursor:
     try:
         padded = text + "=" * (-len(text) % 4)
-        created, _, record_id = base64.urlsafe_b64decode(padded).decode().partition("|")
+        first, _, rest = base64.urlsafe_b64decode(padded).decode().partition("|")
     except (binascii.Error, UnicodeError, ValueError):
-        created = record_id = ""
-    if read_moment(created) != created or not ids.is_id(record_id):
+        first = rest = ""
+    if first in SORT.choices:
+        record_id, mark, value = rest.partition("|")
+        is_position = bool(mark) and "\x00" not in value and ids.is_id(record_id)
+        cursor = Cursor(first, (value, record_id))
+    else:
+        is_position = read_moment(first) == first and ids.is_id(rest)
+        cursor = Cursor("", (first, rest))
+    if not is_position:
         raise ValueError("Is not a cursor of this API. Take it from a Link header.")
-    return created, record_id
+    return cursor

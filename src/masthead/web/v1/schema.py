@@ -20,7 +20,7 @@ from masthead.engine.records.write.validation import CheckedValues
 
 
 class View(msgspec.Struct, frozen=True, dict=True):
-    """The fields of one answer, always all of them but `where_true`; empty nullable ones are
+    """The fields of one answer, always all of them but `where_set`; empty nullable ones are
     null."""
 
     name: str
@@ -29,13 +29,22 @@ class View(msgspec.Struct, frozen=True, dict=True):
     nullable: frozenset[str] = frozenset()
     computed: Mapping[str, Callable[[Any], Any]] = msgspec.field(default_factory=dict)
     """Fields that are not shown as stored, such as masked addresses."""
-    where_true: frozenset[str] = frozenset()
-    """Flags that are left out where they are false."""
+    where_set: frozenset[str] = frozenset()
+    """Flags and lists that are left out where they are false or empty."""
+    added: tuple[Field, ...] = ()
+    """Fields that no record stores: the handler adds their values."""
     help: str = ""
 
     @cached_property
     def names(self) -> frozenset[str]:
-        return frozenset(self.fields)
+        """The stored fields that are read."""
+        return frozenset(self.fields) - {each.name for each in self.added}
+
+    @cached_property
+    def declared(self) -> tuple[Field, ...]:
+        """The declarations of its fields."""
+        added = {each.name: each for each in self.added}
+        return tuple(added.get(name) or self.collection.by_name[name] for name in self.fields)
 
     def of(self, record: Mapping[str, Any]) -> Record:
         shown = {name: record[name] for name in self.fields}
@@ -44,7 +53,7 @@ class View(msgspec.Struct, frozen=True, dict=True):
                 shown[name] = None
         for name, compute in self.computed.items():
             shown[name] = compute(shown[name])
-        for name in self.where_true:
+        for name in self.where_set:
             if not shown[name]:
                 del shown[name]
         return shown
@@ -70,8 +79,10 @@ class Body(msgspec.Struct, frozen=True, dict=True):
     flags: tuple[str, ...] = ()
     """Boolean values that are not fields but request an action."""
     inputs: tuple[Field, ...] = ()
-    """Values that are not fields of the collection; `translate` makes fields of them, before
-    anything is checked. Without it they are checked as they are."""
+    """Values that are not fields of the collection, or not in this form: they are checked as they
+    are, and the handler makes fields of them."""
+    replaced: frozenset[str] = frozenset()
+    """Those of which `translate` makes fields, before anything is checked."""
     translate: Translation | None = None
     check: Callable[[Mapping[str, Any], datetime], Mapping[str, Problem]] | None = None
     """Problems of what must not be misunderstood, given the whole body and the time."""
@@ -141,7 +152,8 @@ class Body(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def _checks(self) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
         declared = [self.collection.by_name[name] for name in self.fields]
-        fields = declared if self.translate else [*declared, *self.inputs]
+        inputs = [each for each in self.inputs if each.name not in self.replaced]
+        fields = [*declared, *inputs]
         # A required field may have an empty value that is no empty text, such as a list.
         return tuple((each.name, each.check if each.required else each.parse) for each in fields)
 

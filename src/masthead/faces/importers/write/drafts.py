@@ -133,17 +133,19 @@ def draft_of(post: SourcePost, body: Body, authors: Sequence[str] = ()) -> Draft
     }
     if post.status == "published" and post.published_at:
         values["published_at"] = post.published_at
+    values |= {
+        # Plain text: every reader has removed the tags.
+        "excerpt": " ".join(post.excerpt.split())[:EXCERPT],
+        "featured_image": cut.address("featured_image", body.featured_image),
+        "seo_title": cut.text("seo_title", post.seo_title),
+        "seo_description": cut.text("seo_description", post.seo_description),
+    }
     if post.kind == "post":
         values |= {
             **({"scheduled_for": post.scheduled_for} if post.scheduled_for else {}),
-            # Plain text: every reader has removed the tags.
-            "excerpt": " ".join(post.excerpt.split())[:EXCERPT],
             "visibility": post.visibility,
             "email_only": post.email_only,
             "tags": cut.tags("tags", post.tags),
-            "featured_image": cut.address("featured_image", body.featured_image),
-            "seo_title": cut.text("seo_title", post.seo_title),
-            "seo_description": cut.text("seo_description", post.seo_description),
         }
         if authors:
             values["authors"] = list(authors[:MAX_AUTHORS])

@@ -16,11 +16,21 @@ from masthead.faces.reader.content import display
 from masthead.faces.reader.discussion import discussion_of
 from masthead.faces.reader.endpoint import Page
 from masthead.faces.reader.pages.lists import _equals
+from masthead.faces.reader.pictures import pictures_of
 from masthead.faces.reader.request import SiteRequest
 from masthead.faces.reader.share_pictures import share_url
 from masthead.faces.reader.site import absolute, json_ld, site_of
 from masthead.faces.reader.tiers import offer_of
-from masthead.faces.reader.views import Card, CommentForm, Head, Link, PostPage, Site, TextPage
+from masthead.faces.reader.views import (
+    Card,
+    CommentForm,
+    Head,
+    Link,
+    Picture,
+    PostPage,
+    Site,
+    TextPage,
+)
 from masthead.features.pages.collection import pages
 from masthead.features.posts.collection import posts
 from masthead.features.posts.record_view import PostRecord, as_post
@@ -52,11 +62,18 @@ async def text_page(request: SiteRequest, slug: str) -> Page:
 
 
 async def draw_page(request: SiteRequest, record: Record) -> Page:
-    html = await display(request, record["content_html"], starts_page=True)
-    page = TextPage(record["title"], html)
+    address = record["featured_image"]
+    picture = (await pictures_of(request, [address])).get(address)
+    html = await display(request, record["content_html"], starts_page=picture is None)
+    page = TextPage(record["title"], html, record["excerpt"], picture)
     site = site_of(request)
+    image, image_width, image_height = _shared(site, picture) if picture else ("", 0, 0)
     head = Head(
-        title=f"{record['title']} · {site.name}",
+        title=record["seo_title"] or f"{record['title']} · {site.name}",
+        description=record["seo_description"] or record["excerpt"][:160],
+        image=image,
+        image_width=image_width,
+        image_height=image_height,
         translations=translations_of(site, f"/{quote(record['slug'])}", record),
     )
     return Page("page.html", head, page)
@@ -76,6 +93,10 @@ def shared_image(request: SiteRequest, post: PostRecord, card: Card) -> tuple[st
     if picture is None:
         drawn = share_url(request, post)
         return (site.url + drawn, *share_card.SIZE) if drawn else ("", 0, 0)
+    return _shared(site, picture)
+
+
+def _shared(site: Site, picture: Picture) -> tuple[str, int, int]:
     if picture.sources and picture.width > SHARED_WIDTH:
         # Other sites refuse files of many megabytes.
         height = round(picture.height * SHARED_WIDTH / picture.width)

@@ -298,7 +298,7 @@ async def _page(
         "version": request.form.get("version", "") if problems else edited.version,
         "saved": "" if edited.is_new else request.when(record["updated"]),
         "site_path": f"{request.site_url}{section.site_prefix}{record['slug']}",
-        "result": _result(section, request, record) if "seo_title" in fields else None,
+        "result": _result(section, request, record),
         "asks_name": bool(beginners(section, request)) and not request.account["name"],
         "can_open": edited.can_open,
         "lacks": edited.lacks,
@@ -340,10 +340,11 @@ async def stored_settings(
 
 def _result(section: Section, request: AdminRequest, record: Record) -> dict[str, str]:
     """Values of the head that the text's page will have: see `faces/reader/pages/texts.py`."""
-    summary = lists_show(record)["summary"]
+    summary = lists_show(record)["summary"] if section.is_listed else ""
+    folder = section.site_prefix.strip("/")
     return {
         "host": urlsplit(request.site_url).netloc,
-        "place": section.site_prefix.strip("/") + " › ",
+        "place": f"{folder} › " if folder else "",
         "slug": record["slug"],
         "title": record["seo_title"] or f"{record['title'] or 'Untitled'} · {request.site_name}",
         "description": (record["seo_description"] or record["excerpt"] or summary)[:_DESCRIPTION],
