@@ -184,18 +184,47 @@ def test_a_machine_whose_clock_is_behind_counts_the_same_calls() -> None:
     assert caller.call(NOON).allowed
     assert caller.call(NOON - 3 * SECOND).allowed
     assert not caller.call(NOON - 2 * SECOND).allowed
-    assert caller.usage.minute.lasts == [NOON]
+    assert caller.usage.minute.slots()[0] == [NOON]
 
 
 def test_the_state_of_a_busy_key_stays_small() -> None:
     caller = Caller(Limits(300, 20_000))
     for tick in range(2 * 3600 * 4):
         caller.call(NOON + tick * SECOND // 4)
-    assert len(caller.usage.minute.lasts) <= 61
-    assert len(caller.usage.hour.lasts) <= 61
+    assert len(caller.usage.minute.slots()[0]) <= 61
+    assert len(caller.usage.hour.slots()[0]) <= 61
     encoded = msgspec.msgpack.encode(caller.usage)
     assert len(encoded) < 1_500
     assert msgspec.msgpack.decode(encoded, type=Usage) == caller.usage
+
+
+class EarlierWindow(msgspec.Struct, array_like=True):
+    """As 0.1.0 stores it: every slot is in the lists."""
+
+    lasts: list[int] = []
+    counts: list[int] = []
+    total: int = 0
+
+
+def test_the_counted_calls_of_an_earlier_version_go_on_counting() -> None:
+    stored = EarlierWindow([NOON - 90 * SECOND, NOON - 30 * SECOND, NOON], [1, 2, 3], 6)
+    caller = Caller(Limits(7, 7))
+    encoded = msgspec.msgpack.encode([stored, stored])
+    caller.usage = msgspec.msgpack.decode(encoded, type=Usage)
+    decision = caller.call(NOON + SECOND)
+    assert (decision.remaining, decision.reset) == (1, NOON // SECOND + 30)
+    assert not caller.call(NOON + SECOND).allowed
+    assert caller.usage.hour.slots()[1] == [1, 2, 4]
+
+
+def test_an_earlier_version_reads_the_counted_calls() -> None:
+    caller = Caller(Limits(9, 9))
+    for second in (0, 1, 1, 2):
+        caller.call(NOON + second * SECOND)
+    encoded = msgspec.msgpack.encode(caller.usage)
+    minute, hour = msgspec.msgpack.decode(encoded, type=tuple[EarlierWindow, EarlierWindow])
+    assert (minute.lasts, minute.counts) == ([NOON, NOON + SECOND], [1, 2])
+    assert (minute.total, hour.total) == (4, 4)
 
 
 gaps = st.lists(

@@ -7,6 +7,7 @@ daily quota belongs to the tenant and restarts at midnight UTC. Times are micros
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple, Protocol
@@ -86,15 +87,42 @@ def limits_of(tenant: LimitedTenant, variant: RateLimits) -> Limits:
 _NOTHING_SET = (None, None, None)
 
 
+_encode = msgspec.msgpack.Encoder().encode
+_decode_numbers = msgspec.msgpack.Decoder(list[int]).decode
+_NO_NUMBERS = msgspec.Raw(_encode([]))
+
+
 class Window(msgspec.Struct, array_like=True, frozen=True):
     """The calls of a sliding window in slots, each with the time of its last call and its count.
 
-    A slot counts until its last call has left the window, so the count is never too low.
+    A slot counts until its last call has left the window, so the count is never too low. Nearly
+    every call only changes the newest slot, so the others stay encoded.
     """
 
-    lasts: list[Microseconds] = []
-    counts: list[int] = []
+    # Earlier versions wrote the first three fields only, with all slots in them, and they ignore
+    # the others. So both versions can share the counters while a cluster is upgraded.
+    earlier_lasts: msgspec.Raw = _NO_NUMBERS
+    earlier_counts: msgspec.Raw = _NO_NUMBERS
     total: int = 0
+    newest: Microseconds = 0
+    newest_count: int = 0
+    oldest: Microseconds = 0
+    """The last call of the oldest slot, which may be the newest one as well."""
+
+    @classmethod
+    def of(cls, lasts: Sequence[Microseconds], counts: Sequence[int]) -> Window:
+        if not lasts:
+            return cls()
+        earlier = msgspec.Raw(_encode(lasts[:-1])), msgspec.Raw(_encode(counts[:-1]))
+        return cls(*earlier, sum(counts), lasts[-1], counts[-1], lasts[0])
+
+    def slots(self) -> tuple[list[Microseconds], list[int]]:
+        """The times of their last calls, and their counts."""
+        lasts, counts = _decode_numbers(self.earlier_lasts), _decode_numbers(self.earlier_counts)
+        if self.newest_count:
+            lasts.append(self.newest)
+            counts.append(self.newest_count)
+        return lasts, counts
 
 
 class Usage(msgspec.Struct, array_like=True, frozen=True):
@@ -173,12 +201,11 @@ def _slid(window: Window, now: Microseconds, length: Microseconds) -> Window:
 
     The latter were written with a wrong clock and would lock the key out until that time.
     """
-    lasts = window.lasts
-    if not lasts or (lasts[0] > now - length and lasts[-1] <= now + length):
+    if not window.total or (window.oldest > now - length and window.newest <= now + length):
         return window
+    lasts, counts = window.slots()
     first, end = bisect_right(lasts, now - length), bisect_right(lasts, now + length)
-    counts = window.counts[first:end]
-    return Window(lasts[first:end], counts, sum(counts))
+    return Window.of(lasts[first:end], counts[first:end])
 
 
 def _has_room(used: int, limit: int | None) -> bool:
@@ -194,7 +221,7 @@ def _wait(
     if not limit:
         return length
     total = window.total
-    for last, count in zip(window.lasts, window.counts, strict=True):
+    for last, count in zip(*window.slots(), strict=True):
         total -= count
         if total < limit:
             return last + length - now
@@ -212,16 +239,21 @@ def _wait_for_midnight(today: DayUsage, limit: int | None, now: Microseconds) ->
 
 
 def _with_call(window: Window, now: Microseconds, slot: Microseconds) -> Window:
-    lasts, counts = window.lasts, window.counts
+    if not window.total:
+        return Window.of([now], [1])
     # Another machine's clock may be a little ahead; the slots have to stay in order.
-    latest = max(now, lasts[-1]) if lasts else now
-    if lasts and latest // slot == lasts[-1] // slot:
-        lasts = [*lasts[:-1], latest]
-        counts = [*counts[:-1], counts[-1] + 1]
-    else:
-        lasts = [*lasts, latest]
-        counts = [*counts, 1]
-    return Window(lasts, counts, window.total + 1)
+    latest = max(now, window.newest)
+    if latest // slot != window.newest // slot:
+        lasts, counts = window.slots()
+        return Window.of([*lasts, latest], [*counts, 1])
+    return Window(
+        window.earlier_lasts,
+        window.earlier_counts,
+        window.total + 1,
+        latest,
+        window.newest_count + 1,
+        latest if window.oldest == window.newest else window.oldest,
+    )
 
 
 def _described(
@@ -237,8 +269,8 @@ def _described(
     if limits.per_minute is None:
         return Decision(allowed, retry_after=retry_after, reason=None if allowed else reason)
     has_room_at = now + _wait(minute, limits.per_minute, now, MINUTE)
-    if has_room_at == now and minute.lasts:
-        has_room_at = minute.lasts[0] + MINUTE
+    if has_room_at == now and minute.total:
+        has_room_at = minute.oldest + MINUTE
     return Decision(
         allowed,
         limits.per_minute,
