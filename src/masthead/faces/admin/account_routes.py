@@ -25,26 +25,23 @@ def account_routes(pages: AdminPages) -> list[Route]:
 def _sign_in(pages: AdminPages) -> list[Route]:
     at = partial(pages.at, who=Who.ANYONE)
     return [
-        Route("/admin/sign-in", at(get=sign_in.sign_in_form, post=sign_in.sign_in)),
-        Route("/admin/sign-in/passkey", at(post=sign_in.sign_in_with_passkey)),
-        Route(sign_in.CODE, at(get=sign_in.code_form, post=sign_in.finish_sign_in)),
-        Route(
-            "/admin/sign-out",
-            pages.at(post=sign_in.sign_out, anywhere=True, for_enrolment=True),
-        ),
-        Route("/admin/forgot", at(get=sign_in.forgot_form, post=sign_in.forgot)),
-        Route(ADMIN_PATH, pages.at(get=sign_in.reset_form, post=sign_in.reset, who=Who.LINK)),
+        at("/admin/sign-in", get=sign_in.sign_in_form, post=sign_in.sign_in),
+        at("/admin/sign-in/passkey", post=sign_in.sign_in_with_passkey),
+        at(sign_in.CODE, get=sign_in.code_form, post=sign_in.finish_sign_in),
+        pages.at("/admin/sign-out", post=sign_in.sign_out, anywhere=True, for_enrolment=True),
+        at("/admin/forgot", get=sign_in.forgot_form, post=sign_in.forgot),
+        pages.at(ADMIN_PATH, get=sign_in.reset_form, post=sign_in.reset, who=Who.LINK),
     ]
 
 
 def _account(pages: AdminPages) -> list[Route]:
     at, address = partial(pages.at, anywhere=True), profile.ADDRESS
     return [
-        Route(address, at(get=profile.account_page, post=profile.save_profile)),
-        Route(f"{address}/sign-ins", at(post=profile.end_others)),
-        Route(f"{address}/sign-ins/{{id}}", at("id", post=profile.end_sign_in)),
-        Route(f"{address}/password", at(post=profile.change_password)),
-        Route(f"{address}/keys", at(post=appearance.choose_keys)),
+        at(address, get=profile.account_page, post=profile.save_profile),
+        at(f"{address}/sign-ins", post=profile.end_others),
+        at(f"{address}/sign-ins/{{id}}", post=profile.end_sign_in),
+        at(f"{address}/password", post=profile.change_password),
+        at(f"{address}/keys", post=appearance.choose_keys),
     ]
 
 
@@ -54,13 +51,14 @@ def _factors(pages: AdminPages) -> list[Route]:
     enrol = partial(at, asks_again=True, for_enrolment=True)
     return [
         # Before the code is typed, which the app changes every half minute.
-        Route(factors.APP, enrol(get=factors.app_form, post=factors.add_app, asks_first=True)),
-        Route(f"{factors.APP}/remove", at(get=factors.remove_app_form, post=factors.remove_app)),
-        Route(
+        enrol(factors.APP, get=factors.app_form, post=factors.add_app, asks_first=True),
+        at(f"{factors.APP}/remove", get=factors.remove_app_form, post=factors.remove_app),
+        at(
             factors.RECOVERY_CODES,
-            at(get=factors.recovery_codes_form, post=factors.renew_recovery_codes),
+            get=factors.recovery_codes_form,
+            post=factors.renew_recovery_codes,
         ),
-        Route(passkeys.ADDRESS, enrol(get=passkeys.new_form, post=passkeys.add, asks_first=True)),
-        Route(f"{one}/remove", at("id", get=passkeys.remove_form, post=passkeys.remove)),
-        Route(CONFIRM, enrol(get=confirm.confirm_form, post=confirm.confirm, takes_proof=True)),
+        enrol(passkeys.ADDRESS, get=passkeys.new_form, post=passkeys.add, asks_first=True),
+        at(f"{one}/remove", get=passkeys.remove_form, post=passkeys.remove),
+        enrol(CONFIRM, get=confirm.confirm_form, post=confirm.confirm, takes_proof=True),
     ]

@@ -3,6 +3,7 @@ that look like the admin."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from datetime import timedelta
 from functools import lru_cache, partial
@@ -36,7 +37,7 @@ from masthead.web.asking_again import ProofNeeded
 from masthead.web.assets import content_policy
 from masthead.web.checks import FactorNeeded, RoleTooLow, SignInNeeded, SiteNotChosen
 from masthead.web.cookies import own_cookie
-from masthead.web.dispatch import Action, Actions, reading
+from masthead.web.dispatch import Action, Route, reading
 from masthead.web.errors import MethodNotAllowed, retry_after
 from masthead.web.files import serve_object
 from masthead.web.forms import own_origin
@@ -124,7 +125,8 @@ class AdminPages:
 
     def at(
         self,
-        *parameters: str,
+        address: str,
+        *,
         get: Handler | None = None,
         post: Handler | None = None,
         who: Who = Who.STAFF,
@@ -137,12 +139,14 @@ class AdminPages:
         asks_first: bool = False,
         takes_proof: bool = False,
         for_enrolment: bool = False,
-    ) -> Actions:
-        """`anywhere`: also for an operator who has not chosen a site. `limit` is of the form, in
+    ) -> Route:
+        """A row of the addresses. Handlers get the request, then the parameters of the path.
+        `anywhere`: also for an operator who has not chosen a site. `limit` is of the form, in
         bytes. A form with files may be as large as so many of the largest. `while_suspended`: also
         for the staff of a suspended site. `asks_again`: what the form does is a sensitive step;
         without a form, what the page shows is. `asks_first`: the page asks, too, because what is
         typed there expires. `takes_proof`: the form is the question, and asks in any case."""
+        parameters = tuple(re.findall(r"\{(\w+)\}", address))
         # What is not about a site is about the account.
         is_open = while_suspended or anywhere or who not in STAFF
         policy = Policy(
@@ -168,7 +172,7 @@ class AdminPages:
             )
             answer = partial(self._answer, post, parameters, page=get)
             actions["POST"] = Action(answer, policy)
-        return actions
+        return Route(address, actions)
 
     async def _answer(
         self,
@@ -215,7 +219,7 @@ async def _handled(
     try:
         answer: Answer = await handler(request, *values)
     except Invalid as error:
-        if page is None:
+        if page is None or not error.problems:
             raise
         request.problems = error.problems
         answer = await page(request, *values)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from masthead.base.caller import Caller
-from masthead.base.errors import Problem
+from masthead.base.errors import Invalid, MastheadError, Problem
 from masthead.engine.records.access import access_of
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.fields.base import Field
@@ -165,9 +165,15 @@ class Form(msgspec.Struct, frozen=True):
         return given_values(caller or request.caller, self.collection, self.asks, request.form)
 
     def values(
-        self, request: AdminRequest, record: Record | None = None, caller: Caller | None = None
+        self,
+        request: AdminRequest,
+        record: Record | None = None,
+        caller: Caller | None = None,
+        *,
+        labels: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
-        """The widgets, and what is wrong. What was typed is shown again where it was refused."""
+        """The widgets, and what is wrong. What was typed is shown again where it was refused.
+        `labels`: of what can be wrong besides the fields."""
         form, stored = request.form, record or empty_record(self.collection)
         is_sent = any(each.name in form or f"has_{each.name}" in form for each in self.asks)
         fields = widgets(
@@ -178,8 +184,14 @@ class Form(msgspec.Struct, frozen=True):
             typed=form if request.problems and is_sent else None,
             problems=request.problems,
         )
-        labels = {each.name: each.label for each in self.asks}
-        return {"fields": fields, "problems": summary(request, labels)}
+        named = {each.name: each.label for each in self.asks} | dict(labels or {})
+        return {"fields": fields, "problems": summary(request, named)}
+
+
+def problem_of(error: MastheadError) -> Problem:
+    """The first one of a form, or the refusal as a whole."""
+    problems = error.problems.values() if isinstance(error, Invalid) else ()
+    return next(iter(problems), Problem("refused", str(error)))
 
 
 class _AskedField(msgspec.Struct, frozen=True):

@@ -26,22 +26,24 @@ def _exports(pages: AdminPages) -> list[Route]:
     at = partial(pages.at, who=Who.OWNER, while_suspended=True)
     one = f"{exports.ADDRESS}/{{id}}"
     return [
-        Route(exports.ADDRESS, at(get=exports.exports_page, post=exports.begin, asks_again=True)),
-        Route(f"{one}/download", at("id", get=exports.download, asks_again=True)),
-        Route(f"{one}/remove", at("id", post=exports.remove)),
+        at(exports.ADDRESS, get=exports.exports_page, post=exports.begin, asks_again=True),
+        at(f"{one}/download", get=exports.download, asks_again=True),
+        at(f"{one}/remove", post=exports.remove),
     ]
 
 
 def _member_imports(pages: AdminPages) -> list[Route]:
     at, one = partial(pages.at, who=Who.OWNER), f"{members_import.ADDRESS}/{{id}}"
     return [
-        Route(
+        at(
             members_import.ADDRESS,
-            at(get=members_import.upload_form, post=members_import.upload, files=1),
+            get=members_import.upload_form,
+            post=members_import.upload,
+            files=1,
         ),
-        Route(one, at("id", get=members_import.import_page, post=members_import.choose)),
-        Route(f"{one}/discard", at("id", post=members_import.discard)),
-        Route(f"{one}/errors.csv", at("id", get=members_import.download_errors)),
+        at(one, get=members_import.import_page, post=members_import.choose),
+        at(f"{one}/discard", post=members_import.discard),
+        at(f"{one}/errors.csv", get=members_import.download_errors),
     ]
 
 
@@ -49,27 +51,25 @@ def _imports(pages: AdminPages) -> list[Route]:
     at, address = partial(pages.at, who=Who.OWNER), "/admin/tools/import"
     one = f"{address}/{{id}}"
     return [
-        Route(address, at(get=ImportList.show)),
-        Route(
+        at(address, get=ImportList.show),
+        at(
             f"{address}/new",
-            at(
-                get=import_upload.new_form,
-                post=import_upload.upload_form,
-                files=1,
-                largest=largest_import,
-            ),
+            get=import_upload.new_form,
+            post=import_upload.upload_form,
+            files=1,
+            largest=largest_import,
         ),
         Route(
             f"{address}/upload",
             upload_call(pages, import_upload.upload_call, who=Who.OWNER, largest=largest_import),
         ),
-        Route(one, at("id", get=import_run.run_page)),
-        Route(f"{one}/preview", at("id", post=import_run.preview_again)),
-        Route(f"{one}/run", at("id", post=import_run.start_import)),
-        Route(f"{one}/discard", at("id", post=import_run.discard)),
-        Route(f"{one}/pictures", at("id", post=import_run.retry_pictures)),
-        Route(f"{one}/undo", at("id", get=import_run.undo_form, post=import_run.undo)),
-        Route(f"{one}/redirects.csv", at("id", get=import_files.redirects_file)),
-        Route(f"{one}/import-errors.json", at("id", get=import_files.errors_download)),
-        Route(f"{one}/samples/{{number}}", at("id", "number", get=sample_page)),
+        at(one, get=import_run.run_page),
+        at(f"{one}/preview", post=import_run.preview_again),
+        at(f"{one}/run", post=import_run.start_import),
+        at(f"{one}/discard", post=import_run.discard),
+        at(f"{one}/pictures", post=import_run.retry_pictures),
+        at(f"{one}/undo", get=import_run.undo_form, post=import_run.undo),
+        at(f"{one}/redirects.csv", get=import_files.redirects_file),
+        at(f"{one}/import-errors.json", get=import_files.errors_download),
+        at(f"{one}/samples/{{number}}", get=sample_page),
     ]

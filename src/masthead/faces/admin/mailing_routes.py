@@ -21,60 +21,46 @@ def _mailings(pages: AdminPages) -> list[Route]:
     at, post = partial(pages.at, who=Who.EDITOR), "/admin/posts/{id}/mail"
     one = f"{mailing.ADDRESS}/{{id}}"
     return [
-        Route(post, at("id", get=sending.mail_form, post=sending.mail_post)),
-        Route(f"{post}/test", at("id", post=sending.mail_test)),
-        Route(mailing.ADDRESS, at(get=mailing.MailingList.show)),
-        Route(one, at("id", get=mailing.mailing_page, post=mailing.act)),
-        Route(f"{one}/recipients", at("id", get=recipients.recipients_page)),
-        *(
-            Route(f"{one}/{each}", at("id", get=partial(mailing.ask, each)))
-            for each in mailing.ASKED
-        ),
+        at(post, get=sending.mail_form, post=sending.mail_post),
+        at(f"{post}/test", post=sending.mail_test),
+        at(mailing.ADDRESS, get=mailing.MailingList.show),
+        at(one, get=mailing.mailing_page, post=mailing.act),
+        at(f"{one}/recipients", get=recipients.recipients_page),
+        *(at(f"{one}/{each}", get=partial(mailing.ask, each)) for each in mailing.ASKED),
     ]
 
 
 def _sending_domains(pages: AdminPages) -> list[Route]:
-    at, page = pages.at, sending_domain
-    owners, operators = Who.OWNER, Who.OPERATOR
+    page, operators = sending_domain, partial(pages.at, who=Who.OPERATOR)
+    owners = partial(pages.at, who=Who.OWNER)
     return [
-        Route(SENDING, at(get=page.site_page, post=page.make_site_key, who=owners)),
-        Route(f"{SENDING}/check", at(post=page.check_site, who=owners)),
-        Route(
-            f"{SENDING}/new-key",
-            at(get=page.ask_new_site_key, post=page.make_new_site_key, who=owners),
-        ),
-        Route(
-            page.INSTALLATION,
-            at(get=page.installation_page, post=page.make_installation_key, who=operators),
-        ),
-        Route(f"{page.INSTALLATION}/check", at(post=page.check_installation, who=operators)),
+        owners(SENDING, get=page.site_page, post=page.make_site_key),
+        owners(f"{SENDING}/check", post=page.check_site),
+        owners(f"{SENDING}/new-key", get=page.ask_new_site_key, post=page.make_new_site_key),
+        operators(page.INSTALLATION, get=page.installation_page, post=page.make_installation_key),
+        operators(f"{page.INSTALLATION}/check", post=page.check_installation),
     ]
 
 
 def _newsletters(pages: AdminPages) -> list[Route]:
     at, one = partial(pages.at, who=Who.OWNER), f"{NEWSLETTERS}/{{id}}"
     return [
-        Route(NEWSLETTERS, at(get=newsletters.newsletters_page)),
-        Route(
+        at(NEWSLETTERS, get=newsletters.newsletters_page),
+        at(
             f"{NEWSLETTERS}/new",
-            at(get=newsletters.new_newsletter_form, post=newsletters.new_newsletter),
+            get=newsletters.new_newsletter_form,
+            post=newsletters.new_newsletter,
         ),
-        Route(one, at("id", get=newsletters.newsletter_form, post=newsletters.save_newsletter)),
-        Route(
-            f"{one}/delete",
-            at("id", get=newsletters.delete_form, post=newsletters.delete_newsletter),
-        ),
-        Route(f"{one}/digest", at("id", get=digest.digest_page, post=digest.send_digest_test)),
-        Route(f"{one}/digest/email", at("id", get=digest.digest_email)),
-        Route(WELCOME, at(get=welcome.welcome_form)),
-        Route(
+        at(one, get=newsletters.newsletter_form, post=newsletters.save_newsletter),
+        at(f"{one}/delete", get=newsletters.delete_form, post=newsletters.delete_newsletter),
+        at(f"{one}/digest", get=digest.digest_page, post=digest.send_digest_test),
+        at(f"{one}/digest/email", get=digest.digest_email),
+        at(WELCOME, get=welcome.welcome_form),
+        at(
             f"{WELCOME}/{{kind}}",
-            at(
-                "kind",
-                get=welcome.welcome_form,
-                post=welcome.save_welcome,
-                limit=welcome.MAX_FORM,
-            ),
+            get=welcome.welcome_form,
+            post=welcome.save_welcome,
+            limit=welcome.MAX_FORM,
         ),
-        Route(f"{WELCOME}/{{kind}}/email", at("kind", get=welcome.welcome_email)),
+        at(f"{WELCOME}/{{kind}}/email", get=welcome.welcome_email),
     ]

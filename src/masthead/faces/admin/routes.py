@@ -63,186 +63,115 @@ from masthead.web.policy import Who, largest_import
 
 
 def admin_routes(pages: AdminPages) -> list[Route]:
-    at, operators = pages.at, Who.OPERATOR
-    owners = Who.OWNER
+    at, operators = pages.at, partial(pages.at, who=Who.OPERATOR)
+    owners = partial(pages.at, who=Who.OWNER)
+    sensitive = partial(owners, asks_again=True)
     return [
-        Route("/admin", at(get=home)),
+        at("/admin", get=home),
         *account_routes(pages),
-        Route("/admin/posts/tags", at(get=posts.tag_options)),
+        at("/admin/posts/tags", get=posts.tag_options),
         *_texts(pages, posts.PostList),
         *mailing_routes(pages),
-        Route("/admin/posts/{id}/email", at("id", get=mail_preview.mail_preview)),
-        Route("/admin/posts/{id}/email/page", at("id", get=mail_preview.mail_page)),
+        at("/admin/posts/{id}/email", get=mail_preview.mail_preview),
+        at("/admin/posts/{id}/email/page", get=mail_preview.mail_page),
         *_texts(pages, site_pages.PageList),
-        Route(tags.ADDRESS, at(get=tags.tags_list)),
-        Route(f"{tags.ADDRESS}/change", at(get=tags.tag_form, post=tags.change)),
+        at(tags.ADDRESS, get=tags.tags_list),
+        at(f"{tags.ADDRESS}/change", get=tags.tag_form, post=tags.change),
         Route("/admin/form-token", script_read(pages, editor.token_call)),
         Route(
             "/admin/markdown",
             script_call(pages, editor.markdown_call, limit=editor.MAX_MARKDOWN),
         ),
-        Route("/admin/comments", at(get=comments.comments_list)),
-        Route("/admin/comments/change", at(post=comment_changes.change_comments)),
-        Route("/admin/comments/{id}", at("id", get=comment.comment_page)),
-        Route("/admin/comments/{id}/reply", at("id", post=comment.answer_comment)),
-        Route("/admin/members", at(get=members.MemberList.show)),
-        Route("/admin/members/members.csv", at(get=members_csv.download, asks_again=True)),
-        Route(
-            "/admin/members/new",
-            at(get=members.new_member_form, post=members.new_member, who=owners),
-        ),
-        Route(stopped.ADDRESS, at(get=stopped.StoppedList.show)),
+        at("/admin/comments", get=comments.comments_list),
+        at("/admin/comments/change", post=comment_changes.change_comments),
+        at("/admin/comments/{id}", get=comment.comment_page),
+        at("/admin/comments/{id}/reply", post=comment.answer_comment),
+        at("/admin/members", get=members.MemberList.show),
+        at("/admin/members/members.csv", get=members_csv.download, asks_again=True),
+        owners("/admin/members/new", get=members.new_member_form, post=members.new_member),
+        at(stopped.ADDRESS, get=stopped.StoppedList.show),
         *import_routes(pages),
-        Route("/admin/members/change", at(post=members.change_members, who=owners)),
-        Route("/admin/members/{id}", at("id", get=member.member_page, post=member.save_member)),
-        Route(
-            "/admin/members/{id}/mail-again",
-            at("id", get=stopped.lift_form, post=stopped.lift, who=owners),
+        owners("/admin/members/change", post=members.change_members),
+        at("/admin/members/{id}", get=member.member_page, post=member.save_member),
+        owners("/admin/members/{id}/mail-again", get=stopped.lift_form, post=stopped.lift),
+        sensitive(
+            "/admin/members/{id}/export", post=member_privacy.export_member, while_suspended=True
         ),
-        Route(
-            "/admin/members/{id}/export",
-            at(
-                "id",
-                post=member_privacy.export_member,
-                who=owners,
-                while_suspended=True,
-                asks_again=True,
-            ),
-        ),
-        Route(
+        sensitive(
             "/admin/members/{id}/erase",
-            at(
-                "id",
-                get=member_privacy.erase_form,
-                post=member_privacy.erase_member,
-                who=owners,
-                while_suspended=True,
-                asks_again=True,
-            ),
+            get=member_privacy.erase_form,
+            post=member_privacy.erase_member,
+            while_suspended=True,
         ),
-        Route(
+        owners(
             "/admin/members/{id}/requests/{request}/cancel",
-            at(
-                "id",
-                "request",
-                post=member_privacy.cancel_erasure,
-                who=owners,
-                while_suspended=True,
-            ),
+            post=member_privacy.cancel_erasure,
+            while_suspended=True,
         ),
-        Route(
+        sensitive(
             "/admin/members/{id}/requests/{request}/download",
-            at(
-                "id",
-                "request",
-                get=member_privacy.download_export,
-                who=owners,
-                while_suspended=True,
-                asks_again=True,
-            ),
+            get=member_privacy.download_export,
+            while_suspended=True,
         ),
-        Route("/admin/settings", at(get=site.site_page, post=site.save_site, who=owners)),
-        Route("/admin/settings/accent", at(get=site.accent_sample, who=owners)),
-        Route(
-            "/admin/settings/domain",
-            at(get=domain.domain_page, post=domain.ask_for_domain, who=owners),
-        ),
-        Route("/admin/settings/domain/address", at(get=domain.address_check, who=owners)),
-        Route("/admin/settings/domain/check", at(post=domain.check_domain, who=owners)),
-        Route(
-            "/admin/settings/domain/remove",
-            at(get=domain.remove_form, post=domain.remove_domain, who=owners),
-        ),
-        Route(
-            "/admin/settings/picture/{which}",
-            at("which", post=pictures.save_picture, who=owners, files=1),
-        ),
-        Route(
-            "/admin/settings/ai",
-            at(get=ai.ai_page, post=ai.save_ai, who=owners, asks_again=True),
-        ),
-        Route("/admin/settings/mail", at(get=mail.mail_page, who=owners)),
-        Route("/admin/settings/mail/test", at(post=mail.send_test, who=owners)),
-        Route("/admin/settings/mail/test/{mark}", at("mark", get=mail.test_state, who=owners)),
-        Route(
-            "/admin/settings/payments",
-            at(
-                get=payments.payments_page,
-                post=payments.save_payments,
-                who=owners,
-                asks_again=True,
-            ),
+        owners("/admin/settings", get=site.site_page, post=site.save_site),
+        owners("/admin/settings/accent", get=site.accent_sample),
+        owners("/admin/settings/domain", get=domain.domain_page, post=domain.ask_for_domain),
+        owners("/admin/settings/domain/address", get=domain.address_check),
+        owners("/admin/settings/domain/check", post=domain.check_domain),
+        owners("/admin/settings/domain/remove", get=domain.remove_form, post=domain.remove_domain),
+        owners("/admin/settings/picture/{which}", post=pictures.save_picture, files=1),
+        sensitive("/admin/settings/ai", get=ai.ai_page, post=ai.save_ai),
+        owners("/admin/settings/mail", get=mail.mail_page),
+        owners("/admin/settings/mail/test", post=mail.send_test),
+        owners("/admin/settings/mail/test/{mark}", get=mail.test_state),
+        sensitive(
+            "/admin/settings/payments", get=payments.payments_page, post=payments.save_payments
         ),
         *_privacy(pages),
-        Route(
-            "/admin/settings/keys",
-            at(get=keys.keys_page, post=keys.new_key, who=owners, asks_again=True),
-        ),
-        Route(
-            "/admin/settings/keys/{id}/revoke",
-            at("id", get=keys.revoke_form, post=keys.revoke, who=owners, asks_again=True),
-        ),
+        sensitive("/admin/settings/keys", get=keys.keys_page, post=keys.new_key),
+        sensitive("/admin/settings/keys/{id}/revoke", get=keys.revoke_form, post=keys.revoke),
         *single_sign_on_routes(pages),
         *_media(pages),
         *_trash(pages),
-        Route(undo.ADDRESS, at("id", post=undo.undo_change)),
+        at(undo.ADDRESS, post=undo.undo_change),
         *_staff(pages),
-        Route(activity.ActivityList.address, at(get=activity.ActivityList.show, who=owners)),
-        Route(
-            activity.ActivityEverywhere.address,
-            at(get=activity.ActivityEverywhere.show, who=operators),
-        ),
+        owners(activity.ActivityList.address, get=activity.ActivityList.show),
+        operators(activity.ActivityEverywhere.address, get=activity.ActivityEverywhere.show),
         *_shop(pages),
-        Route("/admin/theme", at(post=appearance.choose_theme, anywhere=True)),
-        Route("/admin/palette", at(get=palette, anywhere=True)),
+        at("/admin/theme", post=appearance.choose_theme, anywhere=True),
+        at("/admin/palette", get=palette, anywhere=True),
         Route(LIVE, live(pages)),
-        Route("/admin/more", at(get=_more, anywhere=True)),
-        Route("/admin/tenants", at(get=tenants.TenantList.show, who=operators)),
-        Route(tenants.NEW, at(get=tenants.new_form, post=tenants.create, who=operators)),
-        Route(
+        at("/admin/more", get=_more, anywhere=True),
+        operators("/admin/tenants", get=tenants.TenantList.show),
+        operators(tenants.NEW, get=tenants.new_form, post=tenants.create),
+        operators(
             tenants.IMPORT,
-            at(
-                get=site_import.import_form,
-                post=site_import.begin_import,
-                who=operators,
-                files=1,
-                largest=largest_import,
-            ),
+            get=site_import.import_form,
+            post=site_import.begin_import,
+            files=1,
+            largest=largest_import,
         ),
-        Route(
-            "/admin/tenants/{id}",
-            at("id", get=tenants.tenant_page, post=tenants.choose_tenant, who=operators),
+        operators("/admin/tenants/{id}", get=tenants.tenant_page, post=tenants.choose_tenant),
+        operators("/admin/tenants/{id}/plan", post=tenants.save_plan),
+        operators("/admin/tenants/{id}/invite", post=tenants.invite_owner, asks_again=True),
+        operators(
+            "/admin/tenants/{id}/suspend", get=tenant_state.suspend_form, post=tenant_state.suspend
         ),
-        Route("/admin/tenants/{id}/plan", at("id", post=tenants.save_plan, who=operators)),
-        Route(
-            "/admin/tenants/{id}/invite",
-            at("id", post=tenants.invite_owner, who=operators, asks_again=True),
-        ),
-        Route(
-            "/admin/tenants/{id}/suspend",
-            at("id", get=tenant_state.suspend_form, post=tenant_state.suspend, who=operators),
-        ),
-        Route("/admin/tenants/{id}/lift", at("id", post=tenant_state.lift, who=operators)),
-        Route(
+        operators("/admin/tenants/{id}/lift", post=tenant_state.lift),
+        operators(
             "/admin/tenants/{id}/delete",
-            at(
-                "id",
-                get=tenant_state.delete_form,
-                post=tenant_state.delete,
-                who=operators,
-                asks_again=True,
-            ),
+            get=tenant_state.delete_form,
+            post=tenant_state.delete,
+            asks_again=True,
         ),
-        Route(
-            "/admin/tenants/{id}/stay", at("id", post=tenant_state.cancel_deletion, who=operators)
-        ),
-        Route(operate.QUEUE, at(get=operate.queue_page, post=operate.change_job, who=operators)),
-        Route(operate.ERRORS, at(get=operate.errors_page, who=operators)),
-        Route(f"{operate.ERRORS}/{{id}}", at("id", get=operate.error_page, who=operators)),
-        Route("/admin/components", at(get=components, who=operators)),
+        operators("/admin/tenants/{id}/stay", post=tenant_state.cancel_deletion),
+        operators(operate.QUEUE, get=operate.queue_page, post=operate.change_job),
+        operators(operate.ERRORS, get=operate.errors_page),
+        operators(f"{operate.ERRORS}/{{id}}", get=operate.error_page),
+        operators("/admin/components", get=components),
         *_webhooks(pages),
         # Last, because the first route that matches is taken.
-        Route("/admin/{rest:path}", at(get=_nothing, anywhere=True)),
+        at("/admin/{rest:path}", get=_nothing, anywhere=True),
     ]
 
 
@@ -251,56 +180,52 @@ def _privacy(pages: AdminPages) -> list[Route]:
     address = "/admin/settings/privacy"
     at = partial(pages.at, who=Who.OWNER, while_suspended=True)
     return [
-        Route(address, at(get=privacy.privacy_page)),
-        Route(f"{address}/export", at(post=privacy.export_site, asks_again=True)),
-        Route(
-            f"{address}/delete",
-            at(get=privacy.delete_form, post=privacy.delete_site, asks_again=True),
-        ),
-        Route(f"{address}/{{id}}/cancel", at("id", post=privacy.cancel_deletion)),
-        Route(f"{address}/{{id}}/download", at("id", get=privacy.download_copy, asks_again=True)),
+        at(address, get=privacy.privacy_page),
+        at(f"{address}/export", post=privacy.export_site, asks_again=True),
+        at(f"{address}/delete", get=privacy.delete_form, post=privacy.delete_site, asks_again=True),
+        at(f"{address}/{{id}}/cancel", post=privacy.cancel_deletion),
+        at(f"{address}/{{id}}/download", get=privacy.download_copy, asks_again=True),
     ]
 
 
 def _webhooks(pages: AdminPages) -> list[Route]:
     address, at = "/admin/webhooks", partial(pages.at, who=Who.OWNER)
     return [
-        Route(address, at(get=webhooks_page)),
-        Route(
+        at(address, get=webhooks_page),
+        at(
             f"{address}/new",
-            at(get=subscription.new_form, post=subscription.new_webhook, asks_again=True),
+            get=subscription.new_form,
+            post=subscription.new_webhook,
+            asks_again=True,
         ),
-        Route(f"{address}/retry", at(post=retry.retry_some)),
-        Route(f"{address}/retries/{{id}}", at("id", get=retry.retry_page)),
-        Route(f"{address}/deliveries/{{id}}", at("id", get=delivery_page)),
-        Route(f"{address}/deliveries/{{id}}/retry", at("id", post=retry.retry_one)),
-        Route(
+        at(f"{address}/retry", post=retry.retry_some),
+        at(f"{address}/retries/{{id}}", get=retry.retry_page),
+        at(f"{address}/deliveries/{{id}}", get=delivery_page),
+        at(f"{address}/deliveries/{{id}}/retry", post=retry.retry_one),
+        # Another address gets what the old one got.
+        at(
             f"{address}/{{id}}",
-            # Another address gets what the old one got.
-            at(
-                "id", get=subscription.webhook_page, post=subscription.save_webhook, asks_again=True
-            ),
+            get=subscription.webhook_page,
+            post=subscription.save_webhook,
+            asks_again=True,
         ),
-        Route(f"{address}/{{id}}/pause", at("id", post=subscription.pause)),
-        Route(f"{address}/{{id}}/turn-on", at("id", post=subscription.turn_on)),
-        Route(f"{address}/{{id}}/rotate", at("id", post=subscription.rotate, asks_again=True)),
-        Route(f"{address}/{{id}}/test", at("id", post=subscription.test)),
-        Route(
-            f"{address}/{{id}}/delete",
-            at("id", get=subscription.delete_form, post=subscription.delete),
-        ),
+        at(f"{address}/{{id}}/pause", post=subscription.pause),
+        at(f"{address}/{{id}}/turn-on", post=subscription.turn_on),
+        at(f"{address}/{{id}}/rotate", post=subscription.rotate, asks_again=True),
+        at(f"{address}/{{id}}/test", post=subscription.test),
+        at(f"{address}/{{id}}/delete", get=subscription.delete_form, post=subscription.delete),
     ]
 
 
 def _staff(pages: AdminPages) -> list[Route]:
     address, at = "/admin/staff", partial(pages.at, who=Who.OWNER, asks_again=True)
     return [
-        Route(address, at(get=staff.staff_page, post=staff.invite)),
-        Route(f"{address}/second-factor", at(post=staff.require_factors)),
-        Route(f"{address}/{{id}}", at("id", get=staff.person_page, post=staff.save_person)),
-        Route(f"{address}/{{id}}/invite", at("id", post=staff.invite_again)),
-        Route(f"{address}/{{id}}/factors", at("id", post=staff.reset_factors)),
-        Route(f"{address}/{{id}}/remove", at("id", post=staff.remove)),
+        at(address, get=staff.staff_page, post=staff.invite),
+        at(f"{address}/second-factor", post=staff.require_factors),
+        at(f"{address}/{{id}}", get=staff.person_page, post=staff.save_person),
+        at(f"{address}/{{id}}/invite", post=staff.invite_again),
+        at(f"{address}/{{id}}/factors", post=staff.reset_factors),
+        at(f"{address}/{{id}}/remove", post=staff.remove),
     ]
 
 
@@ -314,33 +239,29 @@ def _texts(pages: AdminPages, texts: type[TextList]) -> list[Route]:
 
     save = script_call(pages, partial(editor.save_call, section), "id", limit=editor.MAX_SAVE)
     return [
-        Route(address, at(get=texts.show)),
-        Route(f"{address}/bulk", at(post=partial(bulk.change_selected, texts))),
-        Route(
-            f"{address}/new",
-            at(get=of(text.new_form), post=of(text.create), limit=text.MAX_FORM),
-        ),
-        Route(
-            f"{address}/{{id}}",
-            at("id", get=of(text.form), post=of(text.save), limit=text.MAX_FORM),
-        ),
+        at(address, get=texts.show),
+        at(f"{address}/bulk", post=partial(bulk.change_selected, texts)),
+        at(f"{address}/new", get=of(text.new_form), post=of(text.create), limit=text.MAX_FORM),
+        at(f"{address}/{{id}}", get=of(text.form), post=of(text.save), limit=text.MAX_FORM),
         Route(f"{address}/{{id}}/text", save),
         Route(
             f"{address}/{{id}}/here",
             script_call(pages, partial(presence.here_call, section), "id"),
         ),
-        Route(
+        at(
             f"{address}/{{id}}/publish",
-            at("id", get=of(publishing.publish_form), post=of(publishing.publish)),
+            get=of(publishing.publish_form),
+            post=of(publishing.publish),
         ),
-        Route(f"{address}/{{id}}/preview", at("id", get=of(preview.preview))),
-        Route(f"{address}/{{id}}/preview/page", at("id", get=of(preview.preview_page))),
-        Route(f"{address}/{{id}}/revisions", at("id", get=of(revisions.revisions))),
-        Route(
+        at(f"{address}/{{id}}/preview", get=of(preview.preview)),
+        at(f"{address}/{{id}}/preview/page", get=of(preview.preview_page)),
+        at(f"{address}/{{id}}/revisions", get=of(revisions.revisions)),
+        at(
             f"{address}/{{id}}/revisions/{{revision}}",
-            at("id", "revision", get=of(revisions.revision), post=of(revisions.restore)),
+            get=of(revisions.revision),
+            post=of(revisions.restore),
         ),
-        Route(f"{address}/{{id}}/delete", at("id", get=of(text.delete_form), post=of(text.delete))),
+        at(f"{address}/{{id}}/delete", get=of(text.delete_form), post=of(text.delete)),
     ]
 
 
@@ -348,38 +269,32 @@ def _media(pages: AdminPages) -> list[Route]:
     at, item = pages.at, "/admin/media/{id}"
     uploading = upload_call(pages, media.upload_call)
     return [
-        Route(
-            "/admin/media",
-            at(get=media.MediaList.show, post=media.upload_form, files=media.MAX_FILES),
-        ),
-        Route("/admin/media/choose", at(get=media.choices)),
+        at("/admin/media", get=media.MediaList.show, post=media.upload_form, files=media.MAX_FILES),
+        at("/admin/media/choose", get=media.choices),
         Route("/admin/media/upload", uploading),
-        Route(item, at("id", get=media_item.item_page, post=media_item.save_item)),
-        Route(f"{item}/file", at("id", post=media_item.replace_form, files=1)),
-        Route(
-            f"{item}/delete",
-            at("id", get=media_item.delete_form, post=media_item.delete_item),
-        ),
+        at(item, get=media_item.item_page, post=media_item.save_item),
+        at(f"{item}/file", post=media_item.replace_form, files=1),
+        at(f"{item}/delete", get=media_item.delete_form, post=media_item.delete_item),
     ]
 
 
 def _trash(pages: AdminPages) -> list[Route]:
     at, entry = pages.at, f"{trash.ADDRESS}/{{id}}"
     return [
-        Route(trash.ADDRESS, at(get=trash.TrashList.show)),
-        Route(f"{trash.ADDRESS}/empty", at(get=trash.empty_form, post=trash.empty)),
-        Route(f"{entry}/restore", at("id", post=trash.restore)),
-        Route(f"{entry}/delete", at("id", get=trash.delete_form, post=trash.delete)),
+        at(trash.ADDRESS, get=trash.TrashList.show),
+        at(f"{trash.ADDRESS}/empty", get=trash.empty_form, post=trash.empty),
+        at(f"{entry}/restore", post=trash.restore),
+        at(f"{entry}/delete", get=trash.delete_form, post=trash.delete),
     ]
 
 
 def _shop(pages: AdminPages) -> list[Route]:
     at, gift_cards = partial(pages.at, who=Who.OWNER), shop.GiftCardList
     return [
-        Route(shop.OrderList.address, at(get=shop.OrderList.show)),
-        Route(f"{shop.OrderList.address}/{{id}}", at("id", get=shop.order_page)),
-        Route(gift_cards.address, at(get=gift_cards.show)),
-        Route(f"{gift_cards.address}/{{id}}", at("id", get=shop.gift_card_page)),
+        at(shop.OrderList.address, get=shop.OrderList.show),
+        at(f"{shop.OrderList.address}/{{id}}", get=shop.order_page),
+        at(gift_cards.address, get=gift_cards.show),
+        at(f"{gift_cards.address}/{{id}}", get=shop.gift_card_page),
         *_offer_routes(pages, shop.PRODUCTS),
         *_offer_routes(pages, shop.TIERS),
     ]
@@ -392,9 +307,9 @@ def _offer_routes(pages: AdminPages, offer: shop.Offer) -> list[Route]:
         return partial(handler, offer)
 
     return [
-        Route(address, at(get=offer.page.show)),
-        Route(f"{address}/new", at(get=of(shop.new_offer), post=of(shop.create_offer))),
-        Route(f"{address}/{{id}}", at("id", get=of(shop.offer_form), post=of(shop.save_offer))),
+        at(address, get=offer.page.show),
+        at(f"{address}/new", get=of(shop.new_offer), post=of(shop.create_offer)),
+        at(f"{address}/{{id}}", get=of(shop.offer_form), post=of(shop.save_offer)),
     ]
 
 

@@ -15,13 +15,13 @@ from masthead.web.policy import Who
 
 
 def single_sign_on_routes(pages: AdminPages) -> list[Route]:
-    entrance, at = partial(pages.at, "slug", who=Who.ANYONE), pages.at
+    entrance, at = partial(pages.at, who=Who.ANYONE), pages.at
     return [
-        Route(f"{WITH}/{{slug}}", entrance(get=own.depart)),
-        Route(f"{WITH}/{{slug}}/callback", entrance(get=own.arrive)),
-        Route(f"{CONNECT}/{{slug}}", at("slug", get=own.connect)),
-        Route(own.CONNECTIONS, at(post=own.finish_connecting, asks_again=True)),
-        Route(f"{own.CONNECTIONS}/{{id}}/remove", at("id", post=own.disconnect, asks_again=True)),
+        entrance(f"{WITH}/{{slug}}", get=own.depart),
+        entrance(f"{WITH}/{{slug}}/callback", get=own.arrive),
+        at(f"{CONNECT}/{{slug}}", get=own.connect),
+        at(own.CONNECTIONS, post=own.finish_connecting, asks_again=True),
+        at(f"{own.CONNECTIONS}/{{id}}/remove", post=own.disconnect, asks_again=True),
         *_providers(pages),
     ]
 
@@ -30,9 +30,9 @@ def _providers(pages: AdminPages) -> list[Route]:
     at, one = partial(pages.at, who=Who.OWNER), f"{SIGN_IN}/{{id}}"
     sensitive = partial(at, asks_again=True)
     return [
-        Route(SIGN_IN, at(get=sign_in.providers_page)),
-        Route(f"{SIGN_IN}/new", sensitive(get=sign_in.new_form, post=sign_in.add)),
-        Route(one, sensitive("id", get=sign_in.provider_form, post=sign_in.save)),
-        Route(f"{one}/try", at("id", post=sign_in.try_it)),
-        Route(f"{one}/remove", sensitive("id", get=sign_in.remove_form, post=sign_in.remove)),
+        at(SIGN_IN, get=sign_in.providers_page),
+        sensitive(f"{SIGN_IN}/new", get=sign_in.new_form, post=sign_in.add),
+        sensitive(one, get=sign_in.provider_form, post=sign_in.save),
+        at(f"{one}/try", post=sign_in.try_it),
+        sensitive(f"{one}/remove", get=sign_in.remove_form, post=sign_in.remove),
     ]

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-import msgspec
-
 from masthead.base.errors import BadRequest, Invalid, NotFound, Problem
 from masthead.engine.records.collection import Record
 from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
-from masthead.faces.admin.forms import Ask, given_values, sentence_of, widgets
+from masthead.faces.admin.forms import Ask, Form, empty_record, problem_of
 from masthead.faces.admin.request import AdminRequest
 from masthead.features.single_sign_on.collection import STAFF
 from masthead.features.site.collection import site_settings
@@ -30,40 +26,25 @@ WHAT: dict[str, str] = {
     Role.EDITOR: "all posts, pages, media, comments and mailings, and the list of members",
     Role.AUTHOR: "own posts",
 }
-_ASKS = (
-    Ask("email", "Email address"),
-    Ask("name", "Name", "Shown with their posts; they can change it."),
-    Ask("role", "Role", choices=ROLES),
+_FORM = Form(
+    superusers,
+    (
+        Ask("email", "Email address"),
+        Ask("name", "Name", "Shown with their posts; they can change it."),
+        Ask("role", "Role", choices=ROLES),
+    ),
 )
+_PERSON = Form(superusers, _FORM.asks[1:])
+_LABELS = {"require_second_factor": "Second factor"}
 
 
 _OWN_FIRST = Problem("second_factor", "Add one to your own account first.")
 
 
-class Person(msgspec.Struct, frozen=True):
-    id: str
-    name: str
-    email: str
-    role: str
-    can_sign_in: bool
-    """With a password of their own, or with a provider."""
-    is_self: bool
-    since: str
-    is_guarded: bool
-
-
-async def staff_page(request: AdminRequest) -> Answer:
-    return await _page(request)
-
-
 async def invite(request: AdminRequest) -> Answer:
-    given = given_values(request.caller, superusers, _ASKS, request.form)
-    try:
-        account = await request.tools.invitations.invite(
-            request.caller, request.tenant_id, given, by=_name(request)
-        )
-    except Invalid as error:
-        return await _page(request, error.problems)
+    account = await request.tools.invitations.invite(
+        request.caller, request.tenant_id, _FORM.given(request), by=_name(request)
+    )
     return Redirect(ADDRESS, _sending(request, "An invitation", account["email"]))
 
 
@@ -74,19 +55,15 @@ async def invite_again(request: AdminRequest, account_id: str) -> Answer:
     return Redirect(ADDRESS, _sending(request, "An invitation", email))
 
 
-async def person_page(request: AdminRequest, account_id: str) -> Answer:
-    return await _person_page(request, await _account(request, account_id))
-
-
 async def save_person(request: AdminRequest, account_id: str) -> Answer:
-    account = await _account(request, account_id)
-    given = given_values(request.caller, superusers, _ASKS[1:], request.form)
+    await _account(request, account_id)
+    given = _PERSON.given(request)
     try:
         await request.records.update(request.caller, superusers, account_id, given)
-    except Invalid as error:
-        return await _person_page(request, account, error.problems)
+    except Invalid:
+        raise
     except BadRequest as error:
-        return await _person_page(request, account, {"role": Problem("last_owner", str(error))})
+        raise Invalid({"role": problem_of(error)}) from error
     return Redirect(ADDRESS, "Saved.")
 
 
@@ -95,7 +72,8 @@ async def remove(request: AdminRequest, account_id: str) -> Answer:
     try:
         await request.records.delete(request.caller, superusers, account_id)
     except BadRequest as error:
-        return await _person_page(request, account, {"role": Problem("last_owner", str(error))})
+        request.problems = {"role": problem_of(error)}
+        return await person_page(request, account_id)
     return Redirect(ADDRESS, f"{account['email']} no longer has an account here.")
 
 
@@ -111,7 +89,8 @@ async def reset_factors(request: AdminRequest, account_id: str) -> Answer:
 async def require_factors(request: AdminRequest) -> Answer:
     is_on = "require_second_factor" in request.form
     if is_on and not request.is_operator and not has_second_factor(request.account):
-        return await _page(request, {"require_second_factor": _OWN_FIRST})
+        request.problems = {"require_second_factor": _OWN_FIRST}
+        return await staff_page(request)
     given = {"require_second_factor": is_on}
     await request.records.update(request.caller, site_settings, request.site_record["id"], given)
     sentence = (
@@ -143,7 +122,7 @@ async def _account(request: AdminRequest, account_id: str) -> Record:
     return await request.records.get(request.caller, superusers, account_id)
 
 
-async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Page:
+async def staff_page(request: AdminRequest) -> Answer:
     # Refuses staff who may only read their own account.
     request.records.check_may_create(request.caller, superusers)
     wanted = ListRequest(per_page=MAX_STAFF, sort="name,email")
@@ -155,70 +134,38 @@ async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = 
     with_password = {each["id"] for each in everyone if each["password_hash"]}
     connected = await request.services.single_sign_on.staff.connected(request.tenant_id)
     guarded = {each["id"] for each in everyone if has_second_factor(each)}
-    empty = {each.name: each.default_value() for each in superusers.fields}
-    typed = request.form if problems else None
     values = {
-        "people": [
-            Person(
-                each["id"],
-                each["name"],
-                each["email"],
-                ROLES[each["role"]],
-                each["id"] in with_password | connected,
-                each["id"] == request.caller.id,
-                request.when(each["created"]),
-                each["id"] in guarded,
-            )
-            for each in page.items
-        ],
+        "people": page.items,
+        "roles": ROLES,
+        "active": with_password | connected,
+        "guarded": guarded,
+        "own_id": request.caller.id,
         "total": page.total,
-        "fields": widgets(
-            request.caller,
-            superusers,
-            _ASKS,
-            empty | {"role": Role.AUTHOR},
-            typed=typed,
-            problems=problems,
-        ),
-        "roles": [(ROLES[role], what) for role, what in WHAT.items()],
+        **_FORM.values(request, {**empty_record(superusers), "role": Role.AUTHOR}, labels=_LABELS),
+        "role_list": [(ROLES[role], what) for role, what in WHAT.items()],
         "requires_factor": bool(request.site_record.get("require_second_factor")),
-        "problems": _said(problems),
     }
-    return Page("staff/list.html", "People", values, status=422 if problems else 200)
+    return Page("staff/list.html", "People", values)
 
 
-async def _person_page(
-    request: AdminRequest, account: Record, problems: Mapping[str, Problem] | None = None
-) -> Page:
+async def person_page(request: AdminRequest, account_id: str) -> Answer:
+    account = await _account(request, account_id)
     request.records.check_may_create(request.caller, superusers)
     if account["tenant_id"] != request.tenant_id:
         raise NotFound
-    typed = request.form if problems and request.form.get("role") else None
     values = {
         "account": account,
         "is_self": account["id"] == request.caller.id,
         "is_guarded": has_second_factor(await _with_factors(request, account["id"])),
         "may_return": await _lets_in_anyone_new(request),
-        "fields": widgets(
-            request.caller, superusers, _ASKS[1:], account, typed=typed, problems=problems
-        ),
-        "problems": _said(problems),
+        **_PERSON.values(request, account),
         "back": ADDRESS,
-        "roles": [(ROLES[role], what) for role, what in WHAT.items()],
+        "role_list": [(ROLES[role], what) for role, what in WHAT.items()],
     }
-    title = account["name"] or account["email"]
-    return Page("staff/person.html", title, values, status=422 if problems else 200)
+    return Page("staff/person.html", account["name"] or account["email"], values)
 
 
 async def _lets_in_anyone_new(request: AdminRequest) -> bool:
     """Whether a provider makes accounts for people who have none."""
     providers = await request.services.single_sign_on.flow.providers(request.tenant_id, STAFF)
     return any(each["creates_accounts"] for each in providers)
-
-
-def _said(problems: Mapping[str, Problem] | None) -> dict[str, tuple[str, str]]:
-    labels = {ask.name: ask.label for ask in _ASKS}
-    labels["require_second_factor"] = "Second factor"
-    return {
-        name: (labels.get(name, name), sentence_of(each)) for name, each in (problems or {}).items()
-    }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container
 from datetime import datetime
 
 import msgspec
@@ -11,7 +11,7 @@ from masthead.base.caller import Caller, in_tenant
 from masthead.base.errors import Invalid, NotFound, Problem, RateLimited
 from masthead.base.ids import TenantId
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
-from masthead.faces.admin.forms import Ask, given_values, sentence_of, widgets
+from masthead.faces.admin.forms import Ask, Form, problem_of, sentence_of
 from masthead.faces.admin.pages.account.passkeys import short_id
 from masthead.faces.admin.request import AdminRequest
 from masthead.features.single_sign_on.collection import STAFF
@@ -25,10 +25,13 @@ from masthead.web.staff import session_cookies
 
 ADDRESS = "/admin/account"
 CONNECT = f"{ADDRESS}/connect"
-_ASKS = (
-    Ask("name", "Name", "Shown with your posts."),
-    Ask("bio", "About you", "A few sentences about you, for your page on the site.", rows=4),
-    Ask("picture", "Picture", "The address of a picture, or a path such as /media/…"),
+_FORM = Form(
+    superusers,
+    (
+        Ask("name", "Name", "Shown with your posts."),
+        Ask("bio", "About you", "A few sentences about you, for your page on the site.", rows=4),
+        Ask("picture", "Picture", "The address of a picture, or a path such as /media/…"),
+    ),
 )
 _WRONG = Problem("validation_invalid_old_password", "That is not your current password.")
 
@@ -42,10 +45,6 @@ class SignInView(msgspec.Struct, frozen=True):
     since: datetime
     seen: str
     is_here: bool
-
-
-async def account_page(request: AdminRequest) -> Answer:
-    return await _page(request)
 
 
 async def end_sign_in(request: AdminRequest, sign_in: str) -> Answer:
@@ -68,11 +67,8 @@ async def end_others(request: AdminRequest) -> Answer:
 
 async def save_profile(request: AdminRequest) -> Answer:
     caller = _at_home(request)
-    given = given_values(caller, superusers, _ASKS, request.form)
-    try:
-        await request.records.update(caller, superusers, caller.id, given)
-    except Invalid as error:
-        return await _page(request, error.problems)
+    given = _FORM.given(request, caller)
+    await request.records.update(caller, superusers, caller.id, given)
     return Redirect(ADDRESS, "Saved.")
 
 
@@ -85,18 +81,19 @@ async def change_password(request: AdminRequest) -> Answer:
             superusers, request.caller, form.get("old_password", ""), request.context.address
         )
         if not is_right:
-            return await _page(request, {"old_password": _WRONG})
+            raise Invalid({"old_password": _WRONG})
         given = {
             "password": form.get("new_password", ""),
             "passwordConfirm": form.get("new_again", ""),
         }
         stamped = await new_credentials(given, required=True)
-    except RateLimited as error:
-        return await _page(request, {"old_password": Problem("rate_limited", str(error))})
-    except Invalid as error:
+    except (RateLimited, Invalid) as error:
         names = {"password": "new_password", "passwordConfirm": "new_again"}
-        problems = {names.get(name, name): each for name, each in error.problems.items()}
-        return await _page(request, problems)
+        found = (
+            error.problems if isinstance(error, Invalid) else {"old_password": problem_of(error)}
+        )
+        request.problems = {names.get(name, name): each for name, each in found.items()}
+        return await account_page(request)
     proved_at = await _proved_at(request)
     record = await request.records.update(caller, superusers, caller.id, {}, stamped=stamped)
     signed_in = await accounts.begin(superusers, record, request.client, proved_at=proved_at)
@@ -119,14 +116,11 @@ def _at_home(request: AdminRequest) -> Caller:
     return in_tenant(request.caller, home)
 
 
-async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Page:
-    typed = request.form if problems and not _is_of_password(problems) else None
+async def account_page(request: AdminRequest) -> Answer:
     caller, connections = _at_home(request), await _connections(request)
     values = {
         "email": request.account["email"],
-        "fields": widgets(
-            caller, superusers, _ASKS, request.account, typed=typed, problems=problems
-        ),
+        **_FORM.values(request, request.account, caller),
         "has_password": bool(request.account["password_hash"]),
         "places": await _places(request),
         "has_app": bool(request.account["totp_secret"]),
@@ -139,10 +133,9 @@ async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = 
         ],
         "providers": await _connectable(request, {each.provider_id for each in connections}),
         "recovery_codes": len(request.account["recovery_hashes"]),
-        "errors": {name: sentence_of(each) for name, each in (problems or {}).items()},
+        "errors": {name: sentence_of(each) for name, each in request.problems.items()},
     }
-    status = 422 if problems else 200
-    return Page("account/account.html", "Your account", values, status)
+    return Page("account/account.html", "Your account", values)
 
 
 async def _places(request: AdminRequest) -> list[SignInView]:
@@ -177,7 +170,3 @@ async def _connectable(request: AdminRequest, connected: Container[str]) -> list
     found = await request.services.single_sign_on.flow.providers(tenant_id, STAFF)
     others = [each for each in found if each["id"] not in connected]
     return [(each["name"], f"{CONNECT}/{each['slug']}") for each in others]
-
-
-def _is_of_password(problems: Mapping[str, Problem]) -> bool:
-    return bool(problems.keys() & {"old_password", "new_password", "new_again"})

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import msgspec
 
 from masthead.base.caller import Kind
@@ -14,7 +12,7 @@ from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.environment import size_text
-from masthead.faces.admin.forms import Ask, Widget, given_values, sentence_of, widgets
+from masthead.faces.admin.forms import Ask, Form, Widget, problem_of, summary
 from masthead.faces.admin.pages.settings.subnav import WELCOME
 from masthead.faces.admin.pages.trash import restore_address
 from masthead.faces.admin.people import staff_names
@@ -41,18 +39,21 @@ MAX_USES = 20
 
 _READERS = "Staff, and members who can read a text that uses it"
 
-_ASKS = (
-    Ask("alt", "Alt text", "Describe the picture for people who can't see it.", rows=3),
-    Ask(
-        "caption",
-        "Caption",
-        "Shown below the picture when you insert it into a text from the library.",
-        rows=2,
-    ),
-    Ask(
-        "private",
-        "Private",
-        "Guests can’t open it; staff can, and so can members who can read a text that uses it.",
+_FORM = Form(
+    media,
+    (
+        Ask("alt", "Alt text", "Describe the picture for people who can't see it.", rows=3),
+        Ask(
+            "caption",
+            "Caption",
+            "Shown below the picture when you insert it into a text from the library.",
+            rows=2,
+        ),
+        Ask(
+            "private",
+            "Private",
+            "Guests can’t open it; staff can, and so can members who can read a text that uses it.",
+        ),
     ),
 )
 
@@ -81,32 +82,22 @@ class Detail(msgspec.Struct, frozen=True):
         return f"{ADDRESS}/{self.item['id']}"
 
 
-async def item_page(request: AdminRequest, item_id: str) -> Answer:
-    return await _page(request, item_id)
-
-
 async def save_item(request: AdminRequest, item_id: str) -> Answer:
-    given = given_values(request.caller, media, _ASKS, request.form)
-    try:
-        await request.records.update(request.caller, media, item_id, given)
-    except Invalid as error:
-        return await _page(request, item_id, error.problems)
+    await request.records.update(request.caller, media, item_id, _FORM.given(request))
     return Redirect(_back(request) or f"{ADDRESS}/{item_id}", "Saved.")
 
 
 async def replace_form(request: AdminRequest, item_id: str) -> Answer:
     item = await request.records.get(request.caller, media, item_id)
-    if not request.files:
-        problem = Problem("validation_required", "Choose a file.")
-        return await _page(request, item_id, {"file": problem})
-    upload = request.files[0]
-    upload.field = "file"
     try:
+        if not request.files:
+            raise Invalid({"file": Problem("validation_required", "Choose a file.")})
+        upload = request.files[0]
+        upload.field = "file"
         await replace_file(request.services, request.caller, item, upload)
-    except Invalid as error:
-        return await _page(request, item_id, error.problems)
-    except TooLarge as error:
-        return await _page(request, item_id, {"file": Problem("too_large", str(error))})
+    except (Invalid, TooLarge) as error:
+        request.problems = {"file": problem_of(error)}
+        return await item_page(request, item_id)
     sentence = "The file is replaced. Every text that uses it shows the new one."
     return Redirect(_back(request) or f"{ADDRESS}/{item_id}", sentence)
 
@@ -125,23 +116,16 @@ async def delete_item(request: AdminRequest, item_id: str) -> Answer:
     return Redirect(ADDRESS, sentence, undo=restore_address(item))
 
 
-async def detail_of(
-    request: AdminRequest,
-    item: MediaRecord,
-    problems: Mapping[str, Problem] | None = None,
-    back: str = "",
-) -> Detail:
+async def detail_of(request: AdminRequest, item: MediaRecord, back: str = "") -> Detail:
     uses = await _uses(request, item)
     # A change that is not live yet belongs to a text that is listed anyway, or stands for it.
     counted = sum(not each.note for each in uses)
     is_own = item["uploaded_by"] == request.caller.id
-    # What was typed is shown again only where the texts were refused, not another file.
-    typed = request.form if problems and "file" not in problems else None
     return Detail(
         as_media(with_origin(item, media, request.site_url)),
         preview=large_of(item),
         facts=await _facts(request, item),
-        fields=widgets(request.caller, media, _ASKS, item, typed=typed, problems=problems),
+        fields=_FORM.values(request, item)["fields"],
         uses=tuple(uses),
         more_uses=max(item["uses"] - counted, 0),
         may_change=request.caller.kind is not Kind.AUTHOR or is_own,
@@ -149,29 +133,12 @@ async def detail_of(
     )
 
 
-async def _page(
-    request: AdminRequest, item_id: str, problems: Mapping[str, Problem] | None = None
-) -> Answer:
+async def item_page(request: AdminRequest, item_id: str) -> Answer:
     item = await request.records.get(request.caller, media, item_id)
-    detail = await detail_of(request, as_media(item), problems, _back(request))
-    named = problems or {}
-    values = {
-        "detail": detail,
-        "problems": {
-            name: (
-                detail.fields[name].label if name in detail.fields else "File",
-                sentence_of(each),
-            )
-            for name, each in named.items()
-        },
-    }
-    return Page(
-        "media/item.html",
-        item["filename"],
-        values,
-        status=422 if problems else 200,
-        fragment="media/_detail.html",
-    )
+    detail = await detail_of(request, as_media(item), _back(request))
+    labels = {"file": "File"} | {name: each.label for name, each in detail.fields.items()}
+    values = {"detail": detail, "problems": summary(request, labels)}
+    return Page("media/item.html", item["filename"], values, fragment="media/_detail.html")
 
 
 def _back(request: AdminRequest) -> str:

@@ -19,7 +19,7 @@ from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.environment import size_text
 from masthead.faces.admin.flash import admin_cookie
-from masthead.faces.admin.forms import Ask, Widget, given_values, sentence_of, widgets
+from masthead.faces.admin.forms import Ask, Form
 from masthead.faces.admin.lists import Listing, ListPage, Pick, Search
 from masthead.faces.admin.request import AdminRequest
 from masthead.features.comments.collection import comments
@@ -47,18 +47,28 @@ PLANS: dict[str, str] = {
     Plan.AGENCY: "Agency",
     Plan.ENTERPRISE: "Enterprise",
 }
-_LIMITS = (
-    Ask("per_minute", "API calls a minute"),
-    Ask("per_hour", "API calls an hour"),
-    Ask("per_day", "API calls a day"),
+_PLANS = Ask("plan", "Plan", choices=PLANS)
+_PLAN = Form(
+    tenants,
+    (
+        _PLANS,
+        Ask("per_minute", "API calls a minute"),
+        Ask("per_hour", "API calls an hour"),
+        Ask("per_day", "API calls a day"),
+    ),
 )
-_PLAN = (Ask("plan", "Plan", choices=PLANS), *_LIMITS)
-_SITE = (
-    Ask("name", "Name of the site"),
-    Ask("slug", "Address", "The first part of the host name. It can't be changed later."),
-    Ask("plan", "Plan", choices=PLANS),
+_SITE = Form(
+    tenants,
+    (
+        Ask("name", "Name of the site"),
+        Ask("slug", "Address", "The first part of the host name. It can't be changed later."),
+        _PLANS,
+    ),
 )
-_OWNER = (Ask("email", "Owner’s email address", "Gets an invitation to choose a password."),)
+_OWNER = Form(
+    superusers,
+    (Ask("email", "Owner’s email address", "Gets an invitation to choose a password."),),
+)
 STATES: dict[str, str] = {TenantStatus.ACTIVE: "Active", TenantStatus.SUSPENDED: "Suspended"}
 _SIZES = (("Posts", posts), ("Files", media), ("Members", blog_members), ("Comments", comments))
 
@@ -103,43 +113,44 @@ class TenantList(ListPage, frozen=True):
 
 
 async def new_form(request: AdminRequest) -> Answer:
-    return _new_page(request, {})
+    caller = request.everywhere
+    site, owner = _SITE.values(request, caller=caller), _OWNER.values(request, caller=caller)
+    fields = {**site["fields"], **owner["fields"]}
+    values = {
+        "fields": fields,
+        "problems": {**owner["problems"], **site["problems"]},
+        "back": ADDRESS,
+    }
+    return Page("operator/new-tenant.html", "New site", values)
 
 
 async def create(request: AdminRequest) -> Answer:
-    form = request.form
-    site = given_values(request.caller, tenants, _SITE, form)
-    owner = given_values(request.caller, superusers, _OWNER, form)
+    site, owner = _SITE.given(request), _OWNER.given(request)
+    if site.get("plan") not in PLANS:
+        raise Invalid({"plan": Problem("validation_invalid_value", "Choose a plan.")})
+    new = NewTenant(
+        slug=site.get("slug", ""),
+        name=site.get("name", ""),
+        plan=Plan(site["plan"]),
+        owner_email=owner.get("email", ""),
+        owner_password="",
+    )
     try:
-        if site.get("plan") not in PLANS:
-            raise Invalid({"plan": Problem("validation_invalid_value", "Choose a plan.")})
-        new = NewTenant(
-            slug=site.get("slug", ""),
-            name=site.get("name", ""),
-            plan=Plan(site["plan"]),
-            owner_email=owner.get("email", ""),
-            owner_password="",
-        )
         made = await create_tenant(request.records, new, request.everywhere)
     except Invalid as error:
-        return _new_page(request, _own_names(error.problems), form)
+        raise Invalid(_own_names(error.problems)) from error
     await _invite(request, made.tenant_id, made.owner_id)
     sent = being_sent(request.services.settings, "An invitation", new.owner_email)
     return Redirect(f"{ADDRESS}/{made.tenant_id}", f"{new.name} is ready. {sent}")
 
 
-async def tenant_page(request: AdminRequest, tenant_id: str) -> Answer:
-    return await _tenant_page(request, await find_tenant(request, tenant_id))
-
-
 async def save_plan(request: AdminRequest, tenant_id: str) -> Answer:
-    tenant = await find_tenant(request, tenant_id)
     caller = in_tenant(request.caller, TenantId(tenant_id))
-    given = given_values(caller, tenants, _PLAN, request.form)
     try:
-        await request.records.update(caller, tenants, tenant_id, given)
+        await request.records.update(caller, tenants, tenant_id, _PLAN.given(request, caller))
     except Invalid as error:
-        return await _tenant_page(request, tenant, error.problems)
+        request.problems = error.problems
+        return await tenant_page(request, tenant_id)
     return Redirect(f"{ADDRESS}/{tenant_id}", "Saved. The new limits apply from the next call.")
 
 
@@ -178,28 +189,9 @@ async def _invite(request: AdminRequest, tenant_id: TenantId, owner_id: str) -> 
     )
 
 
-def _new_page(
-    request: AdminRequest,
-    problems: Mapping[str, Problem],
-    typed: Mapping[str, str] | None = None,
-) -> Page:
-    caller = request.everywhere
-    empty = {each.name: each.default_value() for each in (*tenants.fields, *superusers.fields)}
-    fields = {
-        **widgets(caller, tenants, _SITE, empty, typed=typed, problems=problems),
-        **widgets(caller, superusers, _OWNER, empty, typed=typed, problems=problems),
-    }
-    values = {"fields": fields, "problems": _summary(fields, problems), "back": ADDRESS}
-    return Page("operator/new-tenant.html", "New site", values, status=422 if problems else 200)
-
-
-async def _tenant_page(
-    request: AdminRequest, tenant: Record, problems: Mapping[str, Problem] | None = None
-) -> Page:
-    caller = in_tenant(request.caller, TenantId(tenant["id"]))
-    fields = widgets(
-        caller, tenants, _PLAN, tenant, typed=request.form if problems else None, problems=problems
-    )
+async def tenant_page(request: AdminRequest, tenant_id: str) -> Answer:
+    tenant = await find_tenant(request, tenant_id)
+    caller = in_tenant(request.caller, TenantId(tenant_id))
     one = ListRequest(per_page=1, names=frozenset({"id"}))
     sizes = [
         (label, (await request.records.page(caller, collection, one)).total)
@@ -216,8 +208,7 @@ async def _tenant_page(
         "suspended_at": tenant["suspended_at"] and request.local(tenant["suspended_at"]),
         "reason": tenant["suspension_reason"],
         "deletion": await _deletion_day(request, TenantId(tenant["id"])),
-        "fields": fields,
-        "problems": _summary(fields, problems or {}),
+        **_PLAN.values(request, tenant, caller),
         "sizes": sizes,
         "media_bytes": size_text(stored.get(tenant["id"], 0)),
         "trash_bytes": size_text(thrown_away.get(tenant["id"], 0)),
@@ -225,7 +216,7 @@ async def _tenant_page(
         "is_invited": bool(owners) and not owners[0]["password_hash"],
         "back": ADDRESS,
     }
-    return Page("operator/tenant.html", tenant["name"], values, status=422 if problems else 200)
+    return Page("operator/tenant.html", tenant["name"], values)
 
 
 async def _storage(request: AdminRequest) -> list[tuple[str, str]]:
@@ -270,12 +261,3 @@ async def _shown(request: AdminRequest, tenant: Record) -> Record:
 def _own_names(problems: Mapping[str, Problem]) -> dict[str, Problem]:
     """The settings of the new site get their name from the same field."""
     return {("name" if name == "site_name" else name): each for name, each in problems.items()}
-
-
-def _summary(
-    fields: Mapping[str, Widget], problems: Mapping[str, Problem]
-) -> dict[str, tuple[str, str]]:
-    return {
-        name: (fields[name].label if name in fields else name, sentence_of(each))
-        for name, each in problems.items()
-    }

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import timedelta
 from typing import Final
 
-from masthead.base.errors import Invalid, Problem
-from masthead.engine.records.collection import Collection
 from masthead.engine.records.derived.daily_counts import day_of
 from masthead.faces.admin.charts import DAYS, Chart, bar_chart, last_days
-from masthead.faces.admin.endpoint import Answer, Page, Redirect
-from masthead.faces.admin.forms import Ask, given_values, widgets
-from masthead.faces.admin.pages.settings.subnav import AI, in_settings, said
+from masthead.faces.admin.endpoint import Answer, Redirect
+from masthead.faces.admin.forms import Ask, Form
+from masthead.faces.admin.pages.settings.subnav import AI, in_settings
 from masthead.faces.admin.request import AdminRequest
 from masthead.features.ai.accounts import used_by
 from masthead.features.ai.limits import PER_DAY, PER_MINUTE
@@ -50,36 +47,23 @@ _LIMITS = (
 _ASKS = (*_OWN, *_LIMITS)
 
 
-async def ai_page(request: AdminRequest) -> Answer:
-    return await _page(request)
-
-
 async def save_ai(request: AdminRequest) -> Answer:
-    given = given_values(request.caller, _collection(request), _ASKS, request.form)
-    if request.form.get("remove") == _KEY:
-        given = {_KEY: ""}
-    try:
-        await request.records.update(
-            request.caller, _collection(request), request.site_record["id"], given
-        )
-    except Invalid as error:
-        return await _page(request, error.problems)
+    form = _form(request)
+    given = {_KEY: ""} if request.form.get("remove") == _KEY else form.given(request)
+    await request.records.update(request.caller, form.collection, request.site_record["id"], given)
     return Redirect(AI, "Saved.")
 
 
-def _collection(request: AdminRequest) -> Collection:
+def _form(request: AdminRequest) -> Form:
     # From the registry: there the address knows the operator's rules.
-    return request.records.registry[site_settings.name]
+    return Form(request.records.registry[site_settings.name], _ASKS)
 
 
-async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Page:
+async def ai_page(request: AdminRequest) -> Answer:
     settings, record = request.services.settings, request.site_record
-    typed = request.form if problems else None
     platform = settings.ai_provider if settings.ai_key else None
     values = {
-        "fields": widgets(
-            request.caller, _collection(request), _ASKS, record, typed=typed, problems=problems
-        ),
+        **_form(request).values(request, record),
         "own": [ask.name for ask in _OWN],
         "limits": [ask.name for ask in _LIMITS],
         "has_key": bool(record[_KEY]),
@@ -88,11 +72,10 @@ async def _page(request: AdminRequest, problems: Mapping[str, Problem] | None = 
         "budget": record["ai_daily_tokens"],
         "who": used_by(record[_WHO], bool(record[_KEY]), settings),
         "who_is_default": not record[_WHO],
-        "problems": said(problems, _ASKS),
         "address": AI,
         **await _usage(request),
     }
-    return in_settings(request, "ai.html", "AI", values, status=422 if problems else 200)
+    return in_settings(request, "ai.html", "AI", values)
 
 
 async def _usage(request: AdminRequest) -> dict[str, Chart | int]:

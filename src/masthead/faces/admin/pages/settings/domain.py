@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from msgspec.structs import replace
 
-from masthead.base.errors import Invalid, NotFound, Problem, RateLimited
-from masthead.engine.records.collection import Collection
+from masthead.base.errors import NotFound, RateLimited
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
-from masthead.faces.admin.forms import Ask, given_values, widgets
-from masthead.faces.admin.pages.settings.subnav import DOMAIN, in_settings, said
+from masthead.faces.admin.forms import Ask, Form
+from masthead.faces.admin.pages.settings.subnav import DOMAIN, in_settings
 from masthead.faces.admin.request import AdminRequest
 from masthead.features.site.address import site_url
 from masthead.features.site.collection import site_settings
@@ -29,18 +26,10 @@ _SENTENCES = {
 }
 
 
-async def domain_page(request: AdminRequest) -> Answer:
-    return _page(request)
-
-
 async def ask_for_domain(request: AdminRequest) -> Answer:
-    given = given_values(request.caller, _collection(request), _ASKS, request.form)
-    try:
-        await request.records.update(
-            request.caller, _collection(request), request.site_record["id"], given
-        )
-    except Invalid as error:
-        return _page(request, problems=error.problems)
+    form = _form(request)
+    given = form.given(request)
+    await request.records.update(request.caller, form.collection, request.site_record["id"], given)
     if not given.get("wanted_domain"):
         return Redirect(DOMAIN, "The request is withdrawn.")
     return Redirect(DOMAIN, "Set the records below, then check them.")
@@ -93,9 +82,9 @@ async def address_check(request: AdminRequest) -> Answer:
     return Page(template, "Address", values | {"is_here": is_here}, fragment=template)
 
 
-def _collection(request: AdminRequest) -> Collection:
+def _form(request: AdminRequest) -> Form:
     # From the registry: there the field knows the platform's own domain.
-    return request.records.registry[site_settings.name]
+    return Form(request.records.registry[site_settings.name], _ASKS)
 
 
 def _addresses(request: AdminRequest) -> dict[str, str]:
@@ -108,12 +97,12 @@ def _addresses(request: AdminRequest) -> dict[str, str]:
     }
 
 
-def _page(
-    request: AdminRequest,
-    outcome: str = "",
-    problems: Mapping[str, Problem] | None = None,
-) -> Page:
-    record, typed = request.site_record, request.form if problems else None
+async def domain_page(request: AdminRequest) -> Answer:
+    return _page(request)
+
+
+def _page(request: AdminRequest, outcome: str = "") -> Page:
+    record = request.site_record
     wanted = record["wanted_domain"]
     values = {
         "custom_domain": record["custom_domain"],
@@ -121,12 +110,9 @@ def _page(
         "proof": request.tools.domains.record_of(request.tenant_id, wanted) if wanted else None,
         "outcome": outcome,
         "checked": f"{request.now:%H:%M:%S}",
-        "fields": widgets(
-            request.caller, _collection(request), _ASKS, record, typed=typed, problems=problems
-        ),
-        "problems": said(problems, _ASKS),
+        **_form(request).values(request, record),
         "address": DOMAIN,
         **_addresses(request),
     }
-    page = in_settings(request, "domain.html", "Domain", values, status=422 if problems else 200)
+    page = in_settings(request, "domain.html", "Domain", values)
     return replace(page, fragment="settings/_proof.html")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import ClassVar
 
@@ -15,9 +14,9 @@ from masthead.engine.records.derived.daily_counts import ByDay, day_of
 from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.charts import DAYS, Chart, bar_chart, last_days
 from masthead.faces.admin.endpoint import Answer, Redirect
-from masthead.faces.admin.forms import Ask, WidgetChoice, given_values, widgets
+from masthead.faces.admin.forms import Ask, Form, WidgetChoice
 from masthead.faces.admin.lists import Filters, Listing, read_page
-from masthead.faces.admin.pages.settings.subnav import KEYS, in_settings, said
+from masthead.faces.admin.pages.settings.subnav import KEYS, in_settings
 from masthead.faces.admin.request import AdminRequest
 from masthead.identity.api_keys import api_keys, create_key, revoke_key
 from masthead.identity.call_counts import API_CALLS
@@ -28,8 +27,7 @@ IN_USE = "revoked_at = '' && (expires_at = '' || expires_at > @now)"
 ENDED = "revoked_at != '' || (expires_at != '' && expires_at <= @now)"
 EXPIRIES = {"": "Never", "30": "In 30 days", "90": "In 90 days", "365": "In a year"}
 """Days to their words."""
-_ASKS = (Ask("name", "Name", "Where it is used."),)
-_LABELS = (*_ASKS, Ask("scopes", "It may"), Ask("expires", "Expires"))
+_FORM = Form(api_keys, (Ask("name", "Name", "Where it is used."),))
 _decode_names = msgspec.json.Decoder(list[str]).decode
 
 
@@ -58,27 +56,19 @@ class KeyRow(msgspec.Struct, frozen=True):
     calls: Chart | None
 
 
-async def keys_page(request: AdminRequest) -> Answer:
-    return await _page(request)
-
-
 async def new_key(request: AdminRequest) -> Answer:
     """Answered with a page instead of a redirect: the key must not be stored anywhere, neither in
     an address nor in a cookie."""
     form = request.form
-    given = given_values(request.caller, api_keys, _ASKS, form)
-    try:
-        record, key = await create_key(
-            request.records,
-            request.tenant_id,
-            given.get("name", ""),
-            [scope for scope in SCOPES if f"scopes.{scope}" in form],
-            expires_at=_expiry(request),
-            by=request.caller,
-        )
-    except Invalid as error:
-        return await _page(request, problems=error.problems)
-    return await _page(request, made=(record, key))
+    made = await create_key(
+        request.records,
+        request.tenant_id,
+        _FORM.given(request).get("name", ""),
+        [scope for scope in SCOPES if f"scopes.{scope}" in form],
+        expires_at=_expiry(request),
+        by=request.caller,
+    )
+    return await keys_page(request, made)
 
 
 async def revoke_form(request: AdminRequest, key_id: str) -> Answer:
@@ -101,12 +91,7 @@ def _expiry(request: AdminRequest) -> str:
     return clock.to_text(request.records.clock() + timedelta(days=int(days)))
 
 
-async def _page(
-    request: AdminRequest,
-    *,
-    made: tuple[Record, str] | None = None,
-    problems: Mapping[str, Problem] | None = None,
-) -> Answer:
+async def keys_page(request: AdminRequest, made: tuple[Record, str] | None = None) -> Answer:
     filters = KeyFilters.of(request.query)
     page = await read_page(request, filters.listing())
     if page is None:
@@ -122,18 +107,16 @@ async def _page(
         "filters": filters,
         "has_ended": await _has_ended(request),
         "address": KEYS,
-        **_form(request, problems),
+        **_form(request),
         **await _plan(request),
     }
-    return in_settings(request, "keys.html", "API keys", values, status=422 if problems else 200)
+    return in_settings(request, "keys.html", "API keys", values)
 
 
-def _form(request: AdminRequest, problems: Mapping[str, Problem] | None) -> dict[str, object]:
-    typed = request.form if problems else None
-    ticked = typed or {}
-    empty = {each.name: each.default_value() for each in api_keys.fields}
+def _form(request: AdminRequest) -> dict[str, object]:
+    ticked = request.form if request.problems else {}
     return {
-        "fields": widgets(request.caller, api_keys, _ASKS, empty, typed=typed, problems=problems),
+        **_FORM.values(request, labels={"scopes": "It may", "expires": "Expires"}),
         "expiries": [
             WidgetChoice(days, label, days == ticked.get("expires", ""))
             for days, label in EXPIRIES.items()
@@ -142,7 +125,6 @@ def _form(request: AdminRequest, problems: Mapping[str, Problem] | None) -> dict
             WidgetChoice(name, f"{what[0].upper()}{what[1:]}", f"scopes.{name}" in ticked)
             for name, what in SCOPES.items()
         ],
-        "problems": said(problems, _LABELS),
     }
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
-from masthead.base.errors import Invalid, Problem
 from masthead.engine.records.collection import Record
 from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
-from masthead.faces.admin.forms import Ask, given_values, widgets
+from masthead.faces.admin.forms import Ask, Form
 from masthead.faces.admin.newsletter_growth import growth_of
-from masthead.faces.admin.pages.settings.subnav import NEWSLETTERS, in_settings, said
+from masthead.faces.admin.pages.settings.subnav import NEWSLETTERS, in_settings
 from masthead.faces.admin.request import AdminRequest
 from masthead.features.members.digest_times import WEEKDAYS
 from masthead.features.members.newsletters import newsletters
@@ -19,42 +17,45 @@ from masthead.features.site.collection import MAIN_NEWSLETTER
 
 MOST: Final = 100
 """Newsletters in the list."""
-ASKS: Final = (
-    Ask("name", "Name", "Readers see it in each email and in their account."),
-    Ask("description", "What it is about", "Readers see it in their account.", rows=3),
-    Ask("sender_name", "Sender’s name", "If empty, the name of the site."),
-    Ask("reply_to", "Replies go to", "If empty, to the sender’s address."),
-    Ask(
-        "header_image",
-        "Picture at the top",
-        "The address of a picture, or a path such as /media/…",
-        is_picture=True,
+FORM: Final = Form(
+    newsletters,
+    (
+        Ask("name", "Name", "Readers see it in each email and in their account."),
+        Ask("description", "What it is about", "Readers see it in their account.", rows=3),
+        Ask("sender_name", "Sender’s name", "If empty, the name of the site."),
+        Ask("reply_to", "Replies go to", "If empty, to the sender’s address."),
+        Ask(
+            "header_image",
+            "Picture at the top",
+            "The address of a picture, or a path such as /media/…",
+            is_picture=True,
+        ),
+        Ask("accent_color", "Colour of links", "A colour such as #8f1d2c. If empty, the site’s."),
+        Ask("footer", "Footer", "Such as your postal address, which some laws require.", rows=3),
+        Ask(
+            "count_opens",
+            "Count opens",
+            "Some mail programs always count as an open, others never. "
+            "The footer tells readers that opens are counted.",
+        ),
+        Ask(
+            "count_clicks",
+            "Count clicks",
+            "Links lead through your site. The footer tells readers that clicks are counted.",
+        ),
+        Ask(
+            "digest",
+            "Weekly digest",
+            "One email a week with the new posts that each reader can read, unless there are none.",
+        ),
+        Ask(
+            "digest_weekday",
+            "Day of the digest",
+            choices={each: each.capitalize() for each in WEEKDAYS},
+        ),
+        Ask("digest_hour", "Hour of the digest", "0 to 23, in the time zone of the site."),
+        Ask("is_default", "For new members", "People who sign up for newsletters get this one."),
     ),
-    Ask("accent_color", "Colour of links", "A colour such as #8f1d2c. If empty, the site’s."),
-    Ask("footer", "Footer", "Such as your postal address, which some laws require.", rows=3),
-    Ask(
-        "count_opens",
-        "Count opens",
-        "Some mail programs always count as an open, others never. "
-        "The footer tells readers that opens are counted.",
-    ),
-    Ask(
-        "count_clicks",
-        "Count clicks",
-        "Links lead through your site. The footer tells readers that clicks are counted.",
-    ),
-    Ask(
-        "digest",
-        "Weekly digest",
-        "One email a week with the new posts that each reader can read, unless there are none.",
-    ),
-    Ask(
-        "digest_weekday",
-        "Day of the digest",
-        choices={each: each.capitalize() for each in WEEKDAYS},
-    ),
-    Ask("digest_hour", "Hour of the digest", "0 to 23, in the time zone of the site."),
-    Ask("is_default", "For new members", "People who sign up for newsletters get this one."),
 )
 
 
@@ -62,34 +63,17 @@ async def newsletters_page(request: AdminRequest) -> Answer:
     wanted = ListRequest(per_page=MOST, sort="created", skip_total=True)
     found = await request.records.page(request.caller, newsletters, wanted)
     growth = await growth_of(request, [each["slug"] for each in found.items])
-    rows = [
-        {
-            "readers": growth[each["slug"]].readers,
-            "gained": growth[each["slug"]].gained,
-            "url": f"{NEWSLETTERS}/{each['id']}",
-            "name": each["name"],
-            "description": each["description"],
-            "sender": each["sender_name"] or request.site_name,
-            "is_default": each["is_default"],
-        }
-        for each in found.items
-    ]
-    return in_settings(
-        request, "newsletters.html", "Newsletters", {"rows": rows, "address": NEWSLETTERS}
-    )
+    values = {"rows": found.items, "growth": growth, "address": NEWSLETTERS}
+    return in_settings(request, "newsletters.html", "Newsletters", values)
 
 
 async def new_newsletter_form(request: AdminRequest) -> Answer:
     request.records.check_may_create(request.caller, newsletters)
-    return _page(request, _empty())
+    return _page(request)
 
 
 async def new_newsletter(request: AdminRequest) -> Answer:
-    given = given_values(request.caller, newsletters, ASKS, request.form)
-    try:
-        made = await request.records.create(request.caller, newsletters, given)
-    except Invalid as error:
-        return _page(request, _empty(), error.problems)
+    made = await request.records.create(request.caller, newsletters, FORM.given(request))
     return Redirect(NEWSLETTERS, f"{made['name']} is ready.")
 
 
@@ -98,12 +82,8 @@ async def newsletter_form(request: AdminRequest, record_id: str) -> Answer:
 
 
 async def save_newsletter(request: AdminRequest, record_id: str) -> Answer:
-    record = await request.records.get(request.caller, newsletters, record_id)
-    given = given_values(request.caller, newsletters, ASKS, request.form)
-    try:
-        saved = await request.records.update(request.caller, newsletters, record_id, given)
-    except Invalid as error:
-        return _page(request, record, error.problems)
+    given = FORM.given(request)
+    saved = await request.records.update(request.caller, newsletters, record_id, given)
     return Redirect(NEWSLETTERS, f"{saved['name']} is saved.")
 
 
@@ -118,26 +98,14 @@ async def delete_newsletter(request: AdminRequest, record_id: str) -> Answer:
     return Redirect(NEWSLETTERS, f"{gone['name']} is deleted.")
 
 
-def _empty() -> Record:
-    return {each.name: each.default_value() for each in newsletters.fields}
-
-
-def _page(
-    request: AdminRequest, record: Record, problems: Mapping[str, Problem] | None = None
-) -> Page:
-    typed = request.form if problems else None
-    is_new = "id" not in record
-    title = "New newsletter" if is_new else str(record["name"])
+def _page(request: AdminRequest, record: Record | None = None) -> Page:
+    title = str(record["name"]) if record else "New newsletter"
     values = {
         "title": title,
-        "fields": widgets(
-            request.caller, newsletters, ASKS, record, typed=typed, problems=problems
-        ),
-        "problems": said(problems, ASKS),
-        "action": f"{NEWSLETTERS}/{'new' if is_new else record['id']}",
-        "is_new": is_new,
-        "can_delete": not is_new and record["slug"] != MAIN_NEWSLETTER,
+        **FORM.values(request, record),
+        "action": f"{NEWSLETTERS}/{record['id'] if record else 'new'}",
+        "is_new": record is None,
+        "can_delete": record is not None and record["slug"] != MAIN_NEWSLETTER,
         "back": NEWSLETTERS,
     }
-    status = 422 if problems else 200
-    return in_settings(request, "newsletter.html", title, values, status=status)
+    return in_settings(request, "newsletter.html", title, values)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from masthead.base.errors import Invalid, NotFound, Problem, TooLarge
 from masthead.faces.admin.endpoint import Answer, Redirect
-from masthead.faces.admin.pages.settings.site import page_of
+from masthead.faces.admin.forms import problem_of
+from masthead.faces.admin.pages.settings.site import site_page
 from masthead.faces.admin.pages.settings.subnav import SETTINGS
 from masthead.faces.admin.request import AdminRequest
 from masthead.features.media.collection import media
@@ -32,11 +33,9 @@ async def save_picture(request: AdminRequest, which: str) -> Answer:
         return Redirect(f"{SETTINGS}#pictures", "Removed. The file is still in the media library.")
     try:
         path = await _store_picture(request, which)
-    except Invalid as error:
-        problem = next(iter(error.problems.values()))
-        return page_of(request, {field: problem})
-    except TooLarge as error:
-        return page_of(request, {field: Problem("too_large", str(error))})
+    except (Invalid, TooLarge) as error:
+        request.problems = {field: problem_of(error)}
+        return await site_page(request)
     await _set(request, field, path)
     return Redirect(f"{SETTINGS}#pictures", SENTENCES[which])
 

@@ -4,9 +4,10 @@ its deletion."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from functools import partial
+from typing import Any
 
-from masthead.base.errors import NotFound, Problem
+from masthead.base.errors import Invalid, NotFound, Problem
 from masthead.engine.audit.collection import DOWNLOADED_SITE
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.conditions import all_of, any_of, equals, newer
@@ -18,10 +19,10 @@ from masthead.faces.admin.data_requests import (
     is_ready,
     shown,
 )
-from masthead.faces.admin.endpoint import Answer, Page, Redirect, Stored
+from masthead.faces.admin.endpoint import Answer, Redirect, Stored
 from masthead.faces.admin.environment import day
-from masthead.faces.admin.forms import sentence_of
-from masthead.faces.admin.lists import Filters, Listing, read_page
+from masthead.faces.admin.forms import sentence_of, summary
+from masthead.faces.admin.lists import Listing, read_page, with_query
 from masthead.faces.admin.pages.settings.subnav import PRIVACY, in_settings
 from masthead.faces.admin.request import AdminRequest
 from masthead.features.members.collection import blog_members
@@ -31,15 +32,9 @@ from masthead.features.privacy.validation import PHRASE, TENANT
 from masthead.identity.directory import Tenant
 
 
-class RequestFilters(Filters, frozen=True):
-    """No filters: the list shows everything."""
-
-    address: ClassVar[str] = PRIVACY
-
-
 async def privacy_page(request: AdminRequest) -> Answer:
     wanted = ListRequest(sort="-created", skip_total=True)
-    page = await read_page(request, Listing(gdpr_requests, wanted, RequestFilters().url))
+    page = await read_page(request, Listing(gdpr_requests, wanted, partial(with_query, PRIVACY)))
     if page is None:
         return Redirect(PRIVACY)
     items, pager = page
@@ -72,26 +67,36 @@ async def download_copy(request: AdminRequest, request_id: str) -> Answer:
     return Stored(archive_key(asked), name, "application/zip")
 
 
-async def delete_form(request: AdminRequest) -> Answer:
-    return _delete_page(request)
-
-
 async def delete_site(request: AdminRequest) -> Answer:
-    if problems := not_typed(request.form, request.tenant):
-        return _delete_page(request, problems)
+    check_typed(request.form, request.tenant)
     requester, body = await admit_request(request), about(request, TENANT)
     opened = await request.services.privacy.requests.open_deletion(requester, body)
     until = day(request.local(opened.request["grace_until"]))
     return Redirect(PRIVACY, f"The site is read-only now and will be deleted on {until}.")
 
 
-def not_typed(form: Mapping[str, str], tenant: Tenant) -> dict[str, Problem]:
-    """Problems with the two texts that a deletion needs."""
+def check_typed(form: Mapping[str, str], tenant: Tenant) -> None:
+    """Raises Invalid for the two texts that a deletion needs."""
     expected = {"tenant_slug": tenant.slug, "confirmation_phrase": PHRASE}
-    return {
+    problems = {
         name: Problem("validation_values_mismatch", f"Type exactly {text}.")
         for name, text in expected.items()
         if form.get(name, "").strip() != text
+    }
+    if problems:
+        raise Invalid(problems)
+
+
+def deletion_values(request: AdminRequest, tenant: Tenant) -> dict[str, Any]:
+    """For the two fields of the question before a deletion."""
+    typed = {name: request.form.get(name, "") for name in ("tenant_slug", "confirmation_phrase")}
+    errors = {name: sentence_of(each) for name, each in request.problems.items()}
+    return {
+        "slug": tenant.slug,
+        "phrase": PHRASE,
+        "typed": typed,
+        "errors": errors,
+        "problems": summary(request, {}),
     }
 
 
@@ -146,15 +151,6 @@ async def _planned_deletion(request: AdminRequest) -> dict[str, str] | None:
     return None
 
 
-def _delete_page(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Page:
-    values = {
-        "slug": request.tenant.slug,
-        "phrase": PHRASE,
-        "typed": {
-            name: request.form.get(name, "") for name in ("tenant_slug", "confirmation_phrase")
-        },
-        "errors": {name: sentence_of(each) for name, each in (problems or {}).items()},
-        "back": PRIVACY,
-    }
-    title = f"Delete {request.site_name}?"
-    return in_settings(request, "delete-site.html", title, values, status=422 if problems else 200)
+async def delete_form(request: AdminRequest) -> Answer:
+    values = {**deletion_values(request, request.tenant), "back": PRIVACY}
+    return in_settings(request, "delete-site.html", f"Delete {request.site_name}?", values)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from masthead.base.errors import Invalid, Problem
 from masthead.engine.records.collection import Record
 from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
-from masthead.faces.admin.forms import Ask, given_values, widgets
+from masthead.faces.admin.forms import Ask, Form, empty_record
 from masthead.faces.admin.pages.account.sign_in import WITH
-from masthead.faces.admin.pages.settings.subnav import SIGN_IN, in_settings, said
+from masthead.faces.admin.pages.settings.subnav import SIGN_IN, in_settings
 from masthead.faces.admin.request import AdminRequest
 from masthead.faces.reader.member.single_sign_on import WITH as MEMBERS_WITH
 from masthead.features.single_sign_on.collection import (
@@ -91,38 +90,26 @@ _GROUPS: Final = (
     ("Roles of staff", _ROLES),
     ("Safety", _SECOND),
 )
-ASKS: Final = tuple(ask for _, asks in _GROUPS for ask in asks)
-_CHANGED: Final = tuple(ask for ask in ASKS if ask not in _FIXED)
+FORM: Final = Form(sign_in_providers, tuple(ask for _, asks in _GROUPS for ask in asks))
+_CHANGED: Final = Form(sign_in_providers, tuple(ask for ask in FORM.asks if ask not in _FIXED))
 
 
 async def providers_page(request: AdminRequest) -> Answer:
-    rows = [
-        {
-            "url": f"{SIGN_IN}/{each['id']}",
-            "name": each["name"],
-            "issuer": each["issuer"],
-            "used_by": USED_BY[each["used_by"]],
-            "enabled": each["enabled"],
-        }
-        for each in await _all(request)
-    ]
-    return in_settings(request, "sign-in.html", "Sign-in", {"rows": rows, "address": SIGN_IN})
+    values = {"rows": await _all(request), "used_by": USED_BY, "address": SIGN_IN}
+    return in_settings(request, "sign-in.html", "Sign-in", values)
 
 
 async def new_form(request: AdminRequest) -> Answer:
-    return _page(request, _empty())
+    return _page(request)
 
 
 async def add(request: AdminRequest) -> Answer:
-    given = given_values(request.caller, sign_in_providers, ASKS, request.form)
+    given = FORM.given(request)
     if not given.get("slug"):
         given.pop("slug", None)
-    try:
-        if len(await _all(request)) >= MAX_PROVIDERS:
-            raise Invalid({"name": _TOO_MANY})
-        made = await request.records.create(request.caller, sign_in_providers, given)
-    except Invalid as error:
-        return _page(request, _empty(), error.problems)
+    if len(await _all(request)) >= MAX_PROVIDERS:
+        raise Invalid({"name": _TOO_MANY})
+    made = await request.records.create(request.caller, sign_in_providers, given)
     return Redirect(f"{SIGN_IN}/{made['id']}", f"{made['name']} is added. Try it now.")
 
 
@@ -131,12 +118,8 @@ async def provider_form(request: AdminRequest, record_id: str) -> Answer:
 
 
 async def save(request: AdminRequest, record_id: str) -> Answer:
-    record = await _provider(request, record_id)
-    given = given_values(request.caller, sign_in_providers, _CHANGED, request.form)
-    try:
-        saved = await request.records.update(request.caller, sign_in_providers, record_id, given)
-    except Invalid as error:
-        return _page(request, record, error.problems)
+    given = _CHANGED.given(request)
+    saved = await request.records.update(request.caller, sign_in_providers, record_id, given)
     return Redirect(SIGN_IN, f"{saved['name']} is saved.")
 
 
@@ -179,41 +162,28 @@ async def _provider(request: AdminRequest, record_id: str) -> Record:
     return {**record, "client_secret": found[0]["client_secret"] if found else ""}
 
 
-def _empty() -> Record:
-    return {each.name: each.default_value() for each in sign_in_providers.fields}
-
-
 def _page(
-    request: AdminRequest,
-    record: Record,
-    problems: Mapping[str, Problem] | None = None,
-    *,
-    trial: tuple[str, str] | None = None,
+    request: AdminRequest, record: Record | None = None, *, trial: tuple[str, str] | None = None
 ) -> Page:
-    typed = request.form if problems else None
-    is_new = "id" not in record
-    fields = widgets(
-        request.caller, sign_in_providers, ASKS, record, typed=typed, problems=problems
-    )
-    hidden = () if is_new else {ask.name for ask in _FIXED}
-    title = "New provider" if is_new else str(record["name"])
+    form, stored = FORM.values(request, record), record or empty_record(sign_in_providers)
+    hidden = {ask.name for ask in _FIXED} if record else ()
+    title = str(record["name"]) if record else "New provider"
     values = {
+        **form,
         "title": title,
         "groups": [
-            (heading, [fields[ask.name] for ask in asks if ask.name not in hidden])
+            (heading, [form["fields"][ask.name] for ask in asks if ask.name not in hidden])
             for heading, asks in _GROUPS
         ],
-        "problems": said(problems, ASKS),
-        "action": f"{SIGN_IN}/{'new' if is_new else record['id']}",
-        "is_new": is_new,
-        "issuer": record["issuer"],
-        "slug": record["slug"] or "short-name",
-        "callbacks": _callbacks(request, record),
+        "action": f"{SIGN_IN}/{record['id'] if record else 'new'}",
+        "is_new": record is None,
+        "issuer": stored["issuer"],
+        "slug": stored["slug"] or "short-name",
+        "callbacks": _callbacks(request, stored),
         "trial": trial,
         "back": SIGN_IN,
     }
-    status = 422 if problems else 200
-    return in_settings(request, "provider.html", title, values, status=status)
+    return in_settings(request, "provider.html", title, values)
 
 
 def _callbacks(request: AdminRequest, record: Record) -> list[tuple[str, str]]:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from functools import cache
 from zoneinfo import available_timezones
 
 import msgspec
 
-from masthead.base.errors import Invalid, Problem
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
-from masthead.faces.admin.forms import Ask, given_values, widgets
-from masthead.faces.admin.pages.settings.subnav import SETTINGS, in_settings, said
+from masthead.faces.admin.forms import Ask, Form
+from masthead.faces.admin.pages.settings.subnav import SETTINGS, in_settings
 from masthead.faces.admin.request import AdminRequest
 from masthead.features.site.accent import DARK_GROUNDS, LIGHT_GROUNDS, NEEDED, contrast, readable
 from masthead.features.site.collection import site_settings
@@ -59,22 +57,21 @@ _READERS = (
     ),
 )
 _PICTURES = (
-    (
-        "logo",
-        "site_logo",
-        "Logo",
-        "Without one, the site shows its name.",
-        "Shown instead of the name, at most 160 by 32 pixels on most pages.",
-    ),
-    (
-        "favicon",
-        "site_favicon",
-        "Icon",
-        "Without one, browsers show their default icon.",
-        "Shown in the browser tab. A square PNG, SVG or ICO.",
-    ),
+    {
+        "which": "logo",
+        "field": "site_logo",
+        "title": "Logo",
+        "without": "Without one, the site shows its name.",
+        "help": "Shown instead of the name, at most 160 by 32 pixels on most pages.",
+    },
+    {
+        "which": "favicon",
+        "field": "site_favicon",
+        "title": "Icon",
+        "without": "Without one, browsers show their default icon.",
+        "help": "Shown in the browser tab. A square PNG, SVG or ICO.",
+    },
 )
-_PICTURE_LABELS = (Ask("site_logo", "Logo"), Ask("site_favicon", "Icon"))
 _COLOUR = re.compile(r"#[0-9A-Fa-f]{6}")
 
 
@@ -92,36 +89,17 @@ class Accent(msgspec.Struct, frozen=True):
 
 
 @cache
-def _asks() -> tuple[Ask, ...]:
+def _form() -> Form:
     """With the time zones, which are read from files."""
     names = sorted(available_timezones() - {"UTC", "localtime"})
     zones = {"": "UTC"} | {each: each.replace("_", " ") for each in names}
     zone = Ask("time_zone", "Time zone", "For dates on the site and in this admin.", choices=zones)
-    return (*_ABOUT, zone, *_COLOR, *_LINKS, *_READERS)
-
-
-class Picture(msgspec.Struct, frozen=True):
-    which: str
-    field: str
-    title: str
-    without: str
-    """The sentence about what the site shows without the picture."""
-    help: str
-    url: str
-
-
-async def site_page(request: AdminRequest) -> Answer:
-    return page_of(request)
+    return Form(site_settings, (*_ABOUT, zone, *_COLOR, *_LINKS, *_READERS))
 
 
 async def save_site(request: AdminRequest) -> Answer:
-    given = given_values(request.caller, site_settings, _asks(), request.form)
-    try:
-        await request.records.update(
-            request.caller, site_settings, request.site_record["id"], given
-        )
-    except Invalid as error:
-        return page_of(request, error.problems)
+    given = _form().given(request)
+    await request.records.update(request.caller, site_settings, request.site_record["id"], given)
     return Redirect(SETTINGS, "Saved. The change is live.")
 
 
@@ -151,23 +129,17 @@ def _accent(ground: str, papers: tuple[str, ...], color: str, shown: str) -> Acc
     return Accent(ground, papers[0], shown, f"{ratio:.1f}", was)
 
 
-def page_of(request: AdminRequest, problems: Mapping[str, Problem] | None = None) -> Page:
-    # A form of a picture has none of the fields.
-    typed = request.form if problems and "site_name" in request.form else None
+async def site_page(request: AdminRequest) -> Answer:
     record: Record = request.site_record
-    fields = widgets(request.caller, site_settings, _asks(), record, typed=typed, problems=problems)
+    form = _form().values(
+        request, record, labels={each["field"]: each["title"] for each in _PICTURES}
+    )
     values = {
-        "fields": fields,
+        **form,
         "about": [*(ask.name for ask in _ABOUT), "time_zone"],
         "readers": [ask.name for ask in _READERS],
-        "accents": accents_of(fields["accent_color"].value),
-        "pictures": [
-            Picture(which, field, title, without, help_text, record[field])
-            for which, field, title, without, help_text in _PICTURES
-        ],
-        "problems": said(problems, (*_asks(), *_PICTURE_LABELS)),
+        "accents": accents_of(form["fields"]["accent_color"].value),
+        "pictures": [each | {"url": record[each["field"]]} for each in _PICTURES],
         "address": SETTINGS,
     }
-    return in_settings(
-        request, "site.html", "Site settings", values, status=422 if problems else 200
-    )
+    return in_settings(request, "site.html", "Site settings", values)

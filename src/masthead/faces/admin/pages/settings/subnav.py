@@ -1,14 +1,10 @@
-"""The parts that the pages of the settings share: the links to each other, and the sentences of a
-form."""
+"""The frame of the settings: their pages with links to each other."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from typing import Any
 
-from masthead.base.errors import Problem
 from masthead.faces.admin.endpoint import Page
-from masthead.faces.admin.forms import Ask, sentence_of
 from masthead.faces.admin.navigation import IN_SETTINGS
 from masthead.faces.admin.request import AdminRequest
 
@@ -41,20 +37,10 @@ SECTIONS = (
 """In the order of their links."""
 
 
-def in_settings(
-    request: AdminRequest, template: str, title: str, values: dict[str, Any], *, status: int = 200
-) -> Page:
+def in_settings(request: AdminRequest, template: str, title: str, values: dict[str, Any]) -> Page:
     links = [(label, url, _is_at(request.path, url)) for label, url in SECTIONS]
     links += [(each.label, each.url, False) for each in IN_SETTINGS]
-    return Page(f"settings/{template}", title, {"sections": links, **values}, status)
-
-
-def said(problems: Mapping[str, Problem] | None, asks: Iterable[Ask]) -> dict[str, tuple[str, str]]:
-    """For the summary of what is wrong: a field's label and the sentence about it."""
-    labels = {ask.name: ask.label for ask in asks}
-    return {
-        name: (labels.get(name, name), sentence_of(each)) for name, each in (problems or {}).items()
-    }
+    return Page(f"settings/{template}", title, {"sections": links, **values})
 
 
 def _is_at(path: str, url: str) -> bool:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from html import escape
 from typing import Any, Final
 
 import msgspec
 
-from masthead.base.errors import BadRequest, Invalid, NotFound, Problem
+from masthead.base.errors import BadRequest, NotFound
 from masthead.content.texts.content import HTML, JSON
 from masthead.content.texts.editing import with_html
 from masthead.content.texts.editor_document import opened_document
 from masthead.engine.records.collection import Record
-from masthead.faces.admin.endpoint import Answer, Page, Redirect
-from masthead.faces.admin.forms import Ask, given_values, widgets
+from masthead.faces.admin.endpoint import Answer, Redirect
+from masthead.faces.admin.forms import Ask, Form
 from masthead.faces.admin.pages.mailings.preview import framed_letter
-from masthead.faces.admin.pages.settings.subnav import WELCOME, in_settings, said
+from masthead.faces.admin.pages.settings.subnav import WELCOME, in_settings
 from masthead.faces.admin.request import AdminRequest
 from masthead.features.mailings.collection import mailings
 from masthead.features.mailings.welcome_emails import welcome_emails, written_html
@@ -25,10 +24,15 @@ from masthead.outside.mail.wording import being_sent, where_stored
 
 MAX_FORM: Final = 2 * 1024 * 1024
 """Bytes: of the longest text, as a document and in letters that take several."""
-ASKS: Final = (
-    Ask("is_on", "Send it", "Members who joined earlier don’t get one."),
-    Ask("subject", "Subject"),
-    Ask("content_html", "Text", "Pictures, lists and tables are emailed as in a post.", rows=14),
+FORM: Final = Form(
+    welcome_emails,
+    (
+        Ask("is_on", "Send it", "Members who joined earlier don’t get one."),
+        Ask("subject", "Subject"),
+        Ask(
+            "content_html", "Text", "Pictures, lists and tables are emailed as in a post.", rows=14
+        ),
+    ),
 )
 _TABS: Final = {FREE: "Free members", PAID: "Paid members"}
 _WHEN: Final = {
@@ -43,25 +47,15 @@ _STARTER: Final = {
 }
 
 
-async def welcome_form(request: AdminRequest, kind: str = FREE) -> Answer:
-    return await _page(request, kind, await _text(request, kind))
-
-
 async def save_welcome(request: AdminRequest, kind: str) -> Answer:
     """Stores the text, and sends a test of it if that was pressed."""
     record = await _text(request, kind)
     given = await _read_given(request)
-    try:
-        if "id" in record:
-            saved = await request.records.update(
-                request.caller, welcome_emails, record["id"], given
-            )
-        else:
-            saved = await request.records.create(
-                request.caller, welcome_emails, {**given, "kind": kind}
-            )
-    except Invalid as error:
-        return await _page(request, kind, {**record, **given}, error.problems)
+    records, caller = request.records, request.caller
+    if "id" in record:
+        saved = await records.update(caller, welcome_emails, record["id"], given)
+    else:
+        saved = await records.create(caller, welcome_emails, {**given, "kind": kind})
     address = f"{WELCOME}/{kind}"
     if "test" not in request.form:
         return Redirect(address, f"Saved. {_TABS[kind]} {_state(saved)}.")
@@ -80,7 +74,7 @@ async def welcome_email(request: AdminRequest, kind: str) -> Answer:
 
 async def _read_given(request: AdminRequest) -> dict[str, Any]:
     """The editor sends its document instead of HTML."""
-    given = given_values(request.caller, welcome_emails, ASKS, request.form)
+    given = FORM.given(request)
     sent = request.form.get("content_json", "")
     if not sent:
         return {**given, "content_json": None} if "content_html" in given else given
@@ -115,11 +109,12 @@ def _state(text: Record) -> str:
     return "get it from now on" if text["is_on"] else "don’t get it"
 
 
-async def _page(
-    request: AdminRequest, kind: str, record: Record, problems: Mapping[str, Problem] | None = None
-) -> Page:
-    typed = {**request.form, "content_html": record["content_html"]} if problems else None
-    has_document = bool(problems) or record["content_source"] == JSON
+async def welcome_form(request: AdminRequest, kind: str = FREE) -> Answer:
+    record = await _text(request, kind)
+    if request.problems:
+        record |= await _read_given(request)
+        request.form["content_html"] = record["content_html"]
+    has_document = bool(request.problems) or record["content_source"] == JSON
     opening = opened_document(record["content_json"]) if has_document else None
     values = {
         "tabs_of": [
@@ -127,21 +122,17 @@ async def _page(
         ],
         "when": _WHEN[kind],
         "mailing": await _mailing(request, kind),
-        "fields": widgets(
-            request.caller, welcome_emails, ASKS, record, typed=typed, problems=problems
-        ),
+        **FORM.values(request, record),
         "can_open": opening is None or not opening.lacks,
         "document_json": msgspec.json.encode(opening.document).decode() if opening else "",
         "owner": request.page_owner,
         # On the service's own host the address does not name the site.
         "tenant_id": "" if request.context.tenant else request.tenant_id,
-        "problems": said(problems, ASKS),
         "action": f"{WELCOME}/{kind}",
         "me": request.account["email"],
         "stored": where_stored(request.services.settings),
     }
-    status = 422 if problems else 200
-    return in_settings(request, "welcome.html", "Welcome emails", values, status=status)
+    return in_settings(request, "welcome.html", "Welcome emails", values)
 
 
 async def _mailing(request: AdminRequest, kind: str) -> dict[str, Any] | None:

@@ -8,12 +8,11 @@ from typing import Any
 import msgspec
 
 from masthead.base import ids
-from masthead.base.errors import Invalid, Problem
+from masthead.base.errors import Invalid
 from masthead.engine.events.catalog import CATALOG, Category, EventKind
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
-from masthead.faces.admin.forms import Ask, given_values, widgets
-from masthead.faces.admin.pages.settings.subnav import said
+from masthead.faces.admin.forms import Ask, Form, problem_of
 from masthead.faces.admin.pages.webhooks.deliveries import DELIVERIES, DeliveryFilters
 from masthead.faces.admin.pages.webhooks.subscriptions import (
     ADDRESS,
@@ -42,10 +41,6 @@ class Event(msgspec.Struct, frozen=True):
     is_chosen: bool
 
 
-async def new_form(request: AdminRequest) -> Answer:
-    return _new_page(request)
-
-
 async def new_webhook(request: AdminRequest) -> Answer:
     """Answered with a page instead of a redirect: the secret must not be stored anywhere, neither
     in an address nor in a cookie. The form holds the id, so that sending it again makes no
@@ -66,7 +61,7 @@ async def new_webhook(request: AdminRequest) -> Answer:
         async with request.records.unit(request.caller) as unit:
             record, secret = await subscribe(unit, given)
     except Invalid as error:
-        return _new_page(request, error)
+        raise Invalid(error.problems or {"name": problem_of(error)}) from error
     return await _page(request, record, secret=secret)
 
 
@@ -75,13 +70,7 @@ async def webhook_page(request: AdminRequest, webhook_id: str) -> Answer:
 
 
 async def save_webhook(request: AdminRequest, webhook_id: str) -> Answer:
-    record = await _get(request, webhook_id)
-    try:
-        await request.records.update(
-            request.caller, webhook_subscriptions, webhook_id, _given(request)
-        )
-    except Invalid as error:
-        return await _page(request, record, error=error)
+    await request.records.update(request.caller, webhook_subscriptions, webhook_id, _given(request))
     return Redirect(f"{ADDRESS}/{webhook_id}", "Saved. The next delivery uses it.")
 
 
@@ -139,10 +128,10 @@ async def _stamp(request: AdminRequest, webhook_id: str, stamped: Mapping[str, A
     )
 
 
-def _asks(chosen: list[str]) -> tuple[Ask, ...]:
+def _form(chosen: list[str]) -> Form:
     """An event that is no longer offered stays while it is chosen."""
     names = dict.fromkeys((*OFFERED, *chosen))
-    return (
+    asks = (
         Ask("name", "Name", "Only you see it. For example, the program that receives the events."),
         Ask(
             "url",
@@ -151,61 +140,51 @@ def _asks(chosen: list[str]) -> tuple[Ask, ...]:
         ),
         Ask("events", "Events", choices={name: name for name in names}),
     )
+    return Form(webhook_subscriptions, asks)
 
 
 def _given(request: AdminRequest) -> dict[str, Any]:
-    asks = _asks([name for name in _known() if f"events.{name}" in request.form])
-    return given_values(request.caller, webhook_subscriptions, asks, request.form)
+    return _form([kind.name for kind in CATALOG if f"events.{kind.name}" in request.form]).given(
+        request
+    )
 
 
-def _known() -> list[str]:
-    return [kind.name for kind in CATALOG]
-
-
-def _new_page(request: AdminRequest, error: Invalid | None = None) -> Answer:
-    empty = {each.name: each.default_value() for each in webhook_subscriptions.fields}
+async def new_form(request: AdminRequest) -> Answer:
     sent_id = request.form.get("id", "")
     values = {
-        **_form(request, empty, error),
+        **_values(request),
         "id": sent_id if ids.is_id(sent_id) else ids.new_id(),
         "plan_needed": "" if request.tenant.plan.has_api else PLAN_NEEDED,
         "back": ADDRESS,
     }
-    return Page("webhooks/new.html", "New webhook", values, status=422 if error else 200)
+    return Page("webhooks/new.html", "New webhook", values)
 
 
-async def _page(
-    request: AdminRequest, record: Record, *, secret: str = "", error: Invalid | None = None
-) -> Answer:
+async def _page(request: AdminRequest, record: Record, *, secret: str = "") -> Answer:
     tests = await last_tests(request, [record])
     values = {
-        **_form(request, record, error),
+        **_values(request, record),
         "webhook": shown(request, record, tests.get(record["id"])),
         "secret": secret,
         "deliveries": DeliveryFilters(webhook=record["id"]).url(),
         "has_plan": request.tenant.plan.has_api,
         "back": ADDRESS,
     }
-    return Page("webhooks/edit.html", record["name"], values, status=422 if error else 200)
+    return Page("webhooks/edit.html", record["name"], values)
 
 
-def _form(request: AdminRequest, record: Record, error: Invalid | None) -> dict[str, Any]:
-    typed = request.form if error else None
-    problems: Mapping[str, Problem] = error.problems if error else {}
-    asks = _asks(events_of(record))
-    fields = widgets(
-        request.caller, webhook_subscriptions, asks, record, typed=typed, problems=problems
-    )
-    chosen = {each.value for each in fields["events"].choices if each.is_chosen}
-    offered = {each.value for each in fields["events"].choices}
+def _values(request: AdminRequest, record: Record | None = None) -> dict[str, Any]:
+    form = _form(events_of(record) if record else []).values(request, record)
+    choices = form["fields"]["events"].choices
+    chosen = {each.value for each in choices if each.is_chosen}
+    offered = {each.value for each in choices}
     return {
-        "fields": fields,
+        **form,
         "categories": {
             category: [_event(kind, chosen) for kind in CATALOG if _is_in(kind, category, offered)]
             for category in Category
         },
-        "problems": said(problems, asks),
-        "problem": str(error) if error and not problems else "",
+        "problem": "",
     }
 
 
