@@ -22,11 +22,12 @@ def simplified(html: str) -> str:
     if root is None:
         return html
     replaced: set[HtmlElement] = set()
-    for kind, read in _CARDS.items():
+    for kind, properties in _CARDS.items():
         for element in root.xpath(_with_class(f"kg-{kind}-card")):
             # Ghost never nests cards.
             if element not in replaced:
-                replace(element, render_card(kind, read(element)) or "")
+                card = {name: read(element) for name, read in properties.items()}
+                replace(element, render_card(kind, card) or "")
                 replaced.update(element.iter())
     return inner_html(root)
 
@@ -35,7 +36,10 @@ def _with_class(name: str) -> str:
     return f'.//*[contains(concat(" ", normalize-space(@class), " "), " {name} ")]'
 
 
-def _first(card: HtmlElement, *names: str) -> HtmlElement | None:
+Read = Callable[["HtmlElement"], Any]
+
+
+def _first(card: HtmlElement, names: tuple[str, ...]) -> HtmlElement | None:
     for name in names:
         path = _with_class(name) if name.startswith("kg-") else f".//{name}"
         found = card.xpath(path)
@@ -44,132 +48,117 @@ def _first(card: HtmlElement, *names: str) -> HtmlElement | None:
     return None
 
 
-def _inside(card: HtmlElement, *names: str) -> str:
-    found = _first(card, *names)
-    return "" if found is None else inner_html(found)
+def _inside(*names: str) -> Read:
+    """The HTML in the first element of one of these names or classes."""
+
+    def read(card: HtmlElement) -> str:
+        found = _first(card, names)
+        return "" if found is None else inner_html(found)
+
+    return read
 
 
-def _text(card: HtmlElement, *names: str) -> str:
-    found = _first(card, *names)
-    return "" if found is None else str(found.text_content()).strip()
+def _text(*names: str) -> Read:
+    def read(card: HtmlElement) -> str:
+        found = _first(card, names)
+        return "" if found is None else str(found.text_content()).strip()
+
+    return read
 
 
-def _value(card: HtmlElement, attribute: str, *names: str) -> str:
-    found = _first(card, *names)
-    return "" if found is None else str(found.get(attribute) or "")
+def _value(attribute: str, *names: str) -> Read:
+    def read(card: HtmlElement) -> str:
+        found = _first(card, names)
+        return "" if found is None else str(found.get(attribute) or "")
+
+    return read
 
 
-def _number(card: HtmlElement, attribute: str, name: str) -> int | None:
-    value = _value(card, attribute, name)
-    return int(value) if value.isascii() and value.isdigit() and len(value) < 6 else None
+def _number(attribute: str, name: str) -> Read:
+    def read(card: HtmlElement) -> int | None:
+        value: str = _value(attribute, name)(card)
+        return int(value) if value.isascii() and value.isdigit() and len(value) < 6 else None
+
+    return read
 
 
-def _audio(card: HtmlElement) -> dict[str, Any]:
-    return {"src": _value(card, "src", "audio"), "title": _text(card, "kg-audio-title")}
+def _own(*attributes: str, otherwise: Read = lambda _: None) -> Read:
+    """An attribute of the card itself."""
+
+    def read(card: HtmlElement) -> Any:
+        return next(filter(None, map(card.get, attributes)), None) or otherwise(card)
+
+    return read
 
 
-def _video(card: HtmlElement) -> dict[str, Any]:
-    return {
-        "src": _value(card, "src", "video"),
+def _stars(card: HtmlElement) -> int:
+    return len(card.xpath(_with_class("kg-product-card-rating-active")))
+
+
+def _yes(_: HtmlElement) -> bool:
+    return True
+
+
+_CARDS: Final[Mapping[str, Mapping[str, Read]]] = {
+    "audio": {"src": _value("src", "audio"), "title": _text("kg-audio-title")},
+    "video": {
+        "src": _value("src", "video"),
         # The player's own poster is an empty placeholder.
-        "thumbnailSrc": card.get("data-kg-custom-thumbnail") or card.get("data-kg-thumbnail"),
-        "width": _number(card, "width", "video"),
-        "height": _number(card, "height", "video"),
-        "caption": _inside(card, "figcaption"),
-    }
-
-
-def _file(card: HtmlElement) -> dict[str, Any]:
-    return {
-        "src": _value(card, "href", "a"),
-        "fileTitle": _text(card, "kg-file-card-title"),
-        "fileCaption": _text(card, "kg-file-card-caption"),
-        "fileName": _text(card, "kg-file-card-filename"),
-    }
-
-
-def _bookmark(card: HtmlElement) -> dict[str, Any]:
-    return {
-        "url": _value(card, "href", "kg-bookmark-container", "a"),
-        "metadata": {
-            "title": _text(card, "kg-bookmark-title"),
-            "description": _text(card, "kg-bookmark-description"),
-        },
-        "caption": _inside(card, "figcaption"),
-    }
-
-
-def _toggle(card: HtmlElement) -> dict[str, Any]:
-    return {
-        "heading": _inside(card, "kg-toggle-heading-text"),
-        "content": _inside(card, "kg-toggle-content"),
-    }
-
-
-def _callout(card: HtmlElement) -> dict[str, Any]:
-    return {
-        "calloutEmoji": _text(card, "kg-callout-emoji"),
-        "calloutText": _inside(card, "kg-callout-text"),
-    }
-
-
-def _product(card: HtmlElement) -> dict[str, Any]:
-    stars = len(card.xpath(_with_class("kg-product-card-rating-active")))
-    return {
-        "productImageSrc": _value(card, "src", "kg-product-card-image"),
-        "productTitle": _inside(card, "kg-product-card-title"),
-        "productDescription": _inside(card, "kg-product-card-description"),
-        "productRatingEnabled": 0 < stars <= _STARS,
-        "productStarRating": stars,
-        "productButtonEnabled": True,
-        "productButton": _text(card, "kg-product-card-button"),
-        "productUrl": _value(card, "href", "kg-product-card-button"),
-    }
-
-
-def _header(card: HtmlElement) -> dict[str, Any]:
-    button = ("kg-header-card-button",)
-    background = card.get("data-kg-background-image")
-    return {
-        "backgroundImageSrc": background or _value(card, "src", "kg-header-card-image"),
-        "header": _inside(card, "kg-header-card-heading", "kg-header-card-header"),
-        "subheader": _inside(card, "kg-header-card-subheading", "kg-header-card-subheader"),
-        "buttonEnabled": True,
-        "buttonText": _text(card, *button),
-        "buttonUrl": _value(card, "href", *button),
-    }
-
-
-def _call_to_action(card: HtmlElement) -> dict[str, Any]:
-    return {
-        "hasSponsorLabel": True,
-        "sponsorLabel": _inside(card, "kg-cta-sponsor-label"),
-        "imageUrl": _value(card, "src", "img"),
-        "textValue": _inside(card, "kg-cta-text"),
-        "buttonText": _text(card, "kg-cta-button"),
-        "buttonUrl": _value(card, "href", "kg-cta-button"),
-    }
-
-
-def _button(card: HtmlElement) -> dict[str, Any]:
-    return {"buttonText": _text(card, "a"), "buttonUrl": _value(card, "href", "a")}
-
-
-def _nothing(_: HtmlElement) -> dict[str, Any]:
-    return {}
-
-
-_CARDS: Final[Mapping[str, Callable[[HtmlElement], dict[str, Any]]]] = {
-    "audio": _audio,
-    "video": _video,
-    "file": _file,
-    "bookmark": _bookmark,
-    "toggle": _toggle,
-    "callout": _callout,
-    "product": _product,
-    "header": _header,
-    "cta": _call_to_action,
-    "button": _button,
-    "signup": _nothing,
-    "email": _nothing,
+        "thumbnailSrc": _own("data-kg-custom-thumbnail", "data-kg-thumbnail"),
+        "width": _number("width", "video"),
+        "height": _number("height", "video"),
+        "caption": _inside("figcaption"),
+    },
+    "file": {
+        "src": _value("href", "a"),
+        "fileTitle": _text("kg-file-card-title"),
+        "fileCaption": _text("kg-file-card-caption"),
+        "fileName": _text("kg-file-card-filename"),
+    },
+    "bookmark": {
+        "url": _value("href", "kg-bookmark-container", "a"),
+        "title": _text("kg-bookmark-title"),
+        "description": _text("kg-bookmark-description"),
+        "caption": _inside("figcaption"),
+    },
+    "toggle": {
+        "heading": _inside("kg-toggle-heading-text"),
+        "content": _inside("kg-toggle-content"),
+    },
+    "callout": {
+        "calloutEmoji": _text("kg-callout-emoji"),
+        "calloutText": _inside("kg-callout-text"),
+    },
+    "product": {
+        "productImageSrc": _value("src", "kg-product-card-image"),
+        "productTitle": _inside("kg-product-card-title"),
+        "productDescription": _inside("kg-product-card-description"),
+        "productRatingEnabled": lambda card: 0 < _stars(card) <= _STARS,
+        "productStarRating": _stars,
+        "productButtonEnabled": _yes,
+        "productButton": _text("kg-product-card-button"),
+        "productUrl": _value("href", "kg-product-card-button"),
+    },
+    "header": {
+        "backgroundImageSrc": _own(
+            "data-kg-background-image", otherwise=_value("src", "kg-header-card-image")
+        ),
+        "header": _inside("kg-header-card-heading", "kg-header-card-header"),
+        "subheader": _inside("kg-header-card-subheading", "kg-header-card-subheader"),
+        "buttonEnabled": _yes,
+        "buttonText": _text("kg-header-card-button"),
+        "buttonUrl": _value("href", "kg-header-card-button"),
+    },
+    "cta": {
+        "hasSponsorLabel": _yes,
+        "sponsorLabel": _inside("kg-cta-sponsor-label"),
+        "imageUrl": _value("src", "img"),
+        "textValue": _inside("kg-cta-text"),
+        "buttonText": _text("kg-cta-button"),
+        "buttonUrl": _value("href", "kg-cta-button"),
+    },
+    "button": {"buttonText": _text("a"), "buttonUrl": _value("href", "a")},
+    "signup": {},
+    "email": {},
 }
+"""How the properties of each card are read from its HTML."""

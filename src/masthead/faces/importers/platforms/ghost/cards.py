@@ -52,7 +52,8 @@ def _inline(card: Card, name: str) -> str:
 
 
 def _figure(inside: str, caption: str) -> str:
-    return f"<figure>{inside}<figcaption>{caption}</figcaption></figure>"
+    shown = f"<figcaption>{caption}</figcaption>" if caption else ""
+    return f"<figure>{inside}{shown}</figure>" if inside else ""
 
 
 def _link(url: str, text: str) -> str:
@@ -87,10 +88,7 @@ def _gallery(card: Card) -> str:
     given = card.get("images")
     images = given if isinstance(given, list) else []
     pictures = "".join(_picture(each) for each in images if isinstance(each, dict))
-    caption = _inline(card, "caption")
-    if not pictures:
-        return ""
-    return _figure(pictures, caption) if caption else f"<figure>{pictures}</figure>"
+    return _figure(pictures, _inline(card, "caption"))
 
 
 def _bookmark(card: Card) -> str:
@@ -167,19 +165,16 @@ def _file(card: Card) -> str:
 
 def _audio(card: Card) -> str:
     source, title = _text(card, "src"), escape(_text(card, "title"))
-    player = f"<audio controls{attribute('src', source)}></audio>"
-    return (_figure(player, title) if title else f"<figure>{player}</figure>") if source else ""
+    player = f"<audio controls{attribute('src', source)}></audio>" if source else ""
+    return _figure(player, title)
 
 
 def _video(card: Card) -> str:
-    source, caption = _text(card, "src"), _inline(card, "caption")
+    source = _text(card, "src")
     poster = _text(card, "customThumbnailSrc") or _text(card, "thumbnailSrc")
     sizes = attribute("width", card.get("width")) + attribute("height", card.get("height"))
     about = attribute("src", source) + attribute("poster", poster) + sizes
-    player = f"<video controls{about}></video>"
-    if not source:
-        return ""
-    return _figure(player, caption) if caption else f"<figure>{player}</figure>"
+    return _figure(f"<video controls{about}></video>" if source else "", _inline(card, "caption"))
 
 
 def _product(card: Card) -> str:
@@ -214,19 +209,12 @@ def _call_to_action(card: Card) -> str:
     )
 
 
-def _rule(_: Card) -> str:
-    return "<hr>"
-
-
-def _paywall(_: Card) -> str:
-    return PAYWALL
-
-
-def _nothing(_: Card) -> str:
-    return ""
+def _always(html: str) -> Callable[[Card], str]:
+    return lambda _: html
 
 
 _CARDS: Final[Mapping[str, Callable[[Card], str]]] = {
+    **dict.fromkeys(("signup", "email", "email-cta", "transistor"), _always("")),
     "image": _image,
     "gallery": _gallery,
     "bookmark": _bookmark,
@@ -246,11 +234,7 @@ _CARDS: Final[Mapping[str, Callable[[Card], str]]] = {
     "header": _header,
     "call-to-action": _call_to_action,
     "cta": _call_to_action,
-    "hr": _rule,
-    "horizontalrule": _rule,
-    "signup": _nothing,
-    "email": _nothing,
-    "email-cta": _nothing,
-    "paywall": _paywall,
-    "transistor": _nothing,
+    "hr": _always("<hr>"),
+    "horizontalrule": _always("<hr>"),
+    "paywall": _always(PAYWALL),
 }
