@@ -23,19 +23,21 @@ from typing import IO, Any, BinaryIO, Final
 import msgspec
 import sqlalchemy as sa
 
-from masthead.base.errors import MastheadError
+from masthead.base.errors import MastheadError, NotFound, Unavailable
 from masthead.storage.dialects import Blob
+from masthead.storage.file_chunks import CHUNK_BYTES
+from masthead.storage.objects import ObjectStore
 
 TABLES: Final = "tables/"
 OBJECTS: Final = "objects/"
 SUMS: Final = "SHA256SUMS"
 
-CHUNK_BYTES: Final = 1024 * 1024
 MAX_SMALL_BYTES: Final = 16 * 1024 * 1024
 """The size of an entry that is read into memory: the header and the like."""
 MAX_ROWS_BYTES: Final = 256 * 1024 * 1024
 """The unpacked size of the rows of one entry: a post of the greatest length takes 80 MB."""
 _MAX_NAME_BYTES: Final = 64 * 1024
+_SHOWN_MISSING: Final = 10
 _BLOCK: Final = tarfile.BLOCKSIZE
 _END: Final = bytes(2 * _BLOCK)
 
@@ -45,6 +47,10 @@ CountBytes = Callable[[int], None]
 
 class DamagedArchive(MastheadError):
     message = "The archive is damaged or incomplete. Nothing was restored."
+
+
+class UnreachableStorage(MastheadError):
+    message = "The media storage does not answer. Check MASTHEAD_STORAGE_URL."
 
 
 class OtherFile(MastheadError):
@@ -62,6 +68,19 @@ def layout_of(table: sa.Table) -> TableLayout:
         columns=[str(each.name) for each in table.columns],
         binary=[str(each.name) for each in table.columns if isinstance(each.type, Blob)],
     )
+
+
+class Written(msgspec.Struct):
+    """The contents of an archive."""
+
+    records: int = 0
+    media: int = 0
+    bytes: int = 0
+    missing: int = 0
+    first_missing: list[str] = msgspec.field(default_factory=list)
+    """Files that rows name and the store does not have."""
+    unreadable: int = 0
+    """Secrets that the root secret can't read, and that are left out."""
 
 
 class ArchiveWriter:
@@ -89,6 +108,21 @@ class ArchiveWriter:
         if written != size:
             raise DamagedArchive(f"{name} has {written} bytes instead of {size}. Try again.")
         self._end(name, size, digest.hexdigest())
+
+    async def add_object(self, objects: ObjectStore, key: str, name: str, written: Written) -> bool:
+        """False, and noted, where the store does not have it."""
+        try:
+            stored = await objects.get(key)
+            await self.add_stream(OBJECTS + name, stored.size, stored.chunks)
+        except NotFound:
+            written.missing += 1
+            if written.missing <= _SHOWN_MISSING:
+                written.first_missing.append(name)
+            return False
+        except Unavailable as error:
+            raise UnreachableStorage from error
+        written.media += 1
+        return True
 
     def finish(self) -> int:
         """Returns the size of the whole archive."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
-from typing import BinaryIO, Final, Protocol
+from typing import BinaryIO, Protocol
 from urllib.parse import urlsplit
 
 import msgspec
@@ -16,7 +16,6 @@ import msgspec
 from masthead.base import clock
 from masthead.base.config.keyring import DecryptionError, KeyRing
 from masthead.base.config.settings import Settings
-from masthead.base.errors import MastheadError, NotFound, Unavailable
 from masthead.base.version import running_version
 from masthead.base.whole_file import whole_file
 from masthead.engine.records.accounts import SESSION_KEY
@@ -30,7 +29,7 @@ from masthead.faces.site_archive.tables import MovedTable, moved_tables, rows_of
 from masthead.features.members.unsubscribe import keys_to_move
 from masthead.features.site.address import site_url
 from masthead.features.site.collection import site_settings
-from masthead.storage.archives import OBJECTS, ArchiveWriter, RowChunks, layout_of
+from masthead.storage.archives import ArchiveWriter, RowChunks, Written, layout_of
 from masthead.storage.database import Row
 from masthead.storage.migrate import HEAD
 from masthead.storage.objects import ObjectStore
@@ -38,11 +37,6 @@ from masthead.storage.snapshot import Snapshot, open_snapshot
 
 Count = Callable[[str, int], Awaitable[None]]
 """Called with `records` or `media` and the number of new ones. May raise to end the export."""
-_SHOWN_MISSING: Final = 10
-
-
-class UnreachableFiles(MastheadError):
-    message = "The media storage does not answer. Check MASTHEAD_STORAGE_URL."
 
 
 class ArchiveServices(Protocol):
@@ -68,22 +62,6 @@ class SealingServices(ArchiveServices, Protocol):
 class Sealing(msgspec.Struct, frozen=True):
     passphrase: str
     keyring: KeyRing
-
-
-class Written(msgspec.Struct):
-    records: int = 0
-    media: int = 0
-    bytes: int = 0
-    missing: int = 0
-    first_missing: list[str] = msgspec.field(default_factory=list)
-    """Files that records name and the store does not have."""
-    unreadable: int = 0
-    """Secrets that the root secret can't read, and that are left out."""
-
-    def add_missing(self, name: str) -> None:
-        self.missing += 1
-        if self.missing <= _SHOWN_MISSING:
-            self.first_missing.append(name)
 
 
 async def _count_nothing(_kind: str, _count: int) -> None:
@@ -191,20 +169,9 @@ class _Export:
         async for records in self._records_of(moved, collection):
             for record in records:
                 for key in keys_of(collection, record):
-                    await self._add_file(key)
-
-    async def _add_file(self, key: str) -> None:
-        name = name_of(key)
-        try:
-            stored = await self._services.objects.get(key)
-            await self._archive.add_stream(OBJECTS + name, stored.size, stored.chunks)
-        except NotFound:
-            self._written.add_missing(name)
-            return
-        except Unavailable as error:
-            raise UnreachableFiles from error
-        self._written.media += 1
-        await self._count("media", 1)
+                    name, objects = name_of(key), self._services.objects
+                    if await self._archive.add_object(objects, key, name, self._written):
+                        await self._count("media", 1)
 
     async def _add_secrets(self, sealing: Sealing) -> None:
         values: dict[SecretKey, str] = {}

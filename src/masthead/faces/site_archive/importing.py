@@ -33,7 +33,7 @@ from masthead.faces.site_archive.checking import (
     check_row,
     without_platform_domains,
 )
-from masthead.faces.site_archive.export import ArchiveServices, UnreachableFiles
+from masthead.faces.site_archive.export import ArchiveServices
 from masthead.faces.site_archive.header import Contents, DamagedSite, read_site
 from masthead.faces.site_archive.leftovers import IMPORTING, Leftovers, hidden_slug
 from masthead.faces.site_archive.moving import Moving
@@ -47,8 +47,9 @@ from masthead.features.site.collection import site_settings
 from masthead.identity.hosts import check_slug
 from masthead.identity.limits.plans import Plan
 from masthead.identity.tenants import TenantStatus, tenants
-from masthead.storage.archives import CHUNK_BYTES, OBJECTS, entries
+from masthead.storage.archives import OBJECTS, UnreachableStorage, entries
 from masthead.storage.database import ForeignKeyViolation, Statement, UniqueViolation
+from masthead.storage.file_chunks import chunks_of
 
 Count = Callable[[str, int], None]
 """Called with `checked` and bytes, or with `records` or `media` and the number of new ones."""
@@ -287,9 +288,9 @@ class _Import:
         if not self._staged.names_file(name):
             raise DamagedSite("The archive has a file that no record names. Nothing was imported.")
         try:
-            await self._objects.put(self._moving.object_key(old_key), _chunks(file))
+            await self._objects.put(self._moving.object_key(old_key), chunks_of(file))
         except Unavailable as error:
-            raise UnreachableFiles from error
+            raise UnreachableStorage from error
         self._imported.media += 1
         self._count("media", 1)
 
@@ -322,8 +323,3 @@ async def _render_again(rendering: Rendering, records: list[Record]) -> None:
     rendered = await rendering.make_anyway([each[rendering.of] for each in records])
     for each, text in zip(records, rendered, strict=True):
         each |= rendering.stored(each[rendering.of], text)
-
-
-async def _chunks(file: IO[bytes]) -> AsyncIterator[bytes]:
-    while chunk := await asyncio.to_thread(file.read, CHUNK_BYTES):
-        yield chunk

@@ -30,7 +30,7 @@ from masthead.faces.site_archive.leftovers import Leftovers
 from masthead.faces.site_archive.new_ids import NewIds
 from masthead.identity.limits.plans import Plan
 from masthead.identity.tenants import TenantStatus, tenants
-from masthead.storage.archives import CHUNK_BYTES
+from masthead.storage.file_chunks import chunks_of, write_chunks
 from masthead.storage.objects import ObjectStore
 
 IMPORT_JOB: Final = "site_archive.import"
@@ -63,9 +63,7 @@ class SiteImports(msgspec.Struct, frozen=True):
         """Stores the file and queues its import. Returns the slug of the new site. Raises
         `MastheadError` for what is no archive, and for a slug that can't be had."""
         with NamedTemporaryFile(prefix="masthead-site-") as file:
-            async for chunk in chunks:
-                await asyncio.to_thread(file.write, chunk)
-            file.flush()
+            await write_chunks(chunks, file)
             contents = await asyncio.to_thread(read_site, Path(file.name))
             slug = slug or contents.header.slug
             await require_free(self.records, slug)
@@ -88,7 +86,7 @@ class SiteImports(msgspec.Struct, frozen=True):
         async with self.records.unit(system()) as unit:
             await unit.enqueue("files.remove", {"keys": [key]}, remove_at)
         file.seek(0)
-        await self.objects.put(key, _chunks(file))
+        await self.objects.put(key, chunks_of(file))
         async with self.records.unit(system()) as unit:
             await unit.enqueue(IMPORT_JOB, payload)
         log.info("site.import_queued", slug=slug, account_id=caller.id)
@@ -103,9 +101,7 @@ class SiteImports(msgspec.Struct, frozen=True):
                 stored = await self.objects.get(key)
             except NotFound:
                 return
-            async for chunk in stored.chunks:
-                await asyncio.to_thread(file.write, chunk)
-            file.flush()
+            await write_chunks(stored.chunks, file)
             contents = await asyncio.to_thread(read_site, Path(file.name))
             if not await self._is_done(new_ids, contents):
                 # Jobs of earlier releases name no plan.
@@ -128,8 +124,3 @@ class SiteImports(msgspec.Struct, frozen=True):
             await Leftovers(self.records, self.objects).remove(tenant_id)
             return False
         return True
-
-
-async def _chunks(file: IO[bytes]) -> AsyncIterable[bytes]:
-    while chunk := await asyncio.to_thread(file.read, CHUNK_BYTES):
-        yield chunk

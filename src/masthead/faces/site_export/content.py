@@ -113,20 +113,14 @@ class Content:
 
     async def writers(self) -> list[Record]:
         """The staff who are named as authors of posts, by their addresses. Others stay unnamed."""
-        ids: set[str] = set()
-        after: tuple[str, str] | None = None
-        while True:
-            wanted = ListRequest(
-                per_page=ROWS_PER_PAGE,
-                after=after,
-                names=frozenset({"id", "created", "authors"}),
-                skip_total=True,
-            )
-            found = (await self._records.page(system(self._tenant_id), posts, wanted)).items
-            ids.update(each for post in found for each in post["authors"])
-            if len(found) < ROWS_PER_PAGE:
-                break
-            after = (found[-1]["created"], found[-1]["id"])
+        names = frozenset({"id", "created", "authors"})
+        wanted = ListRequest(per_page=ROWS_PER_PAGE, names=names, skip_total=True)
+        ids = {
+            author
+            async for page in self._records.pages(system(self._tenant_id), posts, wanted)
+            for post in page
+            for author in post["authors"]
+        }
         staff = await self._records.find_related(
             system(self._tenant_id), superusers, "id", sorted(ids), limit=len(ids), names=_AUTHOR
         )
@@ -149,22 +143,15 @@ class Content:
         return {post_id: _without_deleted(each) for post_id, each in by_post.items()}
 
     async def _all_comments(self, post_id: str) -> list[Record]:
-        found: list[Record] = []
-        after: tuple[str, str] | None = None
-        while True:
-            wanted = ListRequest(
-                per_page=ROWS_PER_PAGE,
-                filter=f"post_id = '{post_id}'",
-                sort="created",
-                after=after,
-                names=frozenset(_COMMENT),
-                skip_total=True,
-            )
-            page = (await self._records.page(system(self._tenant_id), comments, wanted)).items
-            found += page
-            if len(page) < ROWS_PER_PAGE:
-                return found
-            after = (page[-1]["created"], page[-1]["id"])
+        wanted = ListRequest(
+            per_page=ROWS_PER_PAGE,
+            filter=f"post_id = '{post_id}'",
+            sort="created",
+            names=frozenset(_COMMENT),
+            skip_total=True,
+        )
+        pages = self._records.pages(system(self._tenant_id), comments, wanted)
+        return [each async for page in pages for each in page]
 
     async def pages(self) -> AsyncIterator[list[Record]]:
         """With empty values for the fields that only posts have."""
@@ -215,23 +202,13 @@ class Content:
     async def _all(
         self, kind: str, collection: Collection, names: tuple[str, ...], per_page: int
     ) -> AsyncIterator[list[Record]]:
-        after: tuple[str, str] | None = None
-        while True:
-            wanted = ListRequest(
-                per_page=per_page,
-                after=after,
-                names=frozenset(names),
-                skip_total=True,
-                rendered=True,
-            )
-            found = (await self._records.page(system(self._tenant_id), collection, wanted)).items
-            if found:
-                yield found
-                self.counts[kind] += len(found)
-                await self._count(kind, len(found))
-            if len(found) < per_page:
-                return
-            after = (found[-1]["created"], found[-1]["id"])
+        wanted = ListRequest(
+            per_page=per_page, names=frozenset(names), skip_total=True, rendered=True
+        )
+        async for found in self._records.pages(system(self._tenant_id), collection, wanted):
+            yield found
+            self.counts[kind] += len(found)
+            await self._count(kind, len(found))
 
 
 def scheduled_for(record: Record, now: str) -> str:

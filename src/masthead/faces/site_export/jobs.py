@@ -5,9 +5,8 @@ file behind, and the next one starts from the beginning."""
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from functools import partial
@@ -48,8 +47,8 @@ from masthead.features.privacy.links import EXPORT_LIFETIME
 from masthead.features.site.address import Sites
 from masthead.identity.tenants import superusers, tenants
 from masthead.outside.mail.outbox import Outbox
-from masthead.storage.cancelling import complete
 from masthead.storage.database import Database
+from masthead.storage.file_chunks import chunks_of
 from masthead.storage.objects import ObjectStore
 from masthead.storage.sqlite.long_reads import long_reads
 
@@ -62,7 +61,6 @@ PROGRESS_SECONDS: Final = 3.0
 pages."""
 ABANDONED_AFTER: Final = timedelta(days=2)
 """No attempt at a job comes so late."""
-CHUNK_BYTES: Final = 256 * 1024
 MOST: Final = 100
 """Records of a site: of each format one that is ready and one that is not."""
 
@@ -196,7 +194,8 @@ class SiteExports:
 
     async def _store(self, export: Record, file: BinaryIO) -> None:
         kind = f"application/{ENDINGS[Format(export['format'])]}"
-        await self._objects.put(export_key(export), _chunks_of(file), content_type=kind)
+        file.seek(0)
+        await self._objects.put(export_key(export), chunks_of(file), content_type=kind)
 
     async def _publish(self, export: Record, size: int, report: dict[str, int]) -> None:
         """The file has its record, the older one of the format goes, and the email is queued: all
@@ -294,12 +293,6 @@ async def _write(
         "missing_files": written.missing,
         "bytes": written.bytes,
     }
-
-
-async def _chunks_of(file: BinaryIO) -> AsyncIterator[bytes]:
-    file.seek(0)
-    while chunk := await complete(asyncio.to_thread(file.read, CHUNK_BYTES)):
-        yield chunk
 
 
 def _reason(error: Exception) -> str:

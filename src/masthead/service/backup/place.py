@@ -6,7 +6,6 @@ their sizes before their content, and a restore checks all of it before it write
 
 from __future__ import annotations
 
-import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -15,7 +14,7 @@ from typing import Final
 
 from masthead.base.errors import BadRequest, MastheadError, NotFound, Unavailable
 from masthead.base.whole_file import FileExists
-from masthead.storage.archives import CHUNK_BYTES
+from masthead.storage.file_chunks import chunks_of, write_chunks
 from masthead.storage.objects import ObjectStore
 from masthead.storage.open_objects import open_object_store
 
@@ -55,7 +54,8 @@ async def written_archive(named: str) -> AsyncIterator[Path]:
         with _translated(named):
             # Again: another backup may have written it meanwhile.
             await _refuse_existing(objects, key, named)
-            await objects.put(key, _chunks(path), content_type="application/x-tar")
+            with path.open("rb") as file:
+                await objects.put(key, chunks_of(file), content_type="application/x-tar")
 
 
 @asynccontextmanager
@@ -70,8 +70,7 @@ async def read_archive(named: str) -> AsyncIterator[Path]:
         with _translated(named):
             stored = await objects.get(key)
             with path.open("wb") as file:
-                async for chunk in stored.chunks:
-                    await asyncio.to_thread(file.write, chunk)
+                await write_chunks(stored.chunks, file)
         yield path
 
 
@@ -106,9 +105,3 @@ def _translated(named: str) -> Iterator[None]:
         raise UnreachableBucket(
             f"The bucket of {named} does not answer, or refuses the AWS variables"
         ) from error
-
-
-async def _chunks(path: Path) -> AsyncIterator[bytes]:
-    with path.open("rb") as file:
-        while chunk := await asyncio.to_thread(file.read, CHUNK_BYTES):
-            yield chunk

@@ -6,7 +6,7 @@ The whole archive is checked before anything is written.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Final
 
@@ -18,9 +18,9 @@ from masthead.base.config.values import parse_secret_keys
 from masthead.base.errors import MastheadError, Unavailable
 from masthead.engine.records.search.index import queue_all_records
 from masthead.service.backup.archive import FORMAT, Contents, read_contents
-from masthead.service.backup.take import UnreachableStorage
 from masthead.service.schema import registry, tables
-from masthead.storage.archives import CHUNK_BYTES, OBJECTS, entries, read_rows
+from masthead.storage.archives import OBJECTS, UnreachableStorage, entries, read_rows
+from masthead.storage.file_chunks import chunks_of
 from masthead.storage.load import Loading, NotEmpty, open_loading, require_empty
 from masthead.storage.migrate import HEAD, OLDEST, OLDEST_VERSION, NeverReleased
 from masthead.storage.objects import ObjectStore
@@ -132,7 +132,7 @@ async def _restore(
     async with open_loading(settings.database_url, contents.header.revision) as loading:
         for name, file in entries(path):
             if name.startswith(OBJECTS):
-                await objects.put(name.removeprefix(OBJECTS), _chunks(file))
+                await objects.put(name.removeprefix(OBJECTS), chunks_of(file))
                 restored.media += 1
                 count("media", 1)
             else:
@@ -155,8 +155,3 @@ async def _load_rows(loading: Loading, contents: Contents, name: str, file: IO[b
     rows = read_rows(file, layout)
     await loading.insert(table, layout.columns, rows)
     return len(rows) if table in tables else 0
-
-
-async def _chunks(file: IO[bytes]) -> AsyncIterator[bytes]:
-    while chunk := await asyncio.to_thread(file.read, CHUNK_BYTES):
-        yield chunk

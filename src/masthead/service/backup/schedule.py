@@ -23,7 +23,8 @@ from masthead.engine.records.engine import Records
 from masthead.service.backup.place import written_archive
 from masthead.service.backup.readable_secrets import check_secrets
 from masthead.service.backup.stored_backups import StoredBackups
-from masthead.service.backup.take import Taken, take_backup
+from masthead.service.backup.take import take_backup
+from masthead.storage.archives import Written
 from masthead.storage.cancelling import complete
 from masthead.storage.open_objects import open_object_store
 
@@ -94,7 +95,7 @@ class BackupSchedule:
         for name in await kept.remove_all_but(self._settings.backup_keep):
             log.info("backup.removed", name=name)
 
-    async def _take(self, address: str) -> Taken:
+    async def _take(self, address: str) -> Written:
         def count(_kind: str, _count: int) -> None:
             if self._is_stopping:
                 raise _Stopped

@@ -15,18 +15,17 @@ import sqlalchemy as sa
 
 from masthead.base import clock
 from masthead.base.config.settings import Settings
-from masthead.base.errors import MastheadError, NotFound, Unavailable
 from masthead.base.version import running_version
 from masthead.base.whole_file import whole_file
 from masthead.engine.records.search.index import search_queue
 from masthead.service.backup.archive import FORMAT, HEADER, SECRETS, Header
 from masthead.service.backup.stored_files import stored_keys
 from masthead.service.schema import tables
-from masthead.storage.archives import OBJECTS, ArchiveWriter, RowChunks, layout_of
+from masthead.storage.archives import ArchiveWriter, RowChunks, Written, layout_of
 from masthead.storage.full_text import documents
 from masthead.storage.metadata import all_tables
 from masthead.storage.migrate import HEAD
-from masthead.storage.objects import ObjectStore, StoredObject
+from masthead.storage.objects import ObjectStore
 from masthead.storage.snapshot import Snapshot, open_snapshot
 from masthead.storage.urls import engine_of
 
@@ -35,33 +34,14 @@ Count = Callable[[str, int], None]
 
 REBUILT: Final = (documents.name, search_queue.name)
 """The search index differs between database engines; a restore rebuilds it."""
-_SHOWN_MISSING: Final = 10
-
-
-class UnreachableStorage(MastheadError):
-    message = "The media storage does not answer. Check MASTHEAD_STORAGE_URL."
-
-
-class Taken(msgspec.Struct):
-    records: int = 0
-    media: int = 0
-    bytes: int = 0
-    missing: int = 0
-    first_missing: list[str] = msgspec.field(default_factory=list)
-    """Keys of stored files that rows refer to and the store does not have."""
-
-    def add_missing(self, key: str) -> None:
-        self.missing += 1
-        if self.missing <= _SHOWN_MISSING:
-            self.first_missing.append(key)
 
 
 async def take_backup(
     settings: Settings, objects: ObjectStore, path: Path, count: Count = lambda _kind, _count: None
-) -> Taken:
+) -> Written:
     """The database must have the current schema."""
     secrets = ",".join(str(each) for each in settings.load_root_secrets())
-    taken = Taken()
+    taken = Written()
     with whole_file(path, replaces=False) as file:
         archive = ArchiveWriter(file, clock.now().timestamp())
         try:
@@ -91,7 +71,9 @@ def _tables() -> list[sa.Table]:
     return [each for each in all_tables().sorted_tables if each.name not in REBUILT]
 
 
-async def _add_rows(archive: ArchiveWriter, snapshot: Snapshot, taken: Taken, count: Count) -> None:
+async def _add_rows(
+    archive: ArchiveWriter, snapshot: Snapshot, taken: Written, count: Count
+) -> None:
     for table in _tables():
         are_records = table.name in tables
         chunks = RowChunks(archive, table.name)
@@ -105,23 +87,13 @@ async def _add_rows(archive: ArchiveWriter, snapshot: Snapshot, taken: Taken, co
 
 
 async def _add_objects(
-    archive: ArchiveWriter, snapshot: Snapshot, objects: ObjectStore, taken: Taken, *, count: Count
+    archive: ArchiveWriter,
+    snapshot: Snapshot,
+    objects: ObjectStore,
+    taken: Written,
+    *,
+    count: Count,
 ) -> None:
     async for key in stored_keys(snapshot):
-        try:
-            stored = await _get(objects, key)
-            if stored is None:
-                taken.add_missing(key)
-                continue
-            await archive.add_stream(OBJECTS + key, stored.size, stored.chunks)
-        except Unavailable as error:
-            raise UnreachableStorage from error
-        taken.media += 1
-        count("media", 1)
-
-
-async def _get(objects: ObjectStore, key: str) -> StoredObject | None:
-    try:
-        return await objects.get(key)
-    except NotFound:
-        return None
+        if await archive.add_object(objects, key, key, taken):
+            count("media", 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from copy import copy
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Self
@@ -143,6 +143,19 @@ class RecordReader:
             )
         costly = context.is_costly
         return Page(items, wanted.page, wanted.per_page, total, is_complete, weight, costly)
+
+    async def pages(
+        self, caller: Caller, collection: Collection, wanted: ListRequest
+    ) -> AsyncIterator[list[Record]]:
+        """All that is left from the page that is wanted on, in the order of creation. By cursor, so
+        that concurrent writes neither repeat nor hide a record."""
+        while True:
+            items = (await self.page(caller, collection, wanted)).items
+            if items:
+                yield items
+            if len(items) < wanted.per_page:
+                return
+            wanted = replace(wanted, after=(items[-1]["created"], items[-1]["id"]))
 
     async def get(
         self,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from masthead.base.errors import NotFound
+from masthead.storage.file_chunks import write_chunks
 from masthead.storage.objects import ObjectStore
 
 
@@ -22,8 +22,7 @@ async def fetch_into(file: BinaryIO, objects: ObjectStore, key: str) -> None:
         stored = await objects.get(key)
     except NotFound as error:
         raise NotFound("The uploaded file is gone. Upload it again.") from error
-    async for chunk in stored.chunks:
-        await asyncio.to_thread(file.write, chunk)
+    await write_chunks(stored.chunks, file)
 
 
 def reopened(file: BinaryIO) -> Callable[[], AbstractContextManager[BinaryIO]]:

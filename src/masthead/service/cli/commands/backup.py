@@ -6,11 +6,12 @@ import click
 
 from masthead.service.backup.place import read_archive, written_archive
 from masthead.service.backup.readable_secrets import check_secrets
-from masthead.service.backup.take import Taken, take_backup
+from masthead.service.backup.take import take_backup
 from masthead.service.cli.arguments import counted, files_are, records_and_files, warn
 from masthead.service.cli.counters import counters
 from masthead.service.cli.invocation import Invocation, Output, command
 from masthead.service.cli.opened_installation import opened
+from masthead.storage.archives import Written
 
 VERIFY = "verify"
 
@@ -84,7 +85,7 @@ async def _take(invocation: Invocation, file: str) -> Output:
     return Output(data, f"Wrote {written} to {file} ({taken.bytes:,} bytes).")
 
 
-def _missing(taken: Taken) -> str:
+def _missing(taken: Written) -> str:
     more = " …" if taken.missing > len(taken.first_missing) else ""
     return (
         f"{files_are(taken.missing)} missing, which records name: "

@@ -76,21 +76,16 @@ async def list_members(invocation: Invocation, tenant: str, search: str, limit: 
         tuple(Comparison(Identifier((name,)), "~", Literal(search)) for name in ("email", "name"))
     )
     found: list[Record] = []
+    wanted = ListRequest(
+        per_page=min(limit, PAGE), filter=matching if search else "", skip_total=True
+    )
     async with opened_site(invocation, tenant) as site:
-        while len(found) < limit:
-            last = (found[-1]["created"], found[-1]["id"]) if found else None
-            wanted = ListRequest(
-                per_page=min(limit - len(found), PAGE),
-                filter=matching if search else "",
-                after=last,
-                skip_total=True,
-            )
-            items = (await site.parts.records.page(system(site.id), blog_members, wanted)).items
-            found += items
-            if len(items) < wanted.per_page:
+        async for page in site.parts.records.pages(system(site.id), blog_members, wanted):
+            found += page
+            if len(found) >= limit:
                 break
     none = "No member matches." if search else f"{tenant} has no members yet."
-    return Output([_shown(each) for each in found], none, COLUMNS)
+    return Output([_shown(each) for each in found[:limit]], none, COLUMNS)
 
 
 @command("delete", app)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from masthead.faces.site_archive.export import Written, export_site
+from masthead.faces.site_archive.export import export_site
 from masthead.faces.site_archive.importing import Imported, import_site
 from masthead.identity.limits.plans import Plan
 from masthead.service.cli.arguments import (
@@ -22,6 +22,7 @@ from masthead.service.cli.counters import counters
 from masthead.service.cli.invocation import Invocation, Output, command, new_group
 from masthead.service.cli.opened_installation import opened, opened_site
 from masthead.service.cli.secret_values import read_secret
+from masthead.storage.archives import Written
 
 app = new_group("Moves one whole site between installations, as a file.")
 

@@ -81,17 +81,11 @@ async def create(
 @command("list", app)
 async def list_tenants(invocation: Invocation) -> Output:
     """Lists the tenants."""
-    found: list[dict[str, Any]] = []
     async with opened(invocation) as parts:
-        page = 1
-        while True:
-            wanted = ListRequest(page, 500, sort="slug", skip_total=True)
-            items = (await parts.records.page(system(), tenants, wanted)).items
-            found += [_shown(each) for each in items]
-            if len(items) < wanted.per_page:
-                break
-            page += 1
+        pages = parts.records.pages(system(), tenants, ListRequest(per_page=500, skip_total=True))
+        found = [_shown(each) async for page in pages for each in page]
         deleting = await _find_deleting(parts)
+    found.sort(key=lambda each: str(each["slug"]))
     for each in found:
         each["state"] = DELETING if each["id"] in deleting else each["state"]
     columns = ("slug", "name", "plan", "state", "id", "created")
@@ -199,15 +193,9 @@ async def delete(invocation: Invocation, slug: str, yes: bool) -> Output:
 
 async def _find_deleting(parts: Installation) -> set[str]:
     """The ids of the tenants that wait for their deletion."""
-    found: set[str] = set()
-    page = 1
-    while True:
-        wanted = ListRequest(page, 500, filter=IS_DELETING, sort="id", skip_total=True)
-        items = (await parts.records.page(system(), site_settings, wanted)).items
-        found |= {each["tenant_id"] for each in items}
-        if len(items) < wanted.per_page:
-            return found
-        page += 1
+    wanted = ListRequest(per_page=500, filter=IS_DELETING, skip_total=True)
+    pages = parts.records.pages(system(), site_settings, wanted)
+    return {each["tenant_id"] async for page in pages for each in page}
 
 
 async def _read(site: OpenedSite) -> dict[str, Any]:

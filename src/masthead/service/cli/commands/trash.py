@@ -29,20 +29,11 @@ COLUMNS = ("id", "type", "title", "deleted_at", "expires_at")
 @click.option("--type", "kind", type=click.Choice(TYPES), help="Only what was deleted from here.")
 async def list_trash(invocation: Invocation, tenant: str, kind: str | None) -> Output:
     """Lists what was deleted in the last 30 days, newest first."""
-    found: list[Record] = []
+    of_types = any_of([equals("type", each) for each in ([kind] if kind else TYPES)])
+    wanted = ListRequest(per_page=PAGE, filter=of_types or "", skip_total=True)
     async with opened_site(invocation, tenant) as site:
-        records, caller = site.parts.records, shell(site.id)
-        while True:
-            wanted = ListRequest(
-                per_page=PAGE,
-                filter=any_of([equals("type", each) for each in ([kind] if kind else TYPES)]) or "",
-                after=(found[-1]["created"], found[-1]["id"]) if found else None,
-                skip_total=True,
-            )
-            items = (await records.page(caller, trash, wanted)).items
-            found += items
-            if len(items) < PAGE:
-                break
+        pages = site.parts.records.pages(shell(site.id), trash, wanted)
+        found = [each async for page in pages for each in page]
     return Output([_shown(each) for each in found], "The trash is empty.", COLUMNS)
 
 
