@@ -112,7 +112,7 @@ class Place:
         parts = await build(self.settings)
         try:
             made = await seed(parts)
-            while (await parts.records.search_index.run_batch(16)).indexed:
+            while (await parts.records.search_index.run_batch()).indexed:
                 pass
         finally:
             await parts.close()

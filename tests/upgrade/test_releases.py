@@ -18,7 +18,7 @@ from tests.upgrade.stored import restored, versions
 from masthead.base.config.settings import Settings
 from masthead.base.version import NUMBER
 from masthead.service.app import http_app
-from masthead.service.backup.take import REBUILT
+from masthead.service.backup.take import LEFT_OUT
 from masthead.service.schema import complete_metadata
 from masthead.service.services import build
 from masthead.storage.migrate import HEAD, OLDEST, OLDEST_VERSION, migrate, revision_of
@@ -119,7 +119,7 @@ def _stays(table: str, column: str) -> bool:
 async def columns_of(url: str) -> dict[str, list[str]]:
     """The columns that the database has now, of the tables that we know."""
     stored = await stored_columns(url)
-    known = {name for name in complete_metadata().tables if name not in REBUILT}
+    known = {name for name in complete_metadata().tables if name not in LEFT_OUT}
     return {name: names for name, names in stored.items() if name in known}
 
 

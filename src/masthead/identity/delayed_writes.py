@@ -21,6 +21,12 @@ class DelayedWrites:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(self._seconds, self._start)
 
+    def hurry(self) -> None:
+        """Writes now instead of later."""
+        if self._timer is not None and (self._writing is None or self._writing.done()):
+            self._timer.cancel()
+            self._start()
+
     async def finish(self) -> None:
         """Writes at once. Called before the database is closed."""
         if self._timer is not None:

@@ -20,6 +20,7 @@ SCOPES: dict[str, str] = {
     "mailings:write": "send posts as emails; pause, resume and cancel mailings",
     "site-settings:read": "read the site settings, except secrets",
     "settings:write": "update the site settings that are not secret",
+    "stats:read": "view how often the site and its posts are read",
     "webhooks:read": "list webhook subscriptions and poll the events",
     "webhooks:write": "create, update, delete and test webhook subscriptions",
 }

@@ -46,6 +46,7 @@ from masthead.features.privacy import description as privacy_description
 from masthead.features.privacy import http as privacy
 from masthead.features.site.address import site_url
 from masthead.features.site.v1 import routes as site_table
+from masthead.features.statistics.v1 import routes as statistics_table
 from masthead.features.trash.v1 import routes as trash_table
 from masthead.features.webhooks.v1 import routes as webhook_table
 from masthead.service.metrics.page import MetricsPage, metrics_routes
@@ -136,7 +137,7 @@ def faces(
         fallback=elsewhere,
     )
     responders = error_responders(settings, admin.error_answer)
-    observer = join_observers(metrics.requests if metrics else None, traces)
+    observer = join_observers(metrics.requests if metrics else None, traces, services.views)
     door = front_door(services, routes, responders, in_flight, observer=observer)
     return door, admin
 
@@ -238,6 +239,7 @@ V1_TABLE = (
     *mailing_table,
     *site_table,
     *webhook_table,
+    *statistics_table,
 )
 """Every endpoint of the public API."""
 

@@ -41,6 +41,7 @@ from masthead.features.posts.collection import posts
 from masthead.features.privacy import jobs as privacy_jobs
 from masthead.features.site.domain_proof import DomainProofs
 from masthead.features.site.domain_repeat import DomainChecks
+from masthead.features.statistics.retention import LASTING, Retention
 from masthead.features.trash import emptying
 from masthead.features.undo import undoing
 from masthead.features.webhooks import jobs as webhook_jobs
@@ -103,6 +104,7 @@ def job_runner(
     backups = backups or backup_schedule(parts)
     hourly = timedelta(hours=1)
     digests = Digests(parts.records, parts.mailings.starting)
+    retention = Retention(parts.database, parts.records.clock)
     chores = [
         Chore("logins.sweep", hourly, parts.throttle.sweep),
         Chore("sign_ins.sweep", hourly, parts.accounts.sign_ins.sweep),
@@ -111,6 +113,8 @@ def job_runner(
         Chore("errors.sweep", hourly, parts.error_log.sweep),
         Chore("idempotency.sweep", hourly, parts.idempotency.sweep),
         Chore("daily_counts.sweep", timedelta(days=1), partial(_sweep_daily_counts, parts)),
+        Chore("readers.forget", timedelta(minutes=30), retention.forget_readers),
+        Chore("views.months", timedelta(days=1), retention.add_up_months),
         Chore("webhooks.sweep", hourly, partial(_sweep_webhooks, parts)),
         Chore("carts.abandon", timedelta(minutes=1), partial(mark_abandoned, parts.records)),
         Chore("payments.reconcile", timedelta(days=1), Reconciliation(parts.records, tables).run),
@@ -177,7 +181,7 @@ async def _sweep_webhooks(parts: Services) -> None:
 
 
 async def _sweep_daily_counts(parts: Services) -> None:
-    await parts.records.daily.sweep(parts.records.clock())
+    await parts.records.daily.sweep(parts.records.clock(), LASTING)
 
 
 def delivery_worker(parts: Services) -> DeliveryWorker:

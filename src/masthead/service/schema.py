@@ -54,6 +54,7 @@ from masthead.features.privacy.collection import gdpr_requests
 from masthead.features.single_sign_on.collection import sign_in_links, sign_in_providers
 from masthead.features.site.collection import site_settings
 from masthead.features.site.redirects import redirects
+from masthead.features.statistics.tables import day_readers, day_salts, view_counts
 from masthead.features.trash.collection import trash, trash_items
 from masthead.features.undo.collection import undo_steps
 from masthead.features.webhooks.collection import webhook_deliveries, webhook_subscriptions
@@ -153,6 +154,9 @@ bookkeeping = (
     member_links,
     sign_in_codes,
     import_items,
+    view_counts,
+    day_salts,
+    day_readers,
     request_errors,
     running_processes,
 )

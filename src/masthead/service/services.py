@@ -51,6 +51,9 @@ from masthead.features.privacy.service import Privacy, build_privacy
 from masthead.features.single_sign_on.services import SingleSignOn, build_single_sign_on
 from masthead.features.site.address import Sites
 from masthead.features.site.collection import site_settings
+from masthead.features.statistics.counting import ViewCounts
+from masthead.features.statistics.reading import Statistics
+from masthead.features.statistics.storing import ViewStore
 from masthead.features.webhooks.actions import check_url
 from masthead.features.webhooks.collection import webhook_subscriptions
 from masthead.features.webhooks.fanout import Fanout
@@ -149,6 +152,8 @@ class Services:
     changes: ChangeLog
     guest_answers: AnswerCache
     """Answers of the record store to guests, by request."""
+    views: ViewCounts
+    statistics: Statistics
     realtime: Hub = field(init=False)
 
     async def close(self) -> None:
@@ -157,6 +162,7 @@ class Services:
         await self.generator.streams.close()
         await self.keys.flush()
         await self.accounts.sign_ins.flush()
+        await self.views.flush()
         await self.error_log.flush()
         await self.limit_store.close()
         self.images.close()
@@ -282,6 +288,8 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Services:
         accents=AccentStyles(keyring),
         changes=ChangeLog(database, now),
         guest_answers=AnswerCache(versions, now, counts=CACHES["records"]),
+        views=ViewCounts(ViewStore(database, now), settings.base_domain, now),
+        statistics=Statistics(records),
     )
     services.realtime = Hub(services, services.changes)
     commits.listener = services.realtime.note_changes

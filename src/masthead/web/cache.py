@@ -16,6 +16,7 @@ from masthead.base.counters import CacheCounts
 from masthead.base.ids import TenantId
 from masthead.engine.records.versions import TenantVersions
 from masthead.web.answers import RawHeaders
+from masthead.web.request import Viewed
 
 MAX_ANSWER_BYTES = 2 * 1024 * 1024
 """The page of a very long text: to write one takes tenths of a second."""
@@ -30,6 +31,8 @@ class CachedAnswer(msgspec.Struct):
     headers: RawHeaders
     until: str = ""
     """The moment at which the response changes by itself; empty if it does not."""
+    viewed: Viewed | None = None
+    """The page that readers see, if its views are counted."""
 
 
 class AnswerCache:
@@ -73,10 +76,11 @@ class AnswerCache:
         *,
         headers: RawHeaders,
         until: str = "",
+        viewed: Viewed | None = None,
     ) -> CachedAnswer:
         """`version` must have been read before the response was built: if something changes in
         between, the entry is newer than its version and is dropped at its next use."""
-        answer = CachedAnswer(version, body, tag, headers, until)
+        answer = CachedAnswer(version, body, tag, headers, until, viewed)
         if len(body) <= MAX_ANSWER_BYTES:
             # With the key, because the caller chooses the query.
             self._answers.put(key, answer, len(body) + len(key[1]) + len(key[2]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from masthead.base.caller import Caller
 from masthead.base.errors import BadRequest, MastheadError
@@ -19,6 +19,14 @@ if TYPE_CHECKING:
     from masthead.identity.key_authentication import ApiKey
     from masthead.web.multipart import Upload
     from masthead.web.policy import Policy
+
+
+class Viewed(NamedTuple):
+    """The subject of a page."""
+
+    kind: str
+    subject: str
+    """The id of a record, or the name of a list."""
 
 
 class Request:
@@ -44,6 +52,7 @@ class Request:
         "scope",
         "site",
         "tenant",
+        "viewed",
     )
 
     def __init__(
@@ -84,6 +93,8 @@ class Request:
         self.key: ApiKey | None = None
         self.form: dict[str, str] = {}
         """The form of a route that takes one, after the checks."""
+        self.viewed: Viewed | None = None
+        """The page of the reader's site that it shows to a reader: see `features/statistics`."""
         self.files: list[Upload] = []
         """The files of the form; open until the handler has answered."""
         self._resources: AsyncExitStack | None = None

@@ -16,7 +16,7 @@ from tests.forking import forked_program
 from tests.service.cli.commands import Outcome, plain_environment
 from tests.world import RunningClock, World, open_world
 
-from masthead.service.backup.take import REBUILT
+from masthead.service.backup.take import LEFT_OUT
 from masthead.service.schema import complete_metadata
 from masthead.storage.migrate import migrate
 from masthead.storage.snapshot import open_snapshot
@@ -75,7 +75,7 @@ class Installation:
             return {
                 table.name: await _sorted_rows(snapshot, table)
                 for table in complete_metadata().sorted_tables
-                if table.name not in REBUILT
+                if table.name not in LEFT_OUT
             }
 
 

@@ -419,3 +419,11 @@ class TestLostFactors:
         assert ("reset factors", "", "") in audited(masthead)
         unknown = masthead(who, "reset-factors", *place, "--email", "x@example.com")
         assert unknown.code == 1
+
+
+def test_counts_of_views_are_deleted_after_a_question(masthead: Masthead) -> None:
+    masthead.tenant("acme")
+    refused = masthead("tenant", "stats-clear", "acme")
+    assert (refused.code, refused.err) == (2, NOTHING_TO_ASK)
+    assert masthead.json("tenant", "stats-clear", "acme", "--yes")["slug"] == "acme"
+    assert masthead("tenant", "stats-clear", "nobody", "--yes").code == 1

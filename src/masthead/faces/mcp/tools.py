@@ -78,7 +78,11 @@ class RouteTool(msgspec.Struct, frozen=True, dict=True):
             properties[FILE_NAME] = {"type": "string", "minLength": 1, "maxLength": 255}
         # An example of the whole body would be wrong beside the arguments of the path.
         schema.pop("examples", None)
-        required = [*self.path_names, *schema.pop("required", ())]
+        required = [
+            *self.path_names,
+            *(each.name for each in self.route.parameters if each.required),
+            *schema.pop("required", ()),
+        ]
         return {
             **schema,
             "properties": properties,

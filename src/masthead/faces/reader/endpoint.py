@@ -51,7 +51,7 @@ from masthead.web.policy import (
     WhileSuspended,
     Who,
 )
-from masthead.web.request import Request
+from masthead.web.request import Request, Viewed
 
 # A shared cache in front may keep a guest's page for a moment, and show it while it asks again.
 _SHARED = b"public, max-age=0, s-maxage=5, stale-while-revalidate=60, stale-if-error=86400"
@@ -71,6 +71,8 @@ class Page(msgspec.Struct, frozen=True):
     status: int = 200
     is_cached: bool = True
     headers: tuple[tuple[bytes, bytes], ...] = ()
+    viewed: Viewed | None = None
+    """Under which name its views are counted, if they are."""
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -220,7 +222,13 @@ class SitePages:
                 tenant.id, posts, (PUBLISHED_LIST, ""), site_request.now
             )
             self._cache.put(
-                key, version, answer.body, answer.tag, headers=answer.headers, until=until
+                key,
+                version,
+                answer.body,
+                answer.tag,
+                headers=answer.headers,
+                until=until,
+                viewed=answer.viewed,
             )
         return self._whole(request, result.status, answer, visit)
 
@@ -280,6 +288,8 @@ class SitePages:
         is_personal: bool = False,
     ) -> Answer:
         body, tag = answer.body, answer.tag
+        if visit.audience is not Audience.STAFF:
+            request.viewed = answer.viewed
         if visit.is_signed_in:
             token = self.services.form_tokens.of(visit.caller.sign_in).encode()
             body = body.replace(ANY_FORM_TOKEN.encode(), token)
@@ -309,7 +319,8 @@ class SitePages:
         body = self.services.themes.render(theme, result.template, chrome, result.page).encode()
         headers = [(b"content-type", b"text/html; charset=utf-8"), *result.headers]
         is_cached = result.is_cached and result.status == 200
-        return CachedAnswer(version, body, tag if is_cached else b"", headers)
+        viewed = result.viewed if request.site_record["count_views"] else None
+        return CachedAnswer(version, body, tag if is_cached else b"", headers, viewed=viewed)
 
 
 def _make(

@@ -39,6 +39,8 @@ LEFT_OUT: Final[Mapping[str, str]] = {
     "trash_items": "The records of the trash.",
     "undo_steps": "They can undo a change for an hour.",
     "sign_ins": "Sessions end: they are signed with the installation's secret.",
+    "day_salts": "They belong to the readers of a day.",
+    "day_readers": "Deleted after the day. Nobody recognises readers at another address.",
     "member_links": "Links in emails, which expire within a day.",
     "sign_in_codes": "Codes in emails, which expire within a quarter of an hour.",
     "email_changes": "Links in emails, which expire within a day.",
@@ -63,9 +65,10 @@ MOVED: Final[Mapping[str, tuple[str, ...]]] = {
     "payment_refunds": (),
     "payment_refusals": (),
     "payment_reports": (),
+    "view_counts": ("subject",),
 }
 """Tables without records, each with its columns of ids. In `daily_counts` an id that is no record
-of the site is that of an API key."""
+of the site is that of an API key; `view_counts` has names of sources and lists, too."""
 
 
 class ForgottenTable(Exception):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from masthead.base import ids
 from masthead.base.caller import Audience
 from masthead.engine.records.accounts import ACCOUNT_FIELDS
 from masthead.engine.records.changes import Change, Save, Snapshot, Tally
@@ -19,6 +20,8 @@ from masthead.features.members.welcome import KINDS, Welcome, stamp_welcome
 from masthead.identity.tenants import COMMENT_MAILS_OFF
 
 MEMBERS_JOINED, MEMBERS_LEFT = "members.joined", "members.left"
+MEMBERS_PAID = "members.paid"
+"""Joined and paid: of all, and by the id of the post that convinced them."""
 SUBSCRIBED, NO_LONGER_SUBSCRIBED = "members.subscribed", "members.unsubscribed"
 """To newsletters at all."""
 TURNED_ON, TURNED_OFF = "newsletters.turned_on", "newsletters.turned_off"
@@ -65,10 +68,12 @@ def _has_unsubscribed(change: Change) -> bool:
 
 def member_tallies(change: Change, now: str) -> Iterator[Tally]:
     if change.old is None:
-        yield Tally(MEMBERS_JOINED, day_of(change.record["created"]))
+        yield from _by_post(MEMBERS_JOINED, day_of(change.record["created"]), change, "joined_from")
     elif change.new is None:
         yield Tally(MEMBERS_LEFT, day_of(now))
     day = day_of(change.record["created"] if change.old is None else now)
+    if change.became("tier", "paid"):
+        yield from _by_post(MEMBERS_PAID, day, change, "paid_from")
     was, is_now = is_subscribed(change.old), is_subscribed(change.new)
     if was != is_now:
         yield Tally(SUBSCRIBED if is_now else NO_LONGER_SUBSCRIBED, day)
@@ -76,6 +81,12 @@ def member_tallies(change: Change, now: str) -> Iterator[Tally]:
     before, after = _turned_off(change.old), _turned_off(change.new)
     yield from (Tally(TURNED_OFF, day, slug) for slug in sorted(after - before))
     yield from (Tally(TURNED_ON, day, slug) for slug in sorted(before - after))
+
+
+def _by_post(metric: str, day: str, change: Change, field: str) -> Iterator[Tally]:
+    yield Tally(metric, day)
+    if post_id := change.record[field]:
+        yield Tally(metric, day, post_id)
 
 
 def _turned_off(member: Record | None) -> set[str]:
@@ -324,6 +335,21 @@ blog_members = Collection(
             write=Access.ADMIN,
             personal=True,
             help="Only staff see it; a data export includes it.",
+        ),
+        Text(
+            name="joined_from",
+            max=ids.LENGTH,
+            read=Access.EDITOR,
+            write=Access.ENGINE,
+            help="The id of the post whose link the member followed to join. Empty for none.",
+        ),
+        Text(
+            name="paid_from",
+            max=ids.LENGTH,
+            read=Access.EDITOR,
+            write=Access.ENGINE,
+            help="The id of the post whose link the member followed to the last checkout. Empty "
+            "for none.",
         ),
         *ACCOUNT_FIELDS,
     ),

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
         "consent_form",
         "payment_customer_id",
         "note",
+        "joined_from",
+        "paid_from",
         "password_hash",
         "token_key",
     ]

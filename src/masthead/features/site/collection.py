@@ -86,6 +86,12 @@ site_settings = Collection(
             help="Whose comments wait until staff has approved them.",
         ),
         Flag(
+            name="count_views",
+            default=True,
+            help="Whether views of the site's pages are counted: see Statistics in the admin. No "
+            "address and no cookie is stored for it.",
+        ),
+        Flag(
             name="require_second_factor",
             write=Access.ADMIN,
             help="Staff without a second factor can only add one.",

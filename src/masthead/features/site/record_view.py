@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     _Flag = Literal[
         "members_enabled",
         "comments_enabled",
+        "count_views",
         "require_second_factor",
         "editors_send_mailings",
         "read_only_mode",

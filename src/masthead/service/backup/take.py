@@ -18,6 +18,7 @@ from masthead.base.config.settings import Settings
 from masthead.base.version import running_version
 from masthead.base.whole_file import whole_file
 from masthead.engine.records.search.index import search_queue
+from masthead.features.statistics.tables import day_readers, day_salts
 from masthead.service.backup.archive import FORMAT, HEADER, SECRETS, Header
 from masthead.service.backup.stored_files import stored_keys
 from masthead.service.schema import tables
@@ -32,8 +33,9 @@ from masthead.storage.urls import engine_of
 Count = Callable[[str, int], None]
 """Called with `records` or `media` and the number of new ones."""
 
-REBUILT: Final = (documents.name, search_queue.name)
-"""The search index differs between database engines; a restore rebuilds it."""
+LEFT_OUT: Final = (documents.name, search_queue.name, day_salts.name, day_readers.name)
+"""The search index differs between database engines; a restore rebuilds it. Readers of a day are
+forgotten after it, and a backup is kept for longer."""
 
 
 async def take_backup(
@@ -68,7 +70,7 @@ def _header(settings: Settings) -> Header:
 
 
 def _tables() -> list[sa.Table]:
-    return [each for each in all_tables().sorted_tables if each.name not in REBUILT]
+    return [each for each in all_tables().sorted_tables if each.name not in LEFT_OUT]
 
 
 async def _add_rows(

@@ -203,6 +203,8 @@ def _query_parameter(parameter: Parameter) -> dict[str, Any]:
         "schema": parameter_schema(parameter),
     }
     example = texts.CURSOR if parameter.kind == "cursor" else parameter.example
+    if parameter.required:
+        described["required"] = True
     if example is not None:
         described["example"] = example
     return described

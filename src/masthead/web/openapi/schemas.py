@@ -155,6 +155,8 @@ def parameter_schema(parameter: Parameter) -> Schema:
             schema["enum"] = list(parameter.choices)
         case "moment":
             schema["format"] = "date-time"
+        case "date":
+            schema["format"] = "date"
         case "cursor":
             schema["format"] = "cursor"
         case _:

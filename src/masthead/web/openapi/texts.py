@@ -47,6 +47,7 @@ tags: dict[str, tuple[str, str]] = {
     "members": ("Members", "The site's members. Addresses are always masked."),
     "mailings": ("Mailings", "Posts sent as emails to the readers of a newsletter."),
     "site-settings": ("Site settings", "The site's name, looks and switches."),
+    "stats": ("Statistics", "How often the site and its posts are read."),
     "webhooks": ("Webhooks", "Subscriptions to the site's events, and the events themselves."),
 }
 """Tags by the first part of the path, in reading order."""

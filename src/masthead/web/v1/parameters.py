@@ -6,17 +6,21 @@ import base64
 import binascii
 import re
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any, NamedTuple
 
 import msgspec
 
 from masthead.base import ids
 from masthead.base.errors import Invalid, Problem
+from masthead.engine.records.fields.base import REQUIRED
 from masthead.engine.records.fields.values import read_moment
 from masthead.web.query_string import parse_query_string
 
 MAX_PAGE = 1_000_000_000
 
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_NO_DATE = "Must be a date such as 2026-11-14."
 _WHOLE_NUMBER = re.compile(r"-?[0-9]+")
 
 
@@ -24,12 +28,13 @@ class Parameter(msgspec.Struct, frozen=True):
     name: str
     help: str
     kind: str = "text"
-    """`text`, `integer`, `choice`, `moment` or `cursor`."""
+    """`text`, `integer`, `choice`, `moment`, `date` or `cursor`."""
     choices: tuple[str, ...] = ()
     minimum: int = 0
     maximum: int = 0
     default: Any = None
     example: Any = None
+    required: bool = False
     ignored_with: str | None = None
     """The parameter beside which this one has no effect."""
 
@@ -48,6 +53,13 @@ class Parameter(msgspec.Struct, frozen=True):
                 if moment is None:
                     raise ValueError("Must be an ISO 8601 date-time such as 2026-11-14T09:30:00Z.")
                 return moment
+            case "date":
+                if not _DATE.fullmatch(text):
+                    raise ValueError(_NO_DATE)
+                try:
+                    return date.fromisoformat(text)
+                except ValueError:
+                    raise ValueError(_NO_DATE) from None
             case "cursor":
                 return read_cursor(text)
             case _:
@@ -113,6 +125,8 @@ def read_query(
     for parameter in declared:
         if parameter.name not in given:
             values[parameter.name] = parameter.default
+            if parameter.required:
+                problems[parameter.name] = REQUIRED
             continue
         try:
             values[parameter.name] = parameter.read(given[parameter.name])

@@ -66,7 +66,10 @@ class DailyCounts:
                 t.day >= sa.bindparam("since"),
             )
         )
-        old = sa.select(*(t[name] for name in KEY)).where(t.day < sa.bindparam("before"))
+        old = sa.select(*(t[name] for name in KEY)).where(
+            t.day < sa.bindparam("before"),
+            sa.not_(dialects.any_of(t.metric, sa.bindparam("lasting"))),
+        )
         self._sweep = database.compile(
             sa.delete(daily_counts).where(
                 sa.tuple_(*(t[name] for name in KEY)).in_(
@@ -112,9 +115,15 @@ class DailyCounts:
             found[metric, subject][day] = max(total, 0)
         return found
 
-    async def sweep(self, now: datetime) -> None:
-        """Deletes old days, in small batches with pauses, so that writes do not wait long."""
-        bound = self._sweep.bind({"before": day_of(now - RETENTION)})
+    async def sweep(self, now: datetime, lasting: Sequence[str] = ()) -> None:
+        """Deletes old days, but those of `lasting` metrics: in small batches with pauses, so that
+        writes do not wait long."""
+        bound = self._sweep.bind(
+            {
+                "before": day_of(now - RETENTION),
+                "lasting": self._database.list_value(lasting),
+            }
+        )
         removed = BATCH
         while removed == BATCH:
             async with self._database.transaction(EVERY_TENANT) as tx:

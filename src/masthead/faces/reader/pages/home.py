@@ -7,9 +7,12 @@ from masthead.faces.reader.endpoint import Page
 from masthead.faces.reader.request import SiteRequest
 from masthead.faces.reader.site import absolute, json_ld, shown_site
 from masthead.faces.reader.views import Head, HomePage
+from masthead.features.statistics.storing import LIST
+from masthead.web.request import Viewed
 
 CARDS = 3
 LINES = 10
+HOME = Viewed(LIST, "home")
 
 
 async def home(request: SiteRequest) -> Page:
@@ -31,6 +34,9 @@ async def home(request: SiteRequest) -> Page:
         ),
     )
     if pager.newer:
-        return Page("home.html", head, HomePage(None, (), cards, pager))
-    page = HomePage(cards[0] if cards else None, cards[1 : 1 + CARDS], cards[1 + CARDS :], pager)
-    return Page("home.html", head, page)
+        page = HomePage(None, (), cards, pager)
+    else:
+        page = HomePage(
+            cards[0] if cards else None, cards[1 : 1 + CARDS], cards[1 + CARDS :], pager
+        )
+    return Page("home.html", head, page, viewed=HOME)

@@ -17,12 +17,17 @@ from masthead.faces.reader.site import absolute, site_of
 from masthead.faces.reader.views import ArchivePage, Card, Head, Link, ListPage, Month, SearchPage
 from masthead.features.posts.collection import posts
 from masthead.features.posts.site import AUTHOR_LIST, TAG_LIST, tag_slug
+from masthead.features.statistics.storing import LIST
 from masthead.identity.tenants import superusers
+from masthead.web.request import Viewed
 
 PER_PAGE = 15
 PER_ARCHIVE_PAGE = 100
 MAX_SEARCH = 200
 """Characters of a search."""
+TAG, AUTHOR, ARCHIVE, SEARCH = (
+    Viewed(LIST, name) for name in ("tag", "author", "archive", "search")
+)
 
 
 async def tag(request: SiteRequest, slug: str) -> Page:
@@ -34,7 +39,7 @@ async def tag(request: SiteRequest, slug: str) -> Page:
     site = site_of(request)
     feed = Link(f"{name}, {site.name}", f"/tags/{quote(slug)}/feed.xml")
     head = Head(title=f"{name} · {site.name}", feeds=(feed,))
-    return Page("list.html", head, ListPage(name, "", cards, pager))
+    return Page("list.html", head, ListPage(name, "", cards, pager), viewed=TAG)
 
 
 async def author(request: SiteRequest, slug: str) -> Page:
@@ -59,7 +64,8 @@ async def author(request: SiteRequest, slug: str) -> Page:
         image=absolute(site, who.picture),
     )
     cards = await cards_of(request, found)
-    return Page("list.html", head, ListPage(who.name, who.bio, cards, pager, who))
+    page = ListPage(who.name, who.bio, cards, pager, who)
+    return Page("list.html", head, page, viewed=AUTHOR)
 
 
 async def archive(request: SiteRequest) -> Page:
@@ -70,7 +76,7 @@ async def archive(request: SiteRequest) -> Page:
         for (year, month), group in groupby(cards, key=_month)
     )
     head = Head(title=f"Archive · {site_of(request).name}")
-    return Page("archive.html", head, ArchivePage(months, (), pager))
+    return Page("archive.html", head, ArchivePage(months, (), pager), viewed=ARCHIVE)
 
 
 def _month(card: Card) -> tuple[int, int]:
@@ -96,7 +102,7 @@ async def search(request: SiteRequest) -> Page:
         if not cards:
             await limit.count(request.address)
     head = Head(title=f"Search · {site_of(request).name}", noindex=True)
-    return Page("search.html", head, SearchPage(query, cards), is_cached=False)
+    return Page("search.html", head, SearchPage(query, cards), is_cached=False, viewed=SEARCH)
 
 
 def _equals(name: str, value: str) -> str:

@@ -34,6 +34,8 @@ from masthead.faces.reader.views import (
 from masthead.features.pages.collection import pages
 from masthead.features.posts.collection import posts
 from masthead.features.posts.record_view import PostRecord, as_post
+from masthead.features.statistics.storing import PAGE, POST
+from masthead.web.request import Viewed
 
 SHARED_WIDTH = 1200
 """A width that thumbs have."""
@@ -54,7 +56,8 @@ async def draw_post(request: SiteRequest, found: Record, form: CommentForm | Non
     # Only its own excerpt: the beginning of the text follows below.
     shown = replace(card, excerpt=record["excerpt"])
     page = PostPage(shown, html, modified, discussion, offer=offer)
-    return Page("post.html", _post_head(request, record, card), page)
+    viewed = Viewed(POST, record["id"])
+    return Page("post.html", _post_head(request, record, card), page, viewed=viewed)
 
 
 async def text_page(request: SiteRequest, slug: str) -> Page:
@@ -76,7 +79,7 @@ async def draw_page(request: SiteRequest, record: Record) -> Page:
         image_height=image_height,
         translations=translations_of(site, f"/{quote(record['slug'])}", record),
     )
-    return Page("page.html", head, page)
+    return Page("page.html", head, page, viewed=Viewed(PAGE, record["id"]))
 
 
 async def by_slug(request: SiteRequest, collection: Collection, slug: str) -> Record:

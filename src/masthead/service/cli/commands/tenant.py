@@ -191,6 +191,20 @@ async def delete(invocation: Invocation, slug: str, yes: bool) -> Output:
     return Output({**shown, "erased_after": when}, text)
 
 
+@command("stats-clear", app)
+@click.argument("slug", metavar="SLUG")
+@yes_option
+async def clear_stats(invocation: Invocation, slug: str, yes: bool) -> Output:
+    """Deletes the counts of a site's views. Who joined and paid stays counted."""
+    from masthead.features.statistics.retention import Retention
+
+    async with opened_site(invocation, slug) as site:
+        confirm(f"Delete all counts of views of {site.tenant['name']}?", yes=yes)
+        await Retention(site.parts.database, site.parts.records.clock).clear(site.id)
+        shown = await _read(site)
+    return Output(shown, f"{site.tenant['name']} has no counts of views now.")
+
+
 async def _find_deleting(parts: Installation) -> set[str]:
     """The ids of the tenants that wait for their deletion."""
     wanted = ListRequest(per_page=500, filter=IS_DELETING, skip_total=True)
