@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from masthead.base.spreadsheet_cells import guard_cell, unguard_cell
 from masthead.faces.admin.pages.members.download import csv_lines
-from masthead.faces.importers.write.new_redirects import Redirect
-from masthead.faces.importers.write.redirects import RedirectRows
+from masthead.faces.importers.write.redirects import Redirect, RedirectRows
 from masthead.faces.site_export.tables import write_row
 
 STARTS = [*"=+-@\t\r\n", *"\uff1d\uff0b\uff0d\uff20"]

@@ -23,8 +23,8 @@ from masthead.faces.importers.write.destinations import (
 )
 from masthead.faces.importers.write.drafts import stored_tag
 from masthead.faces.importers.write.dry_unit import AnyUnit
-from masthead.faces.importers.write.new_redirects import NewRedirects, Redirect, RedirectKind
 from masthead.faces.importers.write.previous_imports import Item
+from masthead.faces.importers.write.redirects import NewRedirects, Redirect, RedirectKind
 from masthead.features.media.path import media_path
 from masthead.identity.tenants import superusers
 

@@ -58,11 +58,10 @@ from masthead.faces.importers.write.dry_unit import AnyUnit
 from masthead.faces.importers.write.images.archived import Archive
 from masthead.faces.importers.write.images.earlier_failures import EarlierFailures
 from masthead.faces.importers.write.member_batches import MemberBatches
-from masthead.faces.importers.write.new_redirects import Redirect
 from masthead.faces.importers.write.post_batches import Entry, PostBatches, ReadyPost
 from masthead.faces.importers.write.preparing import Preparing
 from masthead.faces.importers.write.previous_imports import PreviousImports
-from masthead.faces.importers.write.redirects import RedirectRows
+from masthead.faces.importers.write.redirects import Redirect, RedirectRows
 from masthead.faces.importers.write.run_record import RunLog
 from masthead.faces.importers.write.samples import Samples
 from masthead.outside.outbound.downloads import RETRY_DELAYS, RetryDelays

@@ -30,9 +30,13 @@ from masthead.faces.importers.write.destination import Destination
 from masthead.faces.importers.write.destinations import new_path
 from masthead.faces.importers.write.drafts import Draft, Prints, key_of_post
 from masthead.faces.importers.write.dry_unit import AnyUnit
-from masthead.faces.importers.write.new_redirects import NewRedirects, Redirect, RedirectKind
 from masthead.faces.importers.write.previous_imports import Item
-from masthead.faces.importers.write.redirects import RedirectRows
+from masthead.faces.importers.write.redirects import (
+    NewRedirects,
+    Redirect,
+    RedirectKind,
+    RedirectRows,
+)
 
 CHANGED_MEANWHILE: Final = "It was changed here during the import. Import again."
 

@@ -8,9 +8,9 @@ from masthead.service.backup.place import read_archive, written_archive
 from masthead.service.backup.readable_secrets import check_secrets
 from masthead.service.backup.take import take_backup
 from masthead.service.cli.arguments import counted, files_are, records_and_files, warn
-from masthead.service.cli.counters import counters
 from masthead.service.cli.invocation import Invocation, Output, command
 from masthead.service.cli.opened_installation import opened
+from masthead.service.cli.progress import progress
 from masthead.storage.archives import Written
 
 VERIFY = "verify"
@@ -36,7 +36,7 @@ async def _verify(_: Invocation, file: str) -> Output:
     from masthead.service.backup.verify import verify_backup
 
     async with read_archive(file) as path:
-        with counters("checked") as count:
+        with progress(dict.fromkeys(("checked",))) as count:
             verified = await verify_backup(path, count)
     header = verified.contents.header
     data = {
@@ -66,7 +66,7 @@ async def _take(invocation: Invocation, file: str) -> Output:
             installation.settings, installation.keyring, installation.records
         )
         async with written_archive(file) as path:
-            with counters("records", "media") as count:
+            with progress(dict.fromkeys(("records", "media"))) as count:
                 taken = await take_backup(installation.settings, installation.objects, path, count)
     if unreadable:
         warn(

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
 import msgspec
 
 from masthead.faces.site_export import run
-from masthead.faces.site_export.content import Count, totals
+from masthead.faces.site_export.content import totals
 from masthead.faces.site_export.formats import KINDS, OTHER_PLATFORMS, Format
 from masthead.faces.site_export.run import Written
 from masthead.service.cli.arguments import (
@@ -23,6 +20,7 @@ from masthead.service.cli.arguments import (
 )
 from masthead.service.cli.invocation import Invocation, Output, command
 from masthead.service.cli.opened_installation import opened_site
+from masthead.service.cli.progress import progress
 
 _NOUNS = {"media": ("media file",)}
 FORMAT = click.Choice([each.value for each in OTHER_PLATFORMS])
@@ -50,48 +48,15 @@ async def export_site(
     export_format = Format(wanted)
     async with opened_site(invocation, tenant) as site:
         expected = await totals(site.parts, site.id)
-        with _progress(expected, export_format) as count:
+        with progress({kind: expected[kind] for kind in KINDS[export_format]}) as advance:
+
+            async def count(kind: str, number: int) -> None:
+                advance(kind, number)
+
             written = await run.export_site(
                 site.parts, site.tenant, export_format, output, replaces=replace, count=count
             )
     return Output(_shown(written, export_format, output), _summary(written, export_format, output))
-
-
-@contextmanager
-def _progress(expected: dict[str, int], export_format: Format) -> Iterator[Count]:
-    if not sys.stderr.isatty():
-        yield _count_nothing
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    progress = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
-    with progress:
-        bars = {
-            kind: progress.add_task(kind, total=expected[kind]) for kind in KINDS[export_format]
-        }
-
-        async def advance(kind: str, count: int) -> None:
-            progress.advance(bars[kind], count)
-
-        yield advance
-
-
-async def _count_nothing(_kind: str, _count: int) -> None:
-    pass
 
 
 def _shown(written: Written, export_format: Format, output: Path) -> dict[str, object]:

@@ -8,9 +8,9 @@ from masthead.base.errors import Unavailable
 from masthead.service.backup.place import read_archive
 from masthead.service.backup.restore import restore_backup
 from masthead.service.cli.arguments import records_and_files
-from masthead.service.cli.counters import counters
 from masthead.service.cli.invocation import Invocation, Output, command
 from masthead.service.cli.opened_installation import UnreachableDatabase, quiet_logs
+from masthead.service.cli.progress import progress
 
 
 @command("restore")
@@ -23,7 +23,7 @@ async def restore(invocation: Invocation, file: str) -> Output:
     settings = invocation.settings()
     quiet_logs()
     async with read_archive(file) as path:
-        with counters("checked", "records", "media") as count:
+        with progress(dict.fromkeys(("checked", "records", "media"))) as count:
             try:
                 restored = await restore_backup(settings, path, count)
             except Unavailable as error:

@@ -18,9 +18,9 @@ from masthead.service.cli.arguments import (
     tenant_option,
     warn,
 )
-from masthead.service.cli.counters import counters
 from masthead.service.cli.invocation import Invocation, Output, command, new_group
 from masthead.service.cli.opened_installation import opened, opened_site
+from masthead.service.cli.progress import progress
 from masthead.service.cli.secret_values import read_secret
 from masthead.storage.archives import Written
 
@@ -49,7 +49,7 @@ async def export(
     refuse_existing(file, replace=replace)
     secret = "" if passphrase is None else read_secret(passphrase, "--passphrase")
     async with opened_site(invocation, tenant) as site:
-        with counters("records", "media") as advance:
+        with progress(dict.fromkeys(("records", "media"))) as advance:
 
             async def count(kind: str, number: int) -> None:
                 advance(kind, number)
@@ -105,7 +105,7 @@ async def import_(
     """
     secret = "" if passphrase is None else read_secret(passphrase, "--passphrase")
     async with opened(invocation, creates=True) as installation:
-        with counters("checked", "records", "media") as count:
+        with progress(dict.fromkeys(("checked", "records", "media"))) as count:
             imported = await import_site(
                 installation, file, slug=slug, plan=Plan(plan), passphrase=secret, count=count
             )

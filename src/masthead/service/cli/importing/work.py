@@ -23,6 +23,7 @@ from masthead.faces.importers.write.run_record import NewRun, RunLog, open_shell
 from masthead.service.cli.importing.options import ImportOptions
 from masthead.service.cli.invocation import Invocation, Output
 from masthead.service.cli.opened_installation import opened_site
+from masthead.service.cli.progress import progress
 
 if TYPE_CHECKING:
     from masthead.faces.importers.write.images.copying import ImportServices
@@ -84,37 +85,38 @@ async def _open_import(
                 yield OpenedImport(site.parts, source, request, on_progress)
 
 
-def _is_interactive(invocation: Invocation) -> bool:
-    """On a terminal. `cli.importing.progress` is loaded only then, because Rich is slow to load."""
-    return not invocation.as_json and sys.stderr.isatty()
-
-
 @contextmanager
 def _reading_shown(invocation: Invocation) -> Iterator[None]:
-    if not _is_interactive(invocation):
+    """During the first pass over the export. Rich is loaded only then, because it is slow to
+    load."""
+    if invocation.as_json or not sys.stderr.isatty():
         yield
         return
-    from masthead.service.cli.importing.progress import reading
+    from rich.console import Console
 
-    with reading():
+    with Console(stderr=True).status("Reading the export …"):
         yield
 
 
 @contextmanager
 def _progress_shown(invocation: Invocation, overview: Overview) -> Iterator[OnProgress]:
-    if not _is_interactive(invocation):
-        yield lambda _: None
-        return
-    from masthead.service.cli.importing.progress import progress_bar
+    totals = {"posts": overview.posts, "members": overview.members}
+    shown = dict.fromkeys(totals, 0)
+    with progress(totals, is_shown=not invocation.as_json) as advance:
 
-    with progress_bar(overview) as bar:
-        yield bar.update
+        def update(report: Report) -> None:
+            for kind in totals:
+                done: int = getattr(report.done, kind)
+                advance(kind, done - shown[kind])
+                shown[kind] = done
+
+        yield update
 
 
 def _shown(report: Report, invocation: Invocation) -> Output:
     if invocation.as_json:
         return Output(report.summary())
-    from masthead.service.cli.importing.progress import summary_table
+    from masthead.service.cli.importing.summary import summary_table
 
     return Output(report.summary(), summary_table(report))
 

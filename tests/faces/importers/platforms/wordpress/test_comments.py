@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.faces.importers.platforms.wordpress.wxr import cdata, item, write
 
-from masthead.faces.importers.convert.comment_text import MAX_BODY
+from masthead.faces.importers.convert.plain_texts import MAX_BODY
 from masthead.faces.importers.platforms.wordpress.comments import NO_POST
 from masthead.faces.importers.platforms.wordpress.source import open_wordpress
 from masthead.faces.importers.source import Options, Overview, Skipped, SourceComment

@@ -6,8 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Literal
 
 from masthead.base.email_address import is_email, normal_email
-from masthead.faces.importers.convert.comment_text import MAX_BODY, MAX_NAME, NAMELESS, comment_text
-from masthead.faces.importers.convert.cutting import cut
+from masthead.faces.importers.convert.plain_texts import (
+    MAX_BODY,
+    MAX_NAME,
+    NAMELESS,
+    comment_text,
+    cut,
+)
 from masthead.faces.importers.dates import utc_text
 from masthead.faces.importers.platforms.ghost.links import key, text
 from masthead.faces.importers.source import BadFile, Skipped, SourceComment, post_key

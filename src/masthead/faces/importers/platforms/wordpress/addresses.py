@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 from urllib.parse import quote, unquote
 
-from masthead.faces.importers.convert.titles import title_text
+from masthead.faces.importers.convert.plain_texts import title_text
 from masthead.faces.importers.old_paths import base_path, old_path, own_hosts, own_path
 from masthead.faces.importers.platforms.wordpress.attachments import Attachments, as_number
 from masthead.faces.importers.platforms.wordpress.authors import nicename

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from masthead.engine.records.read.plain_text import plain_text
-from masthead.faces.importers.convert.cutting import cut
+from masthead.faces.importers.convert.plain_texts import cut
 from masthead.faces.importers.old_paths import old_path
 from masthead.faces.importers.platforms.wordpress.items import Item
 

@@ -8,8 +8,7 @@ from html import unescape
 from typing import Final
 
 from masthead.base.email_address import is_email, normal_email
-from masthead.faces.importers.convert.cutting import cut
-from masthead.faces.importers.convert.titles import title_text
+from masthead.faces.importers.convert.plain_texts import cut, title_text
 from masthead.faces.importers.source import Skipped, SourceAuthor
 
 NO_ADDRESS: Final = "without a usable email address"

@@ -8,9 +8,14 @@ from typing import Final, Literal
 
 from masthead.base.email_address import is_email, normal_email
 from masthead.base.ids import is_id
-from masthead.faces.importers.convert.comment_text import MAX_BODY, MAX_NAME, NAMELESS, comment_text
-from masthead.faces.importers.convert.cutting import cut
-from masthead.faces.importers.convert.titles import title_text
+from masthead.faces.importers.convert.plain_texts import (
+    MAX_BODY,
+    MAX_NAME,
+    NAMELESS,
+    comment_text,
+    cut,
+    title_text,
+)
 from masthead.faces.importers.dates import utc_text
 from masthead.faces.importers.source import Skipped, SourceComment
 

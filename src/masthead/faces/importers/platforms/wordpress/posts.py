@@ -12,8 +12,7 @@ from urllib.parse import unquote
 import msgspec
 
 from masthead.engine.records.read.plain_text import plain_text
-from masthead.faces.importers.convert.cutting import cut
-from masthead.faces.importers.convert.titles import title_text
+from masthead.faces.importers.convert.plain_texts import cut, title_text
 from masthead.faces.importers.dates import schedule
 from masthead.faces.importers.old_paths import old_path
 from masthead.faces.importers.platforms.wordpress import masthead_values, seo

@@ -4,20 +4,20 @@ changed, so it tells what the reports of those runs say, as long as the posts sh
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
 import msgspec
 
 from masthead.base.caller import system
 from masthead.base.ids import TenantId
+from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
 from masthead.engine.records.read.page import ListRequest
 from masthead.faces.importers.collection import import_runs
 from masthead.faces.importers.report import IMAGE, Note, Report
 from masthead.faces.importers.source import SourcePost
 from masthead.faces.importers.write.drafts import key_of_post
-from masthead.faces.importers.write.images.stored_texts import stored_records, text_with_addresses
 from masthead.faces.importers.write.previous_imports import Item
 
 _RUNS: Final = 10
@@ -67,3 +67,27 @@ class EarlierFailures:
                 text = text_with_addresses(record)
                 found += [note for url, note in self._notes[source_id].items() if url in text]
         return found
+
+
+async def stored_records(
+    records: Records, tenant_id: TenantId, items: Iterable[Item]
+) -> dict[str, Record]:
+    """The records by id. One that is missing was deleted."""
+    ids: dict[str, list[str]] = {}
+    for item in items:
+        ids.setdefault(item.collection, []).append(item.record_id)
+    found: dict[str, Record] = {}
+    for name, wanted in ids.items():
+        for record in await records.find_related(
+            system(tenant_id), records.registry[name], "id", wanted, limit=len(wanted)
+        ):
+            found[record["id"]] = record
+    return found
+
+
+def text_with_addresses(record: Record) -> str:
+    """All texts of a record in which the address of a picture may stand."""
+    names = ("content_html", "content_json", "description")
+    bodies: list[Any] = [record[name] for name in names if name in record]
+    texts = (record.get("featured_image", ""), msgspec.json.encode(bodies).decode())
+    return "\n".join(texts).replace("&amp;", "&")

@@ -24,7 +24,10 @@ from masthead.faces.importers.write.drafts import collection_of, key_of_post
 from masthead.faces.importers.write.dry_unit import AnyUnit
 from masthead.faces.importers.write.images.archived import Archive
 from masthead.faces.importers.write.images.copying import DryCopier, ImageCopier, ImportServices
-from masthead.faces.importers.write.images.stored_texts import stored_records, text_with_addresses
+from masthead.faces.importers.write.images.earlier_failures import (
+    stored_records,
+    text_with_addresses,
+)
 from masthead.faces.importers.write.pipeline import (
     OnProgress,
     PostReader,

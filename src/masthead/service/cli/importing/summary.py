@@ -1,70 +1,14 @@
-"""The progress bar of an import, on standard error, and the table of its results.
-
-The caller checks that standard error is a terminal.
-"""
+"""The results of an import as a table."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from io import StringIO
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TaskID,
-    TextColumn,
-    TimeRemainingColumn,
-)
 from rich.table import Table
-from rich.text import Text
 
 from masthead.faces.importers.report import Report, Tally
-from masthead.faces.importers.source import Overview
-
-
-class ProgressBar:
-    def __init__(self, progress: Progress, overview: Overview) -> None:
-        self._progress = progress
-        self._bars: dict[str, TaskID] = {}
-        for name, total in (("posts", overview.posts), ("members", overview.members)):
-            if total != 0:
-                self._bars[name] = progress.add_task(name, total=total)
-
-    def update(self, report: Report) -> None:
-        for name, done in (("posts", report.done.posts), ("members", report.done.members)):
-            if name in self._bars:
-                self._progress.update(self._bars[name], completed=done)
-
-
-class RateColumn(ProgressColumn):
-    def render(self, task: Task) -> Text:
-        speed = task.finished_speed or task.speed
-        return Text("" if speed is None else f"{speed:,.0f}/s", style="progress.data.speed")
-
-
-@contextmanager
-def progress_bar(overview: Overview) -> Iterator[ProgressBar]:
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        RateColumn(),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-    ) as progress:
-        yield ProgressBar(progress, overview)
-
-
-@contextmanager
-def reading() -> Iterator[None]:
-    """Shown during the first pass over the export."""
-    with Console(stderr=True).status("Reading the export …"):
-        yield
 
 
 def summary_table(report: Report) -> str:

@@ -1,8 +1,9 @@
-"""Converts titles and tag names, which are HTML in WordPress, to text."""
+"""Plain text of titles, names and comments, which are HTML at the source, and text that is cut."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Final
 
 from masthead.engine.records.read.plain_text import plain_text
@@ -45,3 +46,44 @@ def _without_tag(found: re.Match[str]) -> str:
     if name in _INLINE:
         return ""
     return " " if name in _SEPARATING else "&lt;" + found[0][1:]
+
+
+_JOINER: Final = "\u200d"
+_LONGEST_CLUSTER: Final = 32
+
+
+def cut(text: str, limit: int) -> str:
+    """At most `limit` characters, without blanks at the end."""
+    if len(text) <= limit:
+        return text
+    end = limit
+    lowest = max(0, limit - _LONGEST_CLUSTER)
+    while end > lowest and (_continues(text[end]) or text[end - 1] == _JOINER):
+        end -= 1
+    return text[: end if end > lowest else limit].rstrip()
+
+
+def _continues(character: str) -> bool:
+    """Whether it modifies the character before: accents, joiners, variation selectors, skin
+    tones."""
+    return (
+        character == _JOINER
+        or unicodedata.category(character) in ("Mn", "Me", "Mc")
+        or "\U0001f3fb" <= character <= "\U0001f3ff"
+    )
+
+
+MAX_NAME: Final = 100
+MAX_BODY: Final = 5_000
+NAMELESS: Final = "Anonymous"
+_MAX_HTML: Final = 4 * MAX_BODY
+_LINE_BREAKS: Final = re.compile(
+    r"<br\s*/?>\n?|</?(?:p|div|blockquote|li|ul|ol|pre|h[1-6])(?=[\s/>])[^<>]*>", re.IGNORECASE
+)
+
+
+def comment_text(html: str) -> str:
+    """The text of a comment. WordPress has HTML with significant line breaks, Ghost has HTML."""
+    lines = _LINE_BREAKS.sub("\n", html[:_MAX_HTML]).split("\n")
+    text = "\n".join(title_text(line, MAX_BODY) for line in lines)
+    return re.sub(r"\n{3,}", "\n\n", text).strip()
