@@ -61,7 +61,7 @@ def _full_size_in_post(original: str, known: set[str]) -> str:
     file name are a size, in any folder."""
     if not _SIZED_FILE.search(original):
         return original
-    path = _path_of(original)
+    path = path_of(original)
     full = original.replace(path, _without_size(path), 1)
     return full if full in known else original
 
@@ -79,12 +79,12 @@ def picture_key(original_url: str) -> str:
 
 
 def has_image_extension(url: str) -> bool:
-    return _path_of(url).lower().rpartition(".")[2] in EXTENSIONS
+    return path_of(url).lower().rpartition(".")[2] in EXTENSIONS
 
 
 def file_name(url: str) -> str:
     """The last part of the path, decoded."""
-    return unquote(_path_of(url).rpartition("/")[2])
+    return unquote(path_of(url).rpartition("/")[2])
 
 
 def host_of(url: str) -> str:
@@ -94,7 +94,7 @@ def host_of(url: str) -> str:
         return ""
 
 
-def _path_of(url: str) -> str:
+def path_of(url: str) -> str:
     try:
         return urlsplit(url).path
     except ValueError:

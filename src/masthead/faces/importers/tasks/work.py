@@ -177,9 +177,9 @@ class ImportJob:
             self._services,
             source,
             request,
+            self._log,
             failed,
-            on_progress=self._stop_if_asked,
-            run_id=self._run_id,
+            is_stopping=self._is_stopping,
             retry_delays=self._retry_delays,
         )
         report = report.after_retry(await repair.run())
@@ -197,10 +197,6 @@ class ImportJob:
         except NotFound:
             return report.errors
         return read_errors(b"".join([chunk async for chunk in stored.chunks]))
-
-    def _stop_if_asked(self, _: Report) -> None:
-        if self._is_stopping():
-            raise Stopped
 
     async def _save_redirects(self, report: Report, rows: RedirectRows) -> None:
         """The files that the command line writes to its working directory."""

@@ -21,6 +21,7 @@ from masthead.base.ids import TenantId
 from masthead.engine.records.collection import Record
 from masthead.engine.records.write.unit import Unit
 from masthead.faces.importers.convert.content import Prepared, rewrite
+from masthead.faces.importers.convert.image_urls import ImageRef
 from masthead.faces.importers.platforms.exports import id_namespace
 from masthead.faces.importers.report import Note, Outcome, Position, Report, Tally
 from masthead.faces.importers.source import (
@@ -101,6 +102,9 @@ class ReadyBatch(Struct):
     to_fetch: int = 0
     failures: list[Note] = field(default_factory=list)
 
+    def reported(self, report: Report, outcomes: Sequence[Outcome]) -> Report:
+        return report.after(outcomes, self.copied, self.failures, self.to_fetch)
+
 
 class Stopped(Exception):
     """The process is ending; another one has to resume the run."""
@@ -151,6 +155,7 @@ class Import:
         )
         self._posts = PostBatches(destination, self.redirects)
         self._members = MemberBatches(destination)
+        self._destination = destination
         self._comments = CommentBatches(destination)
         self._authors = AuthorBatches(destination)
         self._addresses = AddressBatches(destination, source.overview.site_url)
@@ -323,8 +328,11 @@ class Import:
         return ReadyPost(post, prints, draft, checked, prepared.why_html_only)
 
     async def _copy_images(self, prepared: Sequence[Prepared], ready: ReadyBatch) -> dict[str, str]:
-        """Maps old addresses to new ones. A dry run fetches nothing and only counts."""
         refs = [ref for e in prepared for ref in (*e.images, *self._archive.wanted_by(e))]
+        return await self._copy(refs, ready)
+
+    async def _copy(self, refs: Sequence[ImageRef], ready: ReadyBatch) -> dict[str, str]:
+        """Maps old addresses to new ones. A dry run fetches nothing and only counts."""
         if not refs:
             return {}
         copier = self._copier
@@ -345,7 +353,7 @@ class Import:
         def after(outcomes: Sequence[Outcome]) -> Report:
             if is_counted:
                 return self._report
-            return self._report.after(outcomes, ready.copied, ready.failures, ready.to_fetch)
+            return ready.reported(self._report, outcomes)
 
         await self._write(self._posts, ready.entries, after)
         posts = [each for each in ready.entries if isinstance(each, ReadyPost)]

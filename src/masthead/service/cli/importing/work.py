@@ -50,7 +50,12 @@ async def repair_images(
     source_ids = _failed_posts(retry_errors)
     async with _open_import(invocation, options) as parts:
         repair = ImageRepair(
-            parts.services, parts.source, parts.request, source_ids, on_progress=parts.on_progress
+            parts.services,
+            parts.source,
+            parts.request,
+            RunLog(parts.services.records, parts.request.tenant_id),
+            source_ids,
+            on_progress=parts.on_progress,
         )
         report = await repair.run()
     _save_errors(report)

@@ -171,17 +171,21 @@ class Links:
         else:
             self.authors[source_id] = Skipped("author", source_id, NO_EMAIL)
 
-    def _add_post_author(self, row: dict[str, Any]) -> None:
+    def _add_ordered(
+        self, links: dict[str, list[tuple[int, str]]], name: str, row: dict[str, Any]
+    ) -> None:
+        """A link of a post, with its place among the others."""
         order = row.get("sort_order")
-        authors = self._post_authors.setdefault(key(row.get("post_id")), [])
-        author = self._limited(key(row.get("author_id")))
-        authors.append((order if isinstance(order, int) else len(authors), author))
+        found = links.setdefault(key(row.get("post_id")), [])
+        found.append(
+            (order if isinstance(order, int) else len(found), self._limited(key(row.get(name))))
+        )
+
+    def _add_post_author(self, row: dict[str, Any]) -> None:
+        self._add_ordered(self._post_authors, "author_id", row)
 
     def _add_post_tag(self, row: dict[str, Any]) -> None:
-        order = row.get("sort_order")
-        tags = self._post_tags.setdefault(key(row.get("post_id")), [])
-        tag = self._limited(key(row.get("tag_id")))
-        tags.append((order if isinstance(order, int) else len(tags), tag))
+        self._add_ordered(self._post_tags, "tag_id", row)
 
     def _add_meta(self, row: dict[str, Any]) -> None:
         names = ("meta_title", "meta_description", "feature_image_alt")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import msgspec
 
 from masthead.faces.importers.convert.content import Prepared
-from masthead.faces.importers.convert.image_urls import ImageRef
+from masthead.faces.importers.convert.image_urls import ImageRef, path_of
 
 
 class Archive(msgspec.Struct, frozen=True, dict=True):
@@ -40,7 +40,4 @@ class Archive(msgspec.Struct, frozen=True, dict=True):
 
 
 def _path(url: str) -> str:
-    try:
-        return unquote(urlsplit(url).path).lstrip("/")
-    except ValueError:
-        return ""
+    return unquote(path_of(url)).lstrip("/")

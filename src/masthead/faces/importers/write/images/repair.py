@@ -3,9 +3,7 @@ imported posts. Nothing else of a post changes, so later edits are preserved."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import Any, Final
 
@@ -15,28 +13,23 @@ from masthead.engine.records.collection import Record
 from masthead.engine.records.write.unit import Unit
 from masthead.faces.importers.convert.content import Prepared, rewrite
 from masthead.faces.importers.convert.image_urls import ImageRef
-from masthead.faces.importers.platforms.exports import id_namespace
 from masthead.faces.importers.report import Outcome, Report
-from masthead.faces.importers.source import Skipped, Source, SourcePost
-from masthead.faces.importers.write.address_batches import AddressBatches
-from masthead.faces.importers.write.destination import Destination
+from masthead.faces.importers.source import Source, SourcePost
 from masthead.faces.importers.write.drafts import collection_of, key_of_post
 from masthead.faces.importers.write.dry_unit import AnyUnit
-from masthead.faces.importers.write.images.archived import Archive
-from masthead.faces.importers.write.images.copying import DryCopier, ImageCopier, ImportServices
+from masthead.faces.importers.write.images.copying import ImportServices
 from masthead.faces.importers.write.images.earlier_failures import (
     stored_records,
     text_with_addresses,
 )
 from masthead.faces.importers.write.pipeline import (
-    OnProgress,
-    PostReader,
+    Batch,
+    Import,
+    ReadyBatch,
     Request,
     require_writable_site,
 )
-from masthead.faces.importers.write.preparing import Preparing
-from masthead.faces.importers.write.previous_imports import PreviousImports
-from masthead.outside.outbound.downloads import RETRY_DELAYS, RetryDelays
+from masthead.faces.importers.write.run_record import RunLog
 
 NOTHING_LEFT: Final = "no picture of the old site left"
 STILL_THERE: Final = "pictures could not be copied"
@@ -50,82 +43,41 @@ class _Found(msgspec.Struct, frozen=True):
     refs: tuple[ImageRef, ...]
 
 
-class ImageRepair:
+class ImageRepair(Import):
     def __init__(
         self,
         services: ImportServices,
         source: Source,
         request: Request,
+        log: RunLog,
         only: frozenset[str] | None,
-        *,
-        on_progress: OnProgress = lambda _: None,
-        run_id: str = "",
-        retry_delays: RetryDelays = RETRY_DELAYS,
+        **given: Any,
     ) -> None:
-        """`only` are the source ids of an errors file; None means every post of the export.
-        `run_id` is of the import that the pictures belong to."""
-        self._services = services
-        self._source = source
-        self._request = request
+        """`only` are the source ids of an errors file; None means every post of the export. `log`
+        is of the import that the pictures belong to. It is not written."""
+        super().__init__(services, source, request, log, **given)
         self._only = only
-        self._on_progress = on_progress
-        self._preparing = Preparing(source.overview.posts)
-        self._previous = PreviousImports(services.records.database, request.tenant_id, run_id)
-        self._archive = Archive(source.overview.files, source.read_file)
-        self._destination = Destination(
-            services.records,
-            self._previous,
-            request.tenant_id,
-            id_namespace(source.overview),
-            request.emit_events,
-            dry_run=request.dry_run,
-        )
-        self._addresses = AddressBatches(self._destination, source.overview.site_url)
-        self._copier = (DryCopier if request.dry_run else ImageCopier)(
-            services,
-            request.tenant_id,
-            self._previous,
-            archive=self._archive,
-            emit_events=request.emit_events,
-            retry_delays=retry_delays,
-        )
 
     async def run(self) -> Report:
         await require_writable_site(self._services, self._request.tenant_id)
-        overview = self._source.overview
-        report = Report(overview.platform, dry_run=self._request.dry_run)
-        reader = PostReader(self._source.posts(), self._request.batch_size)
-        loop = asyncio.get_running_loop()
-        # One thread, because some parsers must stay in the thread that created them.
-        with (
-            ThreadPoolExecutor(1, thread_name_prefix="import") as reading,
-            closing(self._preparing),
-        ):
-            while batch := await loop.run_in_executor(reading, reader.next):
-                report = await self._repair(batch.entries, report)
-                self._on_progress(report)
-        return report
+        with self._reading, closing(self._preparing), closing(self.redirects):
+            async for batch in self._batches_of_posts():
+                await self._repair(batch)
+                self._on_progress(self._report)
+                self._raise_if_stopping()
+        return self._report
 
-    async def _repair(self, entries: Sequence[SourcePost | Skipped], report: Report) -> Report:
+    async def _repair(self, batch: Batch) -> None:
         posts = [
             each
-            for each in entries
+            for each in batch.entries
             if isinstance(each, SourcePost) and (self._only is None or each.source_id in self._only)
         ]
         found = await self._find_imported(posts)
-        refs = [ref for each in found for ref in each.refs]
-        copier = self._copier
-        copied, to_fetch, failed = copier.copied, copier.to_fetch, len(copier.failures)
-        new_urls = await copier.copy(refs)
-        if redirects := self._addresses.pictures(refs, new_urls):
-            await self._addresses.write_pictures(redirects)
+        ready = ReadyBatch(batch.start, [])
+        new_urls = await self._copy([ref for each in found for ref in each.refs], ready)
         outcomes = await self._update_posts(found, new_urls)
-        return report.after(
-            outcomes,
-            copier.copied - copied,
-            copier.failures[failed:],
-            copier.to_fetch - to_fetch,
-        )
+        self._report = ready.reported(self._report, outcomes)
 
     async def _find_imported(self, posts: Sequence[SourcePost]) -> list[_Found]:
         keys = [key_of_post(post) for post in posts]
