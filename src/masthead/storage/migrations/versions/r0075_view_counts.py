@@ -10,8 +10,8 @@ from alembic import op
 from masthead.storage import dialects as types
 from masthead.storage.migrations.operations import share
 
-revision = "0074"
-down_revision = "0073"
+revision = "0075"
+down_revision = "0074"
 
 
 def upgrade() -> None:
