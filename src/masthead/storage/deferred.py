@@ -23,10 +23,11 @@ class Deferred:
 
     def add(self, deferrals: Iterable[Deferral]) -> None:
         for each in deferrals:
-            assert each.statement.target, "only rows of a table can be deferred"
+            target = each.statement.target
+            assert target, "only rows of a table can be deferred"
             if each.rows:
                 self._entries.append(each)
-                self._tables.add(each.statement.target)
+                self._tables.add(target)
                 self.count += len(each.rows)
 
     def add_all(self, other: Deferred) -> None:

@@ -36,8 +36,10 @@ SMALL: Final = 4_000
 # What editors write by hand, and what Ghost and WordPress leave.
 _MARKER: Final = re.compile(r"<!--\s{0,20}(?:more|members-only)[^<>]{0,200}-->", re.IGNORECASE)
 # Most of the short texts that programs send: blocks of words, with no attribute. The sanitizer
-# would return them as they are.
-_WORDS: Final = r"[^<>&\r\xa0\0\U000f4d57]*+"
+# would return them as they are. Looking for single characters takes a fraction of the time that a
+# regular expression takes for a set of them.
+_NOT_PLAIN: Final = ("&", "\r", "\xa0", "\0", PAYWALL_MARK)
+_WORDS: Final = r"[^<]*+"
 _PLAIN: Final = re.compile(
     rf"{_WORDS}(?:<(p|h[1-6])>{_WORDS}(?:<(strong|em|b|i|s|u|code|mark|sub|sup)>{_WORDS}</\2>"
     rf"{_WORDS})*+</\1>{_WORDS})*+"
@@ -73,8 +75,15 @@ async def clean_all_or_plain(texts: Sequence[str]) -> list[str]:
 def _is_quick(html: str) -> bool:
     """Whether it is sure to need no process: one that has to start, or is busy with another text,
     must not be waited for in the event loop."""
-    return len(html) <= SMALL and (
-        html.count("<") <= FEW_TAGS or _PLAIN.fullmatch(html) is not None
+    return len(html) <= SMALL and (html.count("<") <= FEW_TAGS or is_plain(html))
+
+
+def is_plain(html: str) -> bool:
+    # Each `<` that matches has its `>`: as many of both leave none in the words.
+    return (
+        html.count("<") == html.count(">")
+        and not any(each in html for each in _NOT_PLAIN)
+        and _PLAIN.fullmatch(html) is not None
     )
 
 
@@ -84,7 +93,7 @@ async def _in_thread(work: Callable[[], T]) -> T:
 
 
 def cleaned_text(html: str) -> str:
-    if _PLAIN.fullmatch(html):
+    if is_plain(html):
         return html
     safe, tokens = restricted(sanitized(presanitized(_marked(html))))
     if len(html) > MAX_DEPTH and depth_of(tokens) > MAX_DEPTH:

@@ -55,7 +55,7 @@ class Fact(msgspec.Struct, frozen=True):
         return self.name if self.shows == "" else self.shows
 
     def value(self, record: Values, old: Values) -> Any:
-        name = self.field
+        name = self.name if self.shows == "" else self.shows
         if name is None:
             return self.example
         found = old[name] if self.is_previous else record[name]
@@ -78,8 +78,12 @@ class EventKind(msgspec.Struct, frozen=True):
 
     def payload(self, record: Values, old: Values | None = None) -> dict[str, Any]:
         """The facts of a record, and of the same record before the change."""
-        values = ((fact, fact.value(record, old or {})) for fact in self.facts)
-        return {fact.name: value for fact, value in values if value or not fact.where_true}
+        shown = {}
+        for fact in self.facts:
+            value = fact.value(record, old or {})
+            if value or not fact.where_true:
+                shown[fact.name] = value
+        return shown
 
     @property
     def example(self) -> dict[str, Any]:

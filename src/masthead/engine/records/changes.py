@@ -77,6 +77,10 @@ class Save(NamedTuple):
     caller: Caller
     prepared: PreparedTexts = NOTHING_PREPARED
 
+    def with_stamps(self, stamps: Mapping[str, Any]) -> Save:
+        old, new, given, now, site, caller, prepared = self
+        return Save(old, {**new, **stamps}, given, now, site, caller, prepared)
+
 
 class Change(NamedTuple):
     """A create (`old` is None), an update, or a delete (`new` is None)."""

@@ -7,7 +7,7 @@ and the counters for totals. Every face and the database tables are built from i
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from datetime import timedelta
 from functools import cached_property
 from typing import Any, Final, NamedTuple
@@ -90,8 +90,11 @@ class Listing(NamedTuple):
 class Relisted(NamedTuple):
     """The ordered lists that a change takes its record out of, and those that it puts it into."""
 
-    left: set[Listing]
-    joined: set[Listing]
+    left: Set[Listing]
+    joined: Set[Listing]
+
+
+_NO_LISTINGS: Final[frozenset[Listing]] = frozenset()
 
 
 class Listings(msgspec.Struct, frozen=True):
@@ -428,15 +431,22 @@ class Collection(msgspec.Struct, frozen=True, dict=True):
 
     def listed(self, record: Record) -> set[Listing]:
         """Every ordered list that the record is in."""
-        return {listing for each in self._all_listings for listing in each.of(record)}
+        found: set[Listing] = set()
+        for each in self._all_listings:
+            found.update(each.of(record))
+        return found
 
     def relisted(self, change: Change) -> Relisted:
+        if change.old is None:
+            return Relisted(_NO_LISTINGS, self.listed(change.record))
+        if change.new is None:
+            return Relisted(self.listed(change.record), _NO_LISTINGS)
         before: set[Listing] = set()
         after: set[Listing] = set()
         for each in self._all_listings:
             if each.may_differ(change):
-                before.update(each.of(change.old) if change.old is not None else ())
-                after.update(each.of(change.new) if change.new is not None else ())
+                before.update(each.of(change.old))
+                after.update(each.of(change.new))
         return Relisted(before - after, after - before)
 
     @cached_property

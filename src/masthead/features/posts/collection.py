@@ -85,7 +85,7 @@ def before_save(save: Save) -> Mapping[str, Any]:
         **update_content_source(save),
         **_own_authors(save),
     }
-    saved = save._replace(new={**save.new, **stamps})
+    saved = save.with_stamps(stamps)
     return {**stamps, **summarized(saved), **stamp_revision(saved, _revised(save))}
 
 

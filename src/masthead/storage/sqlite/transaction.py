@@ -55,7 +55,8 @@ class SqliteTransaction:
             await _durable(commit)
 
     async def fetch(self, statement: Statement, values: Sequence[object] = ()) -> list[Row]:
-        await self._prepare_for(statement)
+        if self._needs_preparation(statement):
+            await self._write_deferred()
         try:
             if statement.text.startswith("SELECT"):
                 return await self._read(statement, values)
@@ -66,7 +67,8 @@ class SqliteTransaction:
     async def execute(
         self, statement: Statement, values: Sequence[object] = (), *, slow: bool = False
     ) -> int:
-        await self._prepare_for(statement)
+        if self._needs_preparation(statement):
+            await self._write_deferred()
         if slow:
             run = partial(self._connection.execute, statement.text, values)
             return (await self._run(run, slow=True)).rowcount
@@ -76,7 +78,8 @@ class SqliteTransaction:
             raise self._failed_by(error) from error
 
     async def execute_many(self, statement: Statement, rows: Sequence[Sequence[object]]) -> None:
-        await self._prepare_for(statement)
+        if self._needs_preparation(statement):
+            await self._write_deferred()
         run = partial(run_rows, self._connection, statement, list(rows))
         await self._run(run, slow=len(rows) > INLINE_ROWS)
 
@@ -90,11 +93,13 @@ class SqliteTransaction:
         self._check()
         self._deferred.add(deferrals)
 
-    async def _prepare_for(self, statement: Statement) -> None:
-        """Writes the deferred rows of the statement's tables."""
-        self._check()
-        if not (self._deferred.affects(statement) or self._writer.has_deferred(statement)):
-            return
+    def _needs_preparation(self, statement: Statement) -> bool:
+        """Whether the statement's tables have deferred rows."""
+        if self._failure is not None:
+            raise self._failure
+        return self._deferred.affects(statement) or self._writer.has_deferred(statement)
+
+    async def _write_deferred(self) -> None:
         try:
             await self._writer.write_deferred(self._deferred)
         except BaseException as error:

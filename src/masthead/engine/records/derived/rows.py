@@ -3,8 +3,8 @@ counts of days, the items of its lists, and its entry in the search queue."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Set
+from typing import Final, NamedTuple
 
 import sqlalchemy as sa
 
@@ -68,11 +68,17 @@ class DerivedRows:
         )
         tx.defer(
             Deferral(self._add_to_counter, _counter_rows(key, collection, change), adding=True),
-            self._daily.deferral((tenant_id, each) for each in tallies),
+            self._daily.deferral([(tenant_id, each) for each in tallies]),
             *self._items(key, relisted),
         )
-        if collection.searchable:
-            await self._update_search_queue(tx, key, version, collection, change=change)
+        if not collection.searchable:
+            return
+        if change.new is None:
+            await self._remove_document(tx, key)
+        elif change.touches(collection.searched_names):
+            queued_version = -version if change.old is None else version
+            row = (tenant_id, collection.name, record["id"], queued_version)
+            tx.defer(Deferral(self._queue, [row]))
 
     async def list_again(
         self, tx: Transaction, tenant_id: TenantId, collection: Collection, record: Record
@@ -103,29 +109,18 @@ class DerivedRows:
             row = (tenant_id, collection.name, record["id"], -version)
             tx.defer(Deferral(self._queue, [row]))
 
-    def _items(self, key: _RecordKey, relisted: Relisted) -> Iterator[Deferral]:
-        for statement, listings in (
-            (self._delete_item, relisted.left),
-            (self._insert_item, relisted.joined),
-        ):
-            rows = [(key.tenant_id, key.collection, *each, key.record_id) for each in listings]
-            yield Deferral(statement, rows)
-
-    async def _update_search_queue(
-        self,
-        tx: Transaction,
-        key: _RecordKey,
-        version: int,
-        collection: Collection,
-        *,
-        change: Change,
-    ) -> None:
-        if change.new is None:
-            await self._remove_document(tx, key)
-        elif change.touches(collection.searched_names):
-            queued_version = -version if change.old is None else version
-            row = (key.tenant_id, key.collection, key.record_id, queued_version)
-            tx.defer(Deferral(self._queue, [row]))
+    def _items(self, key: _RecordKey, relisted: Relisted) -> list[Deferral]:
+        tenant_id, collection, _, record_id = key
+        return [
+            Deferral(
+                statement, [(tenant_id, collection, *listing, record_id) for listing in listings]
+            )
+            for statement, listings in (
+                (self._delete_item, relisted.left),
+                (self._insert_item, relisted.joined),
+            )
+            if listings
+        ]
 
     async def _remove_document(self, tx: Transaction, key: _RecordKey) -> None:
         # Not deferred: the indexer locks the entry before the document, so this has to do the same.
@@ -146,13 +141,15 @@ def _counter_rows(
     key: _RecordKey, collection: Collection, change: Change
 ) -> list[tuple[object, ...]]:
     rows: list[tuple[object, ...]] = []
+    tenant_id, name_of_collection = key.tenant_id, key.collection
     for counter in collection.counters:
         if not change.touches(counter.fields):
             continue
         before, after = _buckets(change.old, counter), _buckets(change.new, counter)
-        counter_key = (key.tenant_id, key.collection, counter.name)
-        rows += [(*counter_key, bucket, -1) for bucket in before - after]
-        rows += [(*counter_key, bucket, 1) for bucket in after - before]
+        for bucket in before - after:
+            rows.append((tenant_id, name_of_collection, counter.name, bucket, -1))
+        for bucket in after - before:
+            rows.append((tenant_id, name_of_collection, counter.name, bucket, 1))
     for name in collection.sums:
         change_of_sum = _number(change.new, name) - _number(change.old, name)
         if change_of_sum:
@@ -164,5 +161,8 @@ def _number(record: Record | None, name: str) -> int:
     return 0 if record is None else int(record[name] or 0)
 
 
-def _buckets(record: Record | None, counter: Counter) -> set[str]:
-    return set() if record is None else counter.buckets(record)
+def _buckets(record: Record | None, counter: Counter) -> Set[str]:
+    return _NO_BUCKETS if record is None else counter.buckets(record)
+
+
+_NO_BUCKETS: Final[frozenset[str]] = frozenset()

@@ -87,14 +87,17 @@ class RecordRows:
         nothing is inserted and the slug gets a number."""
         statement = self._statements.insert_unless_taken(collection, field.name)
         base = record[field.name]
-        is_taken = partial(self._is_taken, collection, field.name)
         if base in field.reserved:
-            record[field.name] = await find_numbered_slug(base, is_taken, field.max)
+            record[field.name] = await self._number(collection, field, base)
         is_long = _is_long(collection, record)
         while not await self._write(
             statement, statement.bind(self._encode(collection, record, dict(record))), is_long
         ):
-            record[field.name] = await find_numbered_slug(base, is_taken, field.max)
+            record[field.name] = await self._number(collection, field, base)
+
+    async def _number(self, collection: Collection, field: Slug, base: str) -> str:
+        is_taken = partial(self._is_taken, collection, field.name)
+        return await find_numbered_slug(base, is_taken, field.max)
 
     async def make_optional_slug(self, collection: Collection, field: Slug, record: Record) -> str:
         """The unit holds the tenant's write lock, so a free slug stays free."""
@@ -113,7 +116,7 @@ class RecordRows:
         names = tuple(sorted(set(names)))
         statement = self._statements.update(collection, names)
         encoded = self.encoded(collection, record, names)
-        values = {f"new_{name}": value for name, value in encoded.items()}
+        values: dict[str, Any] = {f"new_{name}": value for name, value in encoded.items()}
         values.update(key_tenant=self._tenant_id, key_id=record["id"])
         await self._write(statement, statement.bind(values), _is_long(collection, record))
 
