@@ -7,7 +7,6 @@ from collections.abc import Collection
 from typing import Final
 from urllib.parse import quote, urlsplit
 
-from masthead.faces.importers.convert.image_urls import host_of
 from masthead.features.site.redirects import SAFE_IN_PATH
 
 MAX_ADDRESS: Final = 2_048
@@ -35,7 +34,7 @@ def old_path(link: str) -> str:
 
 def own_hosts(site_url: str) -> frozenset[str]:
     """The hosts of a site, with and without `www.`; none if its address is unknown."""
-    host = host_of(site_url).removeprefix("www.")
+    host = _host(site_url).removeprefix("www.")
     return frozenset({host, f"www.{host}"} if host else ())
 
 
@@ -43,7 +42,7 @@ def own_path(url: str, hosts: Collection[str]) -> str:
     """The path of a file on the old site itself, without a query; '' for one that is elsewhere."""
     if url.startswith("/") and not url.startswith("//"):
         url = f"https://own{url}"
-    elif host_of(url) not in hosts:
+    elif _host(url) not in hosts:
         return ""
     return old_path(url.partition("?")[0].partition("#")[0])
 
@@ -52,5 +51,12 @@ def base_path(site_url: str) -> str:
     """The prefix of all paths, for a site in a folder of its host."""
     try:
         return quote(urlsplit(site_url).path.rstrip("/"), safe=SAFE_IN_PATH)
+    except ValueError:
+        return ""
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
     except ValueError:
         return ""
