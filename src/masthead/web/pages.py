@@ -80,6 +80,12 @@ def wants_html(request: Request) -> bool:
     return "text/html" in (request.header(b"accept") or "").lower()
 
 
+def prefers_markdown(request: Request) -> bool:
+    """True for programs that name Markdown, and before HTML if they name that too."""
+    before, found, _ = (request.header(b"accept") or "").lower().partition("text/markdown")
+    return bool(found) and "text/html" not in before
+
+
 def wants_json(request: Request) -> bool:
     return "json" in (request.header(b"accept") or "").lower() and not wants_html(request)
 

@@ -39,7 +39,7 @@ async def display(request: SiteRequest, html: str, *, starts_page: bool = False)
     if not html:
         return Markup("")
     html = await for_reader(request, html)
-    async with _one_at_a_time(html):
+    async with one_at_a_time(html):
         text = await _read(html)
         pictures = await pictures_of(request, text.addresses)
         writer = _PageWriter(text.tokens, pictures, starts_page=starts_page)
@@ -61,7 +61,7 @@ async def in_a_feed(html: str, site_url: str) -> str:
     is a text, which is escaped."""
     if not html:
         return ""
-    async with _one_at_a_time(html):
+    async with one_at_a_time(html):
         writer = _FeedWriter((await _read(html)).tokens, site_url)
         return str(await asyncio.to_thread(writer.run) if len(html) > _LONG else writer.run())
 
@@ -83,7 +83,7 @@ def _text_of(html: str) -> _Text:
     return _Text(tokens, shown, any(each.name == "pre" for each in tokens))
 
 
-def _one_at_a_time(html: str) -> AbstractAsyncContextManager[None]:
+def one_at_a_time(html: str) -> AbstractAsyncContextManager[None]:
     """Several long texts would compete with the event loop for the interpreter, and the parts of
     each need ten times the memory of the text: the next one is read when this one is written."""
     if len(html) <= _LONG:

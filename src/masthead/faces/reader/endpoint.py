@@ -56,6 +56,7 @@ from masthead.web.request import Request, Viewed
 # A shared cache in front may keep a guest's page for a moment, and show it while it asks again.
 _SHARED = b"public, max-age=0, s-maxage=5, stale-while-revalidate=60, stale-if-error=86400"
 _PRIVATE = b"private, no-cache"
+_NO_AI = ((b"x-robots-tag", b"noai, noimageai"),)
 _PERSONAL = b"private, no-store"
 _URL_CHARACTERS = "/:?#[]@!$&'()*+,;=%~"
 LATEST = 3
@@ -81,6 +82,7 @@ class Document(msgspec.Struct, frozen=True):
     body: bytes
     content_type: bytes
     status: int = 200
+    headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
 class Redirect(msgspec.Struct, frozen=True):
@@ -119,15 +121,19 @@ class SitePages:
         query: Sequence[str] = (),
         personal: bool | Callable[[Request], bool] = False,
         while_suspended: WhileSuspended = WhileSuspended.CLOSED,
+        markdown: Make | None = None,
     ) -> Route:
         """`query`: the parameters that the response depends on; a page that is cached gets no
         others, and whatever else is in an address leads to the same page. `for_guests`: the
         response is that of a guest, also for a signed-in member. `personal`: it is for one reader,
         who may be the request's `member`, and is not cached. Some pages are personal for certain
-        requests only."""
+        requests only. `markdown` makes the same for programs that prefer it."""
 
         async def answer(request: Request) -> Answer:
             making = partial(_make, make, request, parameters)
+            if markdown is not None and pages.prefers_markdown(request):
+                written = partial(_make, markdown, request, parameters)
+                return await self.answer(request, written, for_guests=True, variant="markdown")
             if personal(request) if callable(personal) else personal:
                 return await self.personal_answer(request, making)
             return await self.answer(request, making, query=query, for_guests=for_guests)
@@ -196,7 +202,9 @@ class SitePages:
         *,
         query: Sequence[str] = (),
         for_guests: bool = False,
+        variant: str = "",
     ) -> Answer:
+        """`variant`: another form of what is at the address."""
         tenant = request.tenant
         if tenant is None:
             raise NotFound("There is no site at this address.")
@@ -206,7 +214,7 @@ class SitePages:
         audience = visit.audience
         read = read_query(request.query_string, query)
         asked = urlencode(read).encode() if read else b""
-        key = (tenant.id, f"site{audience:d} {request.path}", asked)
+        key = (tenant.id, f"site{audience:d}{variant} {request.path}", asked)
         cached = await self._cache.get(key)
         if cached is not None:
             return self._whole(request, 200, cached, visit)
@@ -311,13 +319,16 @@ class SitePages:
             request.audience,
             self.services.themes.fingerprint,
         )
+        no_ai = _NO_AI if request.site_record["crawlers"] == "search" else ()
         if isinstance(result, Document):
-            headers = [(b"content-type", result.content_type)]
-            return CachedAnswer(version, result.body, tag if result.status == 200 else b"", headers)
+            headers = [(b"content-type", result.content_type), *result.headers, *no_ai]
+            # A page may be at the same address.
+            tag = b'%s-d"' % tag[:-1] if result.status == 200 else b""
+            return CachedAnswer(version, result.body, tag, headers)
         chrome = chrome_of(request, result.head, await shown_site(request))
         theme = request.site_record["theme"]
         body = self.services.themes.render(theme, result.template, chrome, result.page).encode()
-        headers = [(b"content-type", b"text/html; charset=utf-8"), *result.headers]
+        headers = [(b"content-type", b"text/html; charset=utf-8"), *result.headers, *no_ai]
         is_cached = result.is_cached and result.status == 200
         viewed = result.viewed if request.site_record["count_views"] else None
         return CachedAnswer(version, body, tag if is_cached else b"", headers, viewed=viewed)

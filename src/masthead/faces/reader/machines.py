@@ -23,17 +23,29 @@ _XML = b"application/xml; charset=utf-8"
 
 
 async def robots(request: SiteRequest) -> Document:
-    lines = (
-        "User-agent: *",
-        "Disallow: /admin",
-        "Disallow: /member/",
-        "Disallow: /search",
-        "Disallow: /api/",
-        "",
-        f"Sitemap: {site_of(request).url}/sitemap.xml",
-        "",
-    )
+    choice = request.site_record["crawlers"]
+    lines = ["User-agent: *"]
+    if choice == "none":
+        lines += ["Disallow: /", ""]
+    else:
+        lines += [f"Disallow: {path}" for path in _CLOSED]
+        if choice == "search":
+            lines += ["", *(f"User-agent: {name}" for name in AI_CRAWLERS), "Disallow: /"]
+        lines += ["", f"Sitemap: {site_of(request).url}/sitemap.xml", ""]
     return Document("\n".join(lines).encode(), b"text/plain; charset=utf-8")
+
+
+_CLOSED = ("/admin", "/member/", "/search", "/api/")
+AI_CRAWLERS = (
+    *("AI2Bot", "Ai2Bot-Dolma", "Amazonbot", "anthropic-ai", "Applebot-Extended", "Bytespider"),
+    *("CCBot", "ChatGPT-User", "Claude-SearchBot", "Claude-User", "Claude-Web", "ClaudeBot"),
+    *("cohere-ai", "cohere-training-data-crawler", "DeepSeekBot", "Diffbot", "DuckAssistBot"),
+    *("FacebookBot", "Google-CloudVertexBot", "Google-Extended", "GPTBot", "ImagesiftBot"),
+    *("img2dataset", "meta-externalagent", "meta-externalfetcher", "MistralAI-User"),
+    *("OAI-SearchBot", "omgili", "omgilibot", "PanguBot", "Perplexity-User", "PerplexityBot"),
+    *("PetalBot", "Timpibot", "Webzio-Extended", "YouBot"),
+)
+"""The names under which crawlers that train or answer with AI read `robots.txt`."""
 
 
 async def sitemap_index(request: SiteRequest) -> Document:

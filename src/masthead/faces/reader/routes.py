@@ -8,6 +8,7 @@ from masthead.faces.reader.discussion import READ
 from masthead.faces.reader.endpoint import Result, SitePages
 from masthead.faces.reader.feeds import atom, json_feed, rss
 from masthead.faces.reader.machines import robots, sitemap_index, sitemap_month, sitemap_pages
+from masthead.faces.reader.markdown import SUFFIX, llms, page_as_markdown, post_as_markdown
 from masthead.faces.reader.pages.comments import delete_comment, edit_comment, post_comment
 from masthead.faces.reader.pages.home import home
 from masthead.faces.reader.pages.lists import archive, author, search, tag
@@ -20,6 +21,7 @@ from masthead.features.pages.addresses import FACES
 from masthead.web.answers import Answer
 from masthead.web.dispatch import ANY_METHOD, Action, Route
 from masthead.web.errors import MethodNotAllowed, unknown_path
+from masthead.web.pages import prefers_markdown
 from masthead.web.policy import Limit, Origin, Policy, WhileSuspended, Who
 from masthead.web.request import Request
 
@@ -32,7 +34,15 @@ def reader_routes(pages: SitePages) -> list[Route]:
         pages.page("/", home, query=(BEFORE, *PLAIN_ADDRESSES)),
         pages.page("/archive", archive, query=(BEFORE,)),
         pages.page("/search", search, query=("q",)),
-        pages.page("/posts/{slug}", post, "slug", query=READ, personal=has_posted),
+        pages.page("/posts/{slug}.md", post_as_markdown, "slug", for_guests=True),
+        pages.page(
+            "/posts/{slug}",
+            post,
+            "slug",
+            query=READ,
+            personal=has_posted,
+            markdown=post_as_markdown,
+        ),
         pages.form("/posts/{slug}/comments", post_comment, "slug", limit=Limit.COMMENTS),
         pages.form("/posts/{slug}/comments/{id}", edit_comment, "slug", "id"),
         pages.form("/posts/{slug}/comments/{id}/delete", delete_comment, "slug", "id"),
@@ -51,6 +61,7 @@ def reader_routes(pages: SitePages) -> list[Route]:
         pages.page("/oembed", oembed, query=EMBEDDING, for_guests=True),
         pages.page("/share/{slug}/{digest}.png", share_picture, "slug", "digest", for_guests=True),
         pages.page("/robots.txt", robots, for_guests=True),
+        pages.page("/llms.txt", llms, for_guests=True),
         pages.page("/sitemap.xml", sitemap_index, for_guests=True),
         pages.page("/sitemap/pages.xml", sitemap_pages, for_guests=True),
         pages.page("/sitemap/{month}.xml", sitemap_month, "month", for_guests=True),
@@ -71,11 +82,16 @@ def other_addresses(pages: SitePages) -> Route:
         if request.method not in ("GET", "HEAD"):
             raise MethodNotAllowed(("GET", "HEAD"))
 
-        async def make(site_request: SiteRequest) -> Result:
-            if not slug or "/" in slug:
-                raise NotFound("There is nothing at this address.")
-            return await text_page(site_request, slug)
+        text, is_file = slug.removesuffix(SUFFIX), slug.endswith(SUFFIX)
+        as_markdown = is_file or prefers_markdown(request)
 
-        return await pages.answer(request, make)
+        async def make(site_request: SiteRequest) -> Result:
+            if not text or "/" in text:
+                raise NotFound("There is nothing at this address.")
+            draw = page_as_markdown if as_markdown else text_page
+            return await draw(site_request, text)
+
+        variant = "markdown" if as_markdown else ""
+        return await pages.answer(request, make, for_guests=as_markdown, variant=variant)
 
     return Route("/{rest:path}", {ANY_METHOD: Action(answer, _ELSEWHERE)})

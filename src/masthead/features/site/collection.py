@@ -108,6 +108,13 @@ site_settings = Collection(
             max_length=300,
             help="Origins whose pages may call the APIs from a browser, or `*` for all.",
         ),
+        Select(
+            name="crawlers",
+            values=("all", "search", "none"),
+            default="all",
+            help="Which programs may read the site: all, search engines without AI, or none. "
+            "`robots.txt` asks crawlers to keep to it.",
+        ),
         # A domain routes readers to a tenant: an owner asks for one, and
         # features/site/domain_proof.py sets it once its DNS has the proof.
         CustomDomain(

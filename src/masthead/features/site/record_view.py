@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         "theme",
         "comments_by",
         "comments_moderation",
+        "crawlers",
         "custom_domain",
         "wanted_domain",
         "member_payment_secret_key",

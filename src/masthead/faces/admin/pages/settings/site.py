@@ -55,6 +55,16 @@ _READERS = (
         "Editors can email posts to members",
         "If this is off, only owners can.",
     ),
+    Ask(
+        "crawlers",
+        "Crawlers",
+        "The site’s robots.txt asks them to keep to it.",
+        choices={
+            "all": "Search engines and AI",
+            "search": "Search engines, no AI",
+            "none": "None: the site appears in no search engine",
+        },
+    ),
 )
 _PICTURES = (
     {

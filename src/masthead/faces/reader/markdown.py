@@ -1,0 +1,126 @@
+"""Texts for programs: a post or a page as Markdown, and `llms.txt`, the list of them. Programs get
+what guests can read."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
+from urllib.parse import quote
+
+from masthead.base.errors import NotFound
+from masthead.content.html.as_markdown import escaped_text, markdown_of
+from masthead.content.html.markup import tokens_of
+from masthead.engine.records.collection import Record
+from masthead.engine.records.read.page import ListRequest
+from masthead.faces.reader.cards import CARD_FIELDS, cards_of
+from masthead.faces.reader.content import for_reader, one_at_a_time
+from masthead.faces.reader.endpoint import Document
+from masthead.faces.reader.pages.texts import by_slug
+from masthead.faces.reader.request import SiteRequest
+from masthead.faces.reader.site import absolute, site_of
+from masthead.faces.reader.views import Site
+from masthead.features.pages.collection import pages
+from masthead.features.posts.collection import posts
+from masthead.features.posts.record_view import as_post
+from masthead.features.posts.site import PUBLISHED_LIST, without_paywall
+
+SUFFIX = ".md"
+LISTED = 50
+"""Posts in `llms.txt`."""
+_READ_FOR_THEM = 200
+_PLAIN = b"text/plain; charset=utf-8"
+_MARKDOWN = b"text/markdown; charset=utf-8"
+
+
+async def post_as_markdown(request: SiteRequest, slug: str) -> Document:
+    _check_open(request)
+    found = await by_slug(request, posts, slug)
+    [card] = await cards_of(request, [as_post(found)])
+    authors = ", ".join(each.name for each in card.authors)
+    about = [f"{card.published:%Y-%m-%d}", *([f"by {authors}"] if authors else [])]
+    rest = [] if card.is_open else [f"*The rest of this post is for {_READERS[card.audience]}.*"]
+    return await _document(request, found, card.url, about=about, rest=rest)
+
+
+_READERS = {"members": "members", "paid": "paid members"}
+
+
+async def page_as_markdown(request: SiteRequest, slug: str) -> Document:
+    _check_open(request)
+    found = await by_slug(request, pages, slug)
+    return await _document(request, found, f"/{quote(slug)}")
+
+
+async def _document(
+    request: SiteRequest,
+    found: Record,
+    path: str,
+    *,
+    about: Sequence[str] = (),
+    rest: Sequence[str] = (),
+) -> Document:
+    site = site_of(request)
+    html = without_paywall(await for_reader(request, found["content_html"]))
+    async with one_at_a_time(html):
+        text = await asyncio.to_thread(_text, html, partial(absolute, site))
+    facts = " · ".join([*map(escaped_text, about), f"<{site.url}{path}>"])
+    parts = [f"# {escaped_text(found['title'])}", facts, text.rstrip(), *rest]
+    whole = "\n\n".join(filter(None, parts))
+    return Document(f"{whole}\n".encode(), _MARKDOWN, headers=_HEADERS)
+
+
+_HEADERS = ((b"vary", b"Accept"), (b"x-robots-tag", b"noindex"))
+"""Search engines know the text by its page."""
+
+
+def _text(html: str, whole: Callable[[str], str]) -> str:
+    return markdown_of(tokens_of(html), whole)
+
+
+async def llms(request: SiteRequest) -> Document:
+    """The site for language models: https://llmstxt.org."""
+    _check_open(request)
+    site = site_of(request)
+    parts = [f"# {escaped_text(site.name)}"]
+    if site.description:
+        parts.append("> " + escaped_text(" ".join(site.description.split())))
+    for title, lines in (
+        ("Posts", await _post_lines(request, site)),
+        ("Pages", await _page_lines(request, site)),
+    ):
+        if lines:
+            parts += [f"## {title}", "\n".join(lines)]
+    return Document(("\n\n".join(parts) + "\n").encode(), _PLAIN)
+
+
+async def _post_lines(request: SiteRequest, site: Site) -> list[str]:
+    """The newest public posts, as far as they are among the newest of all."""
+    wanted = ListRequest(
+        per_page=_READ_FOR_THEM, listing=(PUBLISHED_LIST, ""), names=CARD_FIELDS, skip_total=True
+    )
+    found = (await request.records.page(request.caller, posts, wanted)).items
+    public = [each for each in found if each["visibility"] == "public"][:LISTED]
+    return [
+        _line(site, card.title, card.url, card.excerpt) for card in await cards_of(request, public)
+    ]
+
+
+async def _page_lines(request: SiteRequest, site: Site) -> list[str]:
+    names = frozenset({"title", "slug", "excerpt"})
+    wanted = ListRequest(per_page=LISTED, names=names, skip_total=True)
+    found = (await request.records.page(request.caller, pages, wanted)).items
+    return [
+        _line(site, each["title"], f"/{quote(each['slug'])}", each["excerpt"]) for each in found
+    ]
+
+
+def _line(site: Site, title: str, path: str, excerpt: str) -> str:
+    link = f"- [{escaped_text(title)}]({site.url}{path}{SUFFIX})"
+    return f"{link}: {escaped_text(' '.join(excerpt.split()))}" if excerpt else link
+
+
+def _check_open(request: SiteRequest) -> None:
+    """The site may want no machines."""
+    if request.site_record["crawlers"] == "none":
+        raise NotFound("There is nothing at this address.")
