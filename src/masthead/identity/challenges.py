@@ -13,21 +13,16 @@ from datetime import timedelta
 import msgspec
 
 from masthead.base.clock import Clock
-from masthead.base.config.keyring import DecryptionError, KeyRing
+from masthead.base.config.keyring import KeyRing
+from masthead.base.config.tokens import Sealed
 from masthead.base.errors import BadRequest
 from masthead.identity.limits.sign_in_throttle import LoginThrottle
 
-PURPOSE = "passkey challenge"
-LIFETIME = timedelta(minutes=10)
+SEALED = Sealed("passkey challenge", timedelta(minutes=10), bytes)
 
 
 class StaleChallenge(BadRequest):
     message = "The page was open for too long, or it was used already. Try again."
-
-
-class _Sealed(msgspec.Struct):
-    challenge: bytes
-    expires: int
 
 
 class Challenge(msgspec.Struct, frozen=True):
@@ -44,19 +39,13 @@ class Challenges(msgspec.Struct, frozen=True):
     def new(self, bound_to: str) -> Challenge:
         """`bound_to`: what it is for, and whom it was made for."""
         value = secrets.token_bytes(32)
-        expires = int((self.clock() + LIFETIME).timestamp())
-        text = msgspec.json.encode(_Sealed(value, expires)).decode()
-        return Challenge(value, self.keyring.encrypt(PURPOSE, text, bound_to))
+        return Challenge(value, SEALED.seal(self.keyring, value, bound_to, self.clock()))
 
     async def take(self, sealed: str, bound_to: str) -> bytes:
         """Raises StaleChallenge for one that is too old, of another purpose, or taken before."""
-        try:
-            text = self.keyring.decrypt(PURPOSE, sealed, bound_to)
-        except DecryptionError as error:
-            raise StaleChallenge from error
-        found = msgspec.json.decode(text, type=_Sealed)
-        digest = hashlib.sha256(found.challenge).hexdigest()
-        is_fresh = found.expires > self.clock().timestamp()
-        if not is_fresh or not await self.throttle.take_once(digest, LIFETIME):
+        value = SEALED.open(self.keyring, sealed, bound_to, self.clock())
+        if value is None:
             raise StaleChallenge
-        return found.challenge
+        if not await self.throttle.take_once(hashlib.sha256(value).hexdigest(), SEALED.lifetime):
+            raise StaleChallenge
+        return value

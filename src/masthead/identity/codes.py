@@ -17,6 +17,7 @@ import sqlalchemy as sa
 
 from masthead.base import clock, ids
 from masthead.base.config.keyring import KeyRing
+from masthead.base.config.tokens import hash_token
 from masthead.base.email_address import normal_email
 from masthead.base.ids import TenantId
 from masthead.engine.records.collection import Collection, Record
@@ -159,7 +160,7 @@ class SignInCodes:
 
 def account_mark(account: Record) -> str:
     """A new password ends the codes from before it."""
-    return hashlib.sha256(account["token_key"].encode()).hexdigest()
+    return hash_token(account["token_key"])
 
 
 def _without_gaps(code: str) -> str:

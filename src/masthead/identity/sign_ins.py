@@ -7,7 +7,6 @@ of the tenant's sessions.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,6 +16,7 @@ import sqlalchemy as sa
 
 from masthead.base import clock, ids
 from masthead.base.caller import Caller, Kind, in_tenant, system
+from masthead.base.config.tokens import hash_token
 from masthead.base.ids import TenantId
 from masthead.engine.records.accounts import new_token_key
 from masthead.engine.records.collection import Collection, Record
@@ -117,7 +117,7 @@ class SignIns:
             "member_id": None,
             "staff_id": None,
             _owner_column(collection): account["id"],
-            "account_mark": _mark(account),
+            "account_mark": hash_token(account["token_key"]),
             "address": client.address,
             "user_agent": _printable(client.user_agent)[:MAX_USER_AGENT],
             "created": clock.to_text(now),
@@ -173,7 +173,7 @@ class SignIns:
         values = {
             "tenant": account["tenant_id"],
             "account": account["id"],
-            "mark": _mark(account),
+            "mark": hash_token(account["token_key"]),
             "now": clock.to_text(self._records.clock()),
         }
         scope = scope_of(TenantId(account["tenant_id"]))
@@ -236,10 +236,6 @@ class SignIns:
 
 def _owner_column(collection: Collection) -> str:
     return "staff_id" if collection is superusers else "member_id"
-
-
-def _mark(account: Record) -> str:
-    return hashlib.sha256(account["token_key"].encode()).hexdigest()
 
 
 def _printable(text: str) -> str:

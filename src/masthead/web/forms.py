@@ -7,11 +7,10 @@ is signed in sends a token along that no other site can read.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from urllib.parse import unquote_to_bytes
 
 from masthead.base.config.keyring import KeyRing
+from masthead.base.config.tokens import is_signed, sign
 from masthead.base.errors import BadRequest, Forbidden
 from masthead.web.answers import header
 from masthead.web.asgi import Receive, Scope
@@ -34,7 +33,7 @@ STALE = (
     "Open the page again and repeat it there."
 )
 
-_PURPOSE = "forms"
+_PURPOSE, _LENGTH = "forms", 40
 _PIECE = 16 * 1024
 """Bytes of a text that are decoded at once."""
 
@@ -104,16 +103,10 @@ class FormTokens:
 
     def of(self, sign_in: str) -> str:
         """`sign_in` is the caller's: see `Caller.sign_in`."""
-        return _token(self._keyring.derive(_PURPOSE), sign_in)
+        return sign(self._keyring, _PURPOSE, sign_in, length=_LENGTH)
 
     def check(self, form: dict[str, str], sign_in: str) -> None:
-        """With every root secret, so that open pages outlive a rotation."""
-        given = form.get(FORM_TOKEN, "").encode()
-        keys = self._keyring.derive_all(_PURPOSE)
-        matches = [hmac.compare_digest(_token(key, sign_in).encode(), given) for key in keys]
-        if not sign_in or not any(matches):
+        given = form.get(FORM_TOKEN, "")
+        is_own = is_signed(self._keyring, _PURPOSE, sign_in, given, length=_LENGTH)
+        if not sign_in or not is_own:
             raise Forbidden(STALE)
-
-
-def _token(key: bytes, sign_in: str) -> str:
-    return hmac.digest(key, sign_in.encode(), hashlib.sha256).hex()[:40]

@@ -18,7 +18,7 @@ from tests.features.single_sign_on.conftest import START_OF, Outside, Site, site
 from tests.features.single_sign_on.provider import KEYS, Claims, Provider, Sign, public_key, signed
 
 from masthead.features.single_sign_on.discovery import KEYS_AGAIN
-from masthead.features.single_sign_on.pending import LIFETIME
+from masthead.features.single_sign_on.pending import SEALED
 from masthead.features.single_sign_on.sign_ons import LIMITS
 from masthead.identity.tenants import superusers
 
@@ -195,7 +195,7 @@ async def test_the_answer_belongs_to_the_browser_that_began(site: Site) -> None:
 async def test_a_sign_in_that_took_too_long_is_refused(site: Site) -> None:
     browser = site.browser()
     back = site.provider.authorize(await site.depart(browser))
-    site.world.clock.advance(seconds=LIFETIME.total_seconds() + 1)
+    site.world.clock.advance(seconds=SEALED.lifetime.total_seconds() + 1)
     await assert_refused(site, browser, back)
 
 

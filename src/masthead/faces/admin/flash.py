@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
-import hmac
 from typing import NamedTuple
 
 from masthead.base.config.keyring import KeyRing
+from masthead.base.config.tokens import is_signed, sign
 from masthead.web.cookies import set_own_cookie
 
 COOKIE = "mh_flash"
-_PURPOSE = "admin-flash"
+_PURPOSE, _LENGTH = "admin-flash", 32
 _SECONDS = 60
 _MAX_BYTES = 1_000
 
@@ -34,16 +33,14 @@ def flash_cookie(keyring: KeyRing, flash: Flash, *, is_https: bool) -> str:
     """The `Set-Cookie` value."""
     content = f"{flash.undo}\n{flash.sentence}".encode()[:_MAX_BYTES]
     text = base64.urlsafe_b64encode(content).decode().rstrip("=")
-    signed = f"{text}.{_signature(keyring.derive(_PURPOSE), text)}"
+    signed = f"{text}.{sign(keyring, _PURPOSE, text, length=_LENGTH)}"
     return admin_cookie(COOKIE, signed, seconds=_SECONDS, is_https=is_https)
 
 
 def read_flash(keyring: KeyRing, cookie: str) -> Flash:
     """Nothing for a cookie that is not ours."""
     text, _, given = cookie.partition(".")
-    keys = keyring.derive_all(_PURPOSE)
-    matches = [hmac.compare_digest(_signature(key, text).encode(), given.encode()) for key in keys]
-    if not any(matches):
+    if not is_signed(keyring, _PURPOSE, text, given, length=_LENGTH):
         return NOTHING
     try:
         padded = text + "=" * (-len(text) % 4)
@@ -56,7 +53,3 @@ def read_flash(keyring: KeyRing, cookie: str) -> Flash:
 def admin_cookie(name: str, value: str, *, seconds: int, is_https: bool) -> str:
     """A `Set-Cookie` value for the admin's own addresses; 0 seconds delete the cookie."""
     return set_own_cookie(name, value, path="/admin", seconds=seconds, is_https=is_https)
-
-
-def _signature(key: bytes, text: str) -> str:
-    return hmac.digest(key, text.encode(), hashlib.sha256).hex()[:32]

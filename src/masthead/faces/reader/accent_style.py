@@ -6,12 +6,11 @@ readable takes milliseconds.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import re
 from functools import lru_cache
 
 from masthead.base.config.keyring import KeyRing
+from masthead.base.config.tokens import is_signed, sign
 from masthead.base.errors import NotFound
 from masthead.features.site.accent import style_sheet
 from masthead.web.answers import Answer
@@ -21,7 +20,7 @@ from masthead.web.policy import FOR_ALL
 from masthead.web.request import Request
 
 _NAME = re.compile(r"accent-([0-9a-f]{3}|[0-9a-f]{6})-([0-9a-f]{16})\.css", re.ASCII)
-_PURPOSE = "accent-styles"
+_PURPOSE, _LENGTH = "accent-styles", 16
 
 
 class AccentStyles:
@@ -33,7 +32,7 @@ class AccentStyles:
         if not color:
             return ""
         digits = color[1:].lower()
-        mark = _mark(self._keyring.derive(_PURPOSE), digits)
+        mark = sign(self._keyring, _PURPOSE, digits, length=_LENGTH)
         return f"{PREFIX}site/accent-{digits}-{mark}.css"
 
     def routes(self) -> list[Route]:
@@ -43,9 +42,7 @@ class AccentStyles:
         found = _NAME.fullmatch(request.path_parameters["name"])
         if found is None:
             raise NotFound
-        # With every root secret, so that pages in a cache outlive a rotation.
-        marks = [_mark(key, found[1]) for key in self._keyring.derive_all(_PURPOSE)]
-        if not any(hmac.compare_digest(mark, found[2]) for mark in marks):
+        if not is_signed(self._keyring, _PURPOSE, found[1], found[2], length=_LENGTH):
             raise NotFound
         headers = [
             (b"content-type", b"text/css; charset=utf-8"),
@@ -58,7 +55,3 @@ class AccentStyles:
 @lru_cache(maxsize=1_024)
 def _style_sheet(colour: str) -> bytes:
     return style_sheet(colour).encode()
-
-
-def _mark(key: bytes, digits: str) -> str:
-    return hmac.digest(key, digits.encode(), hashlib.sha256).hex()[:16]

@@ -5,12 +5,11 @@ gets its own page; all others share the cached one."""
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from typing import Final
 
 from masthead.base import clock
 from masthead.base.config.keyring import KeyRing
+from masthead.base.config.tokens import is_signed, sign
 from masthead.base.ids import TenantId, is_id
 from masthead.features.comments.discussion import CHANGEABLE
 from masthead.web.cookies import own_cookie, set_own_cookie
@@ -33,10 +32,7 @@ class PostedComments:
         if not value or len(value) > _MAX_LENGTH or not value.isascii() or tenant_id is None:
             return frozenset()
         signed, _, signature = value.rpartition(".")
-        keys = self._keyring.derive_all(_purpose(tenant_id))
-        is_genuine = any(
-            hmac.compare_digest(_signature(key, signed), signature.encode()) for key in keys
-        )
+        is_genuine = is_signed(self._keyring, _purpose(tenant_id), signed, signature)
         expires, _, ids = signed.partition(".")
         if not is_genuine or int(expires) <= self._clock().timestamp():
             return frozenset()
@@ -49,7 +45,7 @@ class PostedComments:
         ids = [new_id, *sorted(posted - {new_id})][:MAX_COMMENTS]
         expires = int((self._clock() + CHANGEABLE).timestamp())
         signed = f"{expires}.{'-'.join(ids)}"
-        signature = _signature(self._keyring.derive(_purpose(tenant_id)), signed).decode()
+        signature = sign(self._keyring, _purpose(tenant_id), signed)
         cookie = set_own_cookie(
             COOKIE,
             f"{signed}.{signature}",
@@ -58,10 +54,6 @@ class PostedComments:
             is_https=is_https,
         )
         return b"set-cookie", cookie.encode()
-
-
-def _signature(key: bytes, signed: str) -> bytes:
-    return hmac.digest(key, signed.encode(), hashlib.sha256).hex().encode()
 
 
 def _purpose(tenant_id: TenantId) -> str:

@@ -7,11 +7,13 @@ address, so that nobody gets or loses a factor without notice.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 
 import msgspec
 
 from masthead.base.caller import Caller, system
 from masthead.base.config.settings import Settings
+from masthead.base.config.tokens import Sealed
 from masthead.base.errors import BadRequest, NotFound
 from masthead.base.ids import TenantId
 from masthead.engine.audit.collection import (
@@ -37,6 +39,10 @@ from masthead.outside.mail.outbox import Outbox
 
 APP = "Authenticator app"
 TOO_MANY = f"An account has at most {MAX_PASSKEYS} passkeys. Remove one first."
+
+PENDING_APP = Sealed("pending authenticator app", timedelta(minutes=30), str)
+"""The secret of an app between its QR code and the first code of the app: the page holds it for the
+sign-in that asked for it, because it is not the account's yet."""
 
 Stamp = Callable[[Record], Record]
 """Makes the values to store of an account from the account as it is in the transaction."""

@@ -8,6 +8,7 @@ import hashlib
 import sqlalchemy as sa
 
 from masthead.base import clock
+from masthead.base.config.tokens import hash_token
 from masthead.base.errors import Unauthenticated
 from masthead.features.mailings.report_sources import MAX_AGE, NOT_GENUINE
 from masthead.features.mailings.tables import mail_report_tokens
@@ -39,7 +40,7 @@ class ReportTokens:
         body_hash = hashlib.sha256(body).hexdigest()
         values = {
             "tenant_id": "",
-            "token_hash": _hash_of(token),
+            "token_hash": hash_token(token),
             "body_hash": body_hash,
             "is_done": 0,
             "expires": clock.to_text(self._clock() + LIFETIME),
@@ -53,7 +54,7 @@ class ReportTokens:
         return not is_done
 
     async def end(self, token: str) -> None:
-        await self._execute(self._end, key_hash=_hash_of(token))
+        await self._execute(self._end, key_hash=hash_token(token))
 
     async def sweep(self) -> None:
         await self._execute(self._sweep, now=clock.to_text(self._clock()))
@@ -61,7 +62,3 @@ class ReportTokens:
     async def _execute(self, statement: Statement, **values: str) -> None:
         async with self._database.transaction(EVERY_TENANT) as tx:
             await tx.execute(statement, statement.bind(values))
-
-
-def _hash_of(token: str) -> str:
-    return hashlib.sha256(token.encode(errors="replace")).hexdigest()

@@ -13,7 +13,7 @@ from masthead.base.ids import TenantId
 from masthead.engine.links.file_readers import is_open, lists_for
 from masthead.engine.links.file_uses import uses_of
 from masthead.engine.records.collection import Record
-from masthead.features.media.signed_addresses import PARAMETER, is_signed
+from masthead.features.media.signed_addresses import PARAMETER, opens_file
 from masthead.features.media.upload import UploadServices
 from masthead.features.members.collection import audience_of_member, blog_members
 from masthead.identity.accounts import Accounts
@@ -59,7 +59,7 @@ async def check_may_open(
 
 def _has_signature(services: FileServices, item: Record, query: Mapping[str, str]) -> bool:
     now, given = services.records.clock(), query.get(PARAMETER, "")
-    return is_signed(services.keyring, item["tenant_id"], item["id"], given, now=now)
+    return opens_file(services.keyring, item["tenant_id"], item["id"], given, now=now)
 
 
 async def _may_open(

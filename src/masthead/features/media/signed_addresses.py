@@ -4,40 +4,38 @@ The signature covers the site, the file's record and the end, so it opens nothin
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from datetime import datetime, timedelta
 from typing import Final
 
 from masthead.base.config.keyring import KeyRing
+from masthead.base.config.tokens import is_signed, sign
 
 PARAMETER: Final = "signed"
 IN_EMAILS: Final = timedelta(days=5 * 365)
 """An email is read again years later."""
-_SIGNATURE_BYTES: Final = 16
+_LENGTH: Final = 32
 _MAX_LENGTH: Final = 100
 
 
 def sign_file(keyring: KeyRing, tenant_id: str, item_id: str, until: datetime) -> str:
     """The value of `signed` in the file's address."""
     end = f"{int(until.timestamp()):x}"
-    return f"{end}.{_signature(keyring.derive(_purpose(tenant_id)), item_id, end)}"
+    return f"{end}.{sign(keyring, _purpose(tenant_id), f'{item_id} {end}', length=_LENGTH)}"
 
 
-def is_signed(keyring: KeyRing, tenant_id: str, item_id: str, given: str, *, now: datetime) -> bool:
+def opens_file(
+    keyring: KeyRing, tenant_id: str, item_id: str, given: str, *, now: datetime
+) -> bool:
     if not given or len(given) > _MAX_LENGTH or not given.isascii():
         return False
     end, _, signature = given.partition(".")
-    keys = keyring.derive_all(_purpose(tenant_id))
-    matches = [hmac.compare_digest(_signature(key, item_id, end), signature) for key in keys]
+    text = f"{item_id} {end}"
     # The end is only read where we have written it.
-    return any(matches) and int(end, 16) > now.timestamp()
+    return (
+        is_signed(keyring, _purpose(tenant_id), text, signature, length=_LENGTH)
+        and int(end, 16) > now.timestamp()
+    )
 
 
 def _purpose(tenant_id: str) -> str:
     return f"files/{tenant_id}"
-
-
-def _signature(key: bytes, item_id: str, end: str) -> str:
-    text = f"{item_id} {end}".encode()
-    return hmac.digest(key, text, hashlib.sha256)[:_SIGNATURE_BYTES].hex()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import math
-import secrets
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
@@ -15,6 +13,7 @@ import sqlalchemy as sa
 
 from masthead.base import clock, ids
 from masthead.base.caller import Caller, Kind
+from masthead.base.config.tokens import hash_token, new_token
 from masthead.base.errors import BadRequest, Invalid, RateLimited
 from masthead.base.ids import TenantId
 from masthead.engine.records.accounts import new_token_key
@@ -157,14 +156,14 @@ class EmailChanges:
     async def _store(self, unit: Unit, member: Record, new_email: str, *, is_open: bool) -> str:
         """Only the newest link works."""
         await unit.execute(self._void, {"tenant": unit.tenant_id, "member": member["id"]})
-        token = secrets.token_urlsafe(32)
+        token = new_token()
         values = {
             "tenant_id": unit.tenant_id,
             "id": ids.new_id(),
             "member_id": member["id"],
             "new_email": new_email,
-            "token_hash": _hash(token) if is_open else "",
-            "account_mark": _hash(member["token_key"]),
+            "token_hash": hash_token(token) if is_open else "",
+            "account_mark": hash_token(member["token_key"]),
             "created": clock.to_text(self._records.clock()),
         }
         await unit.execute(self._insert, values)
@@ -172,21 +171,17 @@ class EmailChanges:
 
     async def _check_unchanged(self, unit: Unit, pending: PendingChange) -> Record:
         found = await unit.find(blog_members, {"id": pending.member_id}, limit=1)
-        mark = _hash(found[0]["token_key"]) if found else ""
+        mark = hash_token(found[0]["token_key"]) if found else ""
         if not hmac.compare_digest(mark, pending.account_mark):
             raise BadRequest(DEAD_LINK)
         return found[0]
 
     def _key(self, tenant_id: TenantId, token: str) -> dict[str, str]:
         since = clock.to_text(self._records.clock() - LIFETIME)
-        return {"tenant": tenant_id, "hash": _hash(token), "since": since}
+        return {"tenant": tenant_id, "hash": hash_token(token), "since": since}
 
 
 def _pending(rows: list[Row]) -> PendingChange:
     if not rows:
         raise BadRequest(DEAD_LINK)
     return PendingChange(*rows[0])
-
-
-def _hash(token: str) -> str:
-    return hashlib.sha256(token.encode(errors="replace")).hexdigest()

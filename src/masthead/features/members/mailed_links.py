@@ -7,8 +7,6 @@ does the same where the reader types it.
 
 from __future__ import annotations
 
-import hashlib
-import secrets
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
@@ -17,6 +15,7 @@ import sqlalchemy as sa
 
 from masthead.base import clock
 from masthead.base.caller import system
+from masthead.base.config.tokens import hash_token, new_token
 from masthead.base.errors import BadRequest
 from masthead.base.ids import TenantId
 from masthead.engine.jobs.runner import Handler, Job
@@ -136,13 +135,13 @@ class MailedLinks:
 
     async def find(self, tenant_id: TenantId, token: str) -> Link:
         """The link, which stays as it is; raises BadRequest for one that no longer works."""
-        bound = self._find.bind(self._key(tenant_id, _hash(token)))
+        bound = self._find.bind(self._key(tenant_id, hash_token(token)))
         rows = await self._records.database.fetch(scope_of(tenant_id), self._find, bound)
         return _link(rows)
 
     async def use(self, tenant_id: TenantId, token: str, client: Client) -> tuple[SignedIn, Link]:
         """Signs in, and ends every link and code of the address."""
-        return await self._sign_in(tenant_id, _hash(token), client)
+        return await self._sign_in(tenant_id, hash_token(token), client)
 
     async def use_code(
         self, tenant_id: TenantId, code_id: str, code: str, client: Client
@@ -162,7 +161,7 @@ class MailedLinks:
         link = await self.find(tenant_id, token)
         if link.purpose is Purpose.SIGN_IN:
             raise BadRequest(DEAD_LINK)
-        await self._spend_link(tenant_id, _hash(token))
+        await self._spend_link(tenant_id, hash_token(token))
 
     async def _sign_in(
         self, tenant_id: TenantId, token_hash: str, client: Client
@@ -216,7 +215,9 @@ class MailedLinks:
         code_id = wanted.get("code_id", "")
         code = ""
         if code_id:
-            code = await self._codes.store(unit, code_id, wanted["email"], link_hash=_hash(token))
+            code = await self._codes.store(
+                unit, code_id, wanted["email"], link_hash=hash_token(token)
+            )
         # Only the record store's requests have details, and all of them a password.
         details: dict[str, Any] = {} if member else {"has_password": bool(wanted.get("details"))}
         link = _url(site.url, token)
@@ -229,14 +230,14 @@ class MailedLinks:
         purpose: Purpose,
         member: Record | None = None,
     ) -> str:
-        token = secrets.token_urlsafe(32)
+        token = new_token()
         values = {
             "tenant_id": unit.tenant_id,
-            "token_hash": _hash(token),
+            "token_hash": hash_token(token),
             "purpose": purpose.value,
             "email": wanted["email"],
             "member_id": member["id"] if member else None,
-            "account_mark": _hash(member["token_key"]) if member else "",
+            "account_mark": hash_token(member["token_key"]) if member else "",
             "newsletter": bool(wanted["newsletter"]),
             "back": wanted["back"],
             # A job of the release before has none.
@@ -264,7 +265,7 @@ def _is_due(unit: Unit, purpose: Purpose, member: Record | None) -> bool:
 
 async def _account(unit: Unit, link: Link) -> Record:
     found = await unit.find(blog_members, {"id": link.member_id}, limit=1)
-    if not found or _hash(found[0]["token_key"]) != link.account_mark:
+    if not found or hash_token(found[0]["token_key"]) != link.account_mark:
         raise BadRequest(DEAD_LINK)
     return await confirm(unit, found[0], {})
 
@@ -288,7 +289,3 @@ def _link(rows: list[Row]) -> Link:
 
 def _url(site_url: str, token: str) -> str:
     return f"{site_url}{PATH}?token={token}"
-
-
-def _hash(token: str) -> str:
-    return hashlib.sha256(token.encode(errors="replace")).hexdigest()

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from masthead.base import clock, ids
 from masthead.base.caller import Caller, system
+from masthead.base.config.tokens import hash_token, is_token_of, new_token
 from masthead.base.email_address import is_email, normal_email
 from masthead.base.errors import NotFound
 from masthead.base.ids import TenantId
@@ -32,14 +33,7 @@ from masthead.engine.records.write.unit import Unit
 from masthead.features.members.collection import blog_members
 from masthead.features.privacy.collection import gdpr_requests
 from masthead.features.privacy.emails import Addressee, about, day, deletion_requested
-from masthead.features.privacy.links import (
-    EXPORT_LIFETIME,
-    GRACE_PERIOD,
-    Links,
-    hash_token,
-    is_token_of,
-    new_token,
-)
+from masthead.features.privacy.links import EXPORT_LIFETIME, GRACE_PERIOD, Links
 from masthead.features.privacy.validation import (
     BY_SITE,
     MEMBER,

@@ -15,12 +15,11 @@ from datetime import timedelta
 import msgspec
 
 from masthead.base.clock import Clock
-from masthead.base.config.keyring import DecryptionError, KeyRing
+from masthead.base.config.keyring import KeyRing
+from masthead.base.config.tokens import Sealed
 from masthead.features.single_sign_on.errors import StaleSignOn
 from masthead.identity.limits.sign_in_throttle import LoginThrottle
 
-PURPOSE = "single sign-on"
-LIFETIME = timedelta(minutes=10)
 MAX_COOKIE = 4_000
 
 
@@ -33,7 +32,6 @@ class Pending(msgspec.Struct, frozen=True):
     verifier: str
     onward: str
     """Where to go then: a path of the site's own."""
-    expires: int
     connects: str = ""
     """The sign-in of an account that is to be connected; empty for a sign-in."""
 
@@ -42,6 +40,9 @@ class Pending(msgspec.Struct, frozen=True):
         """The challenge of PKCE, S256 (RFC 7636)."""
         digest = hashlib.sha256(self.verifier.encode()).digest()
         return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+
+
+SEALED = Sealed("single sign-on", timedelta(minutes=10), Pending)
 
 
 class PendingSignOns(msgspec.Struct, frozen=True):
@@ -57,14 +58,13 @@ class PendingSignOns(msgspec.Struct, frozen=True):
             nonce=secrets.token_urlsafe(32),
             verifier=secrets.token_urlsafe(48),
             onward=onward[:1_000],
-            expires=int((self.clock() + LIFETIME).timestamp()),
             connects=connects,
         )
 
     def seal(self, tenant_id: str, pending: Pending) -> str:
         """For the cookie."""
-        text = msgspec.json.encode(pending).decode()
-        return self.keyring.encrypt(PURPOSE, text, _bound(tenant_id, pending.audience))
+        bound_to = _bound(tenant_id, pending.audience)
+        return SEALED.seal(self.keyring, pending, bound_to, self.clock())
 
     async def take(
         self, tenant_id: str, audience: str, provider_id: str, *, cookie: str, state: str
@@ -73,18 +73,15 @@ class PendingSignOns(msgspec.Struct, frozen=True):
         one that was taken before."""
         if not cookie or len(cookie) > MAX_COOKIE:
             raise StaleSignOn("The browser has no sign-in that was begun.")
-        try:
-            text = self.keyring.decrypt(PURPOSE, cookie, _bound(tenant_id, audience))
-        except DecryptionError as error:
-            raise StaleSignOn("The cookie is not ours, or of another site.") from error
-        pending = msgspec.json.decode(text, type=Pending)
+        bound_to = _bound(tenant_id, audience)
+        pending = SEALED.open(self.keyring, cookie, bound_to, self.clock())
+        if pending is None:
+            raise StaleSignOn("The cookie is not ours, of another site, or too old.")
         if not hmac.compare_digest(pending.state.encode(), state.encode(errors="replace")):
             raise StaleSignOn("The state is another one.")
         if pending.provider_id != provider_id:
             raise StaleSignOn("It was begun with another provider.")
-        if pending.expires <= self.clock().timestamp():
-            raise StaleSignOn("It was begun too long ago.")
-        if not await self.throttle.take_once(f"sign-on {pending.state}", LIFETIME * 2):
+        if not await self.throttle.take_once(f"sign-on {pending.state}", SEALED.lifetime * 2):
             raise StaleSignOn("It was taken before.")
         return pending
 

@@ -7,9 +7,12 @@ belong to no site, so no provider of a site can sign one in.
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import msgspec
 
 from masthead.base.caller import Caller, system
+from masthead.base.config.tokens import Sealed
 from masthead.base.errors import BadRequest, Invalid, NotFound
 from masthead.base.ids import TenantId
 from masthead.base.logs import log
@@ -36,6 +39,9 @@ from masthead.identity.accounts import Accounts, SignedIn
 from masthead.identity.sign_ins import Client
 from masthead.identity.tenants import Role, superusers
 
+CONNECTING = Sealed("sign-in to connect", timedelta(minutes=30), tuple[str, str])
+"""The provider's id and the person's subject, between the way back from the provider and the press
+of “Connect”: the page holds them for the sign-in that asked."""
 UNVERIFIED = (
     "The sign-in provider does not say that your email address is verified. "
     "Sign in another way, and connect the provider in your account."

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from datetime import timedelta
 from enum import StrEnum
 
@@ -12,6 +10,7 @@ import msgspec
 from masthead.base import ids
 from masthead.base.caller import Caller
 from masthead.base.config.keyring import KeyRing
+from masthead.base.config.tokens import is_signed, sign
 from masthead.engine.records.engine import Records
 from masthead.features.site.address import Sites
 from masthead.identity.limits.sliding_window import Limits
@@ -28,7 +27,7 @@ TEST_MAILS = Allowance(
 KNOWN_FOR = timedelta(days=1)
 """How long the outcome of a test email can be shown. Failed emails are stored for longer, so a
 missing one was sent."""
-_PURPOSE = "test-mails"
+_PURPOSE, _LENGTH = "test-mails", 32
 _SEPARATOR = "-"
 
 
@@ -70,7 +69,11 @@ class TestMails:
         site = await self._sites.of(caller.tenant_id)
         async with self._records.unit(caller) as unit:
             mail_id = await self._outbox.queue(unit, write_email("test_mail", site, to))
-        return _mark(self._keyring.derive(_PURPOSE), caller, mail_id, self._seconds())
+        # A sent email leaves no row, so an unsigned id of an email that never existed would look
+        # sent.
+        seconds = self._seconds()
+        mark = sign(self._keyring, _PURPOSE, _signed(caller, mail_id, seconds), length=_LENGTH)
+        return _SEPARATOR.join((mail_id, seconds, mark))
 
     async def outcome(self, caller: Caller, mark: str) -> Outcome | None:
         """None for a mark that the caller was not given, or a day ago."""
@@ -87,13 +90,11 @@ class TestMails:
 
     def _mail_of(self, caller: Caller, mark: str) -> str | None:
         mail_id, _, rest = mark.partition(_SEPARATOR)
-        digits = rest.partition(_SEPARATOR)[0]
+        digits, _, signature = rest.partition(_SEPARATOR)
         if not ids.is_id(mail_id) or not (digits.isascii() and digits.isdigit()):
             return None
-        keys = self._keyring.derive_all(_PURPOSE)
-        given = mark.encode(errors="replace")
-        genuine = [_mark(key, caller, mail_id, digits).encode() for key in keys]
-        if not any(hmac.compare_digest(each, given) for each in genuine):
+        signed = _signed(caller, mail_id, digits)
+        if not is_signed(self._keyring, _PURPOSE, signed, signature, length=_LENGTH):
             return None
         is_recent = int(self._seconds()) - int(digits) < KNOWN_FOR.total_seconds()
         return mail_id if is_recent else None
@@ -102,9 +103,5 @@ class TestMails:
         return str(int(self._records.clock().timestamp()))
 
 
-def _mark(key: bytes, caller: Caller, mail_id: str, seconds: str) -> str:
-    """Signed: a sent email leaves no row, so an unsigned id of an email that never existed would
-    look sent."""
-    signed = f"{caller.tenant_id} {caller.id} {mail_id} {seconds}"
-    digest = hmac.digest(key, signed.encode(), hashlib.sha256).hex()[:32]
-    return _SEPARATOR.join((mail_id, seconds, digest))
+def _signed(caller: Caller, mail_id: str, seconds: str) -> str:
+    return f"{caller.tenant_id} {caller.id} {mail_id} {seconds}"

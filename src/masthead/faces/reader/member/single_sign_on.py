@@ -13,7 +13,7 @@ from masthead.faces.reader.request import SiteRequest
 from masthead.faces.reader.site import site_of
 from masthead.faces.reader.views import Head, Link, MessagePage
 from masthead.features.single_sign_on.collection import MEMBERS
-from masthead.features.single_sign_on.pending import LIFETIME
+from masthead.features.single_sign_on.pending import SEALED
 from masthead.features.single_sign_on.sign_ons import Arrival
 from masthead.web.answers import Answer
 from masthead.web.cookies import own_cookie, set_own_cookie
@@ -102,6 +102,6 @@ def _failed(request: SiteRequest, error: BadRequest | RateLimited) -> Page:
 
 
 def _cookie(request: Request, sealed: str) -> tuple[bytes, bytes]:
-    seconds = int(LIFETIME.total_seconds()) if sealed else 0
+    seconds = int(SEALED.lifetime.total_seconds()) if sealed else 0
     value = set_own_cookie(COOKIE, sealed, path=SIGN_IN, seconds=seconds, is_https=request.is_https)
     return b"set-cookie", value.encode()

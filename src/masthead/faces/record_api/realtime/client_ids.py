@@ -3,15 +3,14 @@ the connection, the last ones are a signature, so that any process knows an id o
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-
 from masthead.base import ids
 from masthead.base.config.keyring import KeyRing
+from masthead.base.config.tokens import is_signed, sign
 
 _PURPOSE = "realtime"
 _PROCESS = 10
 _LENGTH = 40
+_SIGNATURE = _LENGTH - _PROCESS - ids.LENGTH
 
 
 class ClientIds:
@@ -21,18 +20,12 @@ class ClientIds:
 
     def new(self) -> str:
         named = self.process + ids.new_id()
-        return named + _signature(self._keyring.derive(_PURPOSE), named)
+        return named + sign(self._keyring, _PURPOSE, named, length=_SIGNATURE)
 
     def process_of(self, client_id: str) -> str | None:
         """None for an id that none of our processes has given out."""
         if len(client_id) != _LENGTH or not client_id.isascii():
             return None
         named, signature = client_id[: _PROCESS + ids.LENGTH], client_id[_PROCESS + ids.LENGTH :]
-        for key in self._keyring.derive_all(_PURPOSE):
-            if hmac.compare_digest(_signature(key, named), signature):
-                return client_id[:_PROCESS]
-        return None
-
-
-def _signature(key: bytes, named: str) -> str:
-    return hmac.digest(key, named.encode(), hashlib.sha256).hex()[: _LENGTH - _PROCESS - ids.LENGTH]
+        is_ours = is_signed(self._keyring, _PURPOSE, named, signature, length=_SIGNATURE)
+        return client_id[:_PROCESS] if is_ours else None

@@ -8,7 +8,7 @@ from masthead.base.errors import BadRequest, MastheadError, RateLimited
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.pages.account.proof import ask_for_proof, codes_page, prove
 from masthead.faces.admin.request import AdminRequest
-from masthead.features.factors import pending_app
+from masthead.features.factors.enrolment import PENDING_APP
 from masthead.identity.factor_fields import has_second_factor
 from masthead.identity.one_time_codes import matching_step, new_totp_secret, totp_uri
 
@@ -30,12 +30,8 @@ async def add_app(request: AdminRequest) -> Answer:
     if request.account["totp_secret"]:
         return Redirect(_SECTION)
     now = request.records.clock()
-    secret = pending_app.unseal(
-        request.services.keyring,
-        request.form.get("pending", ""),
-        request.caller.sign_in,
-        now.timestamp(),
-    )
+    pending, sign_in = request.form.get("pending", ""), request.caller.sign_in
+    secret = PENDING_APP.open(request.services.keyring, pending, sign_in, now)
     if not secret:
         return _app_page(request, new_totp_secret(), _TOO_OLD)
     step = matching_step(secret, request.form.get("code", ""), now, after=0)
@@ -85,11 +81,11 @@ def _app_page(request: AdminRequest, secret: str, problem: str = "") -> Page:
     # Loaded when it is needed, which is seldom.
     import segno
 
-    now = request.records.clock().timestamp()
+    now = request.records.clock()
     keyring, sign_in = request.services.keyring, request.caller.sign_in
     uri = totp_uri(secret, account=request.account["email"], issuer=request.site_name)
     values = {
-        "pending": pending_app.seal(keyring, secret, sign_in, now),
+        "pending": PENDING_APP.seal(keyring, secret, sign_in, now),
         "secret": " ".join(secret[at : at + 4] for at in range(0, len(secret), 4)),
         # Dark on light in any theme: most readers of QR codes need that.
         "qr_code": Markup(  # noqa: S704  (made of a pattern of modules only)

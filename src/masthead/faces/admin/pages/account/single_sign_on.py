@@ -10,12 +10,12 @@ from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.pages.account.profile import ADDRESS
 from masthead.faces.admin.pages.account.sign_in import CODE, WITH, only_ours, sign_in_page
 from masthead.faces.admin.request import AdminRequest
-from masthead.features.single_sign_on import connecting
 from masthead.features.single_sign_on.collection import STAFF
 from masthead.features.single_sign_on.errors import StaleSignOn
-from masthead.features.single_sign_on.pending import LIFETIME, Pending
+from masthead.features.single_sign_on.pending import SEALED, Pending
 from masthead.features.single_sign_on.person import Person
 from masthead.features.single_sign_on.sign_ons import Arrival
+from masthead.features.single_sign_on.staff import CONNECTING
 from masthead.identity.accounts import SecondStepNeeded
 from masthead.identity.hosts import parse_host
 from masthead.web.cookies import own_cookie, set_own_cookie
@@ -81,18 +81,12 @@ async def arrive(request: AdminRequest, slug: str) -> Answer:
 
 
 async def finish_connecting(request: AdminRequest) -> Answer:
-    found = connecting.unseal(
-        request.services.keyring,
-        request.form.get("person", ""),
-        sign_in=request.caller.sign_in,
-        now=request.records.clock(),
-    )
+    person, sign_in = request.form.get("person", ""), request.caller.sign_in
+    found = CONNECTING.open(request.services.keyring, person, sign_in, request.records.clock())
     if found is None or request.is_operator:
         return Redirect(_SECTION, _TOO_OLD)
     try:
-        await request.services.single_sign_on.staff.connect(
-            request.caller, found.provider_id, found.subject
-        )
+        await request.services.single_sign_on.staff.connect(request.caller, *found)
     except BadRequest as error:
         return Redirect(_SECTION, str(error))
     return Redirect(_SECTION, "You can now sign in with it.")
@@ -120,12 +114,11 @@ async def _depart(request: AdminRequest, provider: Record, pending: Pending) -> 
 def _confirm_page(request: AdminRequest, person: Person, pending: Pending) -> Page:
     if not request.is_signed_in or pending.connects != request.caller.sign_in:
         raise StaleSignOn("This was started in another session.")
-    sealed = connecting.seal(
+    sealed = CONNECTING.seal(
         request.services.keyring,
-        person.provider["id"],
-        person.subject,
-        sign_in=request.caller.sign_in,
-        now=request.records.clock(),
+        (person.provider["id"], person.subject),
+        request.caller.sign_in,
+        request.records.clock(),
     )
     values = {
         "provider": person.provider["name"],
@@ -152,7 +145,7 @@ def _is_at_site_address(request: AdminRequest) -> bool:
 
 
 def _cookie(request: AdminRequest, sealed: str) -> str:
-    seconds = int(LIFETIME.total_seconds()) if sealed else 0
+    seconds = int(SEALED.lifetime.total_seconds()) if sealed else 0
     return set_own_cookie(
         COOKIE, sealed, path="/admin", seconds=seconds, is_https=request.context.is_https
     )
