@@ -13,7 +13,6 @@ import secrets
 from datetime import timedelta
 
 import msgspec
-import sqlalchemy as sa
 
 from masthead.base import clock, ids
 from masthead.base.config.keyring import KeyRing
@@ -26,9 +25,11 @@ from masthead.engine.records.write.unit import Unit
 from masthead.identity.limits.sign_in_throttle import LoginThrottle
 from masthead.identity.tables import sign_in_codes
 from masthead.storage.database import EVERY_TENANT, scope_of
+from masthead.storage.table_rows import TableRows
 
 DIGITS = 6
 LIFETIME = timedelta(minutes=15)
+_COLUMNS = ("code_hash", "tenant_id", "email", "link_hash", "staff_id", "account_mark")
 
 
 class Code(msgspec.Struct, frozen=True):
@@ -47,23 +48,7 @@ class SignInCodes:
         self._records = records
         self._keyring = keyring
         self._throttle = throttle
-        database = records.database
-        t = sign_in_codes.c
-        columns = (t.code_hash, t.tenant_id, t.email, t.link_hash, t.staff_id, t.account_mark)
-        self._find = database.compile(
-            sa.select(*columns).where(
-                t.code_id == sa.bindparam("code_id"), t.expires > sa.bindparam("now")
-            )
-        )
-        self._insert = database.compile(sa.insert(sign_in_codes))
-        self._spend = database.compile(
-            sa.delete(sign_in_codes).where(
-                t.tenant_id == sa.bindparam("tenant"), t.staff_id == sa.bindparam("staff")
-            )
-        )
-        self._sweep = database.compile(
-            sa.delete(sign_in_codes).where(t.expires <= sa.bindparam("now"))
-        )
+        self._rows = TableRows(records.database, sign_in_codes)
 
     def id_for(self, collection: Collection, tenant_id: TenantId | None, email: str) -> str:
         """Known before anybody looks the address up. It is the same for all requests of an address
@@ -95,7 +80,7 @@ class SignInCodes:
             "account_mark": account_mark(staff) if staff else "",
             "expires": clock.to_text(self._records.clock() + LIFETIME),
         }
-        await unit.execute(self._insert, values)
+        await unit.execute(*self._rows.insert(values))
         return code
 
     async def check(
@@ -121,22 +106,20 @@ class SignInCodes:
 
     async def spend(self, unit: Unit, code: Code) -> bool:
         """Ends all codes of staff; False for one that was used meanwhile."""
-        values = {"tenant": code.tenant_id, "staff": code.staff_id}
-        return bool(await unit.execute(self._spend, values))
+        key = {"tenant_id": code.tenant_id, "staff_id": code.staff_id}
+        return bool(await unit.execute(*self._rows.delete(key)))
 
     async def sweep(self) -> None:
-        now = clock.to_text(self._records.clock())
-        async with self._records.database.transaction(EVERY_TENANT) as tx:
-            await tx.execute(self._sweep, self._sweep.bind({"now": now}), slow=True)
+        await self._rows.sweep("expires", self._records.clock())
 
     async def _live(
         self, collection: Collection, tenant_id: TenantId | None, code_id: str
     ) -> list[tuple[str, Code]]:
         is_staff = collection.platform_records
         scope = EVERY_TENANT if is_staff or tenant_id is None else scope_of(tenant_id)
-        now = clock.to_text(self._records.clock())
-        bound = self._find.bind({"code_id": code_id, "now": now})
-        rows = await self._records.database.fetch(scope, self._find, bound)
+        now = {"expires": clock.to_text(self._records.clock())}
+        open_codes = self._rows.select(_COLUMNS, {"code_id": code_id}, later=now)
+        rows = await self._records.database.fetch(scope, *open_codes)
         codes = (
             (known, Code(TenantId(tenant), email, link or "", staff or "", mark))
             for known, tenant, email, link, staff, mark in rows

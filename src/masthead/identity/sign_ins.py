@@ -12,7 +12,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
-import sqlalchemy as sa
 
 from masthead.base import clock, ids
 from masthead.base.caller import Caller, Kind, in_tenant, system
@@ -24,7 +23,8 @@ from masthead.engine.records.engine import Records
 from masthead.identity.last_uses import LastUses
 from masthead.identity.tables import sign_ins
 from masthead.identity.tenants import superusers
-from masthead.storage.database import EVERY_TENANT, Statement, scope_of
+from masthead.storage.database import scope_of
+from masthead.storage.table_rows import Bound, TableRows
 
 SEEN_INTERVAL = timedelta(minutes=10)
 MAX_USER_AGENT = 300
@@ -55,49 +55,7 @@ class SignIns:
         self._records = records
         self._database = database = records.database
         self._uses = LastUses(database, sign_ins.name, "last_seen", SEEN_INTERVAL)
-        t = sign_ins.c
-        this = (t.tenant_id == sa.bindparam("tenant"), t.id == sa.bindparam("sign_in"))
-        self._insert = database.compile(sa.insert(sign_ins))
-        self._owner = database.compile(sa.select(t.member_id, t.staff_id).where(*this))
-        self._extend = database.compile(
-            sa.update(sign_ins)
-            .where(*this)
-            .values(last_seen=sa.bindparam("now"), expires=sa.bindparam("new_expiry"))
-        )
-        self._proved_at = database.compile(sa.select(t.proved_at).where(*this))
-        self._prove = database.compile(
-            sa.update(sign_ins).where(*this).values(proved_at=sa.bindparam("now"))
-        )
-        listed = (t.id, t.address, t.user_agent, t.created, t.last_seen, t.expires)
-        self._of = {
-            name: database.compile(
-                sa.select(*listed)
-                .where(
-                    t.tenant_id == sa.bindparam("tenant"),
-                    t[name] == sa.bindparam("account"),
-                    t.account_mark == sa.bindparam("mark"),
-                    t.expires > sa.bindparam("now"),
-                )
-                .order_by(t.last_seen.desc(), t.id)
-                .limit(MAX_LISTED)
-            )
-            for name in ("member_id", "staff_id")
-        }
-        self._end = {
-            name: database.compile(
-                sa.delete(sign_ins).where(*this, t[name] == sa.bindparam("account"))
-            )
-            for name in ("member_id", "staff_id")
-        }
-        self._end_all = {
-            name: database.compile(
-                sa.delete(sign_ins).where(
-                    t.tenant_id == sa.bindparam("tenant"), t[name] == sa.bindparam("account")
-                )
-            )
-            for name in ("member_id", "staff_id")
-        }
-        self._sweep = database.compile(sa.delete(sign_ins).where(t.expires <= sa.bindparam("now")))
+        self._rows = TableRows(database, sign_ins)
 
     async def begin(
         self,
@@ -125,29 +83,25 @@ class SignIns:
             "proved_at": clock.to_text(now) if proved_at is None else proved_at,
             "expires": clock.to_text(now + lifetime),
         }
-        await self._execute(account["tenant_id"], self._insert, values)
+        await self._execute(account["tenant_id"], self._rows.insert(values))
         return str(values["id"])
 
     async def extend(self, tenant_id: str, sign_in: str, lifetime: timedelta) -> bool:
         """For a new token of the same sign-in; False if it has been ended."""
         now = self._records.clock()
-        values = {
-            "tenant": tenant_id,
-            "sign_in": sign_in,
-            "now": clock.to_text(now),
-            "new_expiry": clock.to_text(now + lifetime),
-        }
-        return bool(await self._execute(tenant_id, self._extend, values))
+        values = {"last_seen": clock.to_text(now), "expires": clock.to_text(now + lifetime)}
+        extended = self._rows.update(values, _key(tenant_id, sign_in))
+        return bool(await self._execute(tenant_id, extended))
 
     async def is_open(self, tenant_id: str, sign_in: str, account_id: str) -> bool:
-        bound = self._owner.bind({"tenant": tenant_id, "sign_in": sign_in})
-        rows = await self._database.fetch(scope_of(TenantId(tenant_id)), self._owner, bound)
+        owner = self._rows.select(("member_id", "staff_id"), _key(tenant_id, sign_in))
+        rows = await self._database.fetch(scope_of(TenantId(tenant_id)), *owner)
         return any(account_id in (member_id, staff_id) for member_id, staff_id in rows)
 
     async def proved_at(self, tenant_id: str, sign_in: str) -> str:
         """When its person has last proved who they are; empty if that is unknown."""
-        bound = self._proved_at.bind({"tenant": tenant_id, "sign_in": sign_in})
-        rows = await self._database.fetch(scope_of(TenantId(tenant_id)), self._proved_at, bound)
+        proved = self._rows.select(("proved_at",), _key(tenant_id, sign_in))
+        rows = await self._database.fetch(scope_of(TenantId(tenant_id)), *proved)
         return str(rows[0][0]) if rows else ""
 
     async def is_proved(self, caller: Caller, left: timedelta = timedelta()) -> bool:
@@ -159,9 +113,8 @@ class SignIns:
         return bool(proved) and proved > clock.to_text(self._records.clock() - PROOF_LASTS + left)
 
     async def prove(self, tenant_id: str, sign_in: str) -> None:
-        now = clock.to_text(self._records.clock())
-        values = {"tenant": tenant_id, "sign_in": sign_in, "now": now}
-        await self._execute(tenant_id, self._prove, values)
+        values = {"proved_at": clock.to_text(self._records.clock())}
+        await self._execute(tenant_id, self._rows.update(values, _key(tenant_id, sign_in)))
 
     def seen(self, tenant_id: str, sign_in: str, now: datetime) -> None:
         """Written later, and only now and then."""
@@ -169,15 +122,12 @@ class SignIns:
 
     async def of(self, collection: Collection, account: Record) -> list[SignIn]:
         """Those that are open, the one seen last first."""
-        statement = self._of[_owner_column(collection)]
-        values = {
-            "tenant": account["tenant_id"],
-            "account": account["id"],
-            "mark": hash_token(account["token_key"]),
-            "now": clock.to_text(self._records.clock()),
-        }
-        scope = scope_of(TenantId(account["tenant_id"]))
-        rows = await self._database.fetch(scope, statement, statement.bind(values))
+        key = {**_of(collection, account), "account_mark": hash_token(account["token_key"])}
+        now = {"expires": clock.to_text(self._records.clock())}
+        listed = self._rows.select(
+            SignIn.__struct_fields__, key, later=now, newest=("last_seen", MAX_LISTED)
+        )
+        rows = await self._database.fetch(scope_of(TenantId(account["tenant_id"])), *listed)
         return [SignIn(*row) for row in rows]
 
     async def end(self, collection: Collection, account: Record, sign_in: str) -> bool:
@@ -185,13 +135,9 @@ class SignIns:
         # Asked first: a change, even of nothing, empties the tenant's caches.
         if not await self.is_open(account["tenant_id"], sign_in, account["id"]):
             return False
-        values = {
-            "tenant": account["tenant_id"],
-            "sign_in": sign_in,
-            "account": account["id"],
-        }
+        key = {**_of(collection, account), "id": sign_in}
         async with self._records.unit(system(TenantId(account["tenant_id"]))) as unit:
-            removed = await unit.execute(self._end[_owner_column(collection)], values)
+            removed = await unit.execute(*self._rows.delete(key))
             await unit.mark_identity()
         return bool(removed)
 
@@ -215,23 +161,26 @@ class SignIns:
     ) -> None:
         tenant_id = TenantId(account["tenant_id"])
         async with self._records.unit(in_tenant(caller, tenant_id)) as unit:
-            values = {"tenant": tenant_id, "account": account["id"]}
-            await unit.execute(self._end_all[_owner_column(collection)], values)
+            await unit.execute(*self._rows.delete(_of(collection, account)))
             await unit.update(collection, account["id"], {}, stamped=stamped)
 
     async def sweep(self) -> None:
-        now = clock.to_text(self._records.clock())
-        async with self._database.transaction(EVERY_TENANT) as tx:
-            await tx.execute(self._sweep, self._sweep.bind({"now": now}), slow=True)
+        await self._rows.sweep("expires", self._records.clock())
 
     async def flush(self) -> None:
         await self._uses.flush()
 
-    async def _execute(
-        self, tenant_id: str, statement: Statement, values: Mapping[str, Any]
-    ) -> int:
+    async def _execute(self, tenant_id: str, bound: Bound) -> int:
         async with self._database.transaction(scope_of(TenantId(tenant_id))) as tx:
-            return await tx.execute(statement, statement.bind(values))
+            return await tx.execute(*bound)
+
+
+def _key(tenant_id: str, sign_in: str) -> dict[str, str]:
+    return {"tenant_id": tenant_id, "id": sign_in}
+
+
+def _of(collection: Collection, account: Record) -> dict[str, str]:
+    return {"tenant_id": account["tenant_id"], _owner_column(collection): account["id"]}
 
 
 def _owner_column(collection: Collection) -> str:

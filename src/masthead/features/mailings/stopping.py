@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-import sqlalchemy as sa
-
 from masthead.base.caller import system
 from masthead.base.email_address import normal_email
 from masthead.base.ids import TenantId
@@ -17,6 +15,7 @@ from masthead.features.mailings.tables import mailing_recipients
 from masthead.features.members.collection import BOUNCED, COMPLAINED, blog_members
 from masthead.outside.mail.foreign_words import readable
 from masthead.storage.database import scope_of
+from masthead.storage.table_rows import TableRows
 
 MAX_SITES: Final = 1_000
 MAX_REASON: Final = 500
@@ -25,14 +24,7 @@ MAX_REASON: Final = 500
 class StoppedAddresses:
     def __init__(self, records: Records) -> None:
         self._records = records
-        r = mailing_recipients.c
-        self._reply = records.database.compile(
-            sa.select(r.reply).where(
-                r.tenant_id == sa.bindparam("tenant"),
-                r.mailing_id == sa.bindparam("mailing"),
-                r.member_id == sa.bindparam("member"),
-            )
-        )
+        self._rows = TableRows(records.database, mailing_recipients)
 
     async def stop(self, email: str, state: str, reason: str) -> int:
         """Returns how many members have the address."""
@@ -59,7 +51,8 @@ class StoppedAddresses:
         member_id = job.payload["member_id"]
         key = {"id": member_id}
         for member in await self._records.find(blog_members, key, tenant_id=job.tenant_id):
-            values = {"tenant": job.tenant_id, "mailing": job.payload["mailing_id"]}
-            bound = self._reply.bind({**values, "member": member_id})
-            rows = await self._records.database.fetch(scope_of(job.tenant_id), self._reply, bound)
+            mailing_id = job.payload["mailing_id"]
+            of = {"tenant_id": job.tenant_id, "mailing_id": mailing_id, "member_id": member_id}
+            reply = self._rows.select(("reply",), of)
+            rows = await self._records.database.fetch(scope_of(job.tenant_id), *reply)
             await self.stop(member["email"], BOUNCED, rows[0][0] if rows else "")

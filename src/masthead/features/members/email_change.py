@@ -9,7 +9,6 @@ from datetime import timedelta
 from typing import Any
 
 import msgspec
-import sqlalchemy as sa
 
 from masthead.base import clock, ids
 from masthead.base.caller import Caller, Kind
@@ -26,7 +25,8 @@ from masthead.features.members.tables import email_changes
 from masthead.features.site.address import Sites
 from masthead.outside.mail.emails import write_email
 from masthead.outside.mail.outbox import Outbox
-from masthead.storage.database import EVERY_TENANT, Row, scope_of
+from masthead.storage.database import Row, scope_of
+from masthead.storage.table_rows import Bound, TableRows
 
 PATH = "/member/confirm-email"
 LIFETIME = timedelta(hours=24)
@@ -60,31 +60,7 @@ class EmailChanges:
         self._records = records
         self._outbox = outbox
         self._sites = sites
-        database = records.database
-        t = email_changes.c
-        in_tenant = t.tenant_id == sa.bindparam("tenant")
-        recent = t.created > sa.bindparam("since")
-        self._find = database.compile(
-            sa.select(t.member_id, t.new_email, t.account_mark).where(
-                in_tenant, t.token_hash == sa.bindparam("hash"), recent
-            )
-        )
-        count = sa.select(sa.func.count(), sa.func.min(t.created))
-        self._of_member = database.compile(
-            count.where(in_tenant, t.member_id == sa.bindparam("member"), recent)
-        )
-        self._of_address = database.compile(
-            count.where(in_tenant, t.new_email == sa.bindparam("email"), recent)
-        )
-        self._insert = database.compile(sa.insert(email_changes))
-        self._void = database.compile(
-            sa.update(email_changes)
-            .where(in_tenant, t.member_id == sa.bindparam("member"))
-            .values(token_hash="")
-        )
-        self._sweep = database.compile(
-            sa.delete(email_changes).where(t.created < sa.bindparam("before"))
-        )
+        self._rows = TableRows(records.database, email_changes)
 
     async def request(self, unit: Unit, member: Record, new_email: str) -> None:
         """Mails the new address. Only that email says whether the address is taken: a different
@@ -103,9 +79,8 @@ class EmailChanges:
 
     async def find(self, tenant_id: TenantId, token: str) -> PendingChange:
         """The change of a valid link; raises BadRequest for others."""
-        bound = self._find.bind(self._key(tenant_id, token))
-        rows = await self._records.database.fetch(scope_of(tenant_id), self._find, bound)
-        return _pending(rows)
+        found = self._open(tenant_id, token)
+        return _pending(await self._records.database.fetch(scope_of(tenant_id), *found))
 
     async def confirm(self, tenant_id: TenantId, token: str) -> PendingChange:
         """Changes the address, ends every session and notifies the old mailbox."""
@@ -114,11 +89,11 @@ class EmailChanges:
         site = await self._sites.of(tenant_id)
         async with self._records.unit(member) as unit:
             # Checked again inside the transaction, for two concurrent clicks.
-            pending = _pending(await unit.fetch(self._find, self._key(tenant_id, token)))
+            pending = _pending(await unit.fetch(*self._open(tenant_id, token)))
             old = await self._check_unchanged(unit, pending)
             if await unit.find(blog_members, {"email": pending.new_email}, limit=1):
                 raise BadRequest(IN_USE)
-            await unit.execute(self._void, {"tenant": tenant_id, "member": pending.member_id})
+            await self._end_links(unit, pending.member_id)
             changed = {"name": old["name"], "new_email": pending.new_email}
             notice = write_email("email_changed", site, old["email"], **changed)
             # While the address is the member's, so that it is among the mails to the member.
@@ -132,22 +107,19 @@ class EmailChanges:
         return pending
 
     async def sweep(self) -> None:
-        before = clock.to_text(self._records.clock() - LIFETIME)
-        async with self._records.database.transaction(EVERY_TENANT) as tx:
-            await tx.execute(self._sweep, self._sweep.bind({"before": before}), slow=True)
+        await self._rows.sweep("created", self._records.clock() - LIFETIME)
 
     async def _check_limits(self, unit: Unit, member_id: str, new_email: str) -> None:
         now = self._records.clock()
-        values = {
-            "tenant": unit.tenant_id,
-            "member": member_id,
-            "email": new_email,
-            "since": clock.to_text(now - LIFETIME),
-        }
-        for statement, limit in ((self._of_member, PER_MEMBER), (self._of_address, PER_ADDRESS)):
-            ((requested, first),) = await unit.fetch(statement, values)
-            if requested >= limit:
-                left = clock.from_text(first) + LIFETIME - now
+        since = {"created": clock.to_text(now - LIFETIME)}
+        for limit, each in (
+            (PER_MEMBER, {"member_id": member_id}),
+            (PER_ADDRESS, {"new_email": new_email}),
+        ):
+            key = {"tenant_id": unit.tenant_id, **each}
+            found = await unit.fetch(*self._rows.select(("created",), key, later=since))
+            if len(found) >= limit:
+                left = clock.from_text(min(created for (created,) in found)) + LIFETIME - now
                 raise RateLimited(
                     max(math.ceil(left.total_seconds()), 1),
                     "Too many new email addresses were requested. Try again tomorrow.",
@@ -155,7 +127,7 @@ class EmailChanges:
 
     async def _store(self, unit: Unit, member: Record, new_email: str, *, is_open: bool) -> str:
         """Only the newest link works."""
-        await unit.execute(self._void, {"tenant": unit.tenant_id, "member": member["id"]})
+        await self._end_links(unit, member["id"])
         token = new_token()
         values = {
             "tenant_id": unit.tenant_id,
@@ -166,8 +138,12 @@ class EmailChanges:
             "account_mark": hash_token(member["token_key"]),
             "created": clock.to_text(self._records.clock()),
         }
-        await unit.execute(self._insert, values)
+        await unit.execute(*self._rows.insert(values))
         return token
+
+    async def _end_links(self, unit: Unit, member_id: str) -> None:
+        key = {"tenant_id": unit.tenant_id, "member_id": member_id}
+        await unit.execute(*self._rows.update({"token_hash": ""}, key))
 
     async def _check_unchanged(self, unit: Unit, pending: PendingChange) -> Record:
         found = await unit.find(blog_members, {"id": pending.member_id}, limit=1)
@@ -176,9 +152,10 @@ class EmailChanges:
             raise BadRequest(DEAD_LINK)
         return found[0]
 
-    def _key(self, tenant_id: TenantId, token: str) -> dict[str, str]:
-        since = clock.to_text(self._records.clock() - LIFETIME)
-        return {"tenant": tenant_id, "hash": hash_token(token), "since": since}
+    def _open(self, tenant_id: TenantId, token: str) -> Bound:
+        key = {"tenant_id": tenant_id, "token_hash": hash_token(token)}
+        since = {"created": clock.to_text(self._records.clock() - LIFETIME)}
+        return self._rows.select(("member_id", "new_email", "account_mark"), key, later=since)
 
 
 def _pending(rows: list[Row]) -> PendingChange:

@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-import sqlalchemy as sa
-
 from masthead.base import clock
 from masthead.base.caller import system
 from masthead.base.config.tokens import hash_token, new_token
@@ -42,13 +40,18 @@ from masthead.identity.sign_ins import Client
 from masthead.outside.mail.emails import write_email
 from masthead.outside.mail.message import Mail
 from masthead.outside.mail.outbox import Outbox
-from masthead.storage.database import EVERY_TENANT, Row, scope_of
+from masthead.storage.database import Row, scope_of
+from masthead.storage.table_rows import Bound, TableRows
 
 PATH = "/member/link"
 JOB = "members.link"
 DEAD_LINK = "This link has been used or has expired. Request a new one."
 WRONG_CODE = "Invalid or expired OTP."
 
+_COLUMNS = (
+    *("purpose", "email", "member_id", "account_mark", "newsletter", "back"),
+    *("newsletters", "details"),
+)
 LIFETIMES = {
     Purpose.SIGN_UP: timedelta(hours=24),
     Purpose.VERIFY: timedelta(hours=24),
@@ -75,32 +78,7 @@ class MailedLinks:
         self._sites = sites
         self._codes = codes
         self._details = details
-        database = records.database
-        t = member_links.c
-        in_tenant = t.tenant_id == sa.bindparam("tenant")
-        self._find = database.compile(
-            sa.select(
-                t.purpose,
-                t.email,
-                t.member_id,
-                t.account_mark,
-                t.newsletter,
-                t.back,
-                t.newsletters,
-                t.details,
-            ).where(
-                in_tenant,
-                t.token_hash == sa.bindparam("hash"),
-                t.expires > sa.bindparam("now"),
-            )
-        )
-        self._insert = database.compile(sa.insert(member_links))
-        self._spend = database.compile(
-            sa.delete(member_links).where(in_tenant, t.email == sa.bindparam("address"))
-        )
-        self._sweep = database.compile(
-            sa.delete(member_links).where(t.expires <= sa.bindparam("now"))
-        )
+        self._rows = TableRows(records.database, member_links)
 
     async def request(self, tenant_id: TenantId, wanted: Wanted, client_address: str) -> str:
         """The id that the code in the email counts with. Raises RateLimited for too many requests
@@ -135,9 +113,8 @@ class MailedLinks:
 
     async def find(self, tenant_id: TenantId, token: str) -> Link:
         """The link, which stays as it is; raises BadRequest for one that no longer works."""
-        bound = self._find.bind(self._key(tenant_id, hash_token(token)))
-        rows = await self._records.database.fetch(scope_of(tenant_id), self._find, bound)
-        return _link(rows)
+        found = self._open(tenant_id, hash_token(token))
+        return _link(await self._records.database.fetch(scope_of(tenant_id), *found))
 
     async def use(self, tenant_id: TenantId, token: str, client: Client) -> tuple[SignedIn, Link]:
         """Signs in, and ends every link and code of the address."""
@@ -175,17 +152,15 @@ class MailedLinks:
         site = await self._sites.of(tenant_id)
         async with self._records.unit(system(tenant_id)) as unit:
             # In the transaction, so that of two clicks one finds it used.
-            link = _link(await unit.fetch(self._find, self._key(tenant_id, token_hash)))
-            await unit.execute(self._spend, {"tenant": tenant_id, "address": link.email})
+            link = _link(await unit.fetch(*self._open(tenant_id, token_hash)))
+            await unit.execute(*self._rows.delete({"tenant_id": tenant_id, "email": link.email}))
             if link.purpose is Purpose.SIGN_UP:
                 details = self._details.open(tenant_id, link.details)
                 return await sign_up(unit, link, details, page=f"{site.url}{link.back}"), link
             return await _account(unit, link), link
 
     async def sweep(self) -> None:
-        now = clock.to_text(self._records.clock())
-        async with self._records.database.transaction(EVERY_TENANT) as tx:
-            await tx.execute(self._sweep, self._sweep.bind({"now": now}), slow=True)
+        await self._rows.sweep("expires", self._records.clock())
 
     async def _mail(self, job: Job) -> None:
         wanted, tenant_id = job.payload, TenantId(job.payload["tenant_id"])
@@ -245,12 +220,13 @@ class MailedLinks:
             "details": wanted.get("details", ""),
             "expires": clock.to_text(self._records.clock() + LIFETIMES[purpose]),
         }
-        await unit.execute(self._insert, values)
+        await unit.execute(*self._rows.insert(values))
         return token
 
-    def _key(self, tenant_id: TenantId, token_hash: str) -> dict[str, str]:
+    def _open(self, tenant_id: TenantId, token_hash: str) -> Bound:
+        key = {"tenant_id": tenant_id, "token_hash": token_hash}
         now = clock.to_text(self._records.clock())
-        return {"tenant": tenant_id, "hash": token_hash, "now": now}
+        return self._rows.select(_COLUMNS, key, later={"expires": now})
 
 
 _KNOWN = {Purpose.SIGN_UP: "already_member", Purpose.SIGN_IN: "sign_in"}

@@ -4,14 +4,13 @@ changes that the events cause."""
 from __future__ import annotations
 
 import msgspec
-import sqlalchemy as sa
 
 from masthead.base.ids import TenantId
 from masthead.engine.records.write.unit import Unit
 from masthead.features.payments.payloads import PaymentEvent, Refund
 from masthead.features.payments.tables import payment_inbox, payment_refunds, payment_refusals
-from masthead.storage import dialects
 from masthead.storage.database import Database, scope_of
+from masthead.storage.table_rows import TableRows
 
 
 class Refunded(msgspec.Struct, frozen=True):
@@ -30,52 +29,20 @@ class ReceivedEvent(msgspec.Struct, frozen=True):
 class Inbox:
     def __init__(self, database: Database) -> None:
         self._database = database
-        t, r = payment_inbox.c, payment_refunds.c
-        this = (t.tenant_id == sa.bindparam("tenant_id"), t.event_id == sa.bindparam("event_id"))
-        self._find = database.compile(sa.select(t.event_id).where(*this))
-        self._latest = database.compile(
-            sa.select(t.event_id, t.type, t.received, t.note)
-            .where(t.tenant_id == sa.bindparam("tenant"))
-            .order_by(t.received.desc())
-            .limit(sa.bindparam("most"))
-        )
-        self._insert = database.compile(
-            dialects.insert_missing(
-                payment_inbox, ("tenant_id", "event_id"), ("type", "happened", "received")
-            )
-        )
-        self._set_note = database.compile(
-            sa.update(payment_inbox)
-            .where(
-                t.tenant_id == sa.bindparam("key_tenant"), t.event_id == sa.bindparam("key_event")
-            )
-            .values(note=sa.bindparam("new_note"))
-        )
-        self._find_refund = database.compile(
-            sa.select(r.amount, r.is_full).where(
-                r.tenant_id == sa.bindparam("tenant_id"), r.payment_id == sa.bindparam("payment_id")
-            )
-        )
-        self._find_refusal = database.compile(
-            sa.select(payment_refusals.c.refused).where(
-                payment_refusals.c.tenant_id == sa.bindparam("tenant_id")
-            )
-        )
-        self._set_refusal = database.compile(
-            dialects.upsert_set(payment_refusals, ("tenant_id",), ("refused",))
-        )
-        self._set_refund = database.compile(
-            dialects.upsert_set(payment_refunds, ("tenant_id", "payment_id"), ("amount", "is_full"))
-        )
+        self._events = TableRows(database, payment_inbox)
+        self._refunds = TableRows(database, payment_refunds)
+        self._refusals = TableRows(database, payment_refusals)
 
     async def has(self, tenant_id: TenantId, event: PaymentEvent) -> bool:
         """Checked before the write transaction begins, because repeats are common."""
-        values = self._find.bind({"tenant_id": tenant_id, "event_id": event.id})
-        return bool(await self._database.fetch(scope_of(tenant_id), self._find, values))
+        key = {"tenant_id": tenant_id, "event_id": event.id}
+        found = self._events.select(("event_id",), key)
+        return bool(await self._database.fetch(scope_of(tenant_id), *found))
 
     async def latest(self, tenant_id: TenantId, most: int) -> list[ReceivedEvent]:
-        values = self._latest.bind({"tenant": tenant_id, "most": most})
-        rows = await self._database.fetch(scope_of(tenant_id), self._latest, values)
+        columns, newest = ("event_id", "type", "received", "note"), ("received", most)
+        found = self._events.select(columns, {"tenant_id": tenant_id}, newest=newest)
+        rows = await self._database.fetch(scope_of(tenant_id), *found)
         return [ReceivedEvent(*row) for row in rows]
 
     async def add(self, unit: Unit, event: PaymentEvent, received: str) -> bool:
@@ -87,25 +54,26 @@ class Inbox:
             "happened": event.at,
             "received": received,
         }
-        return bool(await unit.execute(self._insert, values))
+        return bool(await unit.execute(*self._events.insert_missing(values)))
 
     async def note(self, unit: Unit, event: PaymentEvent, note: str) -> None:
         """Stores why an event was not applied; the nightly report shows it."""
-        values = {"key_tenant": unit.tenant_id, "key_event": event.id, "new_note": note}
-        await unit.execute(self._set_note, values)
+        key = {"tenant_id": unit.tenant_id, "event_id": event.id}
+        await unit.execute(*self._events.update({"note": note}, key))
 
     async def last_refusal(self, tenant_id: TenantId) -> str:
         """When an event was refused for its signature; '' if none was."""
-        values = self._find_refusal.bind({"tenant_id": tenant_id})
-        rows = await self._database.fetch(scope_of(tenant_id), self._find_refusal, values)
+        found = self._refusals.select(("refused",), {"tenant_id": tenant_id})
+        rows = await self._database.fetch(scope_of(tenant_id), *found)
         return rows[0][0] if rows else ""
 
     async def set_last_refusal(self, unit: Unit, at: str) -> None:
-        await unit.execute(self._set_refusal, {"tenant_id": unit.tenant_id, "refused": at})
+        values = {"tenant_id": unit.tenant_id, "refused": at}
+        await unit.execute(*self._refusals.upsert(values))
 
     async def find_refunded(self, unit: Unit, payment: str) -> Refunded:
         key = {"tenant_id": unit.tenant_id, "payment_id": payment}
-        rows = await unit.fetch(self._find_refund, key)
+        rows = await unit.fetch(*self._refunds.select(("amount", "is_full"), key))
         return Refunded(rows[0][0], bool(rows[0][1])) if rows else Refunded()
 
     async def add_refund(self, unit: Unit, refund: Refund) -> Refunded:
@@ -118,5 +86,5 @@ class Inbox:
             "amount": total.amount,
             "is_full": total.is_full,
         }
-        await unit.execute(self._set_refund, values)
+        await unit.execute(*self._refunds.upsert(values))
         return total

@@ -26,8 +26,8 @@ from masthead.features.payments.collection import payment_subscriptions
 from masthead.features.payments.memberships import MAX_SUBSCRIPTIONS, state_row
 from masthead.features.payments.subscription_state import member_outcome
 from masthead.features.payments.tables import payment_inbox, payment_reports
-from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Database, scope_of
+from masthead.storage.table_rows import TableRows
 
 MEMBER_PAGE = 100
 """Members per query."""
@@ -73,34 +73,26 @@ class Reports:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        t = payment_reports.c
-        self._store = database.compile(
-            dialects.upsert_set(payment_reports, ("tenant_id",), ("created", "report"))
-        )
-        self._read = database.compile(
-            sa.select(t.tenant_id, t.created, t.report).order_by(t.tenant_id)
-        )
-        self._read_one = database.compile(
-            sa.select(t.created, t.report).where(t.tenant_id == sa.bindparam("tenant"))
-        )
+        self._rows = TableRows(database, payment_reports)
 
     async def store(self, tenant_id: TenantId, report: Report, created: str) -> None:
         text = msgspec.json.encode(report).decode()
         values = {"tenant_id": tenant_id, "created": created, "report": text}
         async with self._database.transaction(scope_of(tenant_id)) as tx:
-            await tx.execute(self._store, self._store.bind(values))
+            await tx.execute(*self._rows.upsert(values))
 
     async def all(self) -> list[tuple[TenantId, str, Report]]:
-        rows = await self._database.fetch(EVERY_TENANT, self._read, self._read.bind({}), slow=True)
+        found = self._rows.select(("tenant_id", "created", "report"), {})
+        rows = await self._database.fetch(EVERY_TENANT, *found, slow=True)
         return [
             (TenantId(tenant_id), created, msgspec.json.decode(report, type=Report))
-            for tenant_id, created, report in rows
+            for tenant_id, created, report in sorted(map(tuple, rows))
         ]
 
     async def of(self, tenant_id: TenantId) -> tuple[str, Report] | None:
         """The tenant's last report, and when it was made."""
-        bound = self._read_one.bind({"tenant": tenant_id})
-        rows = await self._database.fetch(scope_of(tenant_id), self._read_one, bound)
+        found = self._rows.select(("created", "report"), {"tenant_id": tenant_id})
+        rows = await self._database.fetch(scope_of(tenant_id), *found)
         return (rows[0][0], msgspec.json.decode(rows[0][1], type=Report)) if rows else None
 
 

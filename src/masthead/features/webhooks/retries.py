@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -18,8 +17,8 @@ from masthead.engine.jobs.tables import jobs, new_job
 from masthead.features.webhooks.delivery_log import RETRY_BATCH, DeliveryFilter, DeliveryLog
 from masthead.features.webhooks.queue import DeliveryQueue
 from masthead.features.webhooks.tables import webhook_retries
-from masthead.storage import dialects
-from masthead.storage.database import EVERY_TENANT, Database, Row, Statement
+from masthead.storage.database import EVERY_TENANT, Database
+from masthead.storage.table_rows import Bound, TableRows
 
 RETRY_DEAD = "webhooks.retry_dead"
 RETENTION = timedelta(days=30)
@@ -50,14 +49,16 @@ class Retries:
         self._database = database
         self._deliveries = deliveries
         self._clock = now
+        self._rows = TableRows(database, webhook_retries)
+        self._jobs = TableRows(database, jobs)
+        t = webhook_retries.c
+        more = t.retried + sa.bindparam("more", type_=sa.BigInteger())
+        this = (t.tenant_id == sa.bindparam("tenant"), t.id == sa.bindparam("run"))
+        self._add = database.compile(sa.update(webhook_retries).where(*this).values(retried=more))
 
     @property
     def _log(self) -> DeliveryLog:
         return self._deliveries.log
-
-    @cached_property
-    def _sql(self) -> _Statements:
-        return _Statements(self._database)
 
     async def start(self, tenant_id: TenantId, run_id: str, filter_: DeliveryFilter) -> None:
         """`run_id` is the form's: the same form sent twice starts one run."""
@@ -75,23 +76,21 @@ class Retries:
             "finished": "",
         }
         job = new_job(tenant_id, RETRY_DEAD, {"run_id": run_id}, now)
-        sql = self._sql
         async with self._database.transaction(EVERY_TENANT) as tx:
-            if await tx.execute(sql.insert, sql.insert.bind(values)):
-                await tx.execute(sql.enqueue, sql.enqueue.bind(job))
+            if await tx.execute(*self._rows.insert_missing(values)):
+                await tx.execute(*self._jobs.insert(job))
 
     async def get(self, tenant_id: TenantId, run_id: str) -> RetryRun | None:
-        return _first(await self._fetch(self._sql.one, tenant=tenant_id, run=run_id))
+        return await self._find(self._rows.select(_COLUMNS, _key(tenant_id, run_id)))
 
     async def find_running(self, tenant_id: TenantId) -> RetryRun | None:
         """The newest one, if it is not finished."""
-        found = _first(await self._fetch(self._sql.newest, tenant=tenant_id))
+        key = {"tenant_id": tenant_id}
+        found = await self._find(self._rows.select(_COLUMNS, key, newest=("created", 1)))
         return found if found and not found.finished else None
 
     async def sweep(self) -> None:
-        before = clock.to_text(self._clock() - RETENTION)
-        async with self._database.transaction(EVERY_TENANT) as tx:
-            await tx.execute(self._sql.sweep, self._sql.sweep.bind({"before": before}))
+        await self._rows.sweep("created", self._clock() - RETENTION)
 
     def handlers(self) -> Mapping[str, Handler]:
         return {RETRY_DEAD: self._run}
@@ -105,10 +104,10 @@ class Retries:
         until = clock.from_text(run.created)
         if run.total < 0:
             total = await self._log.count_retried(tenant_id, run.filter, until)
-            await self._set(tenant_id, run.id, self._sql.count, counted=total)
+            await self._set(tenant_id, run.id, total=total)
         async for found in self._log.dead(tenant_id, run.filter, until, RETRY_BATCH):
             await self._retry(tenant_id, run.id, found, until)
-        await self._set(tenant_id, run.id, self._sql.finish, now=clock.to_text(self._clock()))
+        await self._set(tenant_id, run.id, finished=clock.to_text(self._clock()))
 
     async def _retry(
         self,
@@ -118,39 +117,19 @@ class Retries:
         until: datetime,
     ) -> None:
         """The deliveries and the progress in one commit, so that the numbers are true."""
-        sql = self._sql.add
         async with self._database.transaction(EVERY_TENANT) as tx:
             retried = await self._log.requeue(tx, tenant_id, list(found), until, now=self._clock())
-            await tx.execute(sql, sql.bind({"tenant": tenant_id, "run": run_id, "more": retried}))
+            added = self._add.bind({"tenant": tenant_id, "run": run_id, "more": retried})
+            await tx.execute(self._add, added)
 
-    async def _set(self, tenant_id: TenantId, run_id: str, sql: Statement, **values: Any) -> None:
+    async def _set(self, tenant_id: TenantId, run_id: str, **values: Any) -> None:
         async with self._database.transaction(EVERY_TENANT) as tx:
-            await tx.execute(sql, sql.bind({"tenant": tenant_id, "run": run_id, **values}))
+            await tx.execute(*self._rows.update(values, _key(tenant_id, run_id)))
 
-    async def _fetch(self, sql: Statement, **values: Any) -> list[Row]:
-        return await self._database.fetch(EVERY_TENANT, sql, sql.bind(values))
-
-
-def _first(rows: Sequence[Row]) -> RetryRun | None:
-    return RetryRun(*rows[0]) if rows else None
+    async def _find(self, bound: Bound) -> RetryRun | None:
+        rows = await self._database.fetch(EVERY_TENANT, *bound)
+        return RetryRun(*rows[0]) if rows else None
 
 
-class _Statements:
-    def __init__(self, database: Database) -> None:
-        t, compile_ = webhook_retries.c, database.compile
-        tenant = t.tenant_id == sa.bindparam("tenant")
-        this = (tenant, t.id == sa.bindparam("run"))
-        change = sa.update(webhook_retries).where(*this)
-        read = sa.select(*(t[name] for name in _COLUMNS))
-        keys = ("tenant_id", "id")
-        self.insert = compile_(dialects.insert_missing(webhook_retries, keys, _COLUMNS[1:]))
-        self.enqueue = compile_(sa.insert(jobs))
-        self.one = compile_(read.where(*this))
-        self.newest = compile_(
-            read.where(tenant).order_by(t.created.desc()).limit(sa.literal_column("1"))
-        )
-        self.count = compile_(change.values(total=sa.bindparam("counted")))
-        more = sa.bindparam("more", type_=sa.BigInteger())
-        self.add = compile_(change.values(retried=t.retried + more))
-        self.finish = compile_(change.values(finished=sa.bindparam("now")))
-        self.sweep = compile_(sa.delete(webhook_retries).where(t.created < sa.bindparam("before")))
+def _key(tenant_id: str, run_id: str) -> dict[str, str]:
+    return {"tenant_id": tenant_id, "id": run_id}

@@ -27,6 +27,7 @@ from masthead.identity.limits.networks import network_of
 from masthead.identity.limits.tables import login_attempts
 from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Database, Transaction
+from masthead.storage.table_rows import TableRows
 
 WINDOW = timedelta(minutes=15)
 LONG_WINDOW = timedelta(hours=1)
@@ -152,16 +153,13 @@ class LoginThrottle:
         self._refund = database.compile(
             sa.update(login_attempts).where(*key, t.attempts > 0).values(attempts=t.attempts - 1)
         )
-        self._drop = database.compile(sa.delete(login_attempts).where(*key))
+        self._rows = TableRows(database, login_attempts)
         self._find_live = database.compile(
             sa.select(t.subject).where(
                 *key,
                 t.window_ends > sa.bindparam("now"),
                 t.window_ends <= sa.bindparam("window_ends"),
             )
-        )
-        self._sweep = database.compile(
-            sa.delete(login_attempts).where(t.window_ends < sa.bindparam("now"))
         )
 
     async def admit(self, attempt: Attempt, limits: Limits = PASSWORD_LIMITS) -> None:
@@ -195,7 +193,7 @@ class LoginThrottle:
         """After a password reset by email: clears the failures from this network, and marks it as
         known. Those from all others stay: they may be about an account at another site."""
         async with self._database.transaction(EVERY_TENANT) as tx:
-            await tx.execute(self._drop, self._drop.bind({"subject": attempt.pair_subject}))
+            await tx.execute(*self._rows.delete(_key(attempt.pair_subject)))
             await self._remember_network(tx, attempt)
 
     async def take_once(self, what: str, lifetime: timedelta) -> bool:
@@ -263,9 +261,7 @@ class LoginThrottle:
 
     async def sweep(self) -> None:
         """Deletes windows that have ended. The worker calls it."""
-        async with self._database.transaction(EVERY_TENANT) as tx:
-            now = clock.to_text(self._clock())
-            await tx.execute(self._sweep, self._sweep.bind({"now": now}), slow=True)
+        await self._rows.sweep("window_ends", self._clock())
 
     async def _is_known(self, tx: Transaction, attempt: Attempt) -> bool:
         now = self._clock()
@@ -278,14 +274,13 @@ class LoginThrottle:
 
     async def _remember_network(self, tx: Transaction, attempt: Attempt) -> None:
         subject = attempt.known_subject
-        await tx.execute(self._drop, self._drop.bind({"subject": subject}))
+        await tx.execute(*self._rows.delete(_key(subject)))
         values = {
-            "tenant_id": "",
-            "subject": subject,
+            **_key(subject),
             "attempts": 0,
             "window_ends": clock.to_text(self._clock() + KNOWN_NETWORK_AGE),
         }
-        await tx.execute(self._begin_window, self._begin_window.bind(values))
+        await tx.execute(*self._rows.insert_missing(values))
 
     async def _count(
         self, tx: Transaction, subject: str, limit: int, window: timedelta = WINDOW
@@ -309,6 +304,10 @@ class LoginThrottle:
             return 0
         left = clock.from_text(window_ends) - now
         return max(math.ceil(left.total_seconds()), 1)
+
+
+def _key(subject: str) -> dict[str, str]:
+    return {"tenant_id": "", "subject": subject}
 
 
 def _digest(*parts: str) -> str:

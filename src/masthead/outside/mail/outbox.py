@@ -28,12 +28,14 @@ from masthead.storage.database import (
     Transaction,
     scope_of,
 )
+from masthead.storage.table_rows import TableRows
 
 SEND = "mail.send"
 RETENTION = timedelta(days=14)
 """How long an email that could not be sent is stored; its job gives up after little more than a
 day."""
 _PURPOSE = "mail"
+_FAILED = ("id", "recipient", "failed_at", "failure", "gave_up")
 _PLATFORM = TenantId("")
 
 
@@ -76,31 +78,14 @@ class Outbox:
         self._keyring = keyring
         self._sender = settings.mail_from
         self._clock = now
-        t = mails.c
-        this = (t.tenant_id == sa.bindparam("key_tenant"), t.id == sa.bindparam("key_id"))
-        self._insert = database.compile(sa.insert(mails))
-        self._enqueue = database.compile(sa.insert(jobs))
-        self._find = database.compile(sa.select(t.content, t.created).where(*this))
-        self._remove = database.compile(sa.delete(mails).where(*this))
-        failed = (t.id, t.recipient, t.failed_at, t.failure, t.gave_up)
-        self._state = database.compile(sa.select(*failed).where(*this))
+        self._rows = TableRows(database, mails)
+        self._jobs = TableRows(database, jobs)
         self._failures = database.compile(
-            sa.select(*failed)
-            .where(t.tenant_id == sa.bindparam("tenant"), HAS_FAILED)
-            .order_by(t.failed_at.desc())
+            sa.select(*(mails.c[name] for name in _FAILED))
+            .where(mails.c.tenant_id == sa.bindparam("tenant"), HAS_FAILED)
+            .order_by(mails.c.failed_at.desc())
             .limit(sa.bindparam("most"))
         )
-        self._fail = database.compile(
-            sa.update(mails)
-            .where(*this)
-            .values(
-                failed_at=sa.bindparam("moment"),
-                failure=sa.bindparam("why"),
-                gave_up=sa.bindparam("is_last"),
-            )
-        )
-        self._empty = database.compile(sa.update(mails).where(*this).values(content=""))
-        self._sweep = database.compile(sa.delete(mails).where(t.created < sa.bindparam("before")))
 
     async def queue(self, unit: Unit, mail: Mail) -> str:
         """The email is sent after the unit has committed. Returns its id.
@@ -112,7 +97,7 @@ class Outbox:
     async def queue_rendered(self, unit: Unit, rendered: RenderedMail, called: str) -> str:
         """The same for an email without a template; `called` is its name in the log."""
         mail_id, values = self._row(unit.tenant_id, rendered)
-        await unit.execute(self._insert, values)
+        await unit.execute(*self._rows.insert(values))
         await unit.enqueue(SEND, {"mail_id": mail_id})
         if self.log:
             await self.log.queued(unit, mail_id, values["recipient"], called)
@@ -122,9 +107,9 @@ class Outbox:
         """Like `queue`, for the receipt in the transaction that deletes the tenant: the email
         belongs to the platform, and no unit spans both."""
         mail_id, values = self._row(_PLATFORM, render(mail))
-        await tx.execute(self._insert, self._insert.bind(values))
+        await tx.execute(*self._rows.insert(values))
         job = new_job(_PLATFORM, SEND, {"mail_id": mail_id}, values["created"])
-        await tx.execute(self._enqueue, self._enqueue.bind(job))
+        await tx.execute(*self._jobs.insert(job))
 
     def _row(self, tenant_id: TenantId, rendered: RenderedMail) -> tuple[str, dict[str, Any]]:
         mail_id, now = ids.new_id(), self._clock()
@@ -144,8 +129,8 @@ class Outbox:
         }
 
     async def get(self, tenant_id: TenantId, mail_id: str) -> QueuedMail | None:
-        bound = self._find.bind({"key_tenant": tenant_id, "key_id": mail_id})
-        rows = await self._database.fetch(scope_of(tenant_id), self._find, bound)
+        found = self._rows.select(("content", "created"), _key(tenant_id, mail_id))
+        rows = await self._database.fetch(scope_of(tenant_id), *found)
         if not rows:
             return None
         content, created = rows[0]
@@ -165,24 +150,22 @@ class Outbox:
         sweep."""
         async with self._database.transaction(EVERY_TENANT) as tx:
             await self._note_failure(tx, tenant_id, mail_id, why, gave_up=True)
-            key = {"key_tenant": tenant_id, "key_id": mail_id}
-            await tx.execute(self._empty, self._empty.bind(key))
+            await tx.execute(*self._rows.update({"content": ""}, _key(tenant_id, mail_id)))
 
     async def _note_failure(
         self, tx: Transaction, tenant_id: TenantId, mail_id: str, why: str, *, gave_up: bool
     ) -> None:
         moment = clock.to_text(self._clock())
-        key = {"key_tenant": tenant_id, "key_id": mail_id}
-        values = {**key, "moment": moment, "why": why, "is_last": gave_up}
-        await tx.execute(self._fail, self._fail.bind(values))
+        values = {"failed_at": moment, "failure": why, "gave_up": gave_up}
+        await tx.execute(*self._rows.update(values, _key(tenant_id, mail_id)))
         if gave_up and self.log:
             await self.log.ended(tx, tenant_id, mail_id, is_sent=False)
 
     async def state(self, tenant_id: TenantId, mail_id: str) -> FailedMail | None:
         """The state of a waiting email, with no `at` before an attempt has failed. None once it is
         sent: then the row is deleted."""
-        bound = self._state.bind({"key_tenant": tenant_id, "key_id": mail_id})
-        rows = await self._database.fetch(scope_of(tenant_id), self._state, bound)
+        found = self._rows.select(_FAILED, _key(tenant_id, mail_id))
+        rows = await self._database.fetch(scope_of(tenant_id), *found)
         return _failed_mail(rows[0]) if rows else None
 
     async def failures(self, tenant_id: TenantId, most: int) -> list[FailedMail]:
@@ -197,13 +180,14 @@ class Outbox:
         async with self._database.transaction(EVERY_TENANT) as tx:
             if self.log:
                 await self.log.ended(tx, tenant_id, mail_id, is_sent=True)
-            key = {"key_tenant": tenant_id, "key_id": mail_id}
-            await tx.execute(self._remove, self._remove.bind(key))
+            await tx.execute(*self._rows.delete(_key(tenant_id, mail_id)))
 
     async def sweep(self) -> None:
-        before = clock.to_text(self._clock() - RETENTION)
-        async with self._database.transaction(EVERY_TENANT) as tx:
-            await tx.execute(self._sweep, self._sweep.bind({"before": before}))
+        await self._rows.sweep("created", self._clock() - RETENTION)
+
+
+def _key(tenant_id: str, mail_id: str) -> dict[str, str]:
+    return {"tenant_id": tenant_id, "id": mail_id}
 
 
 def _failed_mail(row: Row) -> FailedMail:

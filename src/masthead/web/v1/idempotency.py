@@ -17,7 +17,8 @@ from masthead.base.config.keyring import KeyRing
 from masthead.base.errors import Invalid, Problem
 from masthead.engine.records.write.unit import Unit
 from masthead.storage import dialects
-from masthead.storage.database import EVERY_TENANT, Database
+from masthead.storage.database import Database
+from masthead.storage.table_rows import TableRows
 from masthead.web.answers import JSON, Answer
 from masthead.web.tables import remembered_answers
 
@@ -29,7 +30,6 @@ REPLAYED = (b"idempotent-replayed", b"true")
 
 class Idempotency:
     def __init__(self, database: Database, keyring: KeyRing, now: clock.Clock = clock.now) -> None:
-        self._database = database
         self._keyring = keyring
         self._clock = now
         t = remembered_answers.c
@@ -45,9 +45,7 @@ class Idempotency:
                 ("fingerprint", "status", "body", "etag", "created"),
             )
         )
-        self._sweep = database.compile(
-            sa.delete(remembered_answers).where(t.created < sa.bindparam("before"))
-        )
+        self._rows = TableRows(database, remembered_answers)
 
     async def find(self, unit: Unit, subject: str, fingerprint: str) -> Answer | None:
         """The answer of an earlier call with the same key, up to a day old, marked as such."""
@@ -98,9 +96,7 @@ class Idempotency:
 
     async def sweep(self) -> None:
         """Deletes answers older than a day; called by the worker."""
-        before = clock.to_text(self._clock() - RETENTION)
-        async with self._database.transaction(EVERY_TENANT) as tx:
-            await tx.execute(self._sweep, self._sweep.bind({"before": before}), slow=True)
+        await self._rows.sweep("created", self._clock() - RETENTION)
 
 
 def subject_of(key_id: str, method: str, path: str, header: str) -> str:

@@ -18,6 +18,9 @@ from masthead.engine.records.registry import Registry
 from masthead.engine.records.write.context import UNKNOWN, CachedTenant, WriteContext
 from masthead.storage.database import Row, Statement, Transaction
 
+Values = Mapping[str, Any] | Sequence[object]
+"""By name, or already in the statement's order."""
+
 
 class TenantTransaction:
     def __init__(
@@ -75,16 +78,14 @@ class TenantTransaction:
         await self._tx.execute(statement, statement.bind(job))
         return str(job["id"])
 
-    async def fetch(self, statement: Statement, values: Mapping[str, Any]) -> list[Row]:
+    async def fetch(self, statement: Statement, values: Values) -> list[Row]:
         """Reads a capability's own tables in this change's transaction."""
-        return await self._tx.fetch(statement, statement.bind(values))
+        return await self._tx.fetch(statement, _bound(statement, values))
 
-    async def execute(
-        self, statement: Statement, values: Mapping[str, Any], *, slow: bool = False
-    ) -> int:
+    async def execute(self, statement: Statement, values: Values, *, slow: bool = False) -> int:
         """Writes a capability's own tables in this change's transaction. `slow`: its cost grows
         with the site."""
-        return await self._tx.execute(statement, statement.bind(values), slow=slow)
+        return await self._tx.execute(statement, _bound(statement, values), slow=slow)
 
     async def execute_many(self, statement: Statement, rows: Sequence[Mapping[str, Any]]) -> None:
         await self._tx.execute_many(statement, [statement.bind(each) for each in rows])
@@ -129,3 +130,7 @@ class TenantTransaction:
     @property
     def registry(self) -> Registry:
         return self.context.registry
+
+
+def _bound(statement: Statement, values: Values) -> Sequence[object]:
+    return statement.bind(values) if isinstance(values, Mapping) else values

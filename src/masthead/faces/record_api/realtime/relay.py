@@ -18,7 +18,8 @@ from masthead.base import clock, ids
 from masthead.base.config.keyring import DecryptionError, KeyRing
 from masthead.base.ids import TenantId
 from masthead.faces.record_api.realtime.tables import realtime_requests
-from masthead.storage.database import EVERY_TENANT, Database, Statement
+from masthead.storage.database import EVERY_TENANT, Database
+from masthead.storage.table_rows import Bound, TableRows
 
 ANSWER_SECONDS = 4.0
 """After that the process is taken for dead, and its connections for closed."""
@@ -42,19 +43,10 @@ class Relay:
         self._process = process
         self._now = now
         t = realtime_requests.c
-        self._insert = database.compile(sa.insert(realtime_requests))
         self._pending = database.compile(
             sa.select(t.id, t.sealed).where(t.process == sa.bindparam("process"), t.outcome == "")
         )
-        this = sa.and_(t.tenant_id == sa.bindparam("tenant"), t.id == sa.bindparam("request"))
-        self._outcome = database.compile(sa.select(t.outcome).where(this))
-        self._set = database.compile(
-            sa.update(realtime_requests).where(this).values(outcome=sa.bindparam("new_outcome"))
-        )
-        self._remove = database.compile(sa.delete(realtime_requests).where(this))
-        self._sweep = database.compile(
-            sa.delete(realtime_requests).where(t.created < sa.bindparam("before"))
-        )
+        self._rows = TableRows(database, realtime_requests)
 
     async def ask(self, process: str, request: Request) -> str:
         """The outcome of the process that has the connection; '' if it gives none."""
@@ -68,19 +60,19 @@ class Relay:
             "outcome": "",
             "created": clock.to_text(self._now()),
         }
-        key = {"tenant": row["tenant_id"], "request": request_id}
-        await self._execute(self._insert, row, notified=process)
+        key = _key(request, request_id)
+        await self._execute(self._rows.insert(row), notified=process)
         try:
             return await self._wait_for(key)
         finally:
-            await self._execute(self._remove, key)
+            await self._execute(self._rows.delete(key))
 
     async def _wait_for(self, key: Mapping[str, str]) -> str:
         deadline = time.monotonic() + ANSWER_SECONDS
-        bound = self._outcome.bind(key)
+        outcome = self._rows.select(("outcome",), key)
         while time.monotonic() < deadline:
             await asyncio.sleep(ASK_SECONDS)
-            rows = await self._database.fetch(EVERY_TENANT, self._outcome, bound)
+            rows = await self._database.fetch(EVERY_TENANT, *outcome)
             if rows and rows[0][0]:
                 return str(rows[0][0])
         return ""
@@ -101,17 +93,18 @@ class Relay:
         return msgspec.json.decode(text, type=Request)
 
     async def answer(self, request_id: str, request: Request, outcome: str) -> None:
-        key = {"tenant": request.tenant_id or "", "request": request_id}
-        await self._execute(self._set, {**key, "new_outcome": outcome})
+        key = _key(request, request_id)
+        await self._execute(self._rows.update({"outcome": outcome}, key))
 
     async def sweep(self) -> None:
-        before = clock.to_text(self._now() - KEPT)
-        await self._execute(self._sweep, {"before": before})
+        await self._rows.sweep("created", self._now() - KEPT)
 
-    async def _execute(
-        self, statement: Statement, values: Mapping[str, object], *, notified: str = ""
-    ) -> None:
+    async def _execute(self, bound: Bound, *, notified: str = "") -> None:
         async with self._database.transaction(EVERY_TENANT) as tx:
-            await tx.execute(statement, statement.bind(values))
+            await tx.execute(*bound)
             if notified:
                 tx.notify(notified)
+
+
+def _key(request: Request, request_id: str) -> dict[str, str]:
+    return {"tenant_id": request.tenant_id or "", "id": request_id}
