@@ -190,8 +190,7 @@ class Accounts:
         # An operator may act in a tenant, but has no account there.
         is_operator = caller.kind is Kind.OPERATOR
         tenant_id = TenantId("") if is_operator else caller.tenant_id
-        found = await self._records.find(collection, {"id": caller.id}, tenant_id=tenant_id)
-        return found[0] if found else None
+        return await self._records.find_one(collection, {"id": caller.id}, tenant_id=tenant_id)
 
     def reset_token(
         self, collection: Collection, account: Record, lifetime: timedelta = RESET_LINK

@@ -322,10 +322,8 @@ async def restore_revision(
     opened = await open_text(records, caller, kind, text_id)
     assert caller.tenant_id is not None
     wanted = {"id": revision_id, kind.pointer: text_id}
-    found = await records.find(kind.revisions, wanted, tenant_id=caller.tenant_id)
-    if not found:
-        raise NotFound
-    state = found[0]
+    found = await records.require(kind.revisions, wanted, tenant_id=caller.tenant_id)
+    state = found
     prepared = await records.prepare(kind.texts, {"content_html": state["content_html"]})
     async with records.unit(caller, prepared=prepared) as unit:
         opened = await _lock(unit, kind, text_id, version)
@@ -358,11 +356,9 @@ async def _restore(
 async def _lock(unit: Unit, kind: TextKind, text_id: str, version: str) -> Opened:
     """The text under the tenant's write lock, if it is still as the caller has seen it. Whether the
     caller may change it is checked by the change."""
-    found = await unit.find(kind.texts, {"id": text_id}, limit=1)
-    if not found:
-        raise NotFound
+    found = await unit.require(kind.texts, {"id": text_id})
     copies = await unit.find(kind.working_copies, {kind.pointer: text_id}, limit=1)
-    opened = Opened(kind, found[0], copies[0] if copies else None)
+    opened = Opened(kind, found, copies[0] if copies else None)
     if opened.version != version:
         raise Conflict
     return opened

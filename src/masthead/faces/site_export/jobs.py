@@ -238,8 +238,7 @@ class SiteExports:
         return []
 
     async def _find(self, tenant_id: TenantId, export_id: str) -> Record | None:
-        found = await self._records.find(site_exports, {"id": export_id}, tenant_id=tenant_id)
-        return found[0] if found else None
+        return await self._records.find_one(site_exports, {"id": export_id}, tenant_id=tenant_id)
 
     async def _find_exports(self, filter_: str) -> list[Record]:
         wanted = ListRequest(per_page=MOST, filter=filter_, skip_total=True)

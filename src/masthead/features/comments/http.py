@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from masthead.base.caller import system
-from masthead.base.errors import BadRequest, NotFound
+from masthead.base.errors import BadRequest
 from masthead.base.ids import TenantId
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
@@ -102,10 +102,7 @@ def _approve_page(records: Records, links: CommentMailLinks) -> MakeLinkPage:
 
 
 async def _comment(records: Records, tenant_id: TenantId, comment_id: str) -> Record:
-    found = await records.find(comments, {"id": comment_id}, tenant_id=tenant_id)
-    if not found:
-        raise NotFound(GONE)
-    return found[0]
+    return await records.require(comments, {"id": comment_id}, tenant_id=tenant_id, missing=GONE)
 
 
 async def _approve(records: Records, tenant_id: TenantId, to: Recipient, comment_id: str) -> None:

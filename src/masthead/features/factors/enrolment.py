@@ -14,7 +14,7 @@ import msgspec
 from masthead.base.caller import Caller, system
 from masthead.base.config.settings import Settings
 from masthead.base.config.tokens import Sealed
-from masthead.base.errors import BadRequest, NotFound
+from masthead.base.errors import BadRequest
 from masthead.base.ids import TenantId
 from masthead.engine.audit.collection import (
     ADDED_FACTOR,
@@ -142,10 +142,8 @@ class Factors(msgspec.Struct, frozen=True):
         site = await self._site_of(tenant_id)
         async with self.records.unit(system(tenant_id)) as unit:
             # As it is now: another browser may have changed it since the page was opened.
-            found = await unit.find(superusers, {"id": account["id"]}, limit=1)
-            if not found:
-                raise NotFound
-            await unit.update(superusers, account["id"], {}, stamped=stamp(found[0]))
+            found = await unit.require(superusers, {"id": account["id"]})
+            await unit.update(superusers, account["id"], {}, stamped=stamp(found))
             log_action(unit, action, label=label, by=caller)
             await self._tell(unit, account, site, _TOLD[action].format(label))
 

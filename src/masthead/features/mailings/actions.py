@@ -11,7 +11,7 @@ import msgspec
 import sqlalchemy as sa
 
 from masthead.base.caller import Audience
-from masthead.base.errors import Invalid, NotFound, Problem, WrongState
+from masthead.base.errors import Invalid, Problem, WrongState
 from masthead.base.ids import TenantId
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
@@ -142,10 +142,7 @@ async def _set(unit: Unit, mailing: Record, **values: Any) -> Record:
 
 
 async def _mailing(unit: Unit, mailing_id: str) -> Record:
-    found = await unit.find(mailings, {"id": mailing_id}, limit=1)
-    if not found:
-        raise NotFound("There is no such mailing.")
-    return found[0]
+    return await unit.require(mailings, {"id": mailing_id}, missing="There is no such mailing.")
 
 
 async def _open_mailing(unit: Unit, mailing_id: str) -> Record:

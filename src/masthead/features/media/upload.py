@@ -131,13 +131,11 @@ async def replace_file(
             raise Invalid({upload.field: _another_family(item["mime_family"])})
         async with services.records.unit(caller) as unit:
             # Read under the lock: another replacement may have come first.
-            found = await unit.find(media, {"id": item["id"]}, limit=1)
-            if not found:
-                raise NotFound
+            found = await unit.require(media, {"id": item["id"]})
             stamped = {
                 **stored.stamped,
                 upload.field: stored.values[upload.field],
-                "earlier_files": [*found[0]["earlier_files"], found[0]["file"]][-MAX_EARLIER:],
+                "earlier_files": [*found["earlier_files"], found["file"]][-MAX_EARLIER:],
                 "picture_sizes": "",
             }
             return await unit.update(media, item["id"], {}, stamped=stamped)

@@ -167,8 +167,7 @@ class MailedLinks:
         purpose = Purpose(wanted["purpose"])
         site = await self._sites.of(tenant_id)
         async with self._records.unit(system(tenant_id)) as unit:
-            found = await unit.find(blog_members, {"email": wanted["email"]}, limit=1)
-            member = found[0] if found else None
+            member = await unit.find_one(blog_members, {"email": wanted["email"]})
             if not _is_due(unit, purpose, member):
                 return
             if purpose is Purpose.VERIFY:

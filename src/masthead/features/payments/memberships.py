@@ -173,5 +173,4 @@ def state_of(row: Record) -> SubscriptionState:
 
 
 async def _one(unit: Unit, collection: Any, **equals: Any) -> Record | None:
-    found = await unit.find(collection, equals, limit=1)
-    return found[0] if found else None
+    return await unit.find_one(collection, equals)

@@ -75,8 +75,7 @@ async def _product_in_metadata(unit: Unit, checkout: Checkout) -> Record | None:
         return None
     if product := await _by_id(unit, products, named):
         return product
-    found = await unit.find(products, {"payment_product_id": named}, limit=1)
-    return found[0] if found else None
+    return await unit.find_one(products, {"payment_product_id": named})
 
 
 def _is_right_amount(checkout: Checkout, order: Record | None, product: Record | None) -> bool:
@@ -160,5 +159,4 @@ async def _apply_refund(unit: Unit, order: Record, total: Refunded) -> None:
 async def _by_id(unit: Unit, collection: Collection, record_id: Any) -> Record | None:
     if not isinstance(record_id, str) or not ids.is_id(record_id):
         return None
-    found = await unit.find(collection, {"id": record_id}, limit=1)
-    return found[0] if found else None
+    return await unit.find_one(collection, {"id": record_id})

@@ -223,8 +223,7 @@ class Requests:
         _audit(f"privacy.{request['type']}_{status}", request)
 
     async def find(self, request_id: str) -> Record | None:
-        found = await self._records.find(gdpr_requests, {"id": request_id})
-        return found[0] if found else None
+        return await self._records.find_one(gdpr_requests, {"id": request_id})
 
     async def _by_link(self, request_id: str, token: str, hash_name: str) -> Record:
         request = await self.find(request_id) if ids.is_id(request_id) else None
@@ -296,10 +295,7 @@ def _common(kind: str, requester: Requester, body: RequestBody) -> dict[str, Any
 
 
 async def _one(unit: Unit, request_id: str) -> Record:
-    found = await unit.find(gdpr_requests, {"id": request_id}, 1)
-    if not found:
-        raise NotFound(DEAD_LINK)
-    return found[0]
+    return await unit.require(gdpr_requests, {"id": request_id}, missing=DEAD_LINK)
 
 
 async def _stamp(unit: Unit, request: Record, **values: Any) -> Record:

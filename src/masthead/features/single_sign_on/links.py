@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-from masthead.base.errors import NotFound
 from masthead.base.ids import TenantId
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
@@ -37,8 +36,7 @@ async def link_of(unit: Unit, person: Person, audience: str) -> Record | None:
         "used_by": audience,
         "subject": person.subject,
     }
-    found = await unit.find(sign_in_links, wanted, limit=1)
-    return found[0] if found else None
+    return await unit.find_one(sign_in_links, wanted)
 
 
 async def is_linked(unit: Unit, person: Person, audience: str, account_id: str) -> bool:
@@ -60,10 +58,8 @@ async def add_link(unit: Unit, person: Person, audience: str, account_id: str) -
 async def remove_link(unit: Unit, audience: str, account_id: str, link_id: str) -> str:
     """The name of the provider. Raises NotFound for a link of another account."""
     wanted = {"id": link_id, _column(audience): account_id}
-    links = await unit.find(sign_in_links, wanted, limit=1)
-    if not links:
-        raise NotFound
-    wanted = {"id": links[0]["provider_id"]}
+    links = await unit.require(sign_in_links, wanted)
+    wanted = {"id": links["provider_id"]}
     [provider] = await unit.find(sign_in_providers, wanted, limit=1)
     await unit.delete(sign_in_links, link_id)
     return str(provider["name"])

@@ -7,7 +7,6 @@ from urllib.parse import urlsplit
 import msgspec
 
 from masthead.base.config.settings import Settings
-from masthead.base.errors import NotFound
 from masthead.base.ids import TenantId
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.engine import Records
@@ -34,11 +33,9 @@ class Sites:
         self._settings = settings
 
     async def of(self, tenant_id: TenantId) -> Site:
-        found = await self._records.find(tenants, {"id": tenant_id}, tenant_id=tenant_id)
-        if not found:
-            raise NotFound
+        found = await self._records.require(tenants, {"id": tenant_id}, tenant_id=tenant_id)
         stored = await self._records.find(site_settings, {}, tenant_id=tenant_id)
-        return _site(self._settings, found[0], stored)
+        return _site(self._settings, found, stored)
 
 
 def _site(settings: Settings, tenant: Record, stored: list[Record]) -> Site:

@@ -36,8 +36,9 @@ class SigningKeys:
 
     async def find(self, tenant_id: TenantId, domain: str) -> Record | None:
         """The domain's record in `sending_domains`."""
-        found = await self._records.find(sending_domains, {"domain": domain}, tenant_id=tenant_id)
-        return found[0] if found else None
+        return await self._records.find_one(
+            sending_domains, {"domain": domain}, tenant_id=tenant_id
+        )
 
     async def make(self, caller: Caller, domain: str) -> Record:
         """The domain's record, with a new key if it has none. A caller without a site makes that

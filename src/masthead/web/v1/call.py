@@ -114,12 +114,9 @@ class Call:
 
     async def get(self, collection: Collection) -> Record:
         """The record with its version, which becomes the answer's ETag."""
-        found = await self.records.find(
-            collection, {"id": self.record_id}, tenant_id=self.tenant.id
+        return await self.records.require(
+            collection, {"id": self.record_id}, tenant_id=self.tenant.id, missing=_NO_SUCH_RECORD
         )
-        if not found:
-            raise NotFound(_NO_SUCH_RECORD)
-        return found[0]
 
 
 def apply_view(view: View | None, record: Record) -> Record:

@@ -209,6 +209,29 @@ class RecordReader:
         to_record = engine_decoder(collection).record
         return [to_record(row) for row in rows]
 
+    async def find_one(
+        self,
+        collection: Collection,
+        equals: Mapping[str, Any],
+        *,
+        tenant_id: TenantId | None = None,
+    ) -> Record | None:
+        found = await self.find(collection, equals, tenant_id=tenant_id)
+        return found[0] if found else None
+
+    async def require(
+        self,
+        collection: Collection,
+        equals: Mapping[str, Any],
+        *,
+        tenant_id: TenantId | None = None,
+        missing: str | None = None,
+    ) -> Record:
+        """Raises NotFound if there is none."""
+        for found in await self.find(collection, equals, tenant_id=tenant_id):
+            return found
+        raise NotFound(missing)
+
     async def find_some(
         self, collection: Collection, record_ids: Sequence[str], tenant_id: TenantId
     ) -> list[Record]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from masthead.base import clock
 from masthead.base.caller import Caller
-from masthead.base.errors import Forbidden
+from masthead.base.errors import Forbidden, NotFound
 from masthead.base.ids import TenantId
 from masthead.engine.jobs.tables import new_job
 from masthead.engine.records.collection import Collection, Record
@@ -105,6 +105,18 @@ class TenantTransaction:
         rows = await self._tx.fetch(statement, statement.bind(values))
         to_record = engine_decoder(collection).record
         return [to_record(row) for row in rows]
+
+    async def find_one(self, collection: Collection, equals: Mapping[str, Any]) -> Record | None:
+        found = await self.find(collection, equals, 1)
+        return found[0] if found else None
+
+    async def require(
+        self, collection: Collection, equals: Mapping[str, Any], *, missing: str | None = None
+    ) -> Record:
+        """Raises NotFound if there is none."""
+        for found in await self.find(collection, equals, 1):
+            return found
+        raise NotFound(missing)
 
     async def find_some(self, collection: Collection, record_ids: Sequence[str]) -> list[Record]:
         """Those of the tenant's records that have one of these ids, in no order."""

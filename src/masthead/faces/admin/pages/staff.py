@@ -104,10 +104,9 @@ async def require_factors(request: AdminRequest) -> Answer:
 async def _with_factors(request: AdminRequest, account_id: str) -> Record:
     """With the fields that only the engine reads, and only of this site."""
     await _account(request, account_id)
-    found = await request.records.find(superusers, {"id": account_id}, tenant_id=request.tenant_id)
-    if not found:
-        raise NotFound
-    return found[0]
+    return await request.records.require(
+        superusers, {"id": account_id}, tenant_id=request.tenant_id
+    )
 
 
 def _sending(request: AdminRequest, what: str, to: str) -> str:

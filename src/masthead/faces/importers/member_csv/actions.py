@@ -74,10 +74,7 @@ async def find_import(records: Records, caller: Caller, import_id: str) -> Recor
     is."""
     await records.get(caller, member_imports, import_id)
     assert caller.tenant_id is not None
-    found = await records.find(member_imports, {"id": import_id}, tenant_id=caller.tenant_id)
-    if not found:
-        raise NotFound
-    return found[0]
+    return await records.require(member_imports, {"id": import_id}, tenant_id=caller.tenant_id)
 
 
 async def read_head(objects: ObjectStore, run: Record) -> Head:
@@ -101,10 +98,8 @@ async def choose_columns(
     starts it once; after that, nothing changes."""
     stamped: dict[str, Any] = {"options": msgspec.to_builtins(chosen)}
     async with records.unit(caller, emit_events=False) as unit:
-        found = await unit.find(member_imports, {"id": import_id}, limit=1)
-        if not found:
-            raise NotFound
-        if found[0]["status"] != UPLOADED:
+        found = await unit.require(member_imports, {"id": import_id})
+        if found["status"] != UPLOADED:
             return
         if start:
             until = records.clock() + STUCK_AFTER

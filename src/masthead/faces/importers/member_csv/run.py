@@ -18,7 +18,7 @@ from msgspec import Struct, convert
 
 from masthead.base import clock
 from masthead.base.caller import service_of, system
-from masthead.base.errors import Invalid, MastheadError, NotFound, Unavailable
+from masthead.base.errors import Invalid, MastheadError, Unavailable
 from masthead.base.ids import TenantId
 from masthead.engine.jobs.runner import MAX_ATTEMPTS, Job
 from masthead.engine.records.accounts import credentials
@@ -125,10 +125,10 @@ class MemberImport:
         # On behalf of the site, so that one that is read-only stays as it is.
         caller = service_of(self._tenant_id)
         async with self._records.unit(caller, emit_events=UNSUBSCRIBED) as unit:
-            found = await unit.find(member_imports, {"id": self._id}, limit=1)
-            if not found:
-                raise NotFound("The import was deleted.")
-            if found[0]["read_rows"] != done:
+            found = await unit.require(
+                member_imports, {"id": self._id}, missing="The import was deleted."
+            )
+            if found["read_rows"] != done:
                 raise Overtaken
             for row in batch:
                 result, reason = await self._one(unit, row, consent)
@@ -136,7 +136,7 @@ class MemberImport:
                 if reason:
                     problems.append((row.number, reason))
             await unit.update(
-                member_imports, self._id, {}, stamped=_progress(found[0], counts, problems)
+                member_imports, self._id, {}, stamped=_progress(found, counts, problems)
             )
 
     async def _one(self, unit: Unit, row: MemberRow | BadRow, consent: str) -> tuple[str, str]:

@@ -106,10 +106,8 @@ async def start_task(
     """`options` are of a new preview. Raises `Conflict` where the import is not ready for the
     task: a form that is sent twice starts it once."""
     async with records.unit(caller, emit_events=False) as unit:
-        found = await unit.find(import_runs, {"id": run_id}, limit=1)
-        if not found:
-            raise NotFound
-        run = found[0]
+        found = await unit.require(import_runs, {"id": run_id})
+        run = found
         if task not in possible_tasks(run):
             raise Conflict(BUSY if run["state"] not in (DONE, FAILED) else TOO_LATE)
         if task != PREVIEW and await _is_another_at_work(unit, run_id):
@@ -143,10 +141,8 @@ async def _is_another_at_work(unit: Unit, run_id: str) -> bool:
 async def discard_import(records: Records, caller: Caller, run_id: str) -> None:
     """Deletes a preview with its file."""
     async with records.unit(caller, emit_events=False) as unit:
-        found = await unit.find(import_runs, {"id": run_id}, limit=1)
-        if not found:
-            raise NotFound
-        if found[0]["task"] != PREVIEW:
+        found = await unit.require(import_runs, {"id": run_id})
+        if found["task"] != PREVIEW:
             raise Conflict(TOO_LATE)
         await unit.delete(import_runs, run_id)
 

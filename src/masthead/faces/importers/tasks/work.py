@@ -96,10 +96,9 @@ class ImportJob:
         await self._tidy()
 
     async def _find(self) -> Record | None:
-        found = await self._services.records.find(
+        return await self._services.records.find_one(
             import_runs, {"id": self._run_id}, tenant_id=self._job.tenant_id
         )
-        return found[0] if found else None
 
     async def _tidy(self) -> None:
         """Also after a crash between the end of the task and this."""

@@ -8,7 +8,6 @@ import click
 
 from masthead.base.caller import shell
 from masthead.base.email_address import normal_email
-from masthead.base.errors import NotFound
 from masthead.base.ids import TenantId
 from masthead.engine.records.collection import Record
 from masthead.identity.tenants import superusers
@@ -91,10 +90,12 @@ async def delete(invocation: Invocation, email: str, yes: bool) -> Output:
 
 async def _operator(parts: Installation, email: str) -> Record:
     wanted = {"email": normal_email(email)}
-    found = await parts.records.find(superusers, wanted, tenant_id=_PLATFORM, limit=1)
-    if not found:
-        raise NotFound(f"There is no operator {email!r}. `masthead operator list` shows them")
-    return found[0]
+    return await parts.records.require(
+        superusers,
+        wanted,
+        tenant_id=_PLATFORM,
+        missing=f"There is no operator {email!r}. `masthead operator list` shows them",
+    )
 
 
 def _shown(operator: Record) -> dict[str, Any]:

@@ -101,11 +101,9 @@ async def _change_one(unit: Unit, comment_id: str, action: str, steps: Steps) ->
     if action == "delete":
         steps.note_deletion(await unit.delete(comments, comment_id))
         return
-    found = await unit.find(comments, {"id": comment_id}, limit=1)
-    if not found:
-        raise NotFound
+    found = await unit.require(comments, {"id": comment_id})
     record = await unit.update(comments, comment_id, {"status": _STATUS[action]})
-    steps.note_change(found[0], record)
+    steps.note_change(found, record)
 
 
 def _sentence(action: str, changed: int, asked: int) -> str:

@@ -7,7 +7,6 @@ from typing import Final
 from urllib.parse import urlencode
 
 from masthead.base.caller import Audience
-from masthead.base.errors import NotFound
 from masthead.content.texts.editing import Opened, open_text
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Framed, Page
@@ -101,10 +100,7 @@ def _chosen(request: AdminRequest) -> dict[str, str]:
 
 async def _newsletter(request: AdminRequest) -> Record:
     slug = request.query.get("newsletter") or MAIN_NEWSLETTER
-    found = await request.records.find(newsletters, {"slug": slug}, tenant_id=request.tenant_id)
-    if not found:
-        raise NotFound
-    return found[0]
+    return await request.records.require(newsletters, {"slug": slug}, tenant_id=request.tenant_id)
 
 
 async def _letter(

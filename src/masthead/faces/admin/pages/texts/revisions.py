@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from masthead.base.errors import Conflict, NotFound
+from masthead.base.errors import Conflict
 from masthead.content.texts.difference import Piece, compare, compare_words
 from masthead.content.texts.editing import Opened, open_text, restore_revision
 from masthead.content.texts.publication import PUBLISHED
@@ -153,10 +153,7 @@ async def _revision(
     kind = section.kind
     await request.records.get(request.caller, kind.revisions, revision_id, names=frozenset({"id"}))
     wanted = {"id": revision_id, kind.pointer: text_id}
-    found = await request.records.find(kind.revisions, wanted, tenant_id=request.tenant_id)
-    if not found:
-        raise NotFound
-    return found[0]
+    return await request.records.require(kind.revisions, wanted, tenant_id=request.tenant_id)
 
 
 async def _before(section: Section, request: AdminRequest, stored: Record) -> Record | None:
