@@ -19,7 +19,7 @@ from masthead.faces.site_archive import jobs as site_import_jobs
 from masthead.faces.site_archive.leftovers import Leftovers
 from masthead.faces.site_export import jobs as site_export_jobs
 from masthead.features.commerce.jobs import mark_abandoned
-from masthead.features.mailings import jobs as mailing_jobs
+from masthead.features.mailings import stopped_email
 from masthead.features.mailings.digests import Digests
 from masthead.features.mailings.forms import FormCache
 from masthead.features.mailings.progress import MailingProgress
@@ -39,6 +39,7 @@ from masthead.features.posts import jobs as post_jobs
 from masthead.features.posts import tags
 from masthead.features.posts.collection import posts
 from masthead.features.privacy import jobs as privacy_jobs
+from masthead.features.site import notices
 from masthead.features.site.domain_proof import DomainProofs
 from masthead.features.site.domain_repeat import DomainChecks
 from masthead.features.statistics.retention import LASTING, Retention
@@ -57,6 +58,8 @@ from masthead.service.services import Services
 
 if TYPE_CHECKING:
     from masthead.service.tracing.spans import Traces
+
+NOTICES = {**payment_jobs.NOTICES, **webhook_jobs.NOTICES, **stopped_email.NOTICES}
 
 
 def job_handlers(parts: Services) -> Mapping[str, Handler]:
@@ -77,15 +80,13 @@ def job_handlers(parts: Services) -> Mapping[str, Handler]:
             parts.signing_keys,
         ),
         **StoppedAddresses(parts.records).handlers(),
-        **mailing_jobs.handlers(parts.records, parts.mail, parts.sites),
         **parts.mailings.welcome.handlers(),
         **parts.resets.handlers(),
         **parts.factors.handlers(),
         **parts.links.handlers(),
         **parts.staff_codes.handlers(),
         **parts.privacy.work.handlers(),
-        **payment_jobs.handlers(parts.records, parts.mail, parts.sites),
-        **webhook_jobs.handlers(parts.records, parts.mail, parts.sites),
+        **notices.handlers(parts.records, parts.mail, parts.sites, NOTICES),
         **parts.retries.handlers(),
         **parts.imports.handlers(parts),
         **parts.site_exports.handlers(),

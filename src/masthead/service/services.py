@@ -196,7 +196,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Services:
     sites, objects = Sites(records, settings), installation.objects
     accounts = Accounts(records, keyring, throttle, versions)
     codes = SignInCodes(records, keyring, throttle)
-    resets = PasswordResets(records, accounts, throttle, mail, sites, settings)
+    resets = PasswordResets(records, accounts, throttle, mail, sites)
     streams = OutboundStreams(allow=settings.outbound_allow, ca_file=settings.outbound_ca_file)
     limit_store = open_limit_store(settings.redis_url, database, settings.data_dir, now)
     windows = Windows(limit_store, now)
@@ -213,7 +213,7 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Services:
         versions=versions,
         directory=directory,
         accounts=accounts,
-        factors=Factors(records, mail, sites, settings),
+        factors=Factors(records, mail, sites),
         throttle=throttle,
         keys=ApiKeys(records, directory, versions),
         limit_store=limit_store,

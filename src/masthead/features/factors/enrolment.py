@@ -12,7 +12,6 @@ from datetime import timedelta
 import msgspec
 
 from masthead.base.caller import Caller, system
-from masthead.base.config.settings import Settings
 from masthead.base.config.tokens import Sealed
 from masthead.base.errors import BadRequest
 from masthead.base.ids import TenantId
@@ -52,7 +51,6 @@ class Factors(msgspec.Struct, frozen=True):
     records: Records
     outbox: Outbox
     sites: Sites
-    settings: Settings
 
     async def add_app(self, caller: Caller, account: Record, secret: str, step: int) -> list[str]:
         """`step` is that of the code that showed that the app works. Returns the recovery codes
@@ -102,7 +100,7 @@ class Factors(msgspec.Struct, frozen=True):
         found = await self.records.find(superusers, wanted, tenant_id=tenant_id)
         if not found:
             return
-        site = await self._site_of(tenant_id)
+        site = await self.sites.of(tenant_id)
         browser, address = job.payload["browser"], job.payload["address"]
         notice = write_email(
             "new_browser", site, found[0]["email"], browser=browser, address=address
@@ -139,7 +137,7 @@ class Factors(msgspec.Struct, frozen=True):
         self, caller: Caller, account: Record, stamp: Stamp, action: str, *, label: str
     ) -> None:
         tenant_id = TenantId(account["tenant_id"])
-        site = await self._site_of(tenant_id)
+        site = await self.sites.of(tenant_id)
         async with self.records.unit(system(tenant_id)) as unit:
             # As it is now: another browser may have changed it since the page was opened.
             found = await unit.require(superusers, {"id": account["id"]})
@@ -151,12 +149,6 @@ class Factors(msgspec.Struct, frozen=True):
         await self.outbox.queue(
             unit, write_email("factors_changed", site, account["email"], what=what)
         )
-
-    async def _site_of(self, tenant_id: TenantId) -> Site:
-        if tenant_id:
-            return await self.sites.of(tenant_id)
-        # An operator's account belongs to the platform.
-        return Site("Masthead", self.settings.base_url.rstrip("/"))
 
 
 _TOLD = {

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from masthead.engine.records.collection import Record
+from masthead.features.mailings.collection import FAILED, TELL_FAILED, mailings
 from masthead.features.site.address import Site
+from masthead.features.site.notices import Notice
 from masthead.outside.mail.emails import write_email
 from masthead.outside.mail.message import Mail
 
@@ -19,3 +21,10 @@ def mailing_stopped(mailing: Record, site: Site, to: str) -> Mail:
         tried=mailing["sent"] + mailing["failed"],
         **values,
     )
+
+
+NOTICES = {
+    TELL_FAILED: Notice(
+        mailings, "mailing_id", lambda each: bool(each["status"] == FAILED), mailing_stopped
+    )
+}

@@ -53,7 +53,7 @@ POLICY = Policy(
 async def _page(resets: PasswordResets, collection: Collection, request: Request) -> Page:
     token = _texts(request.query_string).get("token", "")
     account = await resets.find(collection, request.tenant_id, token)
-    site = await resets.site_of(TenantId(account["tenant_id"]))
+    site = await resets.sites.of(TenantId(account["tenant_id"]))
     if request.method != "POST":
         return _form(site, account)
     given = _texts(await request.body())

@@ -13,14 +13,13 @@ from typing import Any
 import msgspec
 
 from masthead.base.caller import system
-from masthead.base.config.settings import Settings
 from masthead.base.errors import BadRequest
 from masthead.base.ids import TenantId
 from masthead.base.logs import log
 from masthead.engine.jobs.runner import Handler, Job
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.engine import Records
-from masthead.features.site.address import Site, Sites
+from masthead.features.site.address import Sites
 from masthead.identity.account_callers import account_key
 from masthead.identity.accounts import RESET_LINK, Accounts
 from masthead.identity.given_passwords import new_credentials
@@ -44,7 +43,6 @@ class PasswordResets(msgspec.Struct, frozen=True):
     throttle: LoginThrottle
     outbox: Outbox
     sites: Sites
-    settings: Settings
 
     async def request(
         self, collection: Collection, tenant_id: TenantId | None, email: str, address: str
@@ -104,7 +102,7 @@ class PasswordResets(msgspec.Struct, frozen=True):
         if not await self.throttle.admit_reset_mail(collection.name, account_tenant):
             log.warning("password_reset.too_many_mails", tenant_id=account_tenant)
             return
-        site = await self.site_of(account_tenant)
+        site = await self.sites.of(account_tenant)
         path = ADMIN_PATH if collection is superusers else MEMBER_PATH
         token = self.accounts.reset_token(collection, account)
         values: dict[str, Any] = {
@@ -114,9 +112,3 @@ class PasswordResets(msgspec.Struct, frozen=True):
         mail = write_email("reset_password", site, account["email"], **values)
         async with self.records.unit(system(account_tenant)) as unit:
             await self.outbox.queue(unit, mail)
-
-    async def site_of(self, tenant_id: TenantId) -> Site:
-        if tenant_id:
-            return await self.sites.of(tenant_id)
-        # An operator's account belongs to the platform.
-        return Site("Masthead", self.settings.base_url.rstrip("/"))

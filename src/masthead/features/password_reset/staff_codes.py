@@ -81,7 +81,7 @@ class StaffCodes(msgspec.Struct, frozen=True):
         if not await self.resets.throttle.admit_reset_mail(superusers.name, tenant_id):
             log.warning("password_reset.too_many_mails", tenant_id=tenant_id)
             return
-        site = await self.resets.site_of(tenant_id)
+        site = await self.resets.sites.of(tenant_id)
         async with self.resets.records.unit(system(tenant_id)) as unit:
             code = await self.codes.store(
                 unit, requested["code_id"], account["email"], staff=account

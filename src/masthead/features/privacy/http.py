@@ -82,171 +82,171 @@ Step = Callable[[str, str], Awaitable[Record]]
 """Takes a link's request id and token."""
 
 
-class _RequestEndpoints:
-    """Endpoints for callers with a session or the tenant header."""
+async def export(services: PrivacyServices, request: Request) -> Answer:
+    session = await _session(services, request)
+    body = validation.parse_body(await _body(request))
+    requester = await _requester(services, request, session, body)
+    await _check(services, request, requester, body)
+    asked, export = await services.privacy.exports.begin(requester, body)
+    if export is None:
+        return json_answer(202, _state(asked), _NO_STORE)
+    token = export.token if requester.is_trusted else ""
+    inline = export.inline if requester.is_trusted else None
+    answer = description.Export(
+        export.request["id"],
+        export.request["status"],
+        services.privacy.links.download(asked["id"], token),
+        export.request["expires_at"],
+        msgspec.UNSET if inline is None else msgspec.Raw(inline),
+    )
+    return json_answer(200, answer, _NO_STORE)
 
-    def __init__(self, services: PrivacyServices) -> None:
-        self._services = services
 
-    async def export(self, request: Request) -> Answer:
-        session = await self._session(request)
-        body = validation.parse_body(await _body(request))
-        requester = await self._requester(request, session, body)
-        await self._check(request, requester, body)
-        asked, export = await self._services.privacy.exports.begin(requester, body)
-        if export is None:
-            return json_answer(202, _state(asked), _NO_STORE)
-        token = export.token if requester.is_trusted else ""
-        inline = export.inline if requester.is_trusted else None
-        answer = description.Export(
-            export.request["id"],
-            export.request["status"],
-            self._services.privacy.links.download(asked["id"], token),
-            export.request["expires_at"],
-            msgspec.UNSET if inline is None else msgspec.Raw(inline),
+async def delete(services: PrivacyServices, request: Request) -> Answer:
+    session = await _session(services, request)
+    body = validation.parse_deletion(await _body(request))
+    requester = await _requester(services, request, session, body)
+    validation.check_slug(body, requester.tenant)
+    await _check(services, request, requester, body)
+    opened = await services.privacy.requests.open_deletion(requester, body)
+    token = opened.cancel_token if requester.is_trusted else ""
+    answer = description.Deletion(
+        opened.request["id"],
+        opened.request["status"],
+        body.subject,
+        opened.request["grace_until"],
+        services.privacy.links.cancel(opened.request["id"], token),
+    )
+    return json_answer(202, answer, _NO_STORE)
+
+
+async def _session(services: PrivacyServices, request: Request) -> Caller | None:
+    """The signed-in caller, on any host; the tenants are compared later. Refuses a caller who
+    has neither a session nor an accepted header."""
+    caller = await services.callers.anywhere(request)
+    if caller.kind in validation.SESSIONS:
+        # As the admin asks again: the answer has data, or the link to it.
+        if caller.is_admin and not await services.accounts.sign_ins.is_proved(caller):
+            raise ProofTooOld
+        return caller
+    accepts_header = services.settings.gdpr_header_auth is not GdprHeaderAuth.OFF
+    if request.header(b"x-tenant-id") is None or not accepts_header:
+        raise Unauthenticated(validation.NO_CREDENTIAL)
+    return None
+
+
+async def _requester(
+    services: PrivacyServices, request: Request, session: Caller | None, body: RequestBody
+) -> Requester:
+    tenant = await _tenant(services, request, session, body.tenant_id)
+    if session is not None:
+        validation.check_session(session, tenant, body)
+    is_full = services.settings.gdpr_header_auth is GdprHeaderAuth.FULL
+    return Requester(tenant, session, is_trusted=session is not None or is_full)
+
+
+async def _tenant(
+    services: PrivacyServices, request: Request, session: Caller | None, named: str
+) -> Tenant:
+    """The body's `tenant_id` wins over the header; a session knows its own."""
+    addressed = request.tenant
+    if not named and addressed is not None:
+        return addressed
+    wanted = named or (session.tenant_id if session else None)
+    found = await services.directory.by_id(TenantId(wanted)) if wanted else None
+    if found is None:
+        raise BadRequest("Name the site with `tenant_id` or the x-tenant-id header.")
+    return found
+
+
+async def _check(
+    services: PrivacyServices, request: Request, requester: Requester, body: RequestBody
+) -> None:
+    if body.subject == validation.MEMBER:
+        await services.privacy.requests.member(requester.tenant.id, body.member_id)
+    # Only accepted requests count. A gateway that sets the header (`full`) has its own limits.
+    if requester.session or not requester.is_trusted:
+        await admit(services.windows, requester.tenant.id, requester.session, request.address)
+
+
+async def download(services: PrivacyServices, request: Request) -> Stream:
+    export = await services.privacy.requests.export_by_link(*_link(request))
+    key = archive_key(export)
+    ending = key.rpartition(".")[2]
+    return Stream(
+        lambda send: serve_object(
+            request.scope,
+            send,
+            store=services.objects,
+            key=key,
+            filename=f"{export['subject']}-export-{export['created'][:10]}.{ending}",
+            content_type=f"application/{ending}",
+            download=True,
+            cache_control=CACHE_PRIVATELY,
         )
-        return json_answer(200, answer, _NO_STORE)
-
-    async def delete(self, request: Request) -> Answer:
-        session = await self._session(request)
-        body = validation.parse_deletion(await _body(request))
-        requester = await self._requester(request, session, body)
-        validation.check_slug(body, requester.tenant)
-        await self._check(request, requester, body)
-        opened = await self._services.privacy.requests.open_deletion(requester, body)
-        token = opened.cancel_token if requester.is_trusted else ""
-        answer = description.Deletion(
-            opened.request["id"],
-            opened.request["status"],
-            body.subject,
-            opened.request["grace_until"],
-            self._services.privacy.links.cancel(opened.request["id"], token),
-        )
-        return json_answer(202, answer, _NO_STORE)
-
-    async def _session(self, request: Request) -> Caller | None:
-        """The signed-in caller, on any host; the tenants are compared later. Refuses a caller who
-        has neither a session nor an accepted header."""
-        caller = await self._services.callers.anywhere(request)
-        if caller.kind in validation.SESSIONS:
-            # As the admin asks again: the answer has data, or the link to it.
-            if caller.is_admin and not await self._services.accounts.sign_ins.is_proved(caller):
-                raise ProofTooOld
-            return caller
-        accepts_header = self._services.settings.gdpr_header_auth is not GdprHeaderAuth.OFF
-        if request.header(b"x-tenant-id") is None or not accepts_header:
-            raise Unauthenticated(validation.NO_CREDENTIAL)
-        return None
-
-    async def _requester(
-        self, request: Request, session: Caller | None, body: RequestBody
-    ) -> Requester:
-        tenant = await self._tenant(request, session, body.tenant_id)
-        if session is not None:
-            validation.check_session(session, tenant, body)
-        is_full = self._services.settings.gdpr_header_auth is GdprHeaderAuth.FULL
-        return Requester(tenant, session, is_trusted=session is not None or is_full)
-
-    async def _tenant(self, request: Request, session: Caller | None, named: str) -> Tenant:
-        """The body's `tenant_id` wins over the header; a session knows its own."""
-        addressed = request.tenant
-        if not named and addressed is not None:
-            return addressed
-        wanted = named or (session.tenant_id if session else None)
-        found = await self._services.directory.by_id(TenantId(wanted)) if wanted else None
-        if found is None:
-            raise BadRequest("Name the site with `tenant_id` or the x-tenant-id header.")
-        return found
-
-    async def _check(self, request: Request, requester: Requester, body: RequestBody) -> None:
-        if body.subject == validation.MEMBER:
-            await self._services.privacy.requests.member(requester.tenant.id, body.member_id)
-        # Only accepted requests count. A gateway that sets the header (`full`) has its own limits.
-        if requester.session or not requester.is_trusted:
-            await admit(
-                self._services.windows, requester.tenant.id, requester.session, request.address
-            )
+    )
 
 
-class _LinkEndpoints:
-    """Endpoints for the links in emails; the token is the only credential."""
+async def cancel(services: PrivacyServices, request: Request) -> Answer:
+    requests = services.privacy.requests
+    # A program's GET cancels, which is harmless; a browser gets the button.
+    if request.method == "POST" or not wants_html(request):
+        return await _act(services, request, requests.cancel)
+    return await _show(services, request, requests.deletion_by_cancel_link, is_cancel=True)
 
-    def __init__(self, services: PrivacyServices) -> None:
-        self._services = services
 
-    async def download(self, request: Request) -> Stream:
-        export = await self._services.privacy.requests.export_by_link(*_link(request))
-        key = archive_key(export)
-        ending = key.rpartition(".")[2]
-        return Stream(
-            lambda send: serve_object(
-                request.scope,
-                send,
-                store=self._services.objects,
-                key=key,
-                filename=f"{export['subject']}-export-{export['created'][:10]}.{ending}",
-                content_type=f"application/{ending}",
-                download=True,
-                cache_control=CACHE_PRIVATELY,
-            )
-        )
+async def confirm(services: PrivacyServices, request: Request) -> Answer:
+    requests = services.privacy.requests
+    if request.method == "POST":
+        return await _act(services, request, requests.confirm)
+    return await _show(services, request, requests.deletion_by_confirm_link, is_cancel=False)
 
-    async def cancel(self, request: Request) -> Answer:
-        requests = self._services.privacy.requests
-        # A program's GET cancels, which is harmless; a browser gets the button.
-        if request.method == "POST" or not wants_html(request):
-            return await self._act(request, requests.cancel)
-        return await self._show(request, requests.deletion_by_cancel_link, is_cancel=True)
 
-    async def confirm(self, request: Request) -> Answer:
-        requests = self._services.privacy.requests
-        if request.method == "POST":
-            return await self._act(request, requests.confirm)
-        return await self._show(request, requests.deletion_by_confirm_link, is_cancel=False)
+async def _act(services: PrivacyServices, request: Request, act: Step) -> Answer:
+    if request.method == "POST":
+        await request.body()
 
-    async def _act(self, request: Request, act: Step) -> Answer:
-        if request.method == "POST":
-            await request.body()
+    async def answer() -> Answer:
+        deletion = await act(*_link(request))
+        if wants_html(request):
+            return page_answer(request, await _page(services, deletion, has_button=False))
+        return json_answer(200, _state(deletion), _NO_STORE)
 
-        async def answer() -> Answer:
-            deletion = await act(*_link(request))
-            if wants_html(request):
-                return page_answer(request, await self._page(deletion, has_button=False))
-            return json_answer(200, _state(deletion), _NO_STORE)
+    return await _or_error_page(request, answer)
 
-        return await _or_error_page(request, answer)
 
-    async def _show(self, request: Request, find: Step, *, is_cancel: bool) -> Answer:
-        """A page with a button, or the state as JSON; changes nothing."""
+async def _show(
+    services: PrivacyServices, request: Request, find: Step, *, is_cancel: bool
+) -> Answer:
+    """A page with a button, or the state as JSON; changes nothing."""
 
-        async def answer() -> Answer:
-            deletion = await find(*_link(request))
-            is_waiting = not deletion["confirmed_at"]
-            if wants_html(request):
-                has_button = is_cancel or is_waiting
-                page = await self._page(deletion, has_button=has_button, is_cancel=is_cancel)
-                return page_answer(request, page)
-            status = AWAITING_CONFIRMATION if is_waiting else deletion["status"]
-            return json_answer(200, PrivacyRequest(deletion["id"], status), _NO_STORE)
+    async def answer() -> Answer:
+        deletion = await find(*_link(request))
+        is_waiting = not deletion["confirmed_at"]
+        if wants_html(request):
+            has_button = is_cancel or is_waiting
+            page = await _page(services, deletion, has_button=has_button, is_cancel=is_cancel)
+            return page_answer(request, page)
+        status = AWAITING_CONFIRMATION if is_waiting else deletion["status"]
+        return json_answer(200, PrivacyRequest(deletion["id"], status), _NO_STORE)
 
-        return await _or_error_page(request, answer)
+    return await _or_error_page(request, answer)
 
-    async def _page(self, deletion: Record, *, has_button: bool, is_cancel: bool = False) -> Page:
-        site = await self._services.privacy.requests.site(TenantId(deletion["tenant_id"]))
-        what = (
-            site.name if deletion["subject"] == validation.TENANT else f"your data at {site.name}"
-        )
-        title, text, button = _page_texts(
-            deletion, what, has_button=has_button, is_cancel=is_cancel
-        )
-        return Page(
-            deletion["status"],
-            title,
-            (text,),
-            button=button,
-            site_name=site.name,
-            site_url=site.url,
-        )
+
+async def _page(
+    services: PrivacyServices, deletion: Record, *, has_button: bool, is_cancel: bool = False
+) -> Page:
+    site = await services.privacy.requests.site(TenantId(deletion["tenant_id"]))
+    what = site.name if deletion["subject"] == validation.TENANT else f"your data at {site.name}"
+    title, text, button = _page_texts(deletion, what, has_button=has_button, is_cancel=is_cancel)
+    return Page(
+        deletion["status"],
+        title,
+        (text,),
+        button=button,
+        site_name=site.name,
+        site_url=site.url,
+    )
 
 
 async def _or_error_page(request: Request, answer: Callable[[], Awaitable[Answer]]) -> Answer:
@@ -291,26 +291,6 @@ def _link(request: Request) -> tuple[str, str]:
 
 def _state(request: Record) -> PrivacyRequest:
     return PrivacyRequest(request["id"], request["status"])
-
-
-async def export(services: PrivacyServices, request: Request) -> Answer:
-    return await _RequestEndpoints(services).export(request)
-
-
-async def delete(services: PrivacyServices, request: Request) -> Answer:
-    return await _RequestEndpoints(services).delete(request)
-
-
-async def download(services: PrivacyServices, request: Request) -> Stream:
-    return await _LinkEndpoints(services).download(request)
-
-
-async def cancel(services: PrivacyServices, request: Request) -> Answer:
-    return await _LinkEndpoints(services).cancel(request)
-
-
-async def confirm(services: PrivacyServices, request: Request) -> Answer:
-    return await _LinkEndpoints(services).confirm(request)
 
 
 _DELETION = f"{PREFIX}/delete/{{id}}"

@@ -33,6 +33,9 @@ class Sites:
         self._settings = settings
 
     async def of(self, tenant_id: TenantId) -> Site:
+        if not tenant_id:
+            # An operator's account belongs to the platform.
+            return Site("Masthead", self._settings.base_url.rstrip("/"))
         found = await self._records.require(tenants, {"id": tenant_id}, tenant_id=tenant_id)
         stored = await self._records.find(site_settings, {}, tenant_id=tenant_id)
         return _site(self._settings, found, stored)

@@ -26,7 +26,7 @@ async def set_password(parts: Installation, account: Record, password: str) -> N
 async def reset_factors(parts: Installation, account: Record) -> None:
     records = parts.records
     outbox = Outbox(parts.database, parts.keyring, parts.settings, records.clock)
-    factors = Factors(records, outbox, parts.sites, parts.settings)
+    factors = Factors(records, outbox, parts.sites)
     await factors.reset(shell(TenantId(account["tenant_id"])), account)
 
 
