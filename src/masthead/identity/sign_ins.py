@@ -23,8 +23,8 @@ from masthead.engine.records.engine import Records
 from masthead.identity.last_uses import LastUses
 from masthead.identity.tables import sign_ins
 from masthead.identity.tenants import superusers
-from masthead.storage.database import scope_of
-from masthead.storage.table_rows import Bound, TableRows
+from masthead.storage.database import Bound, scope_of
+from masthead.storage.table_rows import TableRows
 
 SEEN_INTERVAL = timedelta(minutes=10)
 MAX_USER_AGENT = 300

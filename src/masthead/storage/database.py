@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, fields
+from types import MappingProxyType
 from typing import Any, NamedTuple, NewType, Protocol
 
 from sqlalchemy.sql import ClauseElement, Insert
@@ -53,6 +54,15 @@ class Statement:
         if self.constants:
             values = {**self.constants, **values}
         return tuple(map(values.__getitem__, self.names))
+
+    def __call__(self, values: Mapping[str, object] = MappingProxyType({})) -> Bound:
+        """With its values: `fetch(scope, *find(values))`, `execute(*change(values))`."""
+        return Bound(self, self.bind(values))
+
+
+class Bound(NamedTuple):
+    statement: Statement
+    values: Sequence[object]
 
 
 class LazyStatement(Statement):

@@ -5,22 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 import sqlalchemy as sa
 
 from masthead.base import clock
 from masthead.storage import dialects
-from masthead.storage.database import EVERY_TENANT, Database, Statement
+from masthead.storage.database import EVERY_TENANT, Bound, Database, Statement
 
 _KEY, _SET = "key_", "set_"
-
-
-class Bound(NamedTuple):
-    """A statement with its values: `fetch(scope, *bound)`, `execute(*bound)`."""
-
-    statement: Statement
-    values: Sequence[object]
 
 
 class TableRows:
@@ -55,7 +48,7 @@ class TableRows:
     def insert(self, values: Mapping[str, object]) -> Bound:
         """All columns."""
         statement = self._statement(("insert",), lambda: sa.insert(self.table))
-        return Bound(statement, statement.bind(values))
+        return statement(values)
 
     def insert_missing(self, values: Mapping[str, object]) -> Bound:
         """Inserts nothing if there is such a row. The key is the table's primary key."""
@@ -85,8 +78,7 @@ class TableRows:
 
         statement = self._statement(("sweep", column), build)
         async with self.database.transaction(EVERY_TENANT) as tx:
-            bound = statement.bind({"until": clock.to_text(until)})
-            await tx.execute(statement, bound, slow=True)
+            await tx.execute(*statement({"until": clock.to_text(until)}), slow=True)
 
     def _at(self, key: Mapping[str, object]) -> list[sa.ColumnElement[bool]]:
         return [self.table.c[name] == sa.bindparam(f"{_KEY}{name}") for name in key]
@@ -100,7 +92,7 @@ class TableRows:
         others = [name for name in values if name not in key]
         shape = (build.__name__, *others)
         statement = self._statement(shape, lambda: build(self.table, key, others))
-        return Bound(statement, statement.bind(values))
+        return statement(values)
 
     def _bound(
         self,
@@ -111,7 +103,7 @@ class TableRows:
     ) -> Bound:
         statement = self._statement(shape, build)
         given = {f"{_KEY}{name}": value for name, value in key.items()}
-        return Bound(statement, statement.bind({**given, **(values or {})}))
+        return statement({**given, **(values or {})})
 
     def _statement(
         self, shape: tuple[Any, ...], build: Callable[[], sa.ClauseElement]

@@ -80,8 +80,7 @@ class QueueState:
     async def kinds(self) -> list[KindState]:
         """Those with a job."""
         now = clock.to_text(self._clock())
-        bound = self._states.bind({"now": now})
-        rows = await self._database.fetch(EVERY_TENANT, self._states, bound, slow=True)
+        rows = await self._database.fetch(EVERY_TENANT, *self._states({"now": now}), slow=True)
         found = [
             KindState(kind, due, oldest or "", running, later, failed)
             for kind, due, oldest, running, later, failed in rows
@@ -90,8 +89,7 @@ class QueueState:
 
     async def list_failed(self) -> list[FailedJob]:
         """The newest first."""
-        bound = self._failed.bind({})
-        rows = await self._database.fetch(EVERY_TENANT, self._failed, bound)
+        rows = await self._database.fetch(EVERY_TENANT, *self._failed({}))
         return [FailedJob(*row) for row in rows]
 
     async def retry(self, unit: Unit, job_id: str) -> bool:

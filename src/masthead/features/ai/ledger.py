@@ -74,14 +74,12 @@ class Ledger:
             "tokens_out": tokens_out,
         }
         async with self._database.transaction(scope_of(tenant_id)) as tx:
-            await tx.execute(self._add, self._add.bind(values))
+            await tx.execute(*self._add(values))
 
     async def spent_today(self, tenant_id: TenantId) -> int:
         """Tokens in and out, with both keys."""
         values = {"tenant": tenant_id, "today": self._today()}
-        rows = await self._database.fetch(
-            scope_of(tenant_id), self._spent, self._spent.bind(values)
-        )
+        rows = await self._database.fetch(scope_of(tenant_id), *self._spent(values))
         return int(rows[0][0])
 
     async def by_day(self, tenant_id: TenantId, since: str) -> dict[str, DayOfUse]:

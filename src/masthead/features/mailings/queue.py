@@ -147,7 +147,7 @@ class RecipientQueue:
             if mine:
                 values = {**_bound(key), "ids": self._list(each.member_id for each in mine)}
                 values |= {"until": self._lease_end(), "me": self._me}
-                await tx.execute(sql.lease, sql.lease.bind(values))
+                await tx.execute(*sql.lease(values))
             await self._count(tx, key, {"uncertain": len(lost), "unsubscribed": len(gone)})
         return [
             Claimed(
@@ -202,19 +202,19 @@ class RecipientQueue:
             "now": self._now(),
             "until": self._lease_end(),
         }
-        rows = await tx.fetch(sql.mark, sql.mark.bind(values))
+        rows = await tx.fetch(*sql.mark(values))
         ready = {member_id for (member_id,) in rows}
         if len(ready) == len(members):
             return ready, 0
         values["ids"] = self._list(each for each in members if each not in ready)
-        gone = len(await tx.fetch(sql.unsubscribe, sql.unsubscribe.bind(values)))
+        gone = len(await tx.fetch(*sql.unsubscribe(values)))
         # The mailing is paused or cancelled. After a resume they are taken anew.
-        await tx.execute(self._sql.release, self._sql.release.bind(values))
+        await tx.execute(*self._sql.release(values))
         return ready, gone
 
     async def _release(self, tx: Transaction, key: MailingKey, members: Sequence[str]) -> None:
         values = {**_bound(key), "ids": self._list(members), "me": self._me, "now": self._now()}
-        await tx.execute(self._sql.release, self._sql.release.bind(values))
+        await tx.execute(*self._sql.release(values))
 
     async def _store(
         self, tx: Transaction, key: MailingKey, results: Sequence[AttemptResult]
@@ -237,7 +237,7 @@ class RecipientQueue:
             values = {**_bound(key), "member": member, "me": self._me}
             values |= {"again": result.due_at, "words": result.reply}
             values["untried"] = int(result.is_untried)
-            await tx.execute(self._sql.postpone, self._sql.postpone.bind(values))
+            await tx.execute(*self._sql.postpone(values))
             return
         if not await self._end(tx, key, [member], result.state, reply=result.reply):
             return
@@ -245,11 +245,11 @@ class RecipientQueue:
         if result.is_hard_bounce:
             counts["bounced"] += 1
             report = {**_bound(key), "member": member}
-            await tx.execute(self._sql.report_bounce, self._sql.report_bounce.bind(report))
+            await tx.execute(*self._sql.report_bounce(report))
             # By id: a job that is kept must not hold an address.
             payload = {"member_id": member, "mailing_id": key.mailing_id}
             job = new_job(key.tenant_id, STOP_ADDRESS, payload, self._now())
-            await tx.execute(self._sql.enqueue, self._sql.enqueue.bind(job))
+            await tx.execute(*self._sql.enqueue(job))
 
     async def _end(
         self,
@@ -268,7 +268,7 @@ class RecipientQueue:
             "words": reply,
             "now": self._now(),
         }
-        return len(await tx.fetch(self._sql.end, self._sql.end.bind(values)))
+        return len(await tx.fetch(*self._sql.end(values)))
 
     async def _count(
         self, tx: Transaction, key: MailingKey, counts: Mapping[str, int]
@@ -276,14 +276,14 @@ class RecipientQueue:
         if not any(counts.values()):
             return None
         values = {**_bound(key), **{f"add_{name}": counts.get(name, 0) for name in COUNTED}}
-        rows = await tx.fetch(self._sql.count, self._sql.count.bind(values))
+        rows = await tx.fetch(*self._sql.count(values))
         return Progress(*rows[0]) if rows else None
 
     def _wanted(self, whom: Addressee) -> WantedStatements:
         return self._sql.of_welcomed if whom.welcome else self._sql.of_readers
 
     async def _fetch(self, statement: Statement, **values: Any) -> list[Row]:
-        return await self._database.fetch(EVERY_TENANT, statement, statement.bind(values))
+        return await self._database.fetch(EVERY_TENANT, *statement(values))
 
     def _list(self, members: Iterable[str]) -> object:
         return self._database.list_value(list(members))

@@ -124,7 +124,7 @@ class MailingRecipients:
 
     async def _fetch(self, statement: Statement, values: Mapping[str, Any]) -> list[Row]:
         scope = scope_of(values["tenant"])
-        return await self._database.fetch(scope, statement, statement.bind(values))
+        return await self._database.fetch(scope, *statement(values))
 
 
 def _is(fate: Fate) -> tuple[Any, ...]:

@@ -69,8 +69,8 @@ class MailReports:
         count = self._count[report.state]
         async with self._database.transaction(EVERY_TENANT) as tx:
             values = {**key, "what": report.state}
-            if await tx.execute(self._note, self._note.bind(values)):
-                await tx.execute(count, count.bind(key))
+            if await tx.execute(*self._note(values)):
+                await tx.execute(*count(key))
 
 
 def _recipient_of(message_id: str) -> dict[str, str] | None:

@@ -134,8 +134,8 @@ class Tracking:
         async with self._database.transaction(scope_of(tenant_id)) as transaction:
             for each in ("opens", "clicks") if name == "clicks" else ("opens",):
                 mark, add = self._mark[each], self._count[each]
-                if await transaction.fetch(mark, mark.bind(values)):
-                    await transaction.execute(add, add.bind(values))
+                if await transaction.fetch(*mark(values)):
+                    await transaction.execute(*add(values))
 
     def _is_signed(self, tenant_id: TenantId, given: str, *parts: str) -> bool:
         """With every root secret: old emails outlive a rotation."""

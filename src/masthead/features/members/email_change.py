@@ -25,8 +25,8 @@ from masthead.features.members.tables import email_changes
 from masthead.features.site.address import Sites
 from masthead.outside.mail.emails import write_email
 from masthead.outside.mail.outbox import Outbox
-from masthead.storage.database import Row, scope_of
-from masthead.storage.table_rows import Bound, TableRows
+from masthead.storage.database import Bound, Row, scope_of
+from masthead.storage.table_rows import TableRows
 
 PATH = "/member/confirm-email"
 LIFETIME = timedelta(hours=24)

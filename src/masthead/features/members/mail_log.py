@@ -61,4 +61,4 @@ class MemberMails:
             "new_state": SENT if is_sent else FAILED,
             "now": clock.to_text(self._clock()),
         }
-        await tx.execute(self._end, self._end.bind(values))
+        await tx.execute(*self._end(values))

@@ -40,8 +40,8 @@ from masthead.identity.sign_ins import Client
 from masthead.outside.mail.emails import write_email
 from masthead.outside.mail.message import Mail
 from masthead.outside.mail.outbox import Outbox
-from masthead.storage.database import Row, scope_of
-from masthead.storage.table_rows import Bound, TableRows
+from masthead.storage.database import Bound, Row, scope_of
+from masthead.storage.table_rows import TableRows
 
 PATH = "/member/link"
 JOB = "members.link"

@@ -132,9 +132,7 @@ class Reconciliation:
 
     async def run(self) -> None:
         """Reports on every tenant with payment data."""
-        found = await self._records.database.fetch(
-            EVERY_TENANT, self._tenants, self._tenants.bind({}), slow=True
-        )
+        found = await self._records.database.fetch(EVERY_TENANT, *self._tenants({}), slow=True)
         for (tenant_id,) in found:
             with isolated("payments.reconcile", tenant_id=tenant_id):
                 now = self._records.clock()

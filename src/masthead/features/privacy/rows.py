@@ -164,12 +164,12 @@ class TenantRows:
 
     async def receipt(self, tx: Transaction, tenant_id: TenantId, keep: str) -> str:
         """The stored receipt: an interrupted run may have committed more than it returned."""
-        rows = await tx.fetch(self._receipt, self._receipt.bind({"t": tenant_id, "keep": keep}))
+        rows = await tx.fetch(*self._receipt({"t": tenant_id, "keep": keep}))
         return str(rows[0][0]) if rows and rows[0][0] else "{}"
 
     async def note(self, tx: Transaction, tenant_id: TenantId, keep: str, receipt: str) -> None:
         values = {"t": tenant_id, "keep": keep, "new_receipt": receipt}
-        await tx.execute(self._note, self._note.bind(values))
+        await tx.execute(*self._note(values))
 
     async def finish(
         self, tx: Transaction, tenant_id: TenantId, keep: str, receipt: str, *, now: str
@@ -178,10 +178,10 @@ class TenantRows:
         another worker has done so."""
         values = {"t": tenant_id, "keep": keep, "new_receipt": receipt, "now": now}
         # First, so that of two workers the second waits here and then finds it done.
-        if not await tx.execute(self._complete, self._complete.bind(values)):
+        if not await tx.execute(*self._complete(values)):
             return False
         for statement in self._whole_tables:
-            await tx.execute(statement, statement.bind(values), slow=True)
+            await tx.execute(*statement(values), slow=True)
         return True
 
     async def remove_site(self, tenant_id: TenantId) -> None:
@@ -192,7 +192,7 @@ class TenantRows:
         values = {"t": tenant_id, "keep": ""}
         async with self._database.transaction(scope_of(tenant_id)) as tx:
             for statement in self._whole_tables:
-                await tx.execute(statement, statement.bind(values), slow=True)
+                await tx.execute(*statement(values), slow=True)
 
     async def _remove_some(self, batch: Batch, tenant_id: TenantId) -> int:
         keys = await self.keys(batch, tenant_id, "") if batch.keys is not None else []

@@ -126,7 +126,7 @@ async def _read_payload(records: Records, tenant_id: TenantId, event_id: str) ->
     e = events.c
     query = sa.select(e.payload).where(e.tenant_id == tenant_id, e.id == event_id)
     statement = records.database.compile(query)
-    [(payload,)] = await records.database.fetch(scope_of(tenant_id), statement, statement.bind({}))
+    [(payload,)] = await records.database.fetch(scope_of(tenant_id), *statement({}))
     return str(payload)
 
 

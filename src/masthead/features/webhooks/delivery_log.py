@@ -172,15 +172,13 @@ class DeliveryLog:
 
     async def last_attempts(self, tenant_id: TenantId, ids: Sequence[str]) -> _LastAttempts:
         """The last attempts by delivery; deliveries without one are left out."""
-        sql = self._sql.attempts_of
         values = {"tenant": tenant_id, "deliveries": self._database.list_value(ids)}
-        rows = await self._database.fetch(EVERY_TENANT, sql, sql.bind(values))
+        rows = await self._database.fetch(EVERY_TENANT, *self._sql.attempts_of(values))
         return {delivery_id: LoggedAttempt(*row) for delivery_id, *row in rows}
 
     async def attempts(self, tenant_id: TenantId, delivery_id: str) -> _Attempts:
-        sql = self._sql.attempts
         values = {"tenant": tenant_id, "delivery": delivery_id}
-        rows = await self._database.fetch(EVERY_TENANT, sql, sql.bind(values))
+        rows = await self._database.fetch(EVERY_TENANT, *self._sql.attempts(values))
         return [LoggedAttempt(*row) for row in rows]
 
     async def retry(
@@ -267,10 +265,10 @@ class DeliveryLog:
         sql, moment = self._sql, clock.to_text(now)
         for webhook_id in sorted({webhook_id for _, webhook_id, _ in found}):
             key = {"tenant_id": tenant_id, "webhook_id": webhook_id, "due_at": moment}
-            await tx.execute(sql.open_queue, sql.open_queue.bind(key))
+            await tx.execute(*sql.open_queue(key))
         ids = self._database.list_value([delivery_id for delivery_id, *_ in found])
         values = {"tenant": tenant_id, "ids": ids, "until": clock.to_text(until), "now": moment}
-        return await tx.execute(sql.requeue, sql.requeue.bind(values))
+        return await tx.execute(*sql.requeue(values))
 
     def _all(self, tenant_id: TenantId, filter_: DeliveryFilter) -> sa.Select[Any]:
         columns = [self._deliveries.c[name] for name in LoggedDelivery.__struct_fields__]
@@ -306,7 +304,7 @@ class DeliveryLog:
 
     async def _fetch(self, query: sa.Select[*tuple[Any, ...]]) -> _Rows:
         statement = self._database.compile(query)
-        return await self._database.fetch(EVERY_TENANT, statement, statement.bind({}), slow=True)
+        return await self._database.fetch(EVERY_TENANT, *statement({}), slow=True)
 
 
 def _is_scanned(filter_: DeliveryFilter) -> bool:

@@ -76,23 +76,19 @@ class DeliveryQueue:
         self, now: datetime, limit: int, excluding: Collection[str] = ()
     ) -> list[QueueKey]:
         """Longest waiting first, without the subscriptions in `excluding`."""
-        sql = self._sql.due_queues
         excluded = self._database.list_value(list(excluding))
         values = {"now": clock.to_text(now), "limit": limit, "without": excluded}
-        return _queue_keys(await self._database.fetch(EVERY_TENANT, sql, sql.bind(values)))
+        return _queue_keys(await self._database.fetch(EVERY_TENANT, *self._sql.due_queues(values)))
 
     async def orphaned_queues(self, limit: int) -> list[QueueKey]:
         """Queues whose subscription was deleted or disabled, due or not."""
         sql = self._sql.orphaned_queues
-        return _queue_keys(
-            await self._database.fetch(EVERY_TENANT, sql, sql.bind({"limit": limit}))
-        )
+        return _queue_keys(await self._database.fetch(EVERY_TENANT, *sql({"limit": limit})))
 
     async def subscriptions(self, keys: Collection[QueueKey]) -> dict[QueueKey, Subscription]:
         """Only existing ones that are not disabled."""
-        sql = self._sql.subscriptions
         wanted = self._database.list_value([key.webhook_id for key in keys])
-        rows = await self._database.fetch(EVERY_TENANT, sql, sql.bind({"ids": wanted}))
+        rows = await self._database.fetch(EVERY_TENANT, *self._sql.subscriptions({"ids": wanted}))
         return {
             QueueKey(TenantId(tenant_id), webhook_id): Subscription(
                 url, secret, status == TenantStatus.SUSPENDED
@@ -121,9 +117,8 @@ class DeliveryQueue:
         return {key: claim.claimed for key, claim in claims.items()}
 
     async def postpone(self, key: QueueKey, until: datetime) -> None:
-        sql = self._sql.set_due
         async with self._database.transaction(EVERY_TENANT) as tx:
-            await tx.execute(sql, sql.bind({**_key(key), "due": clock.to_text(until)}))
+            await tx.execute(*self._sql.set_due({**_key(key), "due": clock.to_text(until)}))
 
     async def release(self, deliveries: Sequence[Delivery], now: datetime) -> None:
         """Ends the leases of unsent deliveries; another worker may claim them at once."""
@@ -183,9 +178,8 @@ class DeliveryQueue:
             "deliveries": self._database.list_value([each.delivery.id for each in results]),
         }
         # The earlier commit may not have ended yet: then it has locked its deliveries.
-        await tx.fetch(self._sql.lock_deliveries, self._sql.lock_deliveries.bind(values))
-        sql = self._sql.recorded
-        recorded = {attempt_id for (attempt_id,) in await tx.fetch(sql, sql.bind(values))}
+        await tx.fetch(*self._sql.lock_deliveries(values))
+        recorded = {attempt_id for (attempt_id,) in await tx.fetch(*self._sql.recorded(values))}
         return [each for each in results if each.attempt_id not in recorded]
 
     async def sweep(self, now: datetime) -> None:
@@ -194,8 +188,7 @@ class DeliveryQueue:
 
     async def _lock(self, tx: Transaction, keys: Collection[QueueKey]) -> list[QueueKey]:
         """Locks the queues' rows and returns those that no other transaction has locked."""
-        sql = self._sql.lock_queues
-        rows = await tx.fetch(sql, sql.bind(self._lists(keys)))
+        rows = await tx.fetch(*self._sql.lock_queues(self._lists(keys)))
         return [key for key in _queue_keys(rows) if key in keys]
 
     def _lists(self, keys: Collection[QueueKey]) -> dict[str, Any]:
@@ -206,7 +199,7 @@ class DeliveryQueue:
 
     async def _leases(self, tx: Transaction, keys: Collection[QueueKey]) -> dict[QueueKey, _Leases]:
         sql, found = self._sql.leases, {key: _Leases() for key in keys}
-        rows = await tx.fetch(sql, sql.bind(self._lists(keys)))
+        rows = await tx.fetch(*sql(self._lists(keys)))
         for tenant_id, webhook_id, delivery_id, until in rows:
             key = QueueKey(TenantId(tenant_id), webhook_id)
             if key in found:
@@ -222,14 +215,14 @@ class DeliveryQueue:
         limit = min(limit, CLAIM_SIZES[-1] - 1)
         size = min(size for size in CLAIM_SIZES if size > limit)
         sql = self._sql.due[size]
-        rows = [_Waiting(*row) for row in await tx.fetch(sql, sql.bind(values))]
+        rows = [_Waiting(*row) for row in await tx.fetch(*sql(values))]
         due = [each for each in rows if each.due_at <= moment][:limit]
         following = [each.due_at for each in rows[len(due) : len(due) + 1]]
         claim = _Claim([], [*following, *held.values()])
         if due:
             until, sql = now + self.lease, self._sql.found[size]
             values |= {"last_due": due[-1].due_at, "last_id": due[-1].id}
-            found = await tx.fetch(sql, sql.bind(values))
+            found = await tx.fetch(*sql(values))
             claim.claimed.extend(Delivery(key, until, *row) for row in found)
             claim.next_times.append(clock.to_text(until))
         return claim
@@ -276,11 +269,10 @@ class DeliveryQueue:
             await tx.execute_many(sql, rows)
 
     async def _close_queue(self, tx: Transaction, key: QueueKey) -> None:
-        await tx.execute(self._sql.close_queue, self._sql.close_queue.bind(_key(key)))
+        await tx.execute(*self._sql.close_queue(_key(key)))
 
     async def _delete_leases(self, tx: Transaction, key: QueueKey, moment: str) -> None:
-        sql = self._sql.delete_leases
-        await tx.execute(sql, sql.bind({**_key(key), "now": moment}))
+        await tx.execute(*self._sql.delete_leases({**_key(key), "now": moment}))
 
     async def _end_leases(self, tx: Transaction, deliveries: Iterable[Delivery]) -> None:
         """Unless another worker has claimed the delivery in the meantime."""
@@ -332,18 +324,17 @@ class DeliveryQueue:
             "threshold": disable_after,
         }
         count = sql.reset_count if outcome.has_success else sql.add_to_count
-        await tx.execute(count, count.bind(values))
+        await tx.execute(*count(values))
         if disable_after is None or not outcome.failures:
             return False
-        if not await tx.execute(sql.disable, sql.disable.bind(values)):
+        if not await tx.execute(*sql.disable(values)):
             return False
-        await tx.execute(sql.enqueue, sql.enqueue.bind(_notice(key, values["now"])))
+        await tx.execute(*sql.enqueue(_notice(key, values["now"])))
         return True
 
     async def _drop_some(self, tx: Transaction, key: QueueKey, now: datetime) -> int:
-        sql = self._sql.drop_some
         values = {**_key(key), "now": clock.to_text(now)}
-        return await tx.execute(sql, sql.bind(values), slow=True)
+        return await tx.execute(*self._sql.drop_some(values), slow=True)
 
 
 _Leases = dict[str, str]

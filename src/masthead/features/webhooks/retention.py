@@ -103,12 +103,12 @@ class Retention:
     ) -> tuple[int, int] | None:
         """Returns the position to continue from; None at the end of the old events."""
         values = {"tenant": tenant_id, "version": last[0], "ordinal": last[1]}
-        rows = await tx.fetch(self._event_page, self._event_page.bind(values))
+        rows = await tx.fetch(*self._event_page(values))
         old = [each for each in (_LoggedRow(*row) for row in rows) if each.created < before]
         deleted = [each.id for each in old if not each.is_kept]
         if deleted:
             wanted = {"tenant": tenant_id, "ids": self._database.list_value(deleted)}
-            await tx.execute(self._remove_events, self._remove_events.bind(wanted), slow=True)
+            await tx.execute(*self._remove_events(wanted), slow=True)
         return (old[-1].version, old[-1].ordinal) if len(old) == BATCH else None
 
 

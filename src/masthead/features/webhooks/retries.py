@@ -17,8 +17,8 @@ from masthead.engine.jobs.tables import jobs, new_job
 from masthead.features.webhooks.delivery_log import RETRY_BATCH, DeliveryFilter, DeliveryLog
 from masthead.features.webhooks.queue import DeliveryQueue
 from masthead.features.webhooks.tables import webhook_retries
-from masthead.storage.database import EVERY_TENANT, Database
-from masthead.storage.table_rows import Bound, TableRows
+from masthead.storage.database import EVERY_TENANT, Bound, Database
+from masthead.storage.table_rows import TableRows
 
 RETRY_DEAD = "webhooks.retry_dead"
 RETENTION = timedelta(days=30)
@@ -119,8 +119,7 @@ class Retries:
         """The deliveries and the progress in one commit, so that the numbers are true."""
         async with self._database.transaction(EVERY_TENANT) as tx:
             retried = await self._log.requeue(tx, tenant_id, list(found), until, now=self._clock())
-            added = self._add.bind({"tenant": tenant_id, "run": run_id, "more": retried})
-            await tx.execute(self._add, added)
+            await tx.execute(*self._add({"tenant": tenant_id, "run": run_id, "more": retried}))
 
     async def _set(self, tenant_id: TenantId, run_id: str, **values: Any) -> None:
         async with self._database.transaction(EVERY_TENANT) as tx:

@@ -186,7 +186,7 @@ class LoginThrottle:
             if not await self._is_known(tx, attempt):
                 counted.append(attempt.account_subject)
             for subject in counted:
-                await tx.execute(self._refund, self._refund.bind({"subject": subject}))
+                await tx.execute(*self._refund({"subject": subject}))
             await self._remember_network(tx, attempt)
 
     async def forgive(self, attempt: Attempt) -> None:
@@ -257,7 +257,7 @@ class LoginThrottle:
         """The guess was right."""
         subject = _digest("codes of", collection, tenant_id, normal_email(email))
         async with self._database.transaction(EVERY_TENANT) as tx:
-            await tx.execute(self._refund, self._refund.bind({"subject": subject}))
+            await tx.execute(*self._refund({"subject": subject}))
 
     async def sweep(self) -> None:
         """Deletes windows that have ended. The worker calls it."""
@@ -270,7 +270,7 @@ class LoginThrottle:
             "now": clock.to_text(now),
             "window_ends": clock.to_text(now + KNOWN_NETWORK_AGE),
         }
-        return bool(await tx.fetch(self._find_live, self._find_live.bind(values)))
+        return bool(await tx.fetch(*self._find_live(values)))
 
     async def _remember_network(self, tx: Transaction, attempt: Attempt) -> None:
         subject = attempt.known_subject
@@ -294,12 +294,10 @@ class LoginThrottle:
             "window_ends": clock.to_text(now + window),
             "now": clock.to_text(now),
         }
-        await tx.execute(self._end_window, self._end_window.bind(values))
-        await tx.execute(self._begin_window, self._begin_window.bind(values))
+        await tx.execute(*self._end_window(values))
+        await tx.execute(*self._begin_window(values))
         # Counted by the database, so that concurrent attempts don't read the same count.
-        ((attempts, window_ends),) = await tx.fetch(
-            self._count_one, self._count_one.bind({"subject": subject})
-        )
+        ((attempts, window_ends),) = await tx.fetch(*self._count_one({"subject": subject}))
         if attempts <= limit:
             return 0
         left = clock.from_text(window_ends) - now

@@ -60,7 +60,7 @@ class PostgresLimitStore:
     async def sweep(self) -> None:
         oldest = {"oldest": self._now() - EXPIRE_SECONDS}
         async with self._database.transaction(EVERY_TENANT) as tx:
-            await tx.execute(self._sweep, self._sweep.bind(oldest), slow=True)
+            await tx.execute(*self._sweep(oldest), slow=True)
 
     async def close(self) -> None:
         await self._batches.finish()
@@ -87,7 +87,7 @@ class PostgresLimitStore:
         self, tx: Transaction, tenant_id: TenantId, subjects: tuple[str, ...]
     ) -> list[Row]:
         values = {"tenant": tenant_id, "subjects": self._database.list_value(subjects)}
-        return await tx.fetch(self._lock, self._lock.bind(values))
+        return await tx.fetch(*self._lock(values))
 
     async def _store(
         self,
@@ -102,7 +102,7 @@ class PostgresLimitStore:
         for name, old, new in zip(subjects, before, after, strict=True):
             if new != old:
                 values = {"tenant": tenant_id, "name": name, "after": new, "moment": moment}
-                await tx.execute(self._write, self._write.bind(values))
+                await tx.execute(*self._write(values))
 
     async def _add_rows(self, tenant_id: TenantId, subjects: Sequence[str]) -> None:
         """A missing row can't be locked. Committed separately, so that no lock is held
@@ -111,7 +111,7 @@ class PostgresLimitStore:
         async with self._database.transaction(scope_of(tenant_id)) as tx:
             for subject in sorted(subjects):
                 row = {"tenant_id": tenant_id, "subject": subject, "state": b"", "used_at": moment}
-                await tx.execute(self._add, self._add.bind(row))
+                await tx.execute(*self._add(row))
 
     def _now(self) -> int:
         return int(self._clock().timestamp())

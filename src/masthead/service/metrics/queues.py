@@ -70,7 +70,7 @@ class Queues:
 
     async def count_given_up(self) -> int:
         """Jobs that wait for an operator."""
-        rows = await self._database.fetch(EVERY_TENANT, self._failed, self._failed.bind({}))
+        rows = await self._database.fetch(EVERY_TENANT, *self._failed({}))
         return int(rows[0][0])
 
 

@@ -58,9 +58,7 @@ class DryUnit:
         return await self._records.find(collection, equals, tenant_id=self.tenant_id, limit=limit)
 
     async def fetch(self, statement: Statement, values: Mapping[str, Any]) -> list[Row]:
-        return await self._records.database.fetch(
-            scope_of(self.tenant_id), statement, statement.bind(values)
-        )
+        return await self._records.database.fetch(scope_of(self.tenant_id), *statement(values))
 
     def batched_inserts(self) -> AbstractAsyncContextManager[None]:
         return nullcontext()

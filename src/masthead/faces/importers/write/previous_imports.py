@@ -169,8 +169,7 @@ class PreviousImports:
             values = {"tenant": self._tenant_id, "source": source, "after": after}
             rows = await self._database.fetch(
                 scope_of(self._tenant_id),
-                self._imported_redirects,
-                self._imported_redirects.bind(values),
+                *self._imported_redirects(values),
             )
             for row in rows:
                 yield row[1], row[2]
@@ -188,7 +187,7 @@ class PreviousImports:
         """How many records the run has created."""
         values = {"tenant": self._tenant_id, "run": self.run_id}
         scope = scope_of(self._tenant_id)
-        ((count,),) = await self._database.fetch(scope, self._count, self._count.bind(values))
+        ((count,),) = await self._database.fetch(scope, *self._count(values))
         return int(count)
 
     async def has_created(self) -> bool:
@@ -196,7 +195,7 @@ class PreviousImports:
         it."""
         values = {"tenant": self._tenant_id, "run": self.run_id}
         scope = scope_of(self._tenant_id)
-        return bool(await self._database.fetch(scope, self._any, self._any.bind(values)))
+        return bool(await self._database.fetch(scope, *self._any(values)))
 
     async def forget(self, unit: Unit, collection: str, record_ids: Iterable[str]) -> None:
         """A later import creates them again."""
@@ -237,9 +236,7 @@ class PreviousImports:
         values = {"tenant": self._tenant_id, "keys": self._database.list_value(wanted), **more}
         if unit is not None:
             return await unit.fetch(statement, values)
-        return await self._database.fetch(
-            scope_of(self._tenant_id), statement, statement.bind(values)
-        )
+        return await self._database.fetch(scope_of(self._tenant_id), *statement(values))
 
 
 def _upsert(count: int) -> sa.Insert:

@@ -18,8 +18,8 @@ from masthead.base import clock, ids
 from masthead.base.config.keyring import DecryptionError, KeyRing
 from masthead.base.ids import TenantId
 from masthead.faces.record_api.realtime.tables import realtime_requests
-from masthead.storage.database import EVERY_TENANT, Database
-from masthead.storage.table_rows import Bound, TableRows
+from masthead.storage.database import EVERY_TENANT, Bound, Database
+from masthead.storage.table_rows import TableRows
 
 ANSWER_SECONDS = 4.0
 """After that the process is taken for dead, and its connections for closed."""
@@ -79,8 +79,7 @@ class Relay:
 
     async def pending(self) -> Sequence[tuple[str, Request]]:
         """Requests of other processes to this one."""
-        bound = self._pending.bind({"process": self._process})
-        rows = await self._database.fetch(EVERY_TENANT, self._pending, bound)
+        rows = await self._database.fetch(EVERY_TENANT, *self._pending({"process": self._process}))
         opened = ((request_id, self._open(sealed, request_id)) for request_id, sealed in rows)
         return [(request_id, request) for request_id, request in opened if request is not None]
 
