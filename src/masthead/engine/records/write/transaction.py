@@ -19,7 +19,7 @@ from masthead.engine.records.write.context import UNKNOWN, CachedTenant, WriteCo
 from masthead.storage.database import Row, Statement, Transaction
 
 Values = Mapping[str, Any] | Sequence[object]
-"""By name, or already in the statement's order."""
+"""Values by name, or already in the statement's order."""
 
 
 class TenantTransaction:
