@@ -98,7 +98,7 @@ def is_compressible(status: int, headers: RawHeaders, body: bytes | None = None)
     content_type = b""
     for name, value in headers:
         if name == b"content-type":
-            content_type = value.partition(b";")[0].strip().lower()
+            content_type = value
         elif name == b"content-encoding" or (
             name == b"cache-control" and b"no-transform" in value.lower()
         ):
@@ -134,7 +134,9 @@ def _compressed(encoding: str, body: bytes) -> bytes:
 _cache: ByteCache[tuple[str, bytes], bytes] = ByteCache(CACHES["compressed"])
 
 
-def _is_compressible_type(content_type: bytes) -> bool:
+@lru_cache(maxsize=256)
+def _is_compressible_type(header: bytes) -> bool:
+    content_type = header.partition(b";")[0].strip().lower()
     if content_type.startswith(b"text/"):
         # The messages of an event stream must not be delayed.
         return content_type != b"text/event-stream"

@@ -10,6 +10,7 @@ import asyncio
 import math
 from collections.abc import Awaitable
 
+from masthead.web.answers import header_lines
 from masthead.web.asgi import ASGIApp, Message, Receive, Scope, Send
 
 MAX_BYTES = 256 * 1024
@@ -65,10 +66,14 @@ class _Exchange:
             self._is_read = True
         return message
 
-    async def send(self, message: Message) -> None:
+    def send(self, message: Message) -> Awaitable[None]:
         if self._is_read and not self._is_closing:
-            await self._send(message)
-        elif message["type"] == "http.response.start":
+            # Returned without a coroutine of its own: nearly every answer comes after its body.
+            return self._send(message)
+        return self._send_early(message)
+
+    async def _send_early(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
             await self._begin(message)
         elif message.get("more_body", False) or not self._is_closing:
             await self._send(message)
@@ -132,12 +137,10 @@ _lingering = _Lingering()
 def _length(scope: Scope) -> float:
     """The body's length in bytes; 0 without a body. If it is in chunks (-1), or its sender waits
     for a word before it sends (`Expect`), it is read as far as the limits allow, or not at all."""
-    length = 0
-    for name, value in scope["headers"]:
-        if name == b"expect":
-            return math.inf
-        if name == b"transfer-encoding":
-            length = -1
-        elif name == b"content-length" and value.isdigit():
-            length = int(value[:20])
-    return length
+    lines = header_lines(scope)
+    if b"expect" in lines:
+        return math.inf
+    if b"transfer-encoding" in lines:
+        return -1
+    given = [value for value in lines.get(b"content-length", ()) if value.isdigit()]
+    return int(given[-1][:20]) if given else 0

@@ -19,6 +19,8 @@ _PLAIN: Final = "!#$&'*+-.^_`|~[]"
 
 def name_ignored(request: Request, *names: Iterable[str]) -> None:
     """Adds the header to the answer, also to a refusal. Called once for each request."""
+    if not any(names):
+        return
     written = (_written(each) for each in chain(*names) if each)
     ignored = dict.fromkeys(islice(written, MAX_NAMES))
     if ignored:

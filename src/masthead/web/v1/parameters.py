@@ -116,7 +116,9 @@ def read_query(
     query_string: bytes, declared: Sequence[Parameter]
 ) -> tuple[dict[str, Any], list[str]]:
     """All declared parameters, defaults filled in, and the names of those that have no effect."""
-    given = parse_query_string(query_string, "latin-1") if query_string else {}
+    if not query_string:
+        return {each.name: each.default for each in declared}, []
+    given = parse_query_string(query_string, "latin-1")
     effective = {each.name for each in declared if each.ignored_with not in given}
     # Of repeated names the first counts, so the last of them are read first.
     ignored = [name for name in reversed(given) if name not in effective]

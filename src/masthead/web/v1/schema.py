@@ -6,7 +6,7 @@ declared by the fields, so that the API, its description and the engine can't di
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -96,10 +96,10 @@ class Body(msgspec.Struct, frozen=True, dict=True):
         translated = await self.translate(given) if self.translate else given
         return self.read(translated, refused)
 
-    def ignored(self, given: Mapping[str, Any]) -> Iterator[str]:
+    def ignored(self, given: Mapping[str, Any]) -> Iterable[str]:
         """The names that have no effect. They are as many as the caller likes."""
-        if self.rejects_unknown:
-            return iter(())
+        if self.rejects_unknown or given.keys() <= self._names:
+            return ()
         return (name for name in given if name not in self._names)
 
     def read(
