@@ -264,6 +264,16 @@ async def test_the_lists_of_authors_who_come_later_lead_to_them_then(tenant: Ten
     assert (await _redirects(tenant))["/author/wren/"] == "/authors/wren-day"
 
 
+async def test_the_lists_of_two_authors_with_one_address_lead_to_their_page(
+    tenant: TenantWorld,
+) -> None:
+    old = [OldAddress(f"/author/{each}/", "author", each) for each in ("w1", "w2")]
+    writers = [SourceAuthor(each, "wren@example.com", "Wren Day") for each in ("w1", "w2")]
+    await imported(tenant, WrittenExport([post(1, authors=("w1",))], writers=writers, old=old))
+    found = await _redirects(tenant)
+    assert found["/author/w1/"] == found["/author/w2/"] == "/authors/wren-day"
+
+
 async def test_a_redirect_that_was_deleted_or_changed_here_stays_so(tenant: TenantWorld) -> None:
     old = [OldAddress("/feed/", "feed"), OldAddress("/rss/", "feed")]
     source = WrittenExport([post(1)], old=old)

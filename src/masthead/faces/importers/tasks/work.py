@@ -177,7 +177,7 @@ class ImportJob:
             source,
             request,
             self._log,
-            failed,
+            only=failed,
             is_stopping=self._is_stopping,
             retry_delays=self._retry_delays,
         )

@@ -119,12 +119,14 @@ class AddressBatches:
     ) -> dict[str, str]:
         """Slugs by source id, for authors who have a page here."""
         names = {each.name for each in addresses if each.leads_to == "author"}
-        ids = {account_ids[name]: name for name in names if name in account_ids}
+        # Two authors with one address are one account.
+        accounts = {name: account_ids[name] for name in names if name in account_ids}
+        ids = list({*accounts.values()})
         found = await self._destination.records.find_related(
-            system(self._destination.tenant_id), superusers, "id", list(ids), limit=len(ids)
+            system(self._destination.tenant_id), superusers, "id", ids, limit=len(ids)
         )
         slugs = {each["id"]: each["slug"] for each in found if each["name"]}
-        return {name: slugs[account] for account, name in ids.items() if slugs.get(account)}
+        return {name: slugs[account] for name, account in accounts.items() if slugs.get(account)}
 
     async def _files(self, addresses: Sequence[OldAddress], unit: AnyUnit) -> dict[str, str]:
         """New addresses by old path: the copy of a file, or the post or page that it belongs to."""

@@ -54,7 +54,7 @@ async def repair_images(
             parts.source,
             parts.request,
             RunLog(parts.services.records, parts.request.tenant_id),
-            source_ids,
+            only=source_ids,
             on_progress=parts.on_progress,
         )
         report = await repair.run()

@@ -50,6 +50,7 @@ class ImageRepair(Import):
         source: Source,
         request: Request,
         log: RunLog,
+        *,
         only: frozenset[str] | None,
         **given: Any,
     ) -> None:
