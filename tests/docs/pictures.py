@@ -46,6 +46,8 @@ ADMIN = {
     "admin-staff": "staff/list.html",
 }
 """The template of each page."""
+_ROWS = {"admin-posts": "texts/_list.html"}
+"""The rows of a list, which its page names only when it is rendered."""
 NAMES = (*SITE, *ADMIN)
 
 _SHEET = re.compile(r"""asset\(['"]([\w/-]+\.css)['"]\)""")
@@ -71,7 +73,7 @@ def digest(name: str) -> str:
     """Returns the digest of the templates and style sheets of the page that the picture shows."""
     folder, template = (TEMPLATES, ADMIN[name]) if name in ADMIN else (OUR_TEMPLATES, SITE[name])
     sources: dict[str, bytes] = {}
-    for path in _templates(folder, template):
+    for path in _templates(folder, template, *([_ROWS[name]] if name in _ROWS else [])):
         sources[path.relative_to(folder).as_posix()] = path.read_bytes()
         for sheet in _SHEET.findall(path.read_text()):
             [found] = [each / sheet for each in (STATIC, OUR_STATIC) if (each / sheet).exists()]
@@ -82,9 +84,9 @@ def digest(name: str) -> str:
     return content.hexdigest()[:32]
 
 
-def _templates(folder: Path, first: str) -> Iterator[Path]:
-    """The template with all that it extends, includes and imports."""
-    seen, waiting = {first}, [first]
+def _templates(folder: Path, *first: str) -> Iterator[Path]:
+    """The templates with all that they extend, include and import."""
+    seen, waiting = {*first}, [*first]
     while waiting:
         path = folder / waiting.pop()
         yield path

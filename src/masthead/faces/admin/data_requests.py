@@ -38,26 +38,6 @@ _ADDRESSES = {
 """Where a request is downloaded or cancelled, by its subject."""
 
 
-class DataRequestView(msgspec.Struct, frozen=True):
-    """A request and what has become of it."""
-
-    kind: str
-    member_id: str
-    badge: str
-    state: str
-    when: str
-    at: str
-    by: str
-    download: str = ""
-    cancel: str = ""
-    erased: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
-
-    @property
-    def cancel_label(self) -> str:
-        return "Cancel the erasure" if self.member_id else "Cancel the deletion"
-
-
 async def admit_request(request: AdminRequest) -> Requester:
     """Counted with the requests by the API, because each of them sends mails."""
     windows = request.services.windows
@@ -69,23 +49,19 @@ def about(request: AdminRequest, subject: str, member_id: str = "") -> RequestBo
     return RequestBody(subject, member_id, request.tenant_id, "", "", "")
 
 
-def shown(request: AdminRequest, asked: Record) -> DataRequestView:
-    badge, state = _state(request, asked)
+def shown(request: AdminRequest, asked: Record) -> Record:
+    """With what has become of it."""
     address = _ADDRESSES[asked["subject"]].format_map(asked)
     receipt = Receipt.of(_receipt(asked))
-    return DataRequestView(
-        _KINDS[asked["type"], asked["subject"]],
-        asked["member_id"],
-        badge,
-        state,
-        request.when(asked["created"]),
-        asked["created"],
-        _by(asked),
-        f"{address}/download" if is_ready(request, asked) else "",
-        f"{address}/cancel" if is_cancellable(request, asked) else "",
-        tuple(receipt.erased_lines()),
-        tuple(receipt.kept_lines()),
-    )
+    return asked | {
+        "kind": _KINDS[asked["type"], asked["subject"]],
+        "badge": _state(request, asked),
+        "by": _by(asked),
+        "download": f"{address}/download" if is_ready(request, asked) else "",
+        "cancel": f"{address}/cancel" if is_cancellable(request, asked) else "",
+        "erased": tuple(receipt.erased_lines()),
+        "kept": tuple(receipt.kept_lines()),
+    }
 
 
 def is_ready(request: AdminRequest, asked: Record) -> bool:

@@ -46,12 +46,24 @@ class AdminTemplates:
             "day": _day,
             "clock": _clock,
             "when": _when,
+            "moment": _moment,
+            "took": took,
             "time": _time,
             "price": _price,
         }
 
     def render(self, template: str, values: dict[str, Any]) -> bytes:
         return self._environment.get_template(template).render(values).encode()
+
+
+def moment(value: datetime, now: datetime) -> str:
+    """15 Nov 09:12:04, with the year where it is another one."""
+    year = "" if value.year == now.year else f" {value.year}"
+    return f"{value.day} {value:%b}{year} {value:%H:%M:%S}"
+
+
+def took(milliseconds: int) -> str:
+    return f"{milliseconds} ms" if milliseconds < 1_000 else f"{milliseconds / 1_000:.1f} s"
 
 
 def number(value: int) -> str:
@@ -119,6 +131,11 @@ def _clock(context: Context, moment: str | datetime) -> str:
 @pass_context
 def _when(context: Context, moment: str) -> str:
     return when(_local(context, moment), context["frame"].now) if moment else ""
+
+
+@pass_context
+def _moment(context: Context, text: str) -> str:
+    return moment(_local(context, text), context["frame"].now)
 
 
 @pass_context

@@ -82,7 +82,7 @@ def admin_routes(pages: AdminPages) -> list[Route]:
             "/admin/markdown",
             script_call(pages, editor.markdown_call, limit=editor.MAX_MARKDOWN),
         ),
-        at("/admin/comments", get=comments.comments_list),
+        at("/admin/comments", get=comments.CommentList.show),
         at("/admin/comments/change", post=comment_changes.change_comments),
         at("/admin/comments/{id}", get=comment.comment_page),
         at("/admin/comments/{id}/reply", post=comment.answer_comment),

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
+from masthead.base.errors import NotFound
+from masthead.engine.records.write.unit import Unit
 from masthead.faces.admin.lists import Listing, cursor_of
 from masthead.faces.admin.request import AdminRequest
+from masthead.features.undo.undoing import Steps
 
 SELECT = "select."
 """Begins the name of a row's checkbox; the id of its record follows."""
@@ -17,11 +23,57 @@ PER_UNIT = 100
 """Changes of others need not wait for all of it."""
 
 
+class Selection(msgspec.Struct, frozen=True):
+    ids: Sequence[str]
+    is_all: bool = False
+    """All that match, instead of the ticked ones."""
+
+    def values(self) -> dict[str, Any]:
+        """For the question before the change: `ui/selected.html`."""
+        return {
+            "count": len(self.ids),
+            "is_all": self.is_all,
+            "ticked": [] if self.is_all else [f"{SELECT}{each}" for each in self.ids],
+            "has_limit": self.is_all and len(self.ids) == MOST,
+        }
+
+
 def ticked(form: Mapping[str, str]) -> list[str]:
     return [name.removeprefix(SELECT) for name in form if name.startswith(SELECT)]
 
 
-async def find_matching(request: AdminRequest, listing: Listing) -> list[str]:
+async def read_selection(request: AdminRequest, listing: Listing) -> Selection:
+    if request.form.get("all") == "1":
+        return Selection(await _find_matching(request, listing), is_all=True)
+    return Selection(ticked(request.form))
+
+
+async def change_each(
+    request: AdminRequest,
+    steps: Steps,
+    ids: Sequence[str],
+    change: Callable[[Unit, str], Awaitable[None]],
+) -> Steps:
+    """Records that are deleted, or that the caller may not change, are skipped."""
+    for start in range(0, len(ids), PER_UNIT):
+        async with request.records.unit(request.caller) as unit:
+            for record_id in ids[start : start + PER_UNIT]:
+                with suppress(NotFound):
+                    await change(unit, record_id)
+            steps.save(unit)
+    return steps
+
+
+def done_in_words(noun: str, done: str, changed: int, asked: int) -> str:
+    if not changed:
+        return "Nothing needed to change."
+    what = f"1 {noun} is" if changed == 1 else f"{changed:,} {noun}s are"
+    rest = asked - changed
+    left = f" {rest:,} were not changed." if rest > 1 else " One was not changed."
+    return f"{what} {done}." + (left if rest else "")
+
+
+async def _find_matching(request: AdminRequest, listing: Listing) -> list[str]:
     """The ids of all records of the list, up to `MOST`."""
     found: list[str] = []
     after: tuple[str, str] | None = None

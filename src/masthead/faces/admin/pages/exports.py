@@ -12,13 +12,11 @@ from masthead.engine.audit.collection import DOWNLOADED_SITE, EXPORTED_SITE
 from masthead.engine.records.collection import Record
 from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.endpoint import Answer, Page, Redirect, Stored
-from masthead.faces.admin.environment import day, size_text
 from masthead.faces.admin.request import AdminRequest
 from masthead.faces.site_export.collection import (
     EXPIRED,
     FAILED,
     OPEN,
-    QUEUED,
     READY,
     export_key,
     site_exports,
@@ -56,43 +54,10 @@ _SINGULAR = {
 _PLURAL = {"media": "files"}
 
 
-class FormatChoice(msgspec.Struct, frozen=True):
-    value: str
-    name: str
-    sentence: str
-    is_chosen: bool
-
-
-class Running(msgspec.Struct, frozen=True):
-    id: str
-    name: str
-    is_queued: bool
-    done: int
-    total: int
-
-
-class ExportRow(msgspec.Struct, frozen=True):
-    id: str
-    name: str
-    badge: str
-    state: str
-    detail: str
-    """The contents of the file, or the reason why there is none."""
-    size: str
-    until: str
-    made: str
-    at: str
-    is_ready: bool
-
-
-async def exports_page(request: AdminRequest) -> Answer:
-    return await _page(request)
-
-
 async def begin(request: AdminRequest) -> Answer:
     chosen = request.form.get("format", "")
     if chosen not in _formats(request):
-        return await _page(request, "Choose one of the formats.")
+        return await exports_page(request, "Choose one of the formats.")
     if _running(await _exports(request)):
         return _ONE_AT_A_TIME
     # Counted with the exports of personal data, because each sends a mail.
@@ -126,18 +91,20 @@ async def remove(request: AdminRequest, export_id: str) -> Answer:
     return Redirect(ADDRESS, f"The export {sentence}.")
 
 
-async def _page(request: AdminRequest, problem: str = "") -> Answer:
+async def exports_page(request: AdminRequest, problem: str = "") -> Answer:
     found = await _exports(request)
     running = _running(found)
     if request.is_fragment and running is None:
         return Redirect(ADDRESS, _ended(found))
     values: dict[str, Any] = {
         "address": ADDRESS,
-        "choices": _choices(_formats(request), request.form.get("format", "")),
+        "names": NAMES,
+        "choices": {each: SENTENCES[each] for each in _formats(request)},
+        "chosen": request.form.get("format", Format.WXR),
         "problem": problem,
         "running": running,
         "rows": [
-            _row(request, each)
+            _shown(request, each)
             for each in found
             if each["state"] not in OPEN and each["format"] in _formats(request)
         ],
@@ -158,12 +125,8 @@ async def _export(request: AdminRequest, export_id: str) -> Record:
     return found | {"tenant_id": request.tenant_id}
 
 
-def _running(found: list[Record]) -> Running | None:
-    for each in found:
-        if each["state"] in OPEN:
-            name = NAMES[Format(each["format"])]
-            return Running(each["id"], name, each["state"] == QUEUED, each["done"], each["total"])
-    return None
+def _running(found: list[Record]) -> Record | None:
+    return next((each for each in found if each["state"] in OPEN), None)
 
 
 def _ended(found: list[Record]) -> str:
@@ -178,30 +141,15 @@ def _formats(request: AdminRequest) -> tuple[Format, ...]:
     return tuple(Format) if request.caller.is_platform else OTHER_PLATFORMS
 
 
-def _choices(formats: tuple[Format, ...], chosen: str) -> list[FormatChoice]:
-    chosen = chosen if chosen in formats else Format.WXR
-    return [
-        FormatChoice(each.value, NAMES[each], SENTENCES[each], each == chosen) for each in formats
-    ]
-
-
-def _row(request: AdminRequest, export: Record) -> ExportRow:
+def _shown(request: AdminRequest, export: Record) -> Record:
+    """`detail`: the contents of the file, or the reason why there is none."""
     is_ready = _is_ready(request, export)
-    badge, state = _STATES[
-        EXPIRED if export["state"] == READY and not is_ready else export["state"]
-    ]
-    return ExportRow(
-        export["id"],
-        NAMES[Format(export["format"])],
-        badge,
-        state,
-        export["error"] or _contents(export),
-        size_text(export["bytes"]) if is_ready else "",
-        day(request.local(export["expires_at"])) if is_ready else "",
-        request.when(export["finished_at"]),
-        export["finished_at"],
-        is_ready,
-    )
+    is_over = export["state"] == READY and not is_ready
+    return export | {
+        "badge": _STATES[EXPIRED if is_over else export["state"]],
+        "detail": export["error"] or _contents(export),
+        "is_ready": is_ready,
+    }
 
 
 def _contents(export: Record) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import msgspec
 from msgspec.structs import replace
 
 from masthead.base.caller import Caller, Kind
@@ -18,9 +17,9 @@ from masthead.faces.admin.month import Month
 from masthead.faces.admin.pages.texts.posts import SCHEDULED, PostList
 from masthead.faces.admin.people import staff_names
 from masthead.faces.admin.request import AdminRequest
-from masthead.faces.admin.sections import POSTS, READERS
+from masthead.faces.admin.sections import READERS
 from masthead.features.posts.collection import posts
-from masthead.features.posts.record_view import PostRecord, as_post
+from masthead.features.posts.record_view import as_post
 from masthead.features.posts.site import AUTHOR_LIST, PUBLISHED_LIST
 
 DRAFTS = 4
@@ -38,33 +37,6 @@ _FIELDS = frozenset(
 _NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 
 
-class Writing(msgspec.Struct, frozen=True):
-    title: str
-    url: str
-    changed: str
-    changed_at: str
-    summary: str = ""
-
-
-class Coming(msgspec.Struct, frozen=True):
-    title: str
-    url: str
-    at: str
-    day: str
-    hour: str
-    readers: str
-
-
-class Step(msgspec.Struct, frozen=True):
-    """A suggested step on a new site."""
-
-    icon: str
-    what: str
-    why: str
-    url: str
-    label: str
-
-
 async def home(request: AdminRequest) -> Answer:
     needed = await attention(request)
     drafts = await _drafts(request)
@@ -78,41 +50,43 @@ async def home(request: AdminRequest) -> Answer:
         "steps": _steps(request) if is_new else [],
         "stats": [] if is_new else await Month(request).stats(_waiting(soon)),
         "is_utc": request.time_zone.key == "UTC",
-        "drafts": [_writing(request, as_post(each)) for each in drafts],
+        "drafts": [each | {"about": _about(each)} for each in drafts],
         "soon": await _coming_up(request, soon[:SOON]),
-        "published": [_published(request, as_post(each)) for each in published],
+        "published": published,
     }
     return Page("home.html", "Home", values)
 
 
-def _steps(request: AdminRequest) -> list[Step]:
-    steps = [
-        Step(
-            "file-text",
-            "Write a post.",
-            "It stays a draft until you publish it; nobody else sees it",
-            "/admin/posts/new",
-            "Write",
-        )
-    ]
-    if request.caller.is_admin:
-        steps += [
-            Step(
-                "settings",
-                "Choose a look.",
-                "The name of the site, its accent colour and its language",
-                "/admin/settings",
-                "Choose",
-            ),
-            Step(
-                "users",
-                "Invite people.",
-                "Authors write their own posts; editors can change all posts",
-                "/admin/staff",
-                "Invite",
-            ),
-        ]
-    return steps
+def _steps(request: AdminRequest) -> list[tuple[str, str, str, str, str]]:
+    """Suggestions for a new site: icon, what and why, where, and the words of the button."""
+    return [*_FIRST, *(_OF_OWNERS if request.caller.is_admin else ())]
+
+
+_FIRST = (
+    (
+        "file-text",
+        "Write a post.",
+        "It stays a draft until you publish it; nobody else sees it",
+        "/admin/posts/new",
+        "Write",
+    ),
+)
+_OF_OWNERS = (
+    (
+        "settings",
+        "Choose a look.",
+        "The name of the site, its accent colour and its language",
+        "/admin/settings",
+        "Choose",
+    ),
+    (
+        "users",
+        "Invite people.",
+        "Authors write their own posts; editors can change all posts",
+        "/admin/staff",
+        "Invite",
+    ),
+)
 
 
 async def _drafts(request: AdminRequest) -> list[Record]:
@@ -172,36 +146,22 @@ def _waiting(soon: list[Record]) -> str:
     )
 
 
-async def _coming_up(request: AdminRequest, soon: list[Record]) -> list[Coming]:
-    names = await staff_names(request) if soon else {}
-    return [_coming(request, as_post(each), names) for each in soon]
-
-
-def _writing(request: AdminRequest, post: PostRecord) -> Writing:
+def _about(post: Record) -> str:
     text = post["excerpt"] or post["summary"]
-    short = text if len(text) <= _TEXT else f"{text[:_TEXT].rstrip()}…"
-    return _line(request, post, post["updated"], short)
+    return text if len(text) <= _TEXT else f"{text[:_TEXT].rstrip()}…"
 
 
-def _published(request: AdminRequest, post: PostRecord) -> Writing:
-    return _line(request, post, post["published_at"])
+async def _coming_up(request: AdminRequest, soon: list[Record]) -> list[Record]:
+    names = await staff_names(request) if soon else {}
+    return [_coming(request, each, names) for each in soon]
 
 
-def _line(request: AdminRequest, post: PostRecord, moment: str, summary: str = "") -> Writing:
-    url = POSTS.url(post["id"])
-    return Writing(post["title"], url, request.when(moment), moment, summary)
-
-
-def _coming(request: AdminRequest, post: PostRecord, names: Mapping[str, str]) -> Coming:
-    at = post["scheduled_for"]
-    moment = request.local(at)
+def _coming(request: AdminRequest, post: Record, names: Mapping[str, str]) -> Record:
+    moment = request.local(post["scheduled_for"])
     is_near = (moment.date() - request.now.date()).days < 7
-    authors = [names[each] for each in post["authors"] if each in names]
-    return Coming(
-        post["title"],
-        POSTS.url(post["id"]),
-        at,
-        f"{moment:%a}" if is_near else f"{moment.day} {moment:%b}",
-        f"{moment:%H:%M}",
-        ", ".join((READERS[post["visibility"]], *authors)),
-    )
+    authors = [names[each] for each in as_post(post)["authors"] if each in names]
+    return post | {
+        "day": f"{moment:%a}" if is_near else f"{moment.day} {moment:%b}",
+        "hour": f"{moment:%H:%M}",
+        "readers": ", ".join((READERS[post["visibility"]], *authors)),
+    }

@@ -14,7 +14,7 @@ from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.pages.settings.subnav import DOMAIN, SENDING, in_settings
 from masthead.faces.admin.request import AdminRequest
-from masthead.outside.mail.dns_records import Finding, RecordState, are_right
+from masthead.outside.mail.dns_records import Finding, RecordState, Wanted, are_right
 from masthead.outside.mail.message import at_domain
 from masthead.outside.mail.signing_keys import PLATFORM
 from masthead.web.errors import retry_after
@@ -27,18 +27,6 @@ _BADGES: Final = {
     RecordState.WRONG: ("bad", "Wrong"),
     RecordState.UNREACHABLE: ("draft", "No answer"),
 }
-
-
-class DnsRow(msgspec.Struct, frozen=True):
-    """A record on the page."""
-
-    kind: str
-    name: str
-    value: str
-    badge: tuple[str, str] | None
-    """None before a check."""
-    sentence: str
-    is_needed: bool
 
 
 class DomainPage(msgspec.Struct, frozen=True):
@@ -143,7 +131,8 @@ async def _page(
         "would_be": at_domain(mail_from, place.domain),
         "installation": mail_from.addr_spec,
         "is_installation": place.is_installation,
-        "records": _shown(request, place, record, findings),
+        "records": _findings(request, place, record, findings) if record else [],
+        "badges": _BADGES,
         "is_ready": is_own,
         "is_checked": findings is not None,
         "checked": request.when(record["checked_at"]) if record and record["checked_at"] else "",
@@ -169,25 +158,12 @@ async def _record(request: AdminRequest, place: DomainPage) -> Record | None:
     return await request.tools.sending.keys.find(tenant_id, place.domain)
 
 
-def _shown(
-    request: AdminRequest, place: DomainPage, record: Record | None, findings: list[Finding] | None
-) -> list[DnsRow]:
-    if record is None:
-        return []
-    if findings is None:
-        checks = request.tools.sending.checks
-        wanted = checks.wanted(record, is_installation=place.is_installation)
-        return [
-            DnsRow(each.kind, each.name, each.value, None, "", each.is_needed) for each in wanted
-        ]
-    return [
-        DnsRow(
-            each.wanted.kind,
-            each.wanted.name,
-            each.wanted.value,
-            _BADGES[each.state],
-            each.sentence,
-            each.wanted.is_needed,
-        )
-        for each in findings
-    ]
+def _findings(
+    request: AdminRequest, place: DomainPage, record: Record, findings: list[Finding] | None
+) -> list[tuple[Wanted, Finding | None]]:
+    """Each record that is wanted, with what a check of it has found."""
+    if findings is not None:
+        return [(each.wanted, each) for each in findings]
+    checks = request.tools.sending.checks
+    wanted = checks.wanted(record, is_installation=place.is_installation)
+    return [(each, None) for each in wanted]

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from datetime import datetime
-
-import msgspec
 
 from masthead.base.caller import Caller, in_tenant
 from masthead.base.errors import Invalid, NotFound, Problem, RateLimited
@@ -34,17 +31,6 @@ _FORM = Form(
     ),
 )
 _WRONG = Problem("validation_invalid_old_password", "That is not your current password.")
-
-
-class SignInView(msgspec.Struct, frozen=True):
-    """A sign-in, as its owner recognizes it."""
-
-    id: str
-    browser: str
-    address: str
-    since: datetime
-    seen: str
-    is_here: bool
 
 
 async def end_sign_in(request: AdminRequest, sign_in: str) -> Answer:
@@ -122,35 +108,17 @@ async def account_page(request: AdminRequest) -> Answer:
         "email": request.account["email"],
         **_FORM.values(request, request.account, caller),
         "has_password": bool(request.account["password_hash"]),
-        "places": await _places(request),
+        "places": await request.services.accounts.sign_ins.of(superusers, request.account),
+        "browser_name": browser_name,
+        "here": request.caller.sign_in,
         "has_app": bool(request.account["totp_secret"]),
-        "passkeys": [
-            (short_id(each), each, request.local(each.created))
-            for each in passkeys_of(request.account)
-        ],
-        "connections": [
-            (each.id, each.provider, request.local(each.created)) for each in connections
-        ],
+        "passkeys": [(short_id(each), each) for each in passkeys_of(request.account)],
+        "connections": connections,
         "providers": await _connectable(request, {each.provider_id for each in connections}),
         "recovery_codes": len(request.account["recovery_hashes"]),
         "errors": {name: sentence_of(each) for name, each in request.problems.items()},
     }
     return Page("account/account.html", "Your account", values)
-
-
-async def _places(request: AdminRequest) -> list[SignInView]:
-    found = await request.services.accounts.sign_ins.of(superusers, request.account)
-    return [
-        SignInView(
-            each.id,
-            browser_name(each.user_agent),
-            each.address,
-            request.local(each.created),
-            request.when(each.last_seen),
-            each.id == request.caller.sign_in,
-        )
-        for each in found
-    ]
 
 
 async def _connections(request: AdminRequest) -> list[Connection]:

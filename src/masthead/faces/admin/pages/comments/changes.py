@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 
-from masthead.base.errors import BadRequest, NotFound
+from masthead.base.errors import BadRequest
 from masthead.engine.records.write.unit import Unit
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
-from masthead.faces.admin.pages.comments.listing import CommentFilters, email_of, place_of
+from masthead.faces.admin.pages.comments.listing import CommentList, place_of
 from masthead.faces.admin.pages.undo import undo_address
 from masthead.faces.admin.request import AdminRequest
-from masthead.faces.admin.selected import MOST, PER_UNIT, SELECT, find_matching, ticked
+from masthead.faces.admin.selected import Selection, change_each, done_in_words, read_selection
 from masthead.features.comments.collection import APPROVED, PENDING, SPAM, comments
 from masthead.features.undo.undoing import Steps
 
@@ -34,26 +33,27 @@ async def change_comments(request: AdminRequest) -> Answer:
     """`one` is the button of a row, `<action>.<id>`; `action` is about what is ticked."""
     request.records.check_may_update(request.caller, comments, "")
     form = request.form
-    filters = CommentFilters.of(form)
+    filters = CommentList.of(form)
     action, _, one = form.get("one", "").partition(".")
     action = action or form.get("action", "")
     if action not in _DONE:
         raise BadRequest("Choose what to do with the selected comments.")
-    is_all = not one and form.get("all") == "1"
-    if is_all:
-        chosen = await find_matching(request, filters.listing(email_of(request, filters)))
-    else:
-        chosen = [one] if one else ticked(form)
-    if not chosen:
+    chosen = Selection([one]) if one else await read_selection(request, filters.listing(request))
+    if not chosen.ids:
         return Redirect(filters.url(**place_of(form)), "No comment was selected.")
-    if (is_all or action == "delete") and "confirmed" not in form:
-        return _question(form, filters, action, chosen, is_all=is_all)
-    steps = await _change(request, chosen, action)
-    sentence = _sentence(action, steps.count, len(chosen))
-    return Redirect(_back(form, filters, chosen), sentence, undo=undo_address(steps))
+    if (chosen.is_all or action == "delete") and "confirmed" not in form:
+        return _question(form, filters, action, chosen)
+    steps = Steps(request.caller, comments, ("status",))
+
+    async def change(unit: Unit, comment_id: str) -> None:
+        await _change_one(unit, comment_id, action, steps)
+
+    await change_each(request, steps, chosen.ids, change)
+    sentence = done_in_words("comment", _DONE[action], steps.count, len(chosen.ids))
+    return Redirect(_back(form, filters, chosen.ids), sentence, undo=undo_address(steps))
 
 
-def _back(form: Mapping[str, str], filters: CommentFilters, chosen: Sequence[str]) -> str:
+def _back(form: Mapping[str, str], filters: CommentList, chosen: Sequence[str]) -> str:
     """The list, at the comment that came after those."""
     order = form.get("order", "").split(",")
     left = set(chosen)
@@ -64,37 +64,19 @@ def _back(form: Mapping[str, str], filters: CommentFilters, chosen: Sequence[str
 
 
 def _question(
-    form: Mapping[str, str],
-    filters: CommentFilters,
-    action: str,
-    chosen: Sequence[str],
-    *,
-    is_all: bool,
+    form: Mapping[str, str], filters: CommentList, action: str, chosen: Selection
 ) -> Page:
+    current = {} if chosen.is_all else {"current": chosen.ids[0]}
     values = {
         "filters": filters,
         "action": action,
-        "count": len(chosen),
-        "is_all": is_all,
-        "ticked": [] if is_all else [f"{SELECT}{each}" for each in chosen],
+        "chosen": chosen.values(),
         "place": place_of(form) | {"order": form.get("order", "")},
-        "back": filters.url(**place_of(form), **({} if is_all else {"current": chosen[0]})),
-        "has_limit": is_all and len(chosen) == MOST,
+        "back": filters.url(**place_of(form), **current),
     }
-    title = "Delete this comment?" if len(chosen) == 1 and not is_all else _TITLES[action]
+    is_one = len(chosen.ids) == 1 and not chosen.is_all
+    title = "Delete this comment?" if is_one else _TITLES[action]
     return Page("comments/change.html", title, values)
-
-
-async def _change(request: AdminRequest, chosen: Sequence[str], action: str) -> Steps:
-    """Deleted ones are skipped."""
-    steps = Steps(request.caller, comments, ("status",))
-    for start in range(0, len(chosen), PER_UNIT):
-        async with request.records.unit(request.caller) as unit:
-            for comment_id in chosen[start : start + PER_UNIT]:
-                with suppress(NotFound):
-                    await _change_one(unit, comment_id, action, steps)
-            steps.save(unit)
-    return steps
 
 
 async def _change_one(unit: Unit, comment_id: str, action: str, steps: Steps) -> None:
@@ -104,12 +86,3 @@ async def _change_one(unit: Unit, comment_id: str, action: str, steps: Steps) ->
     found = await unit.require(comments, {"id": comment_id})
     record = await unit.update(comments, comment_id, {"status": _STATUS[action]})
     steps.note_change(found, record)
-
-
-def _sentence(action: str, changed: int, asked: int) -> str:
-    if not changed:
-        return "Nothing needed to change."
-    noun = "1 comment is" if changed == 1 else f"{changed:,} comments are"
-    rest = asked - changed
-    left = f" {rest:,} were not changed." if rest > 1 else " One was not changed."
-    return f"{noun} {_DONE[action]}." + (left if rest else "")

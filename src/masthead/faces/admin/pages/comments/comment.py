@@ -13,7 +13,7 @@ from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.pages.comments.listing import (
     FIELDS,
-    CommentFilters,
+    CommentList,
     about_person,
     comment_url,
     rows_of,
@@ -31,11 +31,11 @@ _NAME_LENGTH = 100
 
 
 async def comment_page(request: AdminRequest, comment_id: str) -> Answer:
-    return await _page(request, comment_id, CommentFilters.of(request.query))
+    return await _page(request, comment_id, CommentList.of(request.query))
 
 
 async def answer_comment(request: AdminRequest, comment_id: str) -> Answer:
-    filters = CommentFilters.of(request.form)
+    filters = CommentList.of(request.form)
     text = request.form.get("body", "")
     try:
         await request.services.discussions.answer(
@@ -63,7 +63,7 @@ def _author(request: AdminRequest) -> Author:
 async def _page(
     request: AdminRequest,
     comment_id: str,
-    filters: CommentFilters,
+    filters: CommentList,
     text: str = "",
     *,
     problem: str = "",
@@ -74,7 +74,7 @@ async def _page(
     rows = await rows_of(request, [*before, comment, *after], filters, comment_id)
     values = {
         "filters": filters,
-        "row": next(each for each in rows if each.is_current),
+        "row": next(each for each in rows if each["is_current"]),
         "rows": rows,
         "about": await about_person(request, comment, filters),
         "is_answerable": comment["shown_as"] != DELETED,
@@ -82,7 +82,7 @@ async def _page(
         "text": text,
         "problem": problem,
         "back": filters.url(current=comment_id),
-        "action": comment_url(comment_id, CommentFilters()) + "/reply",
+        "action": comment_url(comment_id, CommentList()) + "/reply",
         "on_site": await _on_site(request, comment),
     }
     title = f"Comment by {comment['author_name']}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import UTC, timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -11,7 +10,7 @@ from urllib.parse import urlencode
 from msgspec.structs import replace
 
 from masthead.base import clock
-from masthead.base.errors import BadRequest, Invalid, NotFound
+from masthead.base.errors import BadRequest, Invalid
 from masthead.engine.records.accounts import credentials
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.ast import Expression
@@ -22,7 +21,7 @@ from masthead.faces.admin.forms import Ask, Form
 from masthead.faces.admin.lists import Listing, ListPage, Pick, Search, sorted_words
 from masthead.faces.admin.pages.undo import undo_address
 from masthead.faces.admin.request import AdminRequest
-from masthead.faces.admin.selected import MOST, PER_UNIT, SELECT, find_matching, ticked
+from masthead.faces.admin.selected import Selection, change_each, read_selection
 from masthead.features.members.collection import MEMBERS_JOINED, blog_members
 from masthead.features.undo.undoing import Steps
 
@@ -183,57 +182,39 @@ async def change_members(request: AdminRequest) -> Answer:
     action, label = form.get("action", ""), form.get("label_name", "").strip()
     if action not in _DONE:
         raise BadRequest("Choose what to do with the selected members.")
-    is_all = form.get("all") == "1"
-    chosen = await find_matching(request, filters.listing(request)) if is_all else ticked(form)
-    if not chosen:
+    chosen = await read_selection(request, filters.listing(request))
+    if not chosen.ids:
         return Redirect(filters.url(), "No member was selected.")
     if not label:
-        return _question(filters, chosen, is_all=is_all)
+        return _question(filters, chosen)
+    steps = Steps(request.caller, blog_members, ("labels",))
+
+    async def change(unit: Unit, member_id: str) -> None:
+        await _relabel_one(unit, member_id, action, label, steps=steps)
+
     try:
-        steps = await _relabel(request, chosen, action, label)
+        await change_each(request, steps, chosen.ids, change)
     except Invalid as error:
         problem = error.problems.get("labels")
         if problem is None:
             raise
-        return _question(filters, chosen, is_all=is_all, label=label, problem=problem.message)
+        return _question(filters, chosen, label, problem.message)
     changed = steps.count
     noun = "1 member" if changed == 1 else f"{changed:,} members"
     verb = _DONE[action] if changed != 1 else _DONE[action].replace("have", "has", 1)
     return Redirect(filters.url(), f"{noun} {verb} “{label}”.", undo=undo_address(steps))
 
 
-def _question(
-    filters: MemberList,
-    chosen: Sequence[str],
-    *,
-    is_all: bool,
-    label: str = "",
-    problem: str = "",
-) -> Page:
+def _question(filters: MemberList, chosen: Selection, label: str = "", problem: str = "") -> Page:
     values = {
         "filters": filters,
-        "count": len(chosen),
-        "is_all": is_all,
-        "ticked": [] if is_all else [f"{SELECT}{each}" for each in chosen],
+        "chosen": chosen.values(),
         "label_name": label,
         "problem": problem,
         "back": filters.url(),
-        "has_limit": is_all and len(chosen) == MOST,
     }
     status = 422 if problem else 200
     return Page("members/label.html", "Label these members", values, status)
-
-
-async def _relabel(request: AdminRequest, chosen: Sequence[str], action: str, label: str) -> Steps:
-    """Deleted ones are skipped."""
-    steps = Steps(request.caller, blog_members, ("labels",))
-    for start in range(0, len(chosen), PER_UNIT):
-        async with request.records.unit(request.caller) as unit:
-            for member_id in chosen[start : start + PER_UNIT]:
-                with suppress(NotFound):
-                    await _relabel_one(unit, member_id, action, label, steps=steps)
-            steps.save(unit)
-    return steps
 
 
 async def _relabel_one(

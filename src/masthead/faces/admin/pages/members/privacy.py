@@ -9,7 +9,6 @@ from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.conditions import all_of, equals
 from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.data_requests import (
-    DataRequestView,
     about,
     admit_request,
     is_ready,
@@ -70,7 +69,7 @@ async def download_export(request: AdminRequest, member_id: str, request_id: str
     return Download(stored.chunks, f"member-{member_id}.json", "application/json")
 
 
-async def requests_of(request: AdminRequest, member_id: str) -> list[DataRequestView]:
+async def requests_of(request: AdminRequest, member_id: str) -> list[Record]:
     wanted = all_of([equals("subject", MEMBER), equals("member_id", member_id)]) or ""
     newest = ListRequest(per_page=MOST, filter=wanted, sort="-created", skip_total=True)
     found = (await request.records.page(request.caller, gdpr_requests, newest)).items

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import msgspec
+from collections.abc import Sequence
 
 from masthead.base import clock
 from masthead.base.caller import in_tenant
@@ -19,42 +19,16 @@ LATE_SECONDS = 300
 """A job that is due for so long makes one look whether a worker runs."""
 
 
-class KindRow(msgspec.Struct, frozen=True):
-    kind: str
-    due: str
-    waits: str
-    is_late: bool
-    running: int
-    later: str
-    failed: str
-
-
-class JobRow(msgspec.Struct, frozen=True):
-    id: str
-    tenant_id: str
-    kind: str
-    site: str
-    attempts: int
-    error: str
-    failed: str
-
-
-class ErrorRow(msgspec.Struct, frozen=True):
-    request_id: str
-    what: str
-    site: str
-    error: str
-    when: str
-
-
 async def queue_page(request: AdminRequest) -> Answer:
     queue = request.tools.queue
-    kinds = [_kind_row(request, each) for each in await queue.kinds()]
-    failed = [await _job_row(request, each) for each in await queue.list_failed()]
+    kinds, failed = await queue.kinds(), await queue.list_failed()
+    late = {each.kind for each in kinds if _is_late(request, each)}
     values = {
         "kinds": kinds,
         "failed": failed,
-        "is_late": any(each.is_late for each in kinds),
+        "counted": _counted,
+        "sites": await _sites(request, failed),
+        "late": late,
         "is_moving": any(each.running for each in kinds),
     }
     return Page("operator/queue.html", "Queue", values, fragment="operator/_queue.html")
@@ -86,7 +60,8 @@ async def errors_page(request: AdminRequest) -> Answer:
         return Redirect(f"{ERRORS}/{wanted}")
     found = await request.services.error_log.newest()
     values = {
-        "rows": [await _error_row(request, each) for each in found],
+        "rows": found,
+        "sites": await _sites(request, found),
         "wanted": wanted,
         "most": MAX_LISTED,
     }
@@ -99,55 +74,28 @@ async def error_page(request: AdminRequest, request_id: str) -> Answer:
         raise NotFound
     values = {
         "error": found,
-        "site": await _site(request, found.tenant_id),
-        "at": request.local(found.created),
+        "site": (await _sites(request, [found]))[found.tenant_id],
         "back": ERRORS,
     }
     return Page("operator/error.html", found.error, values)
 
 
-def _kind_row(request: AdminRequest, state: KindState) -> KindRow:
-    waits, is_late = "", False
-    if state.oldest_due:
-        late = request.now - clock.from_text(state.oldest_due)
-        is_late = late.total_seconds() > LATE_SECONDS
-        waits = request.when(state.oldest_due)
-    return KindRow(
-        state.kind,
-        _counted(state.due),
-        waits,
-        is_late,
-        state.running,
-        _counted(state.later),
-        _counted(state.failed),
-    )
+def _is_late(request: AdminRequest, state: KindState) -> bool:
+    if not state.oldest_due:
+        return False
+    late = request.now - clock.from_text(state.oldest_due)
+    return late.total_seconds() > LATE_SECONDS
 
 
-async def _job_row(request: AdminRequest, job: FailedJob) -> JobRow:
-    return JobRow(
-        job.id,
-        job.tenant_id,
-        job.kind,
-        await _site(request, job.tenant_id),
-        job.attempts,
-        job.error,
-        request.when(job.failed_at),
-    )
-
-
-async def _error_row(request: AdminRequest, error: RequestError) -> ErrorRow:
-    return ErrorRow(
-        error.request_id,
-        f"{error.method} {error.path}",
-        await _site(request, error.tenant_id),
-        error.error,
-        request.when(error.created),
-    )
-
-
-async def _site(request: AdminRequest, tenant_id: str) -> str:
-    tenant = await request.services.directory.by_id(tenant_id) if tenant_id else None
-    return tenant.name if tenant else "The service"
+async def _sites(
+    request: AdminRequest, found: Sequence[FailedJob | RequestError]
+) -> dict[str, str]:
+    """The names of the sites that they are about."""
+    names = {"": "The service"}
+    for tenant_id in {each.tenant_id for each in found} - {""}:
+        tenant = await request.services.directory.by_id(tenant_id)
+        names[tenant_id] = tenant.name if tenant else names[""]
+    return names
 
 
 def _counted(number: int) -> str:

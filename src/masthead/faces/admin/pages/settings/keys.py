@@ -43,19 +43,6 @@ class KeyFilters(Filters, frozen=True):
         return Listing(api_keys, wanted, self.url)
 
 
-class KeyRow(msgspec.Struct, frozen=True):
-    id: str
-    name: str
-    prefix: str
-    scopes: str
-    used: str
-    ends: str
-    """In words, where the key ends or has ended."""
-    is_valid: bool
-    is_new: bool
-    calls: Chart | None
-
-
 async def new_key(request: AdminRequest) -> Answer:
     """Answered with a page instead of a redirect: the key must not be stored anywhere, neither in
     an address nor in a cookie."""
@@ -73,7 +60,7 @@ async def new_key(request: AdminRequest) -> Answer:
 
 async def revoke_form(request: AdminRequest, key_id: str) -> Answer:
     record = await request.records.get(request.caller, api_keys, key_id)
-    values = {"key": _row(request, record), "back": KEYS}
+    values = {"key": record, "back": KEYS}
     return in_settings(request, "revoke-key.html", f"Revoke {record['name']}?", values)
 
 
@@ -101,8 +88,9 @@ async def keys_page(request: AdminRequest, made: tuple[Record, str] | None = Non
     calls = await _calls(request, items)
     values = {
         "made": {"name": made[0]["name"], "key": made[1]} if made else None,
-        "rows": [_row(request, each, calls[each["id"]], new_id) for each in items],
-        "calls": calls[""],
+        "rows": [_shown(request, each) for each in items],
+        "new_id": new_id,
+        "calls": calls,
         "pager": pager,
         "filters": filters,
         "has_ended": await _has_ended(request),
@@ -164,31 +152,14 @@ async def _plan(request: AdminRequest) -> dict[str, object]:
     }
 
 
-def _row(
-    request: AdminRequest, key: Record, calls: Chart | None = None, new_id: str = ""
-) -> KeyRow:
+def _shown(request: AdminRequest, key: Record) -> Record:
+    """`verb`: the word before the day on which it ends or has ended."""
     now = clock.to_text(request.records.clock())
+    is_over = bool(key["revoked_at"] or (key["expires_at"] and key["expires_at"] <= now))
     scopes = granted(_decode_names(key["scopes"]))
-    used = key["last_used_at"]
-    ends = ""
-    if key["revoked_at"]:
-        ends = f"Revoked {_day(request, key['revoked_at'])}"
-    elif key["expires_at"]:
-        verb = "Expired" if key["expires_at"] <= now else "Expires"
-        ends = f"{verb} {_day(request, key['expires_at'])}"
-    return KeyRow(
-        key["id"],
-        key["name"],
-        key["prefix"],
-        f"all {len(SCOPES)}" if len(scopes) == len(SCOPES) else ", ".join(sorted(scopes)),
-        request.when(used) if used else "Never used",
-        ends,
-        not key["revoked_at"] and not (key["expires_at"] and key["expires_at"] <= now),
-        key["id"] == new_id,
-        calls,
-    )
-
-
-def _day(request: AdminRequest, moment: str) -> str:
-    local = request.local(moment)
-    return f"{local.day} {local:%b %Y}"
+    has_all = len(scopes) == len(SCOPES)
+    return key | {
+        "may": f"all {len(SCOPES)}" if has_all else ", ".join(sorted(scopes)),
+        "verb": "Revoked" if key["revoked_at"] else "Expired" if is_over else "Expires",
+        "is_valid": not is_over,
+    }

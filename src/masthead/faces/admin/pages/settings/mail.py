@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from masthead.base.errors import NotFound
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.pages.settings.subnav import MAIL, in_settings
@@ -11,13 +9,6 @@ from masthead.faces.admin.request import AdminRequest
 from masthead.outside.mail.wording import where_stored
 
 FAILURES = 20
-
-
-class Failure(msgspec.Struct, frozen=True):
-    recipient: str
-    why: str
-    at: str
-    gave_up: bool
 
 
 async def mail_page(request: AdminRequest) -> Answer:
@@ -32,10 +23,7 @@ async def mail_page(request: AdminRequest) -> Answer:
         "asked": "test" in request.query,
         "mark": mark,
         "trial": await request.tools.test_mails.outcome(request.caller, mark),
-        "failures": [
-            Failure(each.recipient, each.why, request.when(each.at), each.gave_up)
-            for each in failed
-        ],
+        "failures": failed,
         "address": MAIL,
     }
     return in_settings(request, "mail.html", "Email", values)

@@ -147,7 +147,7 @@ async def _planned_deletion(request: AdminRequest) -> dict[str, str] | None:
     for each in (await request.records.page(request.caller, gdpr_requests, newest)).items:
         if is_cancellable(request, each):
             on = day(request.local(each["grace_until"]))
-            return {"on": on, "cancel": shown(request, each).cancel}
+            return {"on": on, "cancel": shown(request, each)["cancel"]}
     return None
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 from masthead.base.errors import BadRequest, Invalid, NotFound
@@ -14,7 +12,7 @@ from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.pages.texts.lists import TextList
 from masthead.faces.admin.pages.undo import undo_address
 from masthead.faces.admin.request import AdminRequest
-from masthead.faces.admin.selected import MOST, PER_UNIT, SELECT, find_matching, ticked
+from masthead.faces.admin.selected import Selection, change_each, done_in_words, read_selection
 from masthead.features.undo.undoing import Steps
 
 DONE = {
@@ -35,24 +33,26 @@ async def change_selected(filters_of: type[TextList], request: AdminRequest) -> 
     action = form.get("action", "")
     if action not in DONE or (action in _OF_TAGS and not section.has_tags):
         raise BadRequest(f"Choose what to do with the selected {section.noun}s.")
-    is_all = form.get("all") == "1"
-    listing = filters.listing(request)
-    chosen = await find_matching(request, listing) if is_all else ticked(form)
-    if not chosen:
+    chosen = await read_selection(request, filters.listing(request))
+    if not chosen.ids:
         return Redirect(filters.url(), f"No {section.noun} was selected.")
     tag = form.get("tag_name", "").strip()
     needs_tag = action in _OF_TAGS and not tag
-    if needs_tag or ((is_all or action == "delete") and "confirmed" not in form):
-        return _question(request, filters, action, chosen, is_all=is_all)
+    if needs_tag or ((chosen.is_all or action == "delete") and "confirmed" not in form):
+        return _question(request, filters, action, chosen)
     steps = Steps(request.caller, section.texts, _undone(section.texts))
+
+    async def change(unit: Unit, text_id: str) -> None:
+        await _change_one(unit, section.texts, text_id, action, tag=tag, steps=steps)
+
     try:
-        await _change(request, section.texts, chosen, action, tag=tag, steps=steps)
+        await change_each(request, steps, chosen.ids, change)
     except Invalid as error:
         if action not in _OF_TAGS or "tags" not in error.problems:
             raise
         problem = error.problems["tags"].message
-        return _question(request, filters, action, chosen, is_all=is_all, problem=problem)
-    sentence = _sentence(section.noun, action, steps.count, len(chosen))
+        return _question(request, filters, action, chosen, problem=problem)
+    sentence = done_in_words(section.noun, DONE[action], steps.count, len(chosen.ids))
     return Redirect(filters.url(), sentence, undo=undo_address(steps))
 
 
@@ -65,9 +65,8 @@ def _question(
     request: AdminRequest,
     filters: TextList,
     action: str,
-    chosen: Sequence[str],
+    chosen: Selection,
     *,
-    is_all: bool,
     problem: str = "",
 ) -> Page:
     noun = filters.section.noun
@@ -75,13 +74,10 @@ def _question(
         "section": filters.section,
         "filters": filters,
         "action": action,
-        "count": len(chosen),
-        "is_all": is_all,
-        "ticked": [] if is_all else [f"{SELECT}{each}" for each in chosen],
+        "chosen": chosen.values(),
         "tag_name": request.form.get("tag_name", ""),
         "problem": problem,
         "back": filters.url(),
-        "has_limit": is_all and len(chosen) == MOST,
     }
     return Page(
         "texts/bulk.html", _TITLES[action].format(noun=noun), values, status=422 if problem else 200
@@ -95,24 +91,6 @@ _TITLES = {
     "untag": "Remove a tag",
     "delete": "Delete these {noun}s?",
 }
-
-
-async def _change(
-    request: AdminRequest,
-    texts: Collection,
-    chosen: Sequence[str],
-    action: str,
-    *,
-    tag: str,
-    steps: Steps,
-) -> None:
-    """Texts that are deleted, or that the caller may not change, are skipped."""
-    for start in range(0, len(chosen), PER_UNIT):
-        async with request.records.unit(request.caller) as unit:
-            for text_id in chosen[start : start + PER_UNIT]:
-                with suppress(NotFound):
-                    await _change_one(unit, texts, text_id, action, tag=tag, steps=steps)
-            steps.save(unit)
 
 
 async def _change_one(
@@ -133,12 +111,3 @@ async def _change_one(
         if action == "tag" and tag in old["tags"]:
             given = {}
     steps.note_change(old, await unit.update(texts, text_id, given))
-
-
-def _sentence(noun: str, action: str, changed: int, asked: int) -> str:
-    if not changed:
-        return "Nothing needed to change."
-    what = f"1 {noun} is" if changed == 1 else f"{changed:,} {noun}s are"
-    rest = asked - changed
-    left = f" {rest:,} were not changed." if rest > 1 else " One was not changed."
-    return f"{what} {DONE[action]}." + (left if rest else "")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from masthead.base.errors import Conflict
 from masthead.content.texts.difference import Piece, compare, compare_words
 from masthead.content.texts.editing import Opened, open_text, restore_revision
@@ -31,23 +29,6 @@ _NOT_SETTINGS = frozenset({"title", "content_html"})
 _WITH = {"now": "With the current text", "before": "With the revision before it"}
 
 
-class Revision(msgspec.Struct, frozen=True):
-    title: str
-    url: str
-    """Empty for the text as it is now."""
-    when: str
-    at: str
-    by: str
-    badge: str
-    status: str
-
-
-class Setting(msgspec.Struct, frozen=True):
-    label: str
-    old: str
-    new: str
-
-
 async def revisions(section: Section, request: AdminRequest, text_id: str) -> Answer:
     opened = await open_text(request.records, request.caller, section.kind, text_id)
     found = await _earlier(section, request, text_id)
@@ -57,10 +38,7 @@ async def revisions(section: Section, request: AdminRequest, text_id: str) -> An
         "section": section,
         "own": own,
         "title": opened.values["title"],
-        "now": _now(request, opened, names),
-        "revisions": [
-            _shown(request, each, names, f"{own}/revisions/{each['id']}") for each in found
-        ],
+        "revisions": [_now(opened, names), *(_shown(each, names) for each in found)],
         "most": MAX_REVISIONS,
     }
     return Page("texts/revisions.html", "History", values)
@@ -112,7 +90,7 @@ async def _page(
         "section": section,
         "own": own,
         "url": url,
-        "revision": _shown(request, stored, names, url),
+        "revision": _shown(stored, names),
         "compared_with": [
             (_WITH["now"], url, not is_with_before, None),
             *([(_WITH["before"], f"{url}?with=before", is_with_before, None)] if before else []),
@@ -172,19 +150,22 @@ async def _before(section: Section, request: AdminRequest, stored: Record) -> Re
     return await _revision(section, request, stored[pointer], page.items[0]["id"])
 
 
-def _shown(request: AdminRequest, stored: Record, names: Mapping[str, str], url: str) -> Revision:
-    badge, status = _BADGES.get(stored["status"], _BADGES["draft"])
-    at = stored["saved_at"]
-    by = _who(stored["saved_by"], names)
-    return Revision(stored["title"], url, clock_time(request.local(at)), at, by, badge, status)
+def _shown(stored: Record, names: Mapping[str, str]) -> Record:
+    badge = _BADGES.get(stored["status"], _BADGES["draft"])
+    return stored | {"badge": badge, "by": _who(stored["saved_by"], names)}
 
 
-def _now(request: AdminRequest, opened: Opened, names: Mapping[str, str]) -> Revision:
+def _now(opened: Opened, names: Mapping[str, str]) -> Record:
+    """The text as it is now: without an id."""
     newest = opened.copy or opened.text
-    status = CHANGES if opened.copy else opened.text["status"]
-    saved = {"title": opened.values["title"], "status": status}
-    saved |= {"saved_at": newest["updated"], "saved_by": newest["edited_by"]}
-    return _shown(request, saved, names, "")
+    saved = {
+        "id": "",
+        "title": opened.values["title"],
+        "status": CHANGES if opened.copy else opened.text["status"],
+        "saved_at": newest["updated"],
+        "saved_by": newest["edited_by"],
+    }
+    return _shown(saved, names)
 
 
 def _who(account_id: str, names: Mapping[str, str]) -> str:
@@ -200,15 +181,14 @@ def _title(old: Record, new: Record) -> tuple[Piece, ...]:
 
 def _settings(
     section: Section, old: Record, new: Record, names: Mapping[str, str]
-) -> list[Setting]:
+) -> list[tuple[str, str, str]]:
+    """The label of each that differs, and both values in words."""
     found = []
     for ask in section.asks:
         if ask.name in _NOT_SETTINGS or old[ask.name] == new[ask.name]:
             continue
         choices = ask.choices or (names if ask.name == "authors" else {})
-        found.append(
-            Setting(ask.label, _words(old[ask.name], choices), _words(new[ask.name], choices))
-        )
+        found.append((ask.label, _words(old[ask.name], choices), _words(new[ask.name], choices)))
     return found
 
 

@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Any, ClassVar
 from urllib.parse import quote, urlencode
 
-import msgspec
 from msgspec.structs import replace
 
 from masthead.base.errors import BadRequest, Invalid, NotFound
@@ -50,16 +49,6 @@ class TagFilters(Filters, frozen=True):
         return -total if self.is_by_posts else 0, tag.casefold(), tag
 
 
-class TagRow(msgspec.Struct, frozen=True):
-    tag: str
-    url: str
-    address: str
-    """On the reader's site."""
-    total: int
-    posts_url: str
-    is_changing: bool
-
-
 async def tags_list(request: AdminRequest) -> Answer:
     filters = TagFilters.of(request.query)
     # Refuses those who may not change tags.
@@ -70,11 +59,14 @@ async def tags_list(request: AdminRequest) -> Answer:
         found, pager = _page(request, filters, totals)
     else:
         found, pager = await _further_page(request, filters)
-    changing = {each.tag for each in changes}
     values = {
         "filters": filters,
         "has_all": has_all,
-        "rows": [_row(tag, total, is_changing=tag in changing) for tag, total in found.items()],
+        "rows": [
+            {"tag": tag, "url": url_of(tag), "path": _site_path(tag), "total": total}
+            for tag, total in found.items()
+        ],
+        "changing": {each.tag for each in changes},
         "pager": pager,
         "changes": changes,
         "total": len(totals) if has_all else 0,
@@ -129,10 +121,6 @@ def _cursor(filters: TagFilters, text: str | None) -> Key | None:
     total, mark, tag = (text or "").partition("~")
     is_one = mark and total.isdecimal() and len(total) < 10
     return filters.key(tag, int(total)) if is_one else None
-
-
-def _row(tag: str, total: int, *, is_changing: bool) -> TagRow:
-    return TagRow(tag, url_of(tag), _site_path(tag), total, PostList(tag=tag).url(), is_changing)
 
 
 def _site_path(tag: str) -> str:

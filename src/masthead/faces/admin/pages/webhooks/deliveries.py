@@ -10,6 +10,7 @@ import msgspec
 
 from masthead.base import ids
 from masthead.engine.events.names import EVENT_NAMES, TEST_PING
+from masthead.faces.admin.environment import moment
 from masthead.faces.admin.lists import PER_PAGE, Filters, Pager, Pick, cursor_of
 from masthead.faces.admin.pages.webhooks.subscriptions import ADDRESS
 from masthead.faces.admin.request import AdminRequest
@@ -71,32 +72,16 @@ class DeliveryFilters(Filters, frozen=True):
         return self.state in ("", DEAD)
 
 
-class DeliveryRow(msgspec.Struct, frozen=True):
-    id: str
-    url: str
-    badge: str
-    state: str
-    event: str
-    webhook: str
-    answer: str
-    is_bad: bool
-    attempts: int
-    took: str
-    when: str
-    at: str
-    is_dead: bool
-
-
 class DeliveryList(msgspec.Struct, frozen=True):
-    rows: list[DeliveryRow]
+    rows: list[LoggedDelivery]
+    attempts: Mapping[str, LoggedAttempt]
+    """The last one of each delivery."""
     pager: Pager
     searched_to: str = ""
     """In words, where the search has ended before the page was full."""
 
 
-async def read_deliveries(
-    request: AdminRequest, filters: DeliveryFilters, names: Mapping[str, str]
-) -> DeliveryList | None:
+async def read_deliveries(request: AdminRequest, filters: DeliveryFilters) -> DeliveryList | None:
     """None where the first page is meant: there is less than a page before the cursor."""
     log, condition = request.services.deliveries.log, filters.condition(request.records.clock())
     # An event together with another filter is searched for, only from new to old.
@@ -118,9 +103,8 @@ async def read_deliveries(
     if before or after:
         newer = filters.url() if is_searched or not items else filters.url(before=_mark(items[0]))
     attempts = await log.last_attempts(request.tenant_id, [each.id for each in items])
-    rows = [row_of(request, each, names, attempts.get(each.id)) for each in items]
     searched_to = moment_of(request, page.scanned_to[0]) if page.scanned_to else ""
-    return DeliveryList(rows, Pager(0, 0, -1, newer, older), searched_to)
+    return DeliveryList(items, attempts, Pager(0, 0, -1, newer, older), searched_to)
 
 
 def _mark(delivery: LoggedDelivery) -> str:
@@ -129,30 +113,6 @@ def _mark(delivery: LoggedDelivery) -> str:
 
 def _position(cursor: Cursor | None) -> str:
     return "~".join(cursor) if cursor else ""
-
-
-def row_of(
-    request: AdminRequest,
-    delivery: LoggedDelivery,
-    names: Mapping[str, str],
-    attempt: LoggedAttempt | None,
-) -> DeliveryRow:
-    badge, state = state_of(delivery)
-    return DeliveryRow(
-        delivery.id,
-        f"{DELIVERIES}/{delivery.id}",
-        badge,
-        state,
-        delivery.event,
-        names.get(delivery.webhook_id, "Deleted webhook"),
-        answer_of(delivery),
-        bool(delivery.attempts) and not is_good(delivery.last_status),
-        delivery.attempts,
-        took(attempt.duration_ms) if attempt else "–",
-        moment_of(request, delivery.created),
-        delivery.created,
-        delivery.state == DEAD,
-    )
 
 
 def state_of(delivery: LoggedDelivery) -> tuple[str, str]:
@@ -170,21 +130,8 @@ def answer_of(delivery: LoggedDelivery) -> str:
     return "No answer" if delivery.attempts else "–"
 
 
-def is_good(status: int | None) -> bool:
-    return status is not None and 200 <= status < 300
-
-
-def took(milliseconds: int) -> str:
-    if milliseconds < 1_000:
-        return f"{milliseconds} ms"
-    return f"{milliseconds / 1_000:.1f} s"
-
-
 def moment_of(request: AdminRequest, text: str) -> str:
-    """15 Nov 09:12:04, with the year where it is another one."""
-    local = request.local(text)
-    year = "" if local.year == request.now.year else f" {local.year}"
-    return f"{local.day} {local:%b}{year} {local:%H:%M:%S}"
+    return moment(request.local(text), request.now)
 
 
 def names_of(records: Sequence[Mapping[str, str]]) -> dict[str, str]:

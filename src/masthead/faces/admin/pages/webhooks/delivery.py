@@ -14,13 +14,12 @@ from masthead.engine.events.log import LoggedEvent
 from masthead.engine.events.names import TEST_PING
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Page
+from masthead.faces.admin.environment import took
 from masthead.faces.admin.pages.webhooks.deliveries import (
-    is_good,
     moment_of,
     state_of,
-    took,
 )
-from masthead.faces.admin.pages.webhooks.subscriptions import ADDRESS
+from masthead.faces.admin.pages.webhooks.subscriptions import ADDRESS, is_good
 from masthead.faces.admin.request import AdminRequest
 from masthead.faces.admin.sections import POSTS
 from masthead.features.posts.collection import posts
@@ -28,16 +27,6 @@ from masthead.features.webhooks.collection import DEAD, PENDING, webhook_subscri
 from masthead.features.webhooks.delivery_log import LoggedAttempt, LoggedDelivery
 from masthead.features.webhooks.sending import ANSWER_BYTES, body_of
 from masthead.features.webhooks.signing import Signed, signed_headers
-
-
-class Attempt(msgspec.Struct, frozen=True):
-    number: int
-    when: str
-    at: str
-    answer: str
-    is_bad: bool
-    took: str
-    error: str
 
 
 async def delivery_page(request: AdminRequest, delivery_id: str) -> Answer:
@@ -57,14 +46,12 @@ async def delivery_page(request: AdminRequest, delivery_id: str) -> Answer:
         "delivery": delivery,
         "webhook": webhook,
         "webhook_name": name,
-        "badge_kind": badge,
-        "state": _state(delivery, state),
+        "badge_of": (badge, _state(delivery, state)),
         "sentence": _sentence(request, delivery, attempts),
         "post": _post(event),
-        "created": moment_of(request, delivery.created),
-        "attempts": [_attempt(request, each) for each in reversed(attempts)],
+        "attempts": attempts[::-1],
+        "is_good": is_good,
         "last": attempts[-1] if attempts else None,
-        "took": took(attempts[-1].duration_ms) if attempts else "",
         "is_cut": bool(attempts) and len(attempts[-1].answer.encode()) >= ANSWER_BYTES,
         "is_test": delivery.event == TEST_PING,
         "cannot_retry": _cannot_retry(delivery, webhook),
@@ -99,18 +86,6 @@ def _curl(url: str, headers: Mapping[str, str], body: str) -> str:
     parts += [f"-H {shlex.quote(f'{name}: {value}')}" for name, value in headers.items()]
     parts.append(f"--data-binary {shlex.quote(body)}")
     return " \\\n  ".join(parts)
-
-
-def _attempt(request: AdminRequest, attempt: LoggedAttempt) -> Attempt:
-    return Attempt(
-        attempt.number,
-        moment_of(request, attempt.created),
-        attempt.created,
-        str(attempt.status) if attempt.status else "–",
-        not is_good(attempt.status),
-        took(attempt.duration_ms),
-        attempt.error,
-    )
 
 
 def _state(delivery: LoggedDelivery, state: str) -> str:

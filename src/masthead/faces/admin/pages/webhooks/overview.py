@@ -9,13 +9,16 @@ from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.lists import Pick
 from masthead.faces.admin.pages.webhooks.deliveries import (
     DeliveryFilters,
+    answer_of,
     names_of,
     read_deliveries,
+    state_of,
 )
-from masthead.faces.admin.pages.webhooks.retry import shown_run
+from masthead.faces.admin.pages.webhooks.retry import sentence_of
 from masthead.faces.admin.pages.webhooks.subscriptions import (
     ADDRESS,
     PLAN_NEEDED,
+    is_good,
     read_subscriptions,
     rows_of,
 )
@@ -27,12 +30,16 @@ async def webhooks_page(request: AdminRequest) -> Answer:
     filters = DeliveryFilters.of(request.query)
     records = await read_subscriptions(request)
     names = names_of(records)
-    deliveries = await read_deliveries(request, filters, names)
+    deliveries = await read_deliveries(request, filters)
     if deliveries is None:
         return Redirect(filters.url())
     values: dict[str, Any] = {
         "filters": filters,
         "deliveries": deliveries,
+        "names": names,
+        "state_of": state_of,
+        "answer_of": answer_of,
+        "is_good": is_good,
         "dead": await _count_dead(request, filters),
         "has_deliveries": bool(deliveries.rows) or filters.is_narrow,
     }
@@ -49,7 +56,8 @@ async def _around(request: AdminRequest, records: list[Record]) -> dict[str, Any
         "address": ADDRESS,
         "rows": await rows_of(request, records),
         "plan_needed": "" if request.tenant.plan.has_api else PLAN_NEEDED,
-        "run": shown_run(run) if run else None,
+        "run": run,
+        "run_says": sentence_of(run) if run else "",
         "picks": (*DeliveryFilters.picks, by_webhook),
     }
 

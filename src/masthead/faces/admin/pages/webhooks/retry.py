@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from masthead.base import ids
 from masthead.base.errors import BadRequest, NotFound
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
@@ -21,15 +19,6 @@ RETRIES = f"{ADDRESS}/retries"
 MAX_SELECTED = 200
 _STAYS = "was not retried: it is already being sent, or its webhook is off or deleted."
 _STAY = "were not retried: they are already being sent, or their webhook is off or deleted."
-
-
-class Run(msgspec.Struct, frozen=True):
-    url: str
-    is_finished: bool
-    total: int
-    """-1 while they are counted."""
-    retried: int
-    sentence: str
 
 
 async def retry_one(request: AdminRequest, delivery_id: str) -> Answer:
@@ -61,7 +50,7 @@ async def retry_page(request: AdminRequest, run_id: str) -> Answer:
         run = await request.services.retries.get(request.tenant_id, run_id)
     if run is None:
         raise NotFound
-    values = {"run": shown_run(run), "back": ADDRESS}
+    values = {"run": run, "run_says": sentence_of(run), "back": ADDRESS}
     return Page("webhooks/retry.html", "Retry", values, fragment="webhooks/_retry.html")
 
 
@@ -103,14 +92,12 @@ def _sentence(retried: int, asked: int) -> str:
     return f"{done} {left}" if rest else done
 
 
-def shown_run(run: RetryRun) -> Run:
+def sentence_of(run: RetryRun) -> str:
     if run.finished:
-        sentence = _finished(run)
-    elif run.total < 0:
-        sentence = "Counting the dead deliveries."
-    else:
-        sentence = "Putting the dead deliveries back into their queues."
-    return Run(f"{RETRIES}/{run.id}", bool(run.finished), run.total, run.retried, sentence)
+        return _finished(run)
+    if run.total < 0:
+        return "Counting the dead deliveries."
+    return "Putting the dead deliveries back into their queues."
 
 
 def _finished(run: RetryRun) -> str:

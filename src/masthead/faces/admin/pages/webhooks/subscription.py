@@ -184,7 +184,6 @@ def _values(request: AdminRequest, record: Record | None = None) -> dict[str, An
             category: [_event(kind, chosen) for kind in CATALOG if _is_in(kind, category, offered)]
             for category in Category
         },
-        "problem": "",
     }
 
 

@@ -34,32 +34,8 @@ PLAN_NEEDED = (
 _decode_names = msgspec.json.Decoder(list[str]).decode
 
 
-class Subscription(msgspec.Struct, frozen=True):
-    id: str
-    name: str
-    url: str
-    """Its page."""
-    receiver: str
-    """Without the scheme, which is always https."""
-    badge: str
-    state: str
-    events: str
-    last: str
-    """The last answer."""
-    is_last_bad: bool
-    failures: int
-    is_off: bool
-    is_broken: bool
-    """Failures have disabled it."""
-    since: str
-    """When it was disabled, in words."""
-    reason: str
-    """Why, where failures did it."""
-
-
-class SubscriptionRow(msgspec.Struct, frozen=True):
-    subscription: Subscription
-    chart: Chart
+def is_good(status: int | None) -> bool:
+    return status is not None and 200 <= status < 300
 
 
 async def read_subscriptions(request: AdminRequest) -> list[Record]:
@@ -67,7 +43,7 @@ async def read_subscriptions(request: AdminRequest) -> list[Record]:
     return (await request.records.page(request.caller, webhook_subscriptions, wanted)).items
 
 
-async def rows_of(request: AdminRequest, records: Sequence[Record]) -> list[SubscriptionRow]:
+async def rows_of(request: AdminRequest, records: Sequence[Record]) -> list[Record]:
     days = [day_of(request.records.clock() - timedelta(days=DAYS - 1 - n)) for n in range(DAYS)]
     ids = [each["id"] for each in records]
     counts = await request.records.counts.by_day(
@@ -79,7 +55,7 @@ async def rows_of(request: AdminRequest, records: Sequence[Record]) -> list[Subs
     )
     tests = await last_tests(request, records)
     return [
-        SubscriptionRow(shown(request, each, tests.get(each["id"])), _chart(each, days, counts))
+        shown(request, each, tests.get(each["id"])) | {"chart": _chart(each, days, counts)}
         for each in records
     ]
 
@@ -110,30 +86,23 @@ def _chart(record: Record, days: Sequence[str], counts: Mapping[tuple[str, str],
     return bar_chart(sentence, bars)
 
 
-def shown(
-    request: AdminRequest, record: Record, test: LoggedDelivery | None = None
-) -> Subscription:
-    badge, state = _state(request, record, test)
+def shown(request: AdminRequest, record: Record, test: LoggedDelivery | None = None) -> Record:
+    """With its state in words, and its last answer. `is_broken`: failures have disabled it."""
     is_off = bool(record["disabled_at"])
     is_broken = is_off and not record["paused"]
     status = test.last_status if test else record["last_status"]
     was_called = bool(record["last_delivery_at"] or test)
-    return Subscription(
-        record["id"],
-        record["name"],
-        f"{ADDRESS}/{record['id']}",
-        record["url"].removeprefix("https://"),
-        badge,
-        state,
-        _events(events_of(record)),
-        str(status) if status else "No answer" if was_called else "–",
-        was_called and not _is_good(status),
-        record["failure_count"],
-        is_off,
-        is_broken,
-        _since(request, record["disabled_at"]) if is_off else "",
-        _reason(record) if is_broken else "",
-    )
+    return record | {
+        "page": f"{ADDRESS}/{record['id']}",
+        "badge": _state(request, record, test),
+        "counted": _events(events_of(record)),
+        "last": str(status) if status else "No answer" if was_called else "–",
+        "is_last_bad": was_called and not is_good(status),
+        "is_off": is_off,
+        "is_broken": is_broken,
+        "since": _since(request, record["disabled_at"]) if is_off else "",
+        "reason": _reason(record) if is_broken else "",
+    }
 
 
 def events_of(record: Record) -> list[str]:
@@ -154,15 +123,11 @@ def _state(request: AdminRequest, record: Record, test: LoggedDelivery | None) -
         return "bad", f"Off since {_since(request, record['disabled_at'])}"
     if not record["last_delivery_at"]:
         if test:
-            return ("good", "Tested") if _is_good(test.last_status) else ("warn", "Test failed")
+            return ("good", "Tested") if is_good(test.last_status) else ("warn", "Test failed")
         return "draft", "Not called yet"
     if record["failure_count"]:
         return "warn", "Failing"
-    return ("good", "Healthy") if _is_good(record["last_status"]) else ("warn", "Retrying")
-
-
-def _is_good(status: int | None) -> bool:
-    return status is not None and 200 <= status < 300
+    return ("good", "Healthy") if is_good(record["last_status"]) else ("warn", "Retrying")
 
 
 def _events(names: Sequence[str]) -> str:
