@@ -13,7 +13,14 @@ from urllib.parse import quote
 import msgspec
 from msgspec.structs import replace
 
-from masthead.base.errors import Invalid, MastheadError, NotFound, SiteSuspended, Unavailable
+from masthead.base.errors import (
+    Invalid,
+    MastheadError,
+    NotFound,
+    RateLimited,
+    SiteSuspended,
+    Unavailable,
+)
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.flash import COOKIE as FLASH_COOKIE
 from masthead.faces.admin.flash import NOTHING, Flash, admin_cookie, flash_cookie, read_flash
@@ -76,6 +83,14 @@ class Page(msgspec.Struct, frozen=True):
     fragment: str = ""
     """The template of the part that htmx asks for."""
     headers: tuple[tuple[bytes, bytes], ...] = ()
+
+
+def refused_page(
+    template: str, title: str, values: dict[str, Any], error: MastheadError | None
+) -> Page:
+    """The page of a form with why it was refused, if it was: 429 says when to try again."""
+    status = 200 if error is None else 429 if isinstance(error, RateLimited) else 422
+    return Page(template, title, values, status, headers=tuple(retry_after(status, error)))
 
 
 class Redirect(msgspec.Struct, frozen=True):

@@ -13,6 +13,7 @@ from masthead.faces.admin.pages.imports import upload as import_upload
 from masthead.faces.admin.pages.imports.runs import ImportList
 from masthead.faces.admin.pages.imports.samples import sample_page
 from masthead.faces.admin.pages.members import importing as members_import
+from masthead.faces.importers.collection import IMPORT, PICTURES, UNDO
 from masthead.web.dispatch import Route
 from masthead.web.policy import Who, largest_import
 
@@ -65,10 +66,10 @@ def _imports(pages: AdminPages) -> list[Route]:
         ),
         at(one, get=import_run.run_page),
         at(f"{one}/preview", post=import_run.preview_again),
-        at(f"{one}/run", post=import_run.start_import),
+        at(f"{one}/run", post=import_run.starts(IMPORT)),
         at(f"{one}/discard", post=import_run.discard),
-        at(f"{one}/pictures", post=import_run.retry_pictures),
-        at(f"{one}/undo", get=import_run.undo_form, post=import_run.undo),
+        at(f"{one}/pictures", post=import_run.starts(PICTURES)),
+        at(f"{one}/undo", get=import_run.undo_form, post=import_run.starts(UNDO)),
         at(f"{one}/redirects.csv", get=import_files.redirects_file),
         at(f"{one}/import-errors.json", get=import_files.errors_download),
         at(f"{one}/samples/{{number}}", get=sample_page),

@@ -23,10 +23,6 @@ ADDRESS = "/admin/account/passkeys"
 _SECTION = "/admin/account#second-factor"
 
 
-async def new_form(request: AdminRequest) -> Answer:
-    return _page(request)
-
-
 async def add(request: AdminRequest) -> Answer:
     challenges, form = request.services.staff.passkeys.challenges, request.form
     party = party_of(request.context, request.site_name)
@@ -38,7 +34,7 @@ async def add(request: AdminRequest) -> Answer:
         passkey = await verify_new(answer, party, challenge, name=name, now=now)
         codes = await request.services.factors.add_passkey(request.caller, request.account, passkey)
     except BadRequest as error:
-        return _page(request, error)
+        return await new_form(request, error)
     if not codes:
         return Redirect(_SECTION, f"The passkey “{name}” is added.")
     return codes_page(codes, "The passkey is added. Keep these codes in case you lose it")
@@ -74,7 +70,7 @@ def _bound_to(request: AdminRequest) -> str:
     return f"new passkey of {request.caller.sign_in}"
 
 
-def _page(request: AdminRequest, error: MastheadError | None = None) -> Page:
+async def new_form(request: AdminRequest, error: MastheadError | None = None) -> Answer:
     party = party_of(request.context, request.site_name)
     challenge = request.services.staff.passkeys.challenges.new(_bound_to(request))
     values = {

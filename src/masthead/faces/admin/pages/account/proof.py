@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from masthead.base.errors import MastheadError, RateLimited
-from masthead.faces.admin.endpoint import Page
+from masthead.base.errors import MastheadError
+from masthead.faces.admin.endpoint import Page, refused_page
 from masthead.faces.admin.request import AdminRequest
 from masthead.web.staff import given_passkey, party_of
 
@@ -22,16 +22,13 @@ async def prove(request: AdminRequest) -> None:
 def ask_for_proof(
     request: AdminRequest, title: str, values: dict[str, str], error: MastheadError | None
 ) -> Page:
-    status = 200
-    if error is not None:
-        status = 429 if isinstance(error, RateLimited) else 422
     passkeys = request.services.staff.passkeys
     asked = {
         "passkey": passkeys.ask(party_of(request.context), request.account),
         "has_app": bool(request.account["totp_secret"]),
         "problem": str(error or ""),
     }
-    return Page("account/with-code.html", title, {**values, **asked}, status)
+    return refused_page("account/with-code.html", title, {**values, **asked}, error)
 
 
 def codes_page(codes: list[str], title: str) -> Page:

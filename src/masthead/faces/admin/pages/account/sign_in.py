@@ -8,7 +8,7 @@ from urllib.parse import quote
 from masthead.base.errors import BadRequest, Invalid, MastheadError, RateLimited
 from masthead.engine.records.collection import Record
 from masthead.engine.records.fields.base import FieldError
-from masthead.faces.admin.endpoint import SIGN_IN, Answer, Page, Redirect
+from masthead.faces.admin.endpoint import SIGN_IN, Answer, Page, Redirect, refused_page
 from masthead.faces.admin.request import AdminRequest
 from masthead.features.single_sign_on.collection import STAFF
 from masthead.identity.accounts import SecondStepNeeded
@@ -19,7 +19,6 @@ from masthead.identity.tenants import superusers
 from masthead.outside.mail.wording import where_stored
 from masthead.web.cookies import own_cookie
 from masthead.web.dot_segments import has_dot_segment
-from masthead.web.errors import retry_after
 from masthead.web.staff import (
     TICKET_COOKIE,
     given_passkey,
@@ -120,13 +119,14 @@ async def forgot(request: AdminRequest) -> Answer:
     try:
         email = superusers.by_name["email"].check(typed)
     except FieldError as error:
-        return _forgot(request, typed, error.problem.message)
+        refused = Invalid({"email": error.problem}, error.problem.message)
+        return _forgot(request, typed, refused)
     try:
         await request.services.resets.request(
             superusers, request.context.tenant_id, email, request.context.address
         )
     except RateLimited as error:
-        return _forgot(request, typed, str(error), error)
+        return _forgot(request, typed, error)
     stored = where_stored(request.services.settings)
     title = "The email is a file" if stored else "Check your inbox"
     return Page("gate/forgot-sent.html", title, {"email": email, "stored": stored})
@@ -175,9 +175,6 @@ async def sign_in_page(
     *,
     error: MastheadError | None = None,
 ) -> Page:
-    status = 200
-    if error is not None:
-        status = 429 if isinstance(error, RateLimited) else 422
     passkey = request.services.staff.passkeys.ask_anyone(party_of(request.context))
     values = {
         "next": onward,
@@ -186,9 +183,7 @@ async def sign_in_page(
         "passkey": passkey,
         "providers": await provider_buttons(request, onward),
     }
-    headers = tuple(retry_after(status, error))
-    title = f"Sign in to {request.site_name}"
-    return Page("gate/sign-in.html", title, values, status, headers=headers)
+    return refused_page("gate/sign-in.html", f"Sign in to {request.site_name}", values, error)
 
 
 async def provider_buttons(request: AdminRequest, onward: str) -> list[tuple[str, str]]:
@@ -204,9 +199,6 @@ async def provider_buttons(request: AdminRequest, onward: str) -> list[tuple[str
 def _code_page(
     request: AdminRequest, account: Record, onward: str, error: MastheadError | None = None
 ) -> Page:
-    status = 200
-    if error is not None:
-        status = 429 if isinstance(error, RateLimited) else 422
     passkeys = request.services.staff.passkeys
     values = {
         "email": account["email"],
@@ -215,19 +207,12 @@ def _code_page(
         "has_app": bool(account["totp_secret"]),
         "passkey": passkeys.ask(party_of(request.context), account),
     }
-    headers = tuple(retry_after(status, error))
-    return Page("gate/code.html", "Second step", values, status, headers=headers)
+    return refused_page("gate/code.html", "Second step", values, error)
 
 
-def _forgot(
-    request: AdminRequest, email: str = "", problem: str = "", error: MastheadError | None = None
-) -> Page:
-    status = 200
-    if problem:
-        status = 429 if isinstance(error, RateLimited) else 422
-    values = {"email": email or request.query.get("email", ""), "problem": problem}
-    headers = tuple(retry_after(status, error))
-    return Page("gate/forgot.html", "A new password", values, status, headers=headers)
+def _forgot(request: AdminRequest, email: str = "", error: MastheadError | None = None) -> Page:
+    values = {"email": email or request.query.get("email", ""), "problem": str(error or "")}
+    return refused_page("gate/forgot.html", "A new password", values, error)
 
 
 def only_ours(url: str) -> str:

@@ -9,7 +9,7 @@ import msgspec
 
 from masthead.base.errors import Conflict, Invalid
 from masthead.engine.records.collection import Record
-from masthead.faces.admin.endpoint import Answer, Page, Redirect
+from masthead.faces.admin.endpoint import Answer, Handler, Page, Redirect
 from masthead.faces.admin.environment import size_text
 from masthead.faces.admin.forms import sentence_of
 from masthead.faces.admin.pages.imports.options import options_form, options_of, stored_options
@@ -27,6 +27,7 @@ from masthead.faces.importers.collection import (
     UNDO,
 )
 from masthead.faces.importers.report import Report, read_report
+from masthead.faces.importers.source import Options
 from masthead.faces.importers.tasks.actions import (
     discard_import,
     find_run,
@@ -127,23 +128,14 @@ async def preview_again(request: AdminRequest, run_id: str) -> Answer:
     except Invalid as error:
         problem = sentence_of(error.problems.get("site_url"))
         return await _page(request, run, typed=request.form, problem=problem, status=422)
-    try:
-        await start_task(request.records, request.caller, run_id, PREVIEW, options=options)
-    except Conflict as error:
-        return Redirect(_url(run_id), str(error))
-    return Redirect(_url(run_id))
+    return await _start(request, run_id, PREVIEW, options)
 
 
-async def start_import(request: AdminRequest, run_id: str) -> Answer:
-    return await _start(request, run_id, IMPORT)
+def starts(task: str) -> Handler:
+    async def start(request: AdminRequest, run_id: str) -> Answer:
+        return await _start(request, run_id, task)
 
-
-async def retry_pictures(request: AdminRequest, run_id: str) -> Answer:
-    return await _start(request, run_id, PICTURES)
-
-
-async def undo(request: AdminRequest, run_id: str) -> Answer:
-    return await _start(request, run_id, UNDO)
+    return start
 
 
 async def undo_form(request: AdminRequest, run_id: str) -> Answer:
@@ -170,10 +162,12 @@ async def discard(request: AdminRequest, run_id: str) -> Answer:
     return Redirect(ADDRESS, "The file was discarded. Nothing was imported.")
 
 
-async def _start(request: AdminRequest, run_id: str, task: str) -> Answer:
+async def _start(
+    request: AdminRequest, run_id: str, task: str, options: Options | None = None
+) -> Answer:
     await find_run(request.records, request.tenant_id, run_id)
     try:
-        await start_task(request.records, request.caller, run_id, task)
+        await start_task(request.records, request.caller, run_id, task, options=options)
     except Conflict as error:
         return Redirect(_url(run_id), str(error))
     return Redirect(_url(run_id))

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 import msgspec
 
-from masthead.base.errors import BadRequest, Conflict, Invalid, PlanTooSmall, Problem, WrongState
+from masthead.base.errors import BadRequest, Conflict, Invalid, PlanTooSmall, WrongState
 from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
-from masthead.faces.admin.forms import sentence_of
+from masthead.faces.admin.forms import problem_of, summary
 from masthead.faces.admin.lists import with_query
 from masthead.faces.admin.moments import (
     future_moment,
@@ -97,22 +97,19 @@ def may_mail(section: Section, request: AdminRequest) -> bool:
 async def mail_form(request: AdminRequest, post_id: str) -> Answer:
     refuse_sending(request.caller, request.site_record)
     post = await _post(request, post_id)
-    return await _page(request, post, _chosen(post, request.query))
+    return await _page(request, post, _chosen(post, request.form or request.query))
 
 
 async def mail_post(request: AdminRequest, post_id: str) -> Answer:
     post = await _post(request, post_id)
     choice = _chosen(post, request.form)
     if request.form.get("said") != choice.mark:
-        return await _page(request, post, choice)
+        return await mail_form(request, post_id)
     try:
         at = future_moment(request, AT, choice.at) if choice.when == LATER else ""
         made = await begin_mailing(request, post_id, choice.mail, at)
-    except Invalid as error:
-        return await _page(request, post, choice, error.problems)
     except (PlanTooSmall, WrongState, Conflict) as error:
-        refused = Problem("refused", str(error))
-        return await _page(request, post, choice, {"newsletter": refused})
+        raise Invalid({"newsletter": problem_of(error)}) from error
     said = "The email is scheduled." if at else "Sending has begun."
     return Redirect(f"{ADDRESS}/{made['id']}", said)
 
@@ -157,19 +154,13 @@ def _chosen(post: Record, given: Mapping[str, str]) -> SendingChoice:
     return SendingChoice(chosen_mail(post, given), when, given.get(AT, "") if when == LATER else "")
 
 
-async def _page(
-    request: AdminRequest,
-    post: Record,
-    choice: SendingChoice,
-    problems: Mapping[str, Problem] | None = None,
-) -> Page:
+async def _page(request: AdminRequest, post: Record, choice: SendingChoice) -> Page:
     mail, own = choice.mail, POSTS.url(post["id"])
     names = await newsletter_names(request)
     made = await mailings_of(request, post["id"])
     first = [each for each in made if each["newsletter"] == mail.newsletter]
     is_ready = post["status"] == PUBLISHED and not first and mail.newsletter in names
     number = await count_readers(request, mail) if is_ready else 0
-    labels = {**FIELD_LABELS, AT: "Time"}
     newsletter = names.get(mail.newsletter, "")
     past = past_in_words(request, choice.at) if is_ready else ""
     values: dict[str, Any] = {
@@ -189,16 +180,12 @@ async def _page(
         "first": f"{ADDRESS}/{first[0]['id']}" if first else "",
         "is_draft": post["status"] != PUBLISHED,
         "act": _button(choice, number) if number else "",
-        "problems": {
-            name: (labels.get(name, name), sentence_of(each))
-            for name, each in (problems or {}).items()
-        },
+        "problems": summary(request, {**FIELD_LABELS, AT: "Time"}),
     }
     return Page(
         "mailings/new.html",
         f"Email: {post['title']}",
         values,
-        status=422 if problems else 200,
         fragment="mailings/_outcome.html",
     )
 

@@ -86,16 +86,12 @@ class Typed(msgspec.Struct, frozen=True):
     """Fields by column."""
 
 
-async def upload_form(request: AdminRequest) -> Answer:
-    return await _upload_page(request)
-
-
 async def upload(request: AdminRequest) -> Answer:
     file = next(iter(request.files), None)
     try:
         import_id = await upload_list(request.services, request.caller, file)
     except BadFile as error:
-        return await _upload_page(request, str(error))
+        return await upload_form(request, str(error))
     return Redirect(f"{ADDRESS}/{import_id}")
 
 
@@ -105,7 +101,7 @@ async def import_page(request: AdminRequest, import_id: str) -> Answer:
         try:
             head = await read_head(request.services.objects, run)
         except (NotFound, BadFile) as error:
-            return await _upload_page(request, str(error))
+            return await upload_form(request, str(error))
         return await _mapping_page(request, run, head, Typed(ColumnChoice(chosen_columns(run))))
     values = {"run": run, **_report(request, run), "back": ADDRESS}
     return Page(
@@ -122,7 +118,7 @@ async def choose(request: AdminRequest, import_id: str) -> Answer:
     try:
         head = await read_head(request.services.objects, run)
     except (NotFound, BadFile) as error:
-        return await _upload_page(request, str(error))
+        return await upload_form(request, str(error))
     start = request.form.get("do") == "run"
     typed = _typed(request.form, columns_of(head.table), start=start)
     if not typed.choice.is_valid:
@@ -150,7 +146,7 @@ async def download_errors(request: AdminRequest, import_id: str) -> Answer:
     return Download(chunks(), "members-errors.csv", "text/csv; charset=utf-8")
 
 
-async def _upload_page(request: AdminRequest, problem: str = "") -> Page:
+async def upload_form(request: AdminRequest, problem: str = "") -> Answer:
     wanted = ListRequest(per_page=NEWEST, sort="-created", skip_total=True)
     found = (await request.records.page(request.caller, member_imports, wanted)).items
     values = {

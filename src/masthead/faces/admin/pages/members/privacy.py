@@ -35,15 +35,11 @@ async def export_member(request: AdminRequest, member_id: str) -> Answer:
     return Redirect(f"{ADDRESS}/{member_id}#requests", said)
 
 
-async def erase_form(request: AdminRequest, member_id: str) -> Answer:
-    return await _erase_page(request, member_id)
-
-
 async def erase_member(request: AdminRequest, member_id: str) -> Answer:
     member = await request.records.get(request.caller, blog_members, member_id)
     if request.form.get("email", "").strip().lower() != member["email"].lower():
         problem = "Type the member's address exactly as it is shown."
-        return await _erase_page(request, member_id, problem)
+        return await erase_form(request, member_id, problem)
     requester, body = await admit_request(request), about(request, MEMBER, member_id)
     opened = await request.services.privacy.requests.open_deletion(requester, body)
     until = day(request.local(opened.request["grace_until"]))
@@ -76,7 +72,7 @@ async def requests_of(request: AdminRequest, member_id: str) -> list[Record]:
     return [shown(request, each) for each in found]
 
 
-async def _erase_page(request: AdminRequest, member_id: str, problem: str = "") -> Page:
+async def erase_form(request: AdminRequest, member_id: str, problem: str = "") -> Answer:
     member = await request.records.get(request.caller, blog_members, member_id)
     values = {
         "member": member,

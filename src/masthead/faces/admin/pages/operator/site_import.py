@@ -12,17 +12,13 @@ from masthead.identity.limits.plans import Plan
 NO_FILE = "Choose a file."
 
 
-async def import_form(request: AdminRequest) -> Answer:
-    return _page(request)
-
-
 async def begin_import(request: AdminRequest) -> Answer:
     upload = next((each for each in request.files if each.field == "file" and each.size), None)
     if upload is None:
-        return _page(request, file_problem=NO_FILE)
+        return await import_form(request, file_problem=NO_FILE)
     form = request.form
     if form.get("plan") not in PLANS:
-        return _page(request, plan_problem="Choose a plan.")
+        return await import_form(request, plan_problem="Choose a plan.")
     try:
         slug = await request.services.site_imports.begin(
             request.caller,
@@ -32,22 +28,24 @@ async def begin_import(request: AdminRequest) -> Answer:
             passphrase=form.get("passphrase", ""),
         )
     except Invalid as error:
-        return _page(request, slug_problem=" ".join(map(sentence_of, error.problems.values())))
+        return await import_form(
+            request, slug_problem=" ".join(map(sentence_of, error.problems.values()))
+        )
     except MastheadError as error:
-        return _page(request, file_problem=str(error))
+        return await import_form(request, file_problem=str(error))
     return Redirect(
         ADDRESS,
         f"The site {slug} is being imported. It is listed here, and opens when it is ready.",
     )
 
 
-def _page(
+async def import_form(
     request: AdminRequest,
     *,
     file_problem: str = "",
     slug_problem: str = "",
     plan_problem: str = "",
-) -> Page:
+) -> Answer:
     largest = request.services.settings.max_import
     values = {
         "address": IMPORT,

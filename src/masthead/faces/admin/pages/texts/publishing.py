@@ -10,12 +10,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from masthead.base.errors import Conflict, Invalid, PlanTooSmall, Problem, WrongState
+from masthead.base.errors import Conflict, Invalid, PlanTooSmall, WrongState
 from masthead.content.texts.editing import Opened, open_text, put_live, schedule, take_down
 from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
-from masthead.faces.admin.forms import sentence_of
+from masthead.faces.admin.forms import summary
 from masthead.faces.admin.lists import with_query
 from masthead.faces.admin.moments import future_moment, past_in_words, typed_in_words, typed_moment
 from masthead.faces.admin.pages.mailings.choosing import (
@@ -120,7 +120,7 @@ class Dialog(msgspec.Struct, frozen=True):
 
 async def publish_form(section: Section, request: AdminRequest, text_id: str) -> Answer:
     dialog = await _dialog(section, request, text_id)
-    return await _page(request, dialog, _chosen(request, dialog, request.query))
+    return await _page(request, dialog, _chosen(request, dialog, request.form or request.query))
 
 
 async def publish(section: Section, request: AdminRequest, text_id: str) -> Answer:
@@ -133,8 +133,6 @@ async def publish(section: Section, request: AdminRequest, text_id: str) -> Answ
         if choice.mail is not None:
             await check_mail(request, choice.mail)
         await _act(request, dialog.opened, choice)
-    except Invalid as error:
-        return await _page(request, dialog, choice, error.problems)
     except Conflict:
         return Redirect(
             dialog.own,
@@ -218,12 +216,7 @@ async def _act(request: AdminRequest, opened: Opened, choice: PublishingChoice) 
         await schedule(*text, version=version, moment=moment, given=given)
 
 
-async def _page(
-    request: AdminRequest,
-    dialog: Dialog,
-    choice: PublishingChoice,
-    problems: Mapping[str, Problem] | None = None,
-) -> Page:
+async def _page(request: AdminRequest, dialog: Dialog, choice: PublishingChoice) -> Page:
     section, opened = dialog.section, dialog.opened
     title = opened.values["title"]
     is_published = opened.text["status"] == PUBLISHED
@@ -232,12 +225,13 @@ async def _page(
     number = await count_readers(request, choice.mail) if choice.mail and is_known else 0
     act, busy = _button(choice, number)
     past = past_in_words(request, choice.later)
-    labels = {**FIELD_LABELS, LATER: "Time"}
+    labels = {name: name.capitalize() for name in request.problems}
+    labels |= {**FIELD_LABELS, LATER: "Time"}
     values: dict[str, Any] = {
         "section": section,
         "own": dialog.own,
         "address": f"{dialog.own}/publish",
-        "version": request.form.get("version", opened.version) if problems else opened.version,
+        "version": (request.form if request.problems else {}).get("version", opened.version),
         "is_published": is_published,
         "is_outdated": opened.is_outdated,
         "options": [
@@ -257,10 +251,7 @@ async def _page(
         "busy": busy,
         # The sentence that follows a choice leaves the focus at the choice.
         "focuses": not request.is_fragment,
-        "problems": {
-            name: (labels.get(name, name.capitalize()), sentence_of(each))
-            for name, each in (problems or {}).items()
-        },
+        "problems": summary(request, labels),
         **await _mail_values(request, dialog, choice, names),
     }
     heading = "On the site" if is_published else "Publish"
@@ -268,7 +259,6 @@ async def _page(
         "texts/publish.html",
         f"{heading}: {title}",
         {**values, "heading": heading, "title": title},
-        status=422 if problems else 200,
         fragment="texts/_outcome.html",
     )
 
