@@ -116,7 +116,7 @@ class TestPaywall:
         paid = await tenant.published(visibility="paid")
         text = (await tenant.guest.get(f"/posts/{paid['slug']}")).text
         assert "Paid members read everything on demo, from £4 a month." in text
-        assert f'href="{TIERS}"' in text
+        assert f'href="{TIERS}?back=/posts/' in text
         members = await tenant.published(visibility="members")
         text = (await tenant.guest.get(f"/posts/{members['slug']}")).text
         assert "Everything, from £4 a month" in text
@@ -127,7 +127,7 @@ class TestPaywall:
         post = await tenant.published(visibility="paid", content_html="<p>Secret.</p>")
         text = (await member.api.get(f"/posts/{post['slug']}")).text
         assert "Paid members read everything, from £4 a month." in text
-        assert f'href="{TIERS}"' in text
+        assert f'href="{TIERS}?back=/posts/' in text
 
     async def test_a_single_price_is_the_price(self, tenant: TenantWorld, member: Account) -> None:
         await tenant.create("tiers", YEARLY)

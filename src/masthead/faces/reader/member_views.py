@@ -56,6 +56,8 @@ class TiersPage(msgspec.Struct, frozen=True):
     """Template `tiers.html`: what the paid tiers cost, and what one gets."""
 
     tiers: tuple[Tier, ...]
+    back: str = ""
+    """The path of the post from which a reader came, for links and forms."""
 
 
 class LeavingPage(msgspec.Struct, frozen=True):

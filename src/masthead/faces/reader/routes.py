@@ -48,7 +48,7 @@ def reader_routes(pages: SitePages) -> list[Route]:
         pages.form("/posts/{slug}/comments/{id}/delete", delete_comment, "slug", "id"),
         pages.page("/tags/{slug}", tag, "slug", query=(BEFORE,)),
         pages.page("/authors/{slug}", author, "slug", query=(BEFORE,)),
-        pages.page(TIERS, tiers),
+        pages.page(TIERS, tiers, query=("back",)),
         pages.page("/member/plans", old_address),
         pages.form("/member/upgrade", upgrade),
         pages.form("/member/billing", billing, while_suspended=WhileSuspended.OPEN),

@@ -278,7 +278,14 @@ def stamp_mail_state(save: Save) -> Mapping[str, Any]:
 
 
 def before_save(save: Save) -> Mapping[str, Any]:
-    return {**stamp_mail_state(save), **stamp_welcome(save)}
+    return {**stamp_mail_state(save), **stamp_welcome(save), **_forget_checkout(save)}
+
+
+def _forget_checkout(save: Save) -> Mapping[str, Any]:
+    """The post of a checkout convinced once: who pays again later may come from another."""
+    old, new = save.old, save.new
+    has_ended = old is not None and old["tier"] == "paid" and new["tier"] != "paid"
+    return {"paid_from": ""} if has_ended and new["paid_from"] else {}
 
 
 blog_members = Collection(

@@ -17,6 +17,7 @@ from masthead.engine.records.accounts import credentials, new_token_key
 from masthead.engine.records.collection import Record
 from masthead.engine.records.write.unit import Unit
 from masthead.features.members.collection import MAX_OFF, SIGN_UP_FORM, blog_members, consent
+from masthead.features.members.convincing import convincing_post
 from masthead.features.members.newsletters import newsletters
 from masthead.features.site.record_view import as_settings
 from masthead.identity.suspension import is_suspended
@@ -128,7 +129,11 @@ async def confirm(
 async def _create(unit: Unit, link: Link, details: Mapping[str, str], page: str) -> Record:
     given: dict[str, Any] = {"email": link.email, "newsletter": link.newsletter}
     given["newsletters_off"] = await _not_chosen(unit, link.newsletters)
-    stamped: dict[str, Any] = {"verified": True, "token_key": new_token_key()}
+    stamped: dict[str, Any] = {
+        "verified": True,
+        "token_key": new_token_key(),
+        "joined_from": await convincing_post(unit, page),
+    }
     if details:
         given |= {"id": details["id"], "name": details["name"]}
         stamped |= credentials(details["password_hash"])

@@ -6,10 +6,11 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from masthead.base import ids
-from masthead.base.caller import Audience
+from masthead.base.caller import Audience, system
 from masthead.base.errors import NotFound
 from masthead.engine.records.collection import Record
 from masthead.faces.reader.endpoint import Form, Page, Redirect, see_other
+from masthead.faces.reader.member.back import back_path
 from masthead.faces.reader.member_views import LeavingPage, TiersPage
 from masthead.faces.reader.request import SiteRequest
 from masthead.faces.reader.site import site_of
@@ -21,8 +22,9 @@ from masthead.faces.reader.tiers import (
     tiers_on_sale,
 )
 from masthead.faces.reader.views import ErrorPage, Head
-from masthead.features.members.collection import audience_of_member
-from masthead.features.members.record_view import MemberRecord
+from masthead.features.members.collection import audience_of_member, blog_members
+from masthead.features.members.convincing import convincing_post, slug_of_post
+from masthead.features.members.record_view import MemberRecord, as_member
 from masthead.features.payments.checkout import Buyer, is_on_sale
 from masthead.features.payments.processor import ProcessorError
 
@@ -39,7 +41,12 @@ async def tiers(request: SiteRequest) -> Page:
         title=f"Become a paid member · {site.name}",
         description=f"What the paid tiers of {site.name} cost, and what you get.",
     )
-    return Page("tiers.html", head, TiersPage(tuple(shown_tier(request, each) for each in found)))
+    way_back = back_path(request.query.get("back", ""))
+    page = TiersPage(
+        tuple(shown_tier(request, each) for each in found),
+        way_back if slug_of_post(way_back) else "",
+    )
+    return Page("tiers.html", head, page)
 
 
 async def old_address(_: SiteRequest) -> Redirect:
@@ -55,6 +62,7 @@ async def upgrade(request: SiteRequest, form: Form) -> Page | Redirect:
     if audience_of_member(member) >= Audience.PAID:
         return see_other(ACCOUNT)
     tier = await _read_chosen(request, form.get("tier", ""))
+    member = await _remember_post(request, member, back_path(form.get("back", "")))
     try:
         url = await request.services.checkouts.checkout_url(_buyer(request, member), tier)
     except ProcessorError as error:
@@ -65,6 +73,17 @@ async def upgrade(request: SiteRequest, form: Form) -> Page | Redirect:
         "Continue to the payment",
         "You are charged only after you confirm it there.",
     )
+
+
+async def _remember_post(request: SiteRequest, member: MemberRecord, way_back: str) -> MemberRecord:
+    """The post that convinced them, if there is one, until the payment is there."""
+    if not slug_of_post(way_back) and not member["paid_from"]:
+        return member
+    async with request.records.unit(system(request.tenant_id)) as unit:
+        stamped = {"paid_from": await convincing_post(unit, way_back)}
+        if stamped["paid_from"] == member["paid_from"]:
+            return member
+        return as_member(await unit.update(blog_members, member["id"], {}, stamped=stamped))
 
 
 async def billing(request: SiteRequest, _form: Form) -> Page | Redirect:
