@@ -21,6 +21,7 @@ from tests.browser import Browser
 from tests.faces.admin.served import world_at_its_address
 from tests.faces.importers.platforms.wordpress.wxr import item, wxr
 from tests.features.payments.processor import SECRET, Processor, joined
+from tests.features.statistics.site import seed_views
 from tests.world import PASSWORD, Account, TenantWorld, World, records_of
 
 from masthead.base import clock, ids
@@ -200,6 +201,10 @@ async def ask_to_retry(page: Page) -> None:
 # In the order of their addresses.
 SAMPLES = (
     Sample("home", "/admin"),
+    Sample("statistics", "/admin/statistics"),
+    Sample("statistics-year", "/admin/statistics?days=365", who="editor"),
+    Sample("statistics-empty", "/admin/statistics", site="empty"),
+    Sample("post-statistics", "/admin/posts/{posts}/statistics"),
     Sample("home-empty", "/admin", site="empty"),
     Sample("home-author", "/admin", who="author"),
     Sample("suspended", "/admin", site="closed", status=403),
@@ -725,6 +730,7 @@ async def _content(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str,
         **await _pages(demo),
         **await _settings(demo, accounts["owner"]),
         **await _posts(demo, accounts),
+        **await _views(demo),
         **await _shop(demo),
         **await _staff(demo, accounts),
         **await _webhooks(demo),
@@ -733,6 +739,15 @@ async def _content(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str,
         "passkeys": short_id(PASSKEY),
         **await _trash(demo, accounts),
     }
+
+
+async def _views(demo: TenantWorld) -> dict[str, str]:
+    """Some posts are read on each of the last 40 days."""
+    found = await demo.world.parts.records.find(
+        demo.world.collection("posts"), {"status": "published"}, tenant_id=demo.id, limit=6
+    )
+    await seed_views(demo, [each["id"] for each in found], days=40)
+    return {}
 
 
 async def _trash(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, str]:

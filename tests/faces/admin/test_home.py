@@ -222,7 +222,7 @@ async def test_the_charts_count_thirty_days(
         assert (await client.get("/api/v1/posts")).status_code == 200
     await app.parts.keys.flush()
     stats = stats_in(await home_of(browser))
-    assert list(stats) == ["Members", "Posts", "Deliveries", "API calls"]
+    assert list(stats) == ["Views", "Members", "Posts", "Deliveries", "API calls"]
     assert stats["Members"] == ("2", "3 joined, 1 left", "Members rose from 0 to 2 in 30 days")
     assert stats["Posts"] == ("3", "None scheduled", "3 posts in 30 days, at most 2 on one day")
     assert stats["Deliveries"] == ("0", "None yet", "0 deliveries in 30 days; 0 died")
@@ -254,7 +254,7 @@ async def test_roles_see_the_charts_of_what_they_may_read(
     await tenant.published(title="Mine", authors=[account.id])
     await tenant.published(title="Of others")
     await tenant.post(title="A draft of others")
-    assert list(stats_in(await home_of(editor))) == ["Members", "Posts"]
+    assert list(stats_in(await home_of(editor))) == ["Views", "Members", "Posts"]
     page = await home_of(author)
     assert {name: each[0] for name, each in stats_in(page).items()} == {"Your posts": "1"}
     assert _TITLE.findall(page) == ["Mine"]

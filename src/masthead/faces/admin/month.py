@@ -1,4 +1,4 @@
-"""The last 30 days as charts: members, posts, deliveries and API calls, from counts per day."""
+"""The last 30 days as charts, from counts per day: views, members, posts, deliveries, API calls."""
 
 from __future__ import annotations
 
@@ -43,12 +43,27 @@ class Month:
     async def stats(self, scheduled: str) -> list[Stat]:
         """`scheduled` is the number of scheduled posts. An author sees only their own posts."""
         found = [
+            await self._views(),
             await self._members(),
             await self._posts(scheduled),
             await self._deliveries(),
             await self._calls(),
         ]
         return [each for each in found if each is not None]
+
+    async def _views(self) -> Stat | None:
+        site = self._request.site
+        if site is None or not self._may_read_all(blog_members):
+            return None
+        if not self._request.site_record["count_views"]:
+            return None
+        statistics = self._request.services.statistics
+        days = await statistics.days_of_site(site.id, self._days[0], self._days[-1])
+        views = [numbers.views for _, numbers in days]
+        readers = sum(numbers.readers for _, numbers in days)
+        sentence = f"{sum(views):,} views in {DAYS} days by {readers:,} readers"
+        note = f"{readers:,} readers, day by day" if readers else "None yet"
+        return Stat("Views", sum(views), note, bar_chart(sentence, self._named(views), "Views"))
 
     async def _members(self) -> Stat | None:
         if not self._may_read_all(blog_members):

@@ -41,7 +41,7 @@ class _Entry(NamedTuple):
     """The beginnings of further addresses whose pages are found through this one."""
 
 
-HOME = _Entry("Home", "/admin", "house")
+HOME = _Entry("Home", "/admin", "house", others=("/admin/statistics",))
 POSTS = _Entry("Posts", "/admin/posts", "file-text")
 TENANTS = _Entry("Sites", "/admin/tenants", "globe")
 COMMENTS = _Entry("Comments", "/admin/comments", "message-square", Access.EDITOR)

@@ -44,6 +44,7 @@ from masthead.features.site.collection import site_settings
 from masthead.features.site.domain_proof import DomainProofs
 from masthead.features.site.mail_trial import TestMails
 from masthead.features.site.record_view import SettingsRecord, as_settings
+from masthead.features.statistics.reading import Statistics
 from masthead.features.webhooks.queue import DeliveryQueue
 from masthead.features.webhooks.retries import Retries
 from masthead.identity.accounts import Accounts
@@ -119,6 +120,8 @@ class AdminServices(UploadServices, Protocol):
     def realtime(self) -> Hub: ...
     @property
     def presence(self) -> Presence: ...
+    @property
+    def statistics(self) -> Statistics: ...
 
 
 class AdminTools(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from masthead.faces.admin.live import ADDRESS as LIVE
 from masthead.faces.admin.live import live
 from masthead.faces.admin.mailing_routes import mailing_routes
 from masthead.faces.admin.navigation import every_group_of
-from masthead.faces.admin.pages import activity, shop, staff, trash, undo
+from masthead.faces.admin.pages import activity, shop, staff, statistics, trash, undo
 from masthead.faces.admin.pages.account import appearance
 from masthead.faces.admin.pages.comments import changes as comment_changes
 from masthead.faces.admin.pages.comments import comment
@@ -69,6 +69,8 @@ def admin_routes(pages: AdminPages) -> list[Route]:
     return [
         at("/admin", get=home),
         *account_routes(pages),
+        at(statistics.ADDRESS, get=statistics.statistics_page, who=Who.EDITOR),
+        at(statistics.OF_POST, get=statistics.post_statistics),
         at("/admin/posts/tags", get=posts.tag_options),
         *_texts(pages, posts.PostList),
         *mailing_routes(pages),

@@ -49,6 +49,7 @@ async def home(request: AdminRequest) -> Answer:
         "attention": needed,
         "steps": _steps(request) if is_new else [],
         "stats": [] if is_new else await Month(request).stats(_waiting(soon)),
+        "has_statistics": request.caller.kind is not Kind.AUTHOR,
         "is_utc": request.time_zone.key == "UTC",
         "drafts": [each | {"about": _about(each)} for each in drafts],
         "soon": await _coming_up(request, soon[:SOON]),

@@ -65,6 +65,11 @@ _READERS = (
             "none": "None: the site appears in no search engine",
         },
     ),
+    Ask(
+        "count_views",
+        "Count views",
+        "How often pages are read, without cookies and without storing who read them.",
+    ),
 )
 _PICTURES = (
     {
