@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.storage.notebook import ANN, BOB, Notebook, new_url, open_notebook
+from tests.waiting import until
 
 from masthead.base.errors import StatementTimeout, Unavailable
 from masthead.storage.database import Deferral, Statement, UniqueViolation
@@ -429,6 +430,22 @@ class TestSeveralProcesses:
         assert {each for both in outcomes for each in both} == {None}
         assert len(await sqlite.ids_of(ANN)) == 300
         await other.db.close()
+
+    async def test_all_that_arrive_while_another_has_the_lock_join_one_batch(
+        self, sqlite: Notebook
+    ) -> None:
+        statements = traced(sqlite)
+        with closing(sqlite3.connect(str(sqlite_path(sqlite.url)))) as other:
+            other.execute("BEGIN IMMEDIATE")
+            first = asyncio.create_task(add(sqlite, "first"))
+            await until(lambda: "BEGIN IMMEDIATE" in statements)
+            adding = asyncio.create_task(add_many(sqlite, "n", 4 * MIN_BATCH))
+            attempts = statements.count("BEGIN IMMEDIATE")
+            await until(lambda: statements.count("BEGIN IMMEDIATE") > attempts + 1)
+            other.rollback()
+        assert await adding == [None] * 4 * MIN_BATCH
+        await first
+        assert statements.count("COMMIT") == 1
 
     async def test_a_lock_that_is_not_released_is_unavailable(self, sqlite: Notebook) -> None:
         impatient = await open_notebook(sqlite.url, statement_seconds=0.05)

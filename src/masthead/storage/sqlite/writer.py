@@ -66,8 +66,9 @@ from masthead.storage.sqlite.transaction import INLINE_ROWS, SqliteTransaction
 
 MAX_BATCH = 64
 MIN_BATCH = 8
-"""A batch has room for so many transactions, and for more only if they are already queued. Later
-ones join the next batch, which the event loop prepares while this one is being committed."""
+"""A batch has room for so many transactions, and for more only if they are already queued when it
+gets SQLite's lock. Later ones join the next batch, which the event loop prepares while this one is
+being committed."""
 _STEPS_PER_TICK = 25_000
 _INLINE_READ_SECONDS = 0.001
 
@@ -276,7 +277,10 @@ class Writer:
         self.state = WriterState.GATHERING
         self._changes = self.connection.total_changes
         self._turns = 0
-        self._capacity = min(max(len(self._queue), MIN_BATCH), MAX_BATCH)
+        self._make_room()
+
+    def _make_room(self) -> None:
+        self._capacity = min(max(self._turns + len(self._queue), MIN_BATCH), MAX_BATCH)
 
     async def _open_savepoint(self, deadline: float) -> None:
         self._is_first = not self.connection.in_transaction
@@ -288,6 +292,8 @@ class Writer:
                     raise self.translated(error) from error
                 # Another process has the lock; the jitter keeps two pollers out of step.
                 await asyncio.sleep(random.uniform(0.0005, 0.004))  # noqa: S311
+                # Those that have arrived meanwhile need not wait for the lock once more.
+                self._make_room()
         if not self._is_first:
             self.connection.execute("SAVEPOINT member")
 
