@@ -6,12 +6,11 @@ import httpx
 from tests.world import TenantWorld
 
 from masthead.identity.api_keys import create_key
-from masthead.identity.scopes import SCOPES
+from masthead.identity.scopes import USUAL
 
 
 async def key_client(tenant: TenantWorld, *scopes: str, host: str = "") -> httpx.AsyncClient:
-    """A client with a key of the tenant, on the tenant's host; with every scope by default."""
-    _, key = await create_key(
-        tenant.world.parts.records, tenant.id, "test", scopes or tuple(SCOPES)
-    )
+    """A client with a key of the tenant, on the tenant's host; by default with the scopes of
+    all endpoints."""
+    _, key = await create_key(tenant.world.parts.records, tenant.id, "test", scopes or USUAL)
     return tenant.world.client(host or tenant.host, token=key)

@@ -25,7 +25,12 @@ BODIES: dict[str, dict[str, Any]] = {
     "CommentModeration": {"status": "spam"},
     "MailingCreate": {"post_id": NO_SUCH_ID},
     "MailingTest": {"post_id": NO_SUCH_ID, "to": "ann@example.com"},
+    "MediaUpdate": {"alt": "The harbour"},
+    "MemberCreate": {"email": "new@example.com"},
     "MemberUpdate": {"tier": "paid"},
+    "TierCreate": {"name": "Supporter", "price": 500, "currency": "eur"},
+    "TierUpdate": {"active": False},
+    "RedirectCreate": {"from": "/old", "to": "/new"},
     "SiteSettingsUpdate": {"site_name": "Another name"},
     "WebhookSubscriptionCreate": {
         "name": "hook",
@@ -74,7 +79,8 @@ def error_code(answer: httpx.Response) -> str:
 
 
 def test_every_route_declares_a_known_scope() -> None:
-    assert {route.scope for route in V1_TABLE} == set(SCOPES)
+    fuller = {route.view.fuller_scope for route in V1_TABLE if route.view} - {""}
+    assert {route.scope for route in V1_TABLE} | fuller == set(SCOPES)
     assert all(route.summary for route in V1_TABLE)
 
 
@@ -143,6 +149,8 @@ COLLECTIONS = {
     "media": ("media", None),
     "webhooks": ("webhook_subscriptions", None),
     "mailings": ("mailings", None),
+    "tiers": ("tiers", BODIES["TierCreate"]),
+    "redirects": ("redirects", {"source": "/old", "destination": "/new"}),
 }
 
 
@@ -197,6 +205,9 @@ async def existing(tenant: TenantWorld, route: Route) -> str:
             return post["id"]
         case "pages":
             return (await tenant.create("pages", {"title": "About"}))["id"]
+        case "tiers" | "redirects" as name:
+            collection, values = COLLECTIONS[name]
+            return (await tenant.create(collection, values))["id"]
         case "comments" if route.has_id:
             comment = {"post_id": post["id"], "author_name": "Ann", "body": "Yes."}
             return (await tenant.create("comments", comment))["id"]

@@ -251,6 +251,29 @@ class TestUpload:
         files = [("file", ("a.txt", b"a")), ("file", ("b.txt", b"b"))]
         problem(await site.api.post(MEDIA, files=files), 400, "BAD_REQUEST")
 
+    async def test_text_and_name_change_and_the_address_stays(self, site: Site) -> None:
+        item = await site.uploaded(b"a text", "notes.txt", alt="Notes")
+        path = f"{MEDIA}/{item['id']}"
+        answer = await site.api.patch(path, json={"alt": "Tides", "filename": "a/b/tides.txt"})
+        assert answer.status_code == 200, answer.text
+        assert answer.json()["data"] == item | {"alt": "Tides", "filename": "tides.txt"}
+        assert (await site.api.get(path)).json()["filename"] == "tides.txt"
+        assert (await site.open(item["url"])).content == b"a text"
+        assert (await site.api.patch(path, json={"alt": None})).json()["data"]["alt"] is None
+        for bad in (
+            {"filename": ""},
+            {"filename": "/"},
+            {"filename": None},
+            {"filename": "x" * 256},
+        ):
+            refused = await site.api.patch(path, json=bad)
+            assert refused.status_code == 422, bad
+            assert refused.json()["error"]["details"].keys() == {"filename"}
+        stale = await site.api.patch(path, json={"alt": "x"}, headers={"if-match": '"1"'})
+        assert stale.status_code == 412
+        ignored = await site.api.patch(path, json={"url": "https://example.com"})
+        assert ignored.headers["x-ignored"] == "url"
+
     async def test_a_read_only_site_stores_nothing(self, site: Site) -> None:
         await site.tenant.settings(read_only_mode=True)
         problem(await site.upload(b"x"), 403, "FORBIDDEN")

@@ -103,6 +103,23 @@ class TestComments:
         assert bad.status_code == 422
         assert bad.json()["error"]["details"].keys() == {"parent_id"}
 
+    async def test_one_is_shown_and_deleted(
+        self, tenant: TenantWorld, api: httpx.AsyncClient, published_post: Record
+    ) -> None:
+        body = {"post_id": published_post["id"], "author_name": "Ann", "body": "x"}
+        comment = (await api.post(COMMENTS, json=body)).json()["data"]
+        reply = await api.post(COMMENTS, json=body | {"parent_id": comment["id"]})
+        path = f"{COMMENTS}/{comment['id']}"
+        assert (await api.get(path)).json() == comment
+        assert (await api.delete(path)).status_code == 204
+        assert (await api.get(path)).status_code == 404
+        left = (await api.get(f"{COMMENTS}/{reply.json()['data']['id']}")).json()
+        assert left["parent_id"] is None
+        assert (await tenant.event_names()).count("comment.deleted") == 1
+        writer = await key_client(tenant, "comments:read", "comments:write")
+        refused = await writer.delete(f"{COMMENTS}/{left['id']}")
+        assert refused.json()["error"]["code"] == "INVALID_SCOPE"
+
     async def test_disabled_comments_are_refused(
         self, tenant: TenantWorld, api: httpx.AsyncClient, published_post: Record
     ) -> None:

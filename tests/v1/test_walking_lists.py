@@ -88,6 +88,14 @@ async def join(tenant: TenantWorld, api: httpx.AsyncClient, number: int) -> None
     await tenant.create("blog_members", {"email": f"ann{number}@example.com"})
 
 
+async def sell(tenant: TenantWorld, api: httpx.AsyncClient, number: int) -> None:
+    await tenant.create("tiers", {"name": f"Tier {number}", "price": 500, "currency": "eur"})
+
+
+async def redirect(tenant: TenantWorld, api: httpx.AsyncClient, number: int) -> None:
+    await tenant.create("redirects", {"source": f"/{number}", "destination": "/"})
+
+
 async def send(tenant: TenantWorld, api: httpx.AsyncClient, number: int) -> None:
     if not number:
         await tenant.create("blog_members", {"email": "ann@example.com", "newsletter": True})
@@ -109,6 +117,8 @@ CREATE: dict[str, Callable[[TenantWorld, httpx.AsyncClient, int], Awaitable[None
     "/media": upload,
     "/comments": comment,
     "/members": join,
+    "/tiers": sell,
+    "/redirects": redirect,
     "/mailings": send,
     "/trash": delete_post,
 }

@@ -10,20 +10,30 @@ SCOPES: dict[str, str] = {
     "pages:read": "list and view pages",
     "pages:write": "create, update and delete pages",
     "media:read": "list and view media",
-    "media:write": "upload and delete media",
-    "comments:read": "list comments",
+    "media:write": "upload, change and delete media",
+    "comments:read": "list and view comments",
     "comments:write": "submit comments",
-    "comments:moderate": "approve and reject comments",
-    "members:read": "list members, anonymized",
-    "members:write": "update a member's tier and status",
+    "comments:moderate": "approve, reject and delete comments",
+    "members:read": "list and view members, anonymized",
+    "members:write": "add and delete members; update a member's tier and status",
+    "members:personal": "see members' addresses, names, labels and newsletter choice",
+    "tiers:read": "list and view tiers",
+    "tiers:write": "create, update and delete tiers",
     "mailings:read": "list and view mailings",
     "mailings:write": "send posts as emails; pause, resume and cancel mailings",
     "site-settings:read": "read the site settings, except secrets",
-    "settings:write": "update the site settings that are not secret",
+    "settings:write": "update the site settings that are not secret; list, create and delete "
+    "redirects",
     "stats:read": "view how often the site and its posts are read",
     "webhooks:read": "list webhook subscriptions and poll the events",
     "webhooks:write": "create, update, delete and test webhook subscriptions",
 }
+
+PERSONAL = "members:personal"
+"""Not needed by any endpoint: answers show more with it."""
+
+USUAL = tuple(scope for scope in SCOPES if scope != PERSONAL)
+"""All that a key needs to call every endpoint."""
 
 ALIASES: dict[str, str] = {
     "uploads:read": "media:read",

@@ -41,10 +41,12 @@ from masthead.features.pages.v1 import routes as page_table
 from masthead.features.password_reset.http import reset_routes
 from masthead.features.payments import description as payments_description
 from masthead.features.payments import receiver as payments
+from masthead.features.payments.v1 import routes as tier_table
 from masthead.features.posts.v1 import routes as post_table
 from masthead.features.privacy import description as privacy_description
 from masthead.features.privacy import http as privacy
 from masthead.features.site.address import site_url
+from masthead.features.site.redirects_v1 import routes as redirect_table
 from masthead.features.site.v1 import routes as site_table
 from masthead.features.statistics.v1 import routes as statistics_table
 from masthead.features.trash.v1 import routes as trash_table
@@ -236,8 +238,10 @@ V1_TABLE = (
     *media_table,
     *comment_table,
     *member_table,
+    *tier_table,
     *mailing_table,
     *site_table,
+    *redirect_table,
     *webhook_table,
     *statistics_table,
 )

@@ -8,7 +8,7 @@ from masthead.engine.records.read.page import Page
 from masthead.features.comments.collection import comments
 from masthead.web.v1.call import Call
 from masthead.web.v1.parameters import Parameter
-from masthead.web.v1.routes import list_of, patch, post
+from masthead.web.v1.routes import delete, get, list_of, patch, post
 from masthead.web.v1.schema import Body, View
 
 STATES = ("approved", "pending", "spam")
@@ -59,6 +59,14 @@ async def moderate_comment(call: Call) -> Record:
     )
 
 
+async def get_comment(call: Call) -> Record:
+    return await call.get(comments)
+
+
+async def delete_comment(call: Call) -> None:
+    await call.unit.delete(comments, call.record_id, expected_version=call.expected_version)
+
+
 routes = (
     list_of(
         "/comments",
@@ -75,6 +83,19 @@ routes = (
         view=COMMENT,
         body=CREATE,
         summary="Submit a comment, approved at once",
+    ),
+    get(
+        "/comments/{id}",
+        get_comment,
+        scope="comments:read",
+        view=COMMENT,
+        summary="View a comment",
+    ),
+    delete(
+        "/comments/{id}",
+        delete_comment,
+        scope="comments:moderate",
+        summary="Delete a comment for good; replies to it stay",
     ),
     patch(
         "/comments/{id}/moderate",

@@ -8,18 +8,21 @@ from typing import cast
 
 from msgspec.structs import replace
 
+from masthead.base.errors import Invalid
 from masthead.engine.records.collection import Record
+from masthead.engine.records.fields.base import REQUIRED
 from masthead.engine.records.filter.ast import Comparison, Expression, Identifier, Literal
 from masthead.engine.records.filter.conditions import equals
 from masthead.engine.records.read.page import Page
 from masthead.features.media.collection import media
+from masthead.features.media.filenames import display_name
 from masthead.features.media.record_view import MediaRecord, as_media
 from masthead.features.media.sniff import EXTENSIONS
 from masthead.features.media.upload import StoredFile, UploadServices, store_file
 from masthead.features.site.address import site_url, with_origin
 from masthead.web.v1.call import Call
 from masthead.web.v1.parameters import Parameter
-from masthead.web.v1.routes import delete, get, list_of, post
+from masthead.web.v1.routes import delete, get, list_of, patch, post
 from masthead.web.v1.schema import Body, View
 
 MEDIA = View(
@@ -38,6 +41,14 @@ UPLOAD = Body(
     ("file", "alt", "private"),
     required=frozenset({"file"}),
     help="A form: the file, its alternative text, and whether it is private.",
+)
+UPDATE = Body(
+    "MediaUpdate",
+    media,
+    ("alt", "filename"),
+    required=frozenset({"filename"}),
+    nullable=frozenset({"alt"}),
+    partial=True,
 )
 TYPE = Parameter(
     "type",
@@ -71,6 +82,21 @@ async def create_media(call: Call) -> Record:
 
 async def get_media(call: Call) -> Record:
     return _shown(call, as_media(await call.get(media)))
+
+
+async def update_media(call: Call) -> Record:
+    """The name is what people see: the stored file and its address stay."""
+    given = dict(call.body)
+    stamped = {}
+    if "filename" in given:
+        stamped["filename"] = display_name(given.pop("filename"))
+        if not stamped["filename"]:
+            raise Invalid({"filename": REQUIRED})
+    version = call.expected_version
+    item = await call.unit.update(
+        media, call.record_id, given, stamped=stamped, expected_version=version
+    )
+    return _shown(call, as_media(item))
 
 
 async def delete_media(call: Call) -> None:
@@ -116,6 +142,14 @@ routes = (
         summary="Upload a file",
     ),
     get("/media/{id}", get_media, scope="media:read", view=MEDIA, summary="View a media item"),
+    patch(
+        "/media/{id}",
+        update_media,
+        scope="media:write",
+        view=MEDIA,
+        body=UPDATE,
+        summary="Change a file's alternative text or name",
+    ),
     delete(
         "/media/{id}",
         delete_media,

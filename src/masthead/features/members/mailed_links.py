@@ -94,6 +94,12 @@ class MailedLinks:
 
     async def queue(self, tenant_id: TenantId, wanted: Wanted) -> None:
         """A request that was admitted."""
+        # The platform's job: the site has not changed, so its caches stay.
+        async with self._records.unit(system()) as unit:
+            await self.queue_in(unit, tenant_id, wanted)
+
+    async def queue_in(self, unit: Unit, tenant_id: TenantId, wanted: Wanted) -> None:
+        """The same in the transaction of a change that needs it."""
         payload = {
             "tenant_id": tenant_id,
             "purpose": wanted.purpose.value,
@@ -104,9 +110,7 @@ class MailedLinks:
             "code_id": self._codes.id_for(blog_members, tenant_id, wanted.email),
             "details": self._details.seal(tenant_id, wanted.details),
         }
-        # The platform's job: the site has not changed, so its caches stay.
-        async with self._records.unit(system()) as unit:
-            await unit.enqueue(JOB, payload)
+        await unit.enqueue(JOB, payload)
 
     def handlers(self) -> Mapping[str, Handler]:
         return {JOB: self._mail}

@@ -1,14 +1,25 @@
-"""The public API of members. Addresses are always masked."""
+"""The public API of members. Addresses are masked, unless the key may see personal data."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final, Protocol, cast
+
+from masthead.base.errors import Problem, WrongState
 from masthead.engine.records.collection import Record
+from masthead.engine.records.fields.text import Text
 from masthead.engine.records.filter.conditions import equals
 from masthead.engine.records.read.page import Page
-from masthead.features.members.collection import blog_members
+from masthead.features.members.collection import CONSENT_FIELDS, blog_members, consent
+from masthead.features.members.mailed_links import MailedLinks
+from masthead.features.members.sign_up import Purpose, Wanted
+from masthead.features.members.welcome import welcomed_elsewhere
+from masthead.features.privacy.requests import erase_now
+from masthead.identity.scopes import PERSONAL
 from masthead.web.v1.call import Call
 from masthead.web.v1.parameters import Parameter
-from masthead.web.v1.routes import list_of, patch
+from masthead.web.v1.routes import delete, get, list_of, patch, post
 from masthead.web.v1.schema import Body, View
 
 
@@ -18,15 +29,59 @@ def masked(email: str) -> str:
     return f"{local[:1]}***@{domain}"
 
 
+_ANONYMOUS = ("id", "email", "tier", "status", "created", "updated")
+_PERSONAL = View(
+    "Member",
+    blog_members,
+    (*_ANONYMOUS, "name", "labels", "newsletter"),
+    nullable=frozenset({"name"}),
+)
 MEMBER = View(
     "Member",
     blog_members,
-    ("id", "email", "tier", "status", "created", "updated"),
+    _ANONYMOUS,
     computed={"email": masked},
+    fuller=_PERSONAL,
+    fuller_scope=PERSONAL,
+    help="A member. The address is masked, as `j***@example.com`. A key with the scope "
+    "`members:personal` gets the whole address, and the fields that are not required.",
+)
+CONSENT: Final = Text(
+    name="consent",
+    max=CONSENT_FIELDS[0].max,
+    help="Where the person agreed to get newsletters, as a sentence. Needed with "
+    "`newsletter: true`.",
+)
+_NO_CONSENT: Final = Problem(
+    "validation_required",
+    "Say where the person agreed to get newsletters, such as: Paper form at the harbour fair.",
+)
+
+
+def _check_consent(given: Mapping[str, Any], _: datetime) -> Mapping[str, Problem]:
+    said = given.get(CONSENT.name)
+    is_missing = said is None or (isinstance(said, str) and not said.strip())
+    return {CONSENT.name: _NO_CONSENT} if given.get("newsletter") is True and is_missing else {}
+
+
+CREATE = Body(
+    "MemberCreate",
+    blog_members,
+    ("email", "name", "tier", "newsletter", "labels"),
+    required=frozenset({"email"}),
+    nullable=frozenset({"name"}),
+    inputs=(CONSENT,),
+    flags=("send_email",),
+    check=_check_consent,
 )
 UPDATE = Body("MemberUpdate", blog_members, ("tier", "status"), partial=True)
 
 TIER = Parameter("tier", "Only members of this tier.", "choice", choices=("free", "paid"))
+
+
+class _Services(Protocol):
+    @property
+    def links(self) -> MailedLinks: ...
 
 
 async def list_members(call: Call) -> Page:
@@ -34,10 +89,34 @@ async def list_members(call: Call) -> Page:
     return await call.page(blog_members, *conditions)
 
 
+async def create_member(call: Call) -> Record:
+    given, unit = dict(call.body), call.unit
+    is_mailed, said = given.pop("send_email", False), given.pop(CONSENT.name, "")
+    if await unit.find(blog_members, {"email": given["email"]}, limit=1):
+        raise WrongState("The site already has a member with this email address.")
+    # Without an email now, none follows when the member first signs in.
+    stamped = {} if is_mailed else welcomed_elsewhere(given.get("tier", "free"))
+    if said:
+        stamped |= consent(said, unit.now)
+    member = await unit.create(blog_members, given, stamped=stamped)
+    if is_mailed:
+        links = cast(_Services, call.services).links
+        await links.queue_in(unit, call.tenant.id, Wanted(Purpose.VERIFY, member["email"]))
+    return member
+
+
+async def get_member(call: Call) -> Record:
+    return await call.get(blog_members)
+
+
 async def update_member(call: Call) -> Record:
     return await call.unit.update(
         blog_members, call.record_id, call.body, expected_version=call.expected_version
     )
+
+
+async def delete_member(call: Call) -> None:
+    await erase_now(call.unit, call.record_id, expected_version=call.expected_version)
 
 
 routes = (
@@ -49,6 +128,16 @@ routes = (
         filters=(TIER,),
         summary="List members, newest first",
     ),
+    post(
+        "/members",
+        create_member,
+        scope="members:write",
+        view=MEMBER,
+        body=CREATE,
+        may_conflict=True,
+        summary="Add a member",
+    ),
+    get("/members/{id}", get_member, scope="members:read", view=MEMBER, summary="View a member"),
     patch(
         "/members/{id}",
         update_member,
@@ -56,5 +145,11 @@ routes = (
         view=MEMBER,
         body=UPDATE,
         summary="Set a member's tier or status",
+    ),
+    delete(
+        "/members/{id}",
+        delete_member,
+        scope="members:write",
+        summary="Delete a member at once, with all personal data",
     ),
 )

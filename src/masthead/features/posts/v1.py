@@ -9,6 +9,7 @@ from masthead.content.texts.later import POSTS_LATER
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.ast import Expression
 from masthead.engine.records.filter.conditions import equals, has_item, newer
+from masthead.features.posts.authors import AUTHORS, with_author_ids
 from masthead.features.posts.collection import posts
 from masthead.features.site.text_addresses import URL, with_url
 from masthead.web.v1.call import Call
@@ -43,13 +44,14 @@ SUMMARY = View(
         "excerpt",
         "featured_image",
         "tags",
+        "authors",
         "published_at",
         "scheduled_for",
         "created",
         "updated",
     ),
     nullable=NULLABLE - {"seo_title", "seo_description"},
-    where_set=frozenset({"email_only"}),
+    where_set=frozenset({"email_only", "authors"}),
     added=(URL,),
 )
 POST = View(
@@ -83,7 +85,7 @@ CREATE = Body(
     FIELDS,
     required=frozenset({"title"}),
     nullable=CLEARABLE,
-    inputs=(CONTENT_MARKDOWN,),
+    inputs=(CONTENT_MARKDOWN, AUTHORS),
     replaced=frozenset({CONTENT_MARKDOWN.name}),
     translate=replace_markdown,
     check=POSTS_LATER,
@@ -94,7 +96,7 @@ UPDATE = Body(
     FIELDS,
     required=frozenset({"title"}),
     nullable=CLEARABLE,
-    inputs=(CONTENT_MARKDOWN,),
+    inputs=(CONTENT_MARKDOWN, AUTHORS),
     replaced=frozenset({CONTENT_MARKDOWN.name}),
     translate=replace_markdown,
     check=POSTS_LATER,
@@ -135,6 +137,7 @@ routes = Resource(
     summary=SUMMARY,
     filters=(STATUS, TAG, Q, UPDATED_SINCE, SORT),
     conditions=_conditions,
+    given=lambda call: with_author_ids(call.unit, call.body),
     shown=lambda call: with_url(call, "/posts/", _is_open),
     create=CREATE,
     update=UPDATE,

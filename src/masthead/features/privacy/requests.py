@@ -273,6 +273,24 @@ class Requests:
         return await _stamp(unit, request, **ended)
 
 
+async def erase_now(unit: Unit, member_id: str, *, expected_version: int | None = None) -> None:
+    """Erases a member for the site, without the days to change one's mind: the member is deleted
+    with the transaction, and a job erases the rest."""
+    member = await unit.delete(blog_members, member_id, expected_version=expected_version)
+    stamped = {
+        "type": "delete",
+        "subject": MEMBER,
+        "member_id": member_id,
+        "asked_by": BY_SITE,
+        "confirmed_at": unit.now,
+        "grace_until": unit.now,
+    }
+    request = await unit.by_service().create(gdpr_requests, {}, stamped=stamped)
+    payload = {"request_id": request["id"], "email": member["email"]}
+    await unit.enqueue(ERASE_JOB, payload)
+    _audit("privacy.deletion_requested", request)
+
+
 def is_the_sites(request: Record) -> bool:
     """Whether a deletion is the site's to cancel: its own, and that of a member for which the site
     has asked. One that a member has asked for is the member's."""

@@ -95,7 +95,8 @@ def nullable(schema: Schema) -> Schema:
 
 def view_schema(view: View) -> Schema:
     properties: Schema = {}
-    for field in view.declared:
+    fuller = view.fuller or view
+    for field in fuller.declared:
         name = field.name
         schema = answer_schema(field, is_computed=name in view.computed)
         schema |= texts.formats.get((view.collection.name, name), {})

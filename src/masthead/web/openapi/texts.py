@@ -44,9 +44,15 @@ tags: dict[str, tuple[str, str]] = {
     "media": ("Media", "Uploaded pictures and files."),
     "trash": ("Trash", "Deleted posts, pages and files, which can be restored for 30 days."),
     "comments": ("Comments", "Readers' comments on posts."),
-    "members": ("Members", "The site's members. Addresses are always masked."),
+    "members": (
+        "Members",
+        "The site's members. Addresses are masked, unless the key has the scope "
+        "`members:personal`.",
+    ),
+    "tiers": ("Tiers", "The paid tiers that the site sells."),
     "mailings": ("Mailings", "Posts sent as emails to the readers of a newsletter."),
     "site-settings": ("Site settings", "The site's name, looks and switches."),
+    "redirects": ("Redirects", "Old addresses of the site, and where they lead."),
     "stats": ("Statistics", "How often the site and its posts are read."),
     "webhooks": ("Webhooks", "Subscriptions to the site's events, and the events themselves."),
 }
@@ -117,7 +123,9 @@ fields: dict[str, dict[str, str]] = {
         "status": "Only approved comments are shown to readers.",
     },
     "blog_members": {
-        "email": "Masked in `/api/v1`: only the first character and the domain.",
+        "email": "Masked in `/api/v1`: only the first character and the domain. Whole for a key "
+        "with the scope `members:personal`.",
+        "name": "Only with the scope `members:personal`.",
         "tier": "What the member may read.",
         "status": "The state of the subscription.",
     },
@@ -129,6 +137,16 @@ fields: dict[str, dict[str, str]] = {
         "post is published. Null: at once.",
         "started_at": "When the list of recipients was fixed and the first email was due.",
         "finished_at": "When the last recipient was accounted for, or it was cancelled.",
+    },
+    "tiers": {
+        "name": "The name that readers see.",
+        "currency": "Three letters, such as `eur`.",
+    },
+    "redirects": {
+        "from": "The old path on the site, with its query if it has one. Each path has one "
+        "redirect at most.",
+        "to": "An address, or a path of the site.",
+        "status": "The status of the answer, such as 301 or 302.",
     },
     "webhook_subscriptions": {
         "name": "A name of your choice.",
@@ -149,12 +167,21 @@ fields: dict[str, dict[str, str]] = {
     },
 }
 
+_HTTPS = {"pattern": r"^https://[A-Za-z0-9][^\u0000-\u0020\\\"<>]*$"}
+
 inputs: dict[tuple[str, str], dict[str, Any]] = {
-    ("webhook_subscriptions", "url"): {"pattern": r"^https://[A-Za-z0-9][^\u0000-\u0020\\\"<>]*$"},
+    ("webhook_subscriptions", "url"): _HTTPS,
+    ("tiers", "payment_url"): _HTTPS,
 }
-"""Additional rules of a body that an action checks."""
+"""Additional rules of a body that an action or a pattern checks."""
 
 flags: dict[str, dict[str, Any]] = {
+    "send_email": {
+        "description": "Sends the person an email with a link that confirms the address and "
+        "signs in. Without it, no email is sent.",
+        "type": "boolean",
+        "default": False,
+    },
     "disabled": {
         "description": "`false` enables a disabled subscription again.",
         "type": "boolean",
@@ -253,8 +280,30 @@ examples: dict[str, dict[str, Any]] = {
     "blog_members": {
         "id": "b8d0f2h4j6l8n0p",
         "email": "jonas@example.com",
+        "name": "Jonas",
         "tier": "paid",
         "status": "active",
+        "newsletter": True,
+        "labels": ["harbour fair"],
+        "consent": "Paper form at the harbour fair, May 2026.",
+    },
+    "tiers": {
+        "id": "t1i3e5r7s9u2p4p",
+        "name": "Supporter",
+        "price": 500,
+        "currency": "eur",
+        "interval": "month",
+        "benefits": ["Every post", "A letter on Sundays"],
+        "position": 1,
+        "active": True,
+        "payment_url": "",
+        "payment_price_id": "price_1Abc",
+    },
+    "redirects": {
+        "id": "r2e4d6i8r1e3c5t",
+        "from": "/2019/lighthouse/",
+        "to": "/posts/the-lighthouse-keeps-its-own-hours",
+        "status": 301,
     },
     "mailings": {
         "id": "m1l3i5n7g9s2t4u",
@@ -307,7 +356,12 @@ bodies: dict[str, list[str]] = {
     "CommentCreate": ["post_id", "author_name", "author_email", "body"],
     "CommentModeration": ["status"],
     "MailingCreate": ["post_id", "newsletter", "audience", "subject"],
+    "MediaUpdate": ["alt"],
+    "MemberCreate": ["email", "name", "newsletter", "labels"],
     "MemberUpdate": ["tier"],
+    "TierCreate": ["name", "price", "currency", "interval", "benefits"],
+    "TierUpdate": ["active"],
+    "RedirectCreate": [],
     "WebhookSubscriptionCreate": ["name", "url", "events"],
     "WebhookSubscriptionUpdate": ["events"],
     "SiteSettingsUpdate": ["site_name", "comments_enabled"],

@@ -56,6 +56,8 @@ class Call:
     caller: Caller
     tenant: Tenant
     query: Mapping[str, Any]
+    view: View | None = None
+    """The route's, as the scopes of the key have it."""
     body: Mapping[str, Any] = field(default_factory=dict)
     """The checked values of the route's body, which the engine takes as they are; empty without
     one. A file is represented by its digest."""
@@ -97,7 +99,7 @@ class Call:
 
     async def page(self, collection: Collection, *conditions: Expression, search: str = "") -> Page:
         """A page of the route's view, by number or after a cursor."""
-        assert self.route.view is not None
+        assert self.view is not None
         cursor, order = self.query["cursor"], self.order
         if cursor and cursor.order != order:
             raise Invalid({"cursor": _ANOTHER_ORDER})
@@ -108,7 +110,7 @@ class Call:
             after=cursor.position if cursor else None,
             sort=order,
             search=search,
-            names=self.route.view.names,
+            names=self.view.names,
         )
         return await self.records.page(self.caller, collection, wanted)
 

@@ -53,7 +53,10 @@ class V1Answers:
     async def _read(self, route: Route, request: Request) -> Answer:
         """GETs: from the cache while the tenant's version is unchanged; 304 if the ETag matches."""
         key, scope = key_of(request), request.scope
-        cache_key = (key.tenant.id, scope["path"], scope["query_string"])
+        # Keys with and without the scope of a fuller view get different answers.
+        is_fuller = route.view is not None and route.view.fuller_scope in key.scopes
+        path = f"{scope['path']}+" if is_fuller else scope["path"]
+        cache_key = (key.tenant.id, path, scope["query_string"])
         cached = await self._cache.get(cache_key)
         if cached is None:
             version = await self._cache.version(key.tenant.id)
@@ -80,7 +83,7 @@ class V1Answers:
             tag = etag(version, call.tenant.id) if holds else b""
             return encode(_page_body(call, result)), tag, _links(call, result)
         return (
-            encode(apply_view(call.route.view, result)),
+            encode(apply_view(call.view, result)),
             etag(result["version"], call.tenant.id) if call.holds else b"",
             [],
         )
@@ -172,7 +175,8 @@ class V1Answers:
         """The call, still without its body, and its query parameters that have no effect."""
         query, ignored = read_query(request.query_string, route.parameters)
         key = key_of(request)
-        return Call(self._services, route, request, key.caller, key.tenant, query), ignored
+        view = route.view and route.view.for_scopes(key.scopes)
+        return Call(self._services, route, request, key.caller, key.tenant, query, view), ignored
 
 
 _FLAGS = {"true": True, "false": False}
@@ -205,13 +209,13 @@ def _encoded(call: Call, result: Any) -> Answer:
 
 def _wrapped(call: Call, result: Any) -> Any:
     if call.route.shape is Shape.DATA:
-        return {"data": apply_view(call.route.view, result)}
+        return {"data": apply_view(call.view, result)}
     return result
 
 
 def _page_body(call: Call, page: Page) -> dict[str, Any]:
     return {
-        "items": [apply_view(call.route.view, item) for item in page.items],
+        "items": [apply_view(call.view, item) for item in page.items],
         "page": page.page,
         "per_page": page.per_page,
         "total": page.total,

@@ -33,12 +33,20 @@ class View(msgspec.Struct, frozen=True, dict=True):
     """Flags and lists that are left out where they are false or empty."""
     added: tuple[Field, ...] = ()
     """Fields that no record stores: the handler adds their values."""
+    made_of: tuple[str, ...] = ()
+    """Stored fields that are read for those."""
+    fuller: View | None = None
+    """What a key with the scope `fuller_scope` gets instead."""
+    fuller_scope: str = ""
     help: str = ""
+
+    def for_scopes(self, scopes: frozenset[str]) -> View:
+        return self.fuller if self.fuller and self.fuller_scope in scopes else self
 
     @cached_property
     def names(self) -> frozenset[str]:
         """The stored fields that are read."""
-        return frozenset(self.fields) - {each.name for each in self.added}
+        return frozenset((*self.fields, *self.made_of)) - {each.name for each in self.added}
 
     @cached_property
     def declared(self) -> tuple[Field, ...]:
