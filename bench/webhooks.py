@@ -117,7 +117,7 @@ async def _write_cost(parts: Services, without: TenantId, subscribed: TenantId) 
 
 async def _claim_seconds(parts: Services) -> float:
     """As a worker does it: due queues, their subscriptions, and a few deliveries of some."""
-    queue, now, taken = parts.deliveries, parts.records.clock, []
+    queue, now, taken = parts.webhooks.deliveries, parts.records.clock, []
     for _ in range(_CLAIMS):
         began = time.perf_counter()
         keys = await queue.due_queues(now(), 16)

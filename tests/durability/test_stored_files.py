@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 from tests.features.media.pictures import picture
 from tests.world import Account, World, records_of
@@ -70,7 +71,7 @@ async def test_a_stored_file_without_a_record_is_swept(
     world: World, owner: Account, tmp_path: Path
 ) -> None:
     kept = (await upload(owner)).json()
-    doomed = http_app(replace(world.parts, objects=CutOff(tmp_path / "media")))
+    doomed = http_app(msgspec.structs.replace(world.parts, objects=CutOff(tmp_path / "media")))
     host = owner.api.base_url.host
     with pytest.raises(PowerCut):
         await upload(replace(owner, api=world.client(host, token=owner.token, app=doomed)))

@@ -290,10 +290,10 @@ async def assert_logged_and_left_alone(
     tenant: TenantWorld, api: httpx.AsyncClient, webhook_id: str, status: int
 ) -> None:
     parts = tenant.world.parts
-    (delivery,) = await parts.deliveries.log.list(tenant.id)
+    (delivery,) = await parts.webhooks.deliveries.log.list(tenant.id)
     assert (delivery.event, delivery.attempts) == ("test.ping", 1)
     assert delivery.state in ("delivered", "dropped")
-    (attempt,) = await parts.deliveries.log.attempts(tenant.id, delivery.id)
+    (attempt,) = await parts.webhooks.deliveries.log.attempts(tenant.id, delivery.id)
     assert attempt.status == status
     shown = (await api.get(f"{PATH}/{webhook_id}")).json()
     assert (shown["failure_count"], shown["last_delivery_at"]) == (0, None)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 from tests.world import TenantWorld, World
 
@@ -18,7 +19,7 @@ PLAIN = {"x-forwarded-proto": "http"}
 
 
 def client(app: World, host: str, scheme: str = "http", **settings: Any) -> httpx.AsyncClient:
-    changed = replace(app.parts, settings=replace(app.parts.settings, **settings))
+    changed = msgspec.structs.replace(app.parts, settings=replace(app.parts.settings, **settings))
     transport = httpx.ASGITransport(http_app(changed))
     return httpx.AsyncClient(transport=transport, base_url=f"{scheme}://{host}")
 

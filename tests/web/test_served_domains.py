@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import httpx
+import msgspec
 import pytest
 from tests.world import TenantWorld, World
 
@@ -58,7 +59,9 @@ async def test_a_wanted_domain_is_not_served_before_it_is_proven(
 
 async def test_www_is_another_name_where_sites_have_many(app: World, tenant: TenantWorld) -> None:
     domain = await own_domain(tenant)
-    changed = replace(app.parts, settings=replace(app.parts.settings, canonical=False))
+    changed = msgspec.structs.replace(
+        app.parts, settings=replace(app.parts.settings, canonical=False)
+    )
     transport = httpx.ASGITransport(http_app(changed))
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         assert await status_of(client, domain) == 200

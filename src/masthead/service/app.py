@@ -21,8 +21,9 @@ from masthead.faces.reader.member.routes import member_page_routes
 from masthead.faces.reader.routes import other_addresses, reader_routes
 from masthead.faces.reader.themes import OUR_STATIC, PLAIN
 from masthead.faces.record_api import description as record_description
+from masthead.faces.record_api import realtime_description
+from masthead.faces.record_api.call import RecordStore
 from masthead.faces.record_api.errors import error_answer as record_store_error
-from masthead.faces.record_api.realtime import description as realtime_description
 from masthead.faces.record_api.routes import PREFIXES as RECORD_STORE_PREFIXES
 from masthead.faces.record_api.routes import ROWS as RECORD_ROWS
 from masthead.faces.record_api.routes import routes as record_routes
@@ -78,6 +79,7 @@ from masthead.web.openapi.endpoints import description_routes
 from masthead.web.openapi.service import Part, service_description_routes
 from masthead.web.request import Request
 from masthead.web.rows import mount
+from masthead.web.services import RoomServices
 from masthead.web.v1.endpoint import V1Answers
 from masthead.web.v1.errors import error_responder
 from masthead.web.v1.mount import mount as mount_v1
@@ -112,22 +114,24 @@ def faces(
     token = settings.metrics.token if settings.metrics else None
     routes = Dispatch(
         [
-            *record_routes(services),
+            *record_routes(RecordStore(services, services.realtime, services.guest_answers)),
             *description_routes(V1_TABLE, settings),
             *event_description_routes(registry, settings),
             *service_description_routes(SERVICE_PARTS, registry, settings),
             *mount_v1(V1_TABLE, v1),
             *media_routes(services),
-            *mount(payments.ROWS, services),
-            *mount(mail_events.ROWS, services),
-            *mount(ai.ROWS, services),
-            *mount(privacy.ROWS, services),
+            *mount(payments.ROWS, RoomServices(services, services.payments)),
+            *mount(mail_events.ROWS, RoomServices(services, services.mailings)),
+            *mount(ai.ROWS, RoomServices(services, services.ai)),
+            *mount(privacy.ROWS, RoomServices(services, services.privacy)),
             *mount(health.ROWS, services),
             *(metrics_routes(metrics, token) if metrics and token else ()),
-            *member_routes(services, site.show),
-            *tracking_routes(services),
-            *comment_mail_routes(services, site.show),
-            *reset_routes(services, site.show),
+            *member_routes(
+                services.records, services.sites, services.members.email_changes, site.show
+            ),
+            *tracking_routes(services.mailings.tracking),
+            *comment_mail_routes(services.records, services.sites, site.show),
+            *reset_routes(services.passwords.resets, site.show),
             *(LazyRoute(path, admin) for path in ADMIN_PATHS),
             *([LazyRoute(MCP_PATH, mcp)] if has_mcp() else ()),
             *well_known_routes(settings, services.records.clock),
@@ -340,7 +344,7 @@ class Service:
     def end_streams(self) -> None:
         """Ends responses that could go on for minutes."""
         if self._services:
-            self._services.generator.open_streams.close()
+            self._services.ai.generator.open_streams.close()
             self._services.realtime.end_all()
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:

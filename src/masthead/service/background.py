@@ -81,13 +81,13 @@ def job_handlers(parts: Services) -> Mapping[str, Handler]:
         ),
         **StoppedAddresses(parts.records).handlers(),
         **parts.mailings.welcome.handlers(),
-        **parts.resets.handlers(),
+        **parts.passwords.resets.handlers(),
         **parts.factors.handlers(),
-        **parts.links.handlers(),
-        **parts.staff_codes.handlers(),
+        **parts.members.links.handlers(),
+        **parts.passwords.staff_codes.handlers(),
         **parts.privacy.work.handlers(),
         **notices.handlers(parts.records, parts.mail, parts.sites, NOTICES),
-        **parts.retries.handlers(),
+        **parts.webhooks.retries.handlers(),
         **parts.imports.handlers(parts),
         **parts.site_exports.handlers(),
         **parts.site_imports.handlers(),
@@ -122,9 +122,9 @@ def job_runner(
         Chore("changes.sweep", timedelta(minutes=10), partial(_sweep_changes, parts)),
         Chore("mail_reports.sweep", hourly, parts.mailings.report_tokens.sweep),
         Chore("mail.sweep", hourly, parts.mail.sweep),
-        Chore("email_changes.sweep", hourly, parts.email_changes.sweep),
+        Chore("email_changes.sweep", hourly, parts.members.email_changes.sweep),
         Chore("member_imports.sweep", hourly, partial(delete_expired, parts.records)),
-        Chore("member_links.sweep", hourly, parts.links.sweep),
+        Chore("member_links.sweep", hourly, parts.members.links.sweep),
         Chore("sign_in_codes.sweep", hourly, parts.codes.sweep),
         Chore("privacy.sweep", hourly, parts.privacy.work.sweep),
         Chore("trash.sweep", hourly, partial(emptying.delete_expired, parts.records)),
@@ -177,8 +177,8 @@ async def _sweep_changes(parts: Services) -> None:
 
 
 async def _sweep_webhooks(parts: Services) -> None:
-    await parts.deliveries.sweep(parts.records.clock())
-    await parts.retries.sweep()
+    await parts.webhooks.deliveries.sweep(parts.records.clock())
+    await parts.webhooks.retries.sweep()
 
 
 async def _sweep_daily_counts(parts: Services) -> None:
@@ -187,12 +187,12 @@ async def _sweep_daily_counts(parts: Services) -> None:
 
 def delivery_worker(parts: Services) -> DeliveryWorker:
     return DeliveryWorker(
-        parts.deliveries,
+        parts.webhooks.deliveries,
         parts.outbound,
         parts.keyring,
         parts.settings.retry_policy,
         now=parts.records.clock,
-        wake=parts.deliveries_queued,
+        wake=parts.webhooks.queued,
     )
 
 
@@ -228,7 +228,7 @@ class Background:
         self._backups = backup_schedule(parts)
         self._jobs = job_runner(parts, self._backups, traces)
         self._deliveries = delivery_worker(parts)
-        self._retention = parts.deliveries.retention
+        self._retention = parts.webhooks.deliveries.retention
         self._mailings = mailing_worker(parts)
         self._indexer = Indexer(parts.records.search_index)
 

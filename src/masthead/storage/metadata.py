@@ -6,9 +6,9 @@ dialect at every start. To create tables for PostgreSQL, call `add_postgresql_co
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from sqlalchemy import MetaData
+from sqlalchemy import MetaData, Table
 
 metadata = MetaData(
     naming_convention={
@@ -18,6 +18,9 @@ metadata = MetaData(
         "pk": "pk_%(table_name)s",
     }
 )
+
+Tables = Mapping[str, Table]
+"""Tables by their names."""
 
 _later: list[Callable[[], None]] = []
 

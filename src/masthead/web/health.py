@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from masthead.base import clock
-from masthead.base.config.settings import Settings
 from masthead.base.errors import BadRequest, DiskFull, NotFound, Unavailable
 from masthead.base.logs import log
 from masthead.base.version import running_version
-from masthead.engine.records.engine import Records
-from masthead.identity.directory import TenantDirectory
-from masthead.storage.database import Database
 from masthead.web.addressed_site import DOMAIN_CHECK, HEALTH, AddressedSite
 from masthead.web.answers import Answer, json_answer
 from masthead.web.errors import retry_after
@@ -23,6 +19,7 @@ from masthead.web.policy import Policy, WhileSuspended, Who
 from masthead.web.query_string import parse_query_string
 from masthead.web.request import Request
 from masthead.web.rows import READ, RouteRow
+from masthead.web.services import WebServices
 
 NO_STORE = ((b"cache-control", b"no-store"),)
 DOWN = "The record store does not answer."
@@ -46,23 +43,12 @@ class ServedDomain(Struct, frozen=True):
     served: Yes
 
 
-class HealthServices(Protocol):
-    @property
-    def database(self) -> Database: ...
-    @property
-    def records(self) -> Records: ...
-    @property
-    def directory(self) -> TenantDirectory: ...
-    @property
-    def settings(self) -> Settings: ...
-
-
-async def show_health(services: HealthServices, _: Request) -> Answer:
+async def show_health(services: WebServices, _: Request) -> Answer:
     status, health = await _state(services)
     return json_answer(status, health, (*NO_STORE, *retry_after(status)))
 
 
-async def show_domain(services: HealthServices, request: Request) -> Answer:
+async def show_domain(services: WebServices, request: Request) -> Answer:
     """Before a proxy has a certificate made for a name: otherwise anybody who points a name here
     could have as many made as they like."""
     asked = parse_query_string(request.query_string, "utf-8").get("domain", "")
@@ -75,7 +61,7 @@ async def show_domain(services: HealthServices, request: Request) -> Answer:
     return json_answer(200, found, NO_STORE)
 
 
-async def _state(services: HealthServices) -> tuple[int, Health]:
+async def _state(services: WebServices) -> tuple[int, Health]:
     ts, build = clock.to_text(services.records.clock()), running_version().build
     try:
         await services.database.ping()

@@ -141,7 +141,7 @@ async def test_a_subscription_disabled_by_the_worker_gets_no_event(
 ) -> None:
     hook = await tenant.create("webhook_subscriptions", HOOK)
     await create(tenant, "first")
-    queue = tenant.world.parts.deliveries
+    queue = tenant.world.parts.webhooks.deliveries
     now = tenant.world.clock()
     key = QueueKey(tenant.id, hook["id"])
     claimed = await queue.claim({key: 1}, now)

@@ -1052,7 +1052,7 @@ async def _settings(demo: TenantWorld, account: Account) -> dict[str, str]:
     processor = Processor(demo)
     await processor.send(joined())
     await processor.post(b"{}", {"payment-signature": "0" * 64})
-    await parts.generator.ledger.record(demo.id, 700, 300, by_platform=False)
+    await parts.ai.generator.ledger.record(demo.id, 700, 300, by_platform=False)
     owner = await parts.accounts.sessions.caller_of(account.token)
     assert owner
     mails = TestMails(parts.records, parts.mail, parts.sites, parts.windows, keyring=parts.keyring)
@@ -1189,8 +1189,10 @@ async def _webhooks(demo: TenantWorld) -> dict[str, str]:
     await demo.published(title="The ferry is late")
     parts = demo.world.parts
     run = str(ids.new_id())
-    await parts.retries.start(demo.id, run, DeliveryFilter())
-    [pending, *_] = await parts.deliveries.log.list(demo.id, DeliveryFilter(state="pending"))
+    await parts.webhooks.retries.start(demo.id, run, DeliveryFilter())
+    [pending, *_] = await parts.webhooks.deliveries.log.list(
+        demo.id, DeliveryFilter(state="pending")
+    )
     return {
         "webhook_subscriptions": works["id"],
         "webhook_subscriptions-off": off["id"],
@@ -1205,7 +1207,7 @@ async def _sent(
 ) -> str:
     """Writes what the worker would after sending a queue, without a call. Returns one of the
     deliveries."""
-    queue, now = demo.world.parts.deliveries, demo.world.clock()
+    queue, now = demo.world.parts.webhooks.deliveries, demo.world.clock()
     key = QueueKey(demo.id, webhook_id)
     claimed = (await queue.claim({key: 100}, now))[key]
     signed = Signed(int(now.timestamp()), f"v1={'5f' * 32}", f"v1,{'Zm9n' * 11}")

@@ -12,12 +12,12 @@ import tempfile
 import zipfile
 from collections.abc import AsyncIterator
 from contextlib import closing
-from dataclasses import replace
 from datetime import timedelta
 from html import unescape
 from pathlib import Path
 
 import httpx
+import msgspec
 import psutil  # type: ignore[import-untyped]
 import pytest
 from tests.databases import fresh_url
@@ -558,7 +558,7 @@ class TestFailure:
             parts.records, parts.objects, parts.mail, parts.sites, settings=parts.settings
         )
         ending.stop()
-        await job_runner(replace(parts, site_exports=ending)).run_due()
+        await job_runner(msgspec.structs.replace(parts, site_exports=ending)).run_due()
         [export] = await exports(tenant)
         assert export["state"] == "running"
         assert await stored_keys(tenant) == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import io
 import json
 import re
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 from tests.faces.admin.visitor import OWN, Visitor, staff, visitor
 from tests.faces.importers.platforms.wordpress.wxr import item, wxr
@@ -563,7 +563,7 @@ class TestPictures:
     async def connected(self, tenant: TenantWorld, names: NameServer) -> AsyncIterator[Services]:
         """Services that may fetch from loopback."""
         client = OutboundClient(allow=LOOPBACK, lookup=names.lookup)
-        yield dataclasses.replace(tenant.world.parts, outbound=client)
+        yield msgspec.structs.replace(tenant.world.parts, outbound=client)
         await client.close()
 
     async def test_those_that_failed_are_tried_again(

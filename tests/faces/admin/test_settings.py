@@ -365,7 +365,7 @@ class TestAi:
     async def test_what_was_used_is_a_chart_of_30_days(
         self, app: World, tenant: TenantWorld
     ) -> None:
-        ledger = app.parts.generator.ledger
+        ledger = app.parts.ai.generator.ledger
         await ledger.record(tenant.id, 700, 300, by_platform=False)
         app.clock.advance(days=29)
         await ledger.record(tenant.id, 20, 5, by_platform=True)

@@ -244,7 +244,7 @@ async def test_payments_are_set_up_and_their_events_and_findings_are_read(site: 
 
 
 async def test_ai_has_a_key_a_budget_and_a_chart(site: Site) -> None:
-    await site.tenant.world.parts.generator.ledger.record(
+    await site.tenant.world.parts.ai.generator.ledger.record(
         site.tenant.id, 700, 300, by_platform=False
     )
     page = await site.opened("/admin/settings/ai")

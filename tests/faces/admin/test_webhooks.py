@@ -496,7 +496,7 @@ class TestDeadLetters:
         await died(hooks, 5)
         form = hidden_in((await browser.post(f"{ADDRESS}/retry", {"all": "1"})).text)
         started = await browser.post(f"{ADDRESS}/retry", form)
-        log = hooks.world.parts.deliveries.log
+        log = hooks.world.parts.webhooks.deliveries.log
         requeue, calls = log.requeue, 0
 
         async def cut_off(*given: Any, **named: Any) -> int:

@@ -64,7 +64,9 @@ async def panel(
     )
     tenant = await world.new_tenant("Tideline", slug="demo")
     parts = world.parts
-    worker = DeliveryWorker(parts.deliveries, parts.outbound, parts.keyring, ONCE, now=world.clock)
+    worker = DeliveryWorker(
+        parts.webhooks.deliveries, parts.outbound, parts.keyring, ONCE, now=world.clock
+    )
     jobs = job_runner(parts)
     async with Receiver(authority.certificate()) as receiver:
         hooks = Hooks(world, tenant, tenant.guest, receiver, authority)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 from tests.features.payments.processor import SECRET
 from tests.features.payments.processor_api import KEY, ProcessorApi
@@ -60,11 +61,10 @@ def shop_app(
     streams: OutboundStreams | None = None,
 ) -> Any:
     """The same service with another processor."""
-    processor = ProcessorClient(
-        streams or world.parts.generator.streams, api_url, timeout_seconds=seconds
-    )
+    processor = ProcessorClient(streams or world.parts.streams, api_url, timeout_seconds=seconds)
     checkouts = Checkouts(processor, world.parts.windows)
-    return http_app(replace(world.parts, checkouts=checkouts))
+    payments = msgspec.structs.replace(world.parts.payments, checkouts=checkouts)
+    return http_app(msgspec.structs.replace(world.parts, payments=payments))
 
 
 @pytest.fixture

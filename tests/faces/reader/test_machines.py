@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 import feedparser
 import jsonschema
+import msgspec
 import pytest
 from PIL import Image
 from tests.faces.reader.test_pages import page
@@ -381,7 +382,9 @@ class TestSharePictures:
 class TestWellKnown:
     async def test_the_operators_contact_is_in_security_txt(self, app: World) -> None:
         settings = replace(app.parts.settings, security_contact="mailto:security@example.com")
-        client = app.client("localhost", app=http_app(replace(app.parts, settings=settings)))
+        client = app.client(
+            "localhost", app=http_app(msgspec.structs.replace(app.parts, settings=settings))
+        )
         answer = await client.get("/.well-known/security.txt")
         assert answer.status_code == 200
         assert answer.headers["content-type"] == "text/plain; charset=utf-8"

@@ -819,7 +819,7 @@ async def test_member_pages_are_for_one_reader_and_no_search_engine(site: Tenant
 async def test_expired_links_are_swept(office: Office, site: TenantWorld) -> None:
     await site.guest.post("/member/sign-up", data={"email": "ada@example.com"}, headers=OWN)
     link = await link_in_mail(office, "ada@example.com")
-    links = office.world.parts.links
+    links = office.world.parts.members.links
     office.world.clock.advance(hours=23)
     await links.sweep()
     assert (await reader_of(site).open(link)).status_code == 200

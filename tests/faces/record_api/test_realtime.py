@@ -24,20 +24,25 @@ from masthead.engine.records.accounts import credentials
 from masthead.engine.records.filter.ast import Comparison, Identifier, conjuncts
 from masthead.engine.records.filter.parser import parse
 from masthead.engine.records.write.unit_changes import LogPlace
-from masthead.faces.record_api.realtime import hub as hub_module
+from masthead.faces.record_api.realtime import watcher
 from masthead.faces.record_api.realtime.connection import Connection
+from masthead.faces.record_api.realtime.connections import RealtimeLimits
 from masthead.faces.record_api.realtime.hub import Hub
-from masthead.faces.record_api.realtime.limits import RealtimeLimits
 from masthead.faces.record_api.realtime.relay import Relay, Request
 from masthead.features.members.collection import blog_members
 from masthead.identity.tenants import superusers
+from masthead.service.app import http_app
+from masthead.web.asgi import Receive, Scope, Send
 
 pytestmark = pytest.mark.both_databases
 
 
 @pytest.fixture
 async def url(app: World) -> AsyncIterator[str]:
-    async with serving(app.http) as address:
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        await app.http(scope, receive, send)
+
+    async with serving(answer) as address:
         yield address
         app.parts.realtime.end_all()
         app.parts.realtime._is_closing = False
@@ -46,12 +51,13 @@ async def url(app: World) -> AsyncIterator[str]:
 @asynccontextmanager
 async def limited(app: World, limits: RealtimeLimits) -> AsyncIterator[Hub]:
     """The service with a hub of other limits."""
-    usual = app.parts.realtime
+    usual = app.parts.realtime, app.http
     app.parts.realtime = hub = Hub(app.parts, app.parts.changes, limits)
+    app.http = http_app(app.parts)
     try:
         yield hub
     finally:
-        app.parts.realtime = usual
+        app.parts.realtime, app.http = usual
         await hub.stop()
 
 
@@ -261,7 +267,7 @@ async def test_what_is_committed_after_the_session_is_not_sent(
 ) -> None:
     """Even if the regular check of the sessions is still to come."""
     for name in ("LOOK_SECONDS", "POLL_SECONDS", "FILE_SECONDS"):
-        monkeypatch.setattr(hub_module, name, 3600.0)
+        monkeypatch.setattr(watcher, name, 3600.0)
     owner = await tenant.owner()
     async with limited(app, RealtimeLimits()) as hub, listening(url, tenant.host) as listener:
         monkeypatch.setattr(app.parts.records, "_on_changes", hub.note_changes)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import msgspec
 import pytest
+from msgspec import structs
 from tests.databases import fresh_url
 from tests.features.ai.stream import KEY, PLATFORM_KEY, Answered, read_answer
 from tests.tls import Receiver, answer
@@ -66,7 +66,7 @@ class AiWorld:
 
     @property
     def open_streams(self) -> OpenStreams:
-        return self.world.parts.generator.open_streams
+        return self.world.parts.ai.generator.open_streams
 
     def with_patience(self, **seconds: float) -> AiWorld:
         """The same world with shorter timeouts."""
@@ -84,17 +84,21 @@ class AiWorld:
         """The same world with the platform's AI elsewhere."""
         parts = self.world.parts
         settings = replace(parts.settings, ai_base_url=Url(base_url))
-        return AiWorld(with_parts(self.world, replace(parts, settings=settings)), self.provider)
+        return AiWorld(
+            with_parts(self.world, structs.replace(parts, settings=settings)), self.provider
+        )
 
     def without_platform_key(self) -> AiWorld:
         parts = self.world.parts
         settings = replace(parts.settings, ai_key=None)
-        return AiWorld(with_parts(self.world, replace(parts, settings=settings)), self.provider)
+        return AiWorld(
+            with_parts(self.world, structs.replace(parts, settings=settings)), self.provider
+        )
 
     def _with(self, **changed: Any) -> AiWorld:
         parts = self.world.parts
-        generator = msgspec.structs.replace(parts.generator, **changed)
-        return AiWorld(with_parts(self.world, replace(parts, generator=generator)), self.provider)
+        ai = structs.replace(parts.ai, generator=structs.replace(parts.ai.generator, **changed))
+        return AiWorld(with_parts(self.world, structs.replace(parts, ai=ai)), self.provider)
 
 
 def with_parts(world: World, parts: Services) -> World:

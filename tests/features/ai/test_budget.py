@@ -26,7 +26,7 @@ def budgets(ai: AiWorld) -> Budgets:
     parts = ai.world.parts
     return Budgets(
         parts.limit_store,
-        parts.generator.ledger,
+        parts.ai.generator.ledger,
         longest_call_seconds=LONGEST,
         now=ai.world.clock,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 from tests.faces.admin.visitor import staff
 from tests.features.ai.conftest import AiWorld, with_parts
@@ -49,7 +50,9 @@ async def test_a_site_says_who_may_use_it(
 def for_staff(ai: AiWorld) -> AiWorld:
     parts = ai.world.parts
     settings = replace(parts.settings, ai_for=AiFor.STAFF)
-    return AiWorld(with_parts(ai.world, replace(parts, settings=settings)), ai.provider)
+    return AiWorld(
+        with_parts(ai.world, msgspec.structs.replace(parts, settings=settings)), ai.provider
+    )
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, cast
 
+import msgspec
 import pytest
 from lxml import html
 from tests.features.comments.readers import Browser, nested, number, shown
@@ -176,7 +177,9 @@ def counted(site: TenantWorld) -> tuple[TenantWorld, CountingDatabase]:
         now=clock_,
         origin_of=lambda slug, _: slug,
     )
-    return replace(site, world=World(replace(parts, records=records), clock_)), database
+    return replace(
+        site, world=World(msgspec.structs.replace(parts, records=records), clock_)
+    ), database
 
 
 async def test_the_number_of_statements_does_not_grow(site: TenantWorld) -> None:

@@ -30,7 +30,9 @@ async def press(press: Press) -> Press:
     recipients = Recipients(parts.database, tables, at_once=3, batch=2)
     starting = Starting(parts.database, tables, recipients)
     world = World(
-        replace(parts, mailings=msgspec.structs.replace(parts.mailings, starting=starting)),
+        msgspec.structs.replace(
+            parts, mailings=msgspec.structs.replace(parts.mailings, starting=starting)
+        ),
         press.world.clock,
     )
     tenant = replace(press.tenant, world=world)

@@ -28,6 +28,7 @@ from masthead.base.config.settings import Settings, SettingsError
 from masthead.features.mailings.sns import FETCHES_PER_MINUTE, SnsMessages, amazon_host
 from masthead.features.members.collection import blog_members
 from masthead.outside.outbound.client import OutboundClient
+from masthead.service.app import http_app
 
 EVENTS: Final = "/api/mail/events/ses"
 TOPIC: Final = "arn:aws:sns:eu-west-1:123456789012:bounces"
@@ -110,15 +111,16 @@ class Amazon:
 async def amazon(press: Press, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Amazon]:
     authority = Authority(tmp_path_factory.mktemp("amazon"))
     parts = press.world.parts
-    before = parts.mailings, parts.settings
+    before = parts.mailings, parts.settings, press.world.http
     async with Receiver(authority.certificate(), answer(200, certificate(KEY))) as host:
         outbound = OutboundClient(allow=[ip_network("127.0.0.0/8")], ca_file=authority.ca_file)
         sns = SnsMessages(outbound, press.world.clock, lambda _: f"localhost:{host.port}")
         parts.mailings = msgspec.structs.replace(parts.mailings, sns=sns)
         parts.settings = replace(parts.settings, mail_events_ses_topics=(TOPIC,))
+        press.world.http = http_app(parts)
         yield Amazon(press, host)
         await outbound.close()
-    parts.mailings, parts.settings = before
+    parts.mailings, parts.settings, press.world.http = before
 
 
 async def test_a_hard_bounce_stops_the_address_and_is_counted(amazon: Amazon) -> None:

@@ -80,7 +80,7 @@ async def change(press: Press, member: Record, **values: Any) -> None:
 
 async def test_a_reader_who_confirms_their_address_is_welcomed(press: Press) -> None:
     await turn_on(press, "free", "paid")
-    links = press.world.parts.links
+    links = press.world.parts.members.links
     wanted = Wanted(Purpose.SIGN_UP, "ada@example.com", newsletter=True)
     await links.request(press.tenant.id, wanted, "127.0.0.1")
     await send(press)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 from tests.faces.admin.visitor import staff
 from tests.v1.keys import key_client
@@ -35,7 +36,7 @@ async def item(app: World, tenant: TenantWorld) -> Record:
         yield b"words"
 
     await upload.fill(chunks())
-    services = replace(app.parts, settings=settings)
+    services = msgspec.structs.replace(app.parts, settings=settings)
     try:
         return await store_upload(services, system(tenant.id), media, {}, uploads=[upload])
     finally:
@@ -133,7 +134,7 @@ async def test_a_site_with_a_domain_of_its_own_has_one_address(
 
 async def test_a_service_that_has_moved(app: World, owner: Account, item: Record) -> None:
     settings = replace(app.parts.settings, base_url=Url("https://localhost"))
-    moved = httpx.ASGITransport(http_app(replace(app.parts, settings=settings)))
+    moved = httpx.ASGITransport(http_app(msgspec.structs.replace(app.parts, settings=settings)))
     async with httpx.AsyncClient(transport=moved, base_url=str(owner.api.base_url)) as client:
         headers = {"authorization": owner.token}
         shown = (await client.get(f"{MEDIA}/{item['id']}", headers=headers)).json()

@@ -295,5 +295,5 @@ class TestConfirming:
     async def test_old_requests_are_swept(self, office: Office, ana: Account) -> None:
         await ask(ana)
         office.world.clock.advance(hours=24, seconds=1)
-        await office.world.parts.email_changes.sweep()
+        await office.world.parts.members.email_changes.sweep()
         assert (await everything(office.world))["email_changes"] == []

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx
+import msgspec
 import sqlalchemy as sa
 from tests.world import TenantWorld, World
 
@@ -28,7 +29,7 @@ PHRASE = "DELETE MY DATA"
 def with_header_auth(world: World, mode: GdprHeaderAuth) -> ASGIApp:
     """The same service with this value of `MASTHEAD_GDPR_HEADER_AUTH`."""
     settings = replace(world.parts.settings, gdpr_header_auth=mode)
-    return http_app(replace(world.parts, settings=settings))
+    return http_app(msgspec.structs.replace(world.parts, settings=settings))
 
 
 def outsider(tenant: TenantWorld, *, app: Any = None, address: str = "") -> httpx.AsyncClient:

@@ -66,7 +66,7 @@ class Hooks:
     def worker(self, policy: RetryPolicy = A) -> DeliveryWorker:
         parts = self.world.parts
         return DeliveryWorker(
-            parts.deliveries,
+            parts.webhooks.deliveries,
             parts.outbound,
             parts.keyring,
             policy,
@@ -87,7 +87,7 @@ class Hooks:
         return await self.attempts(delivery)
 
     async def deliveries(self, filter_: DeliveryFilter = ALL) -> list[LoggedDelivery]:
-        return await self.world.parts.deliveries.log.list(self.tenant.id, filter_)
+        return await self.world.parts.webhooks.deliveries.log.list(self.tenant.id, filter_)
 
     async def delivery(self) -> LoggedDelivery:
         (delivery,) = await self.deliveries()
@@ -97,7 +97,7 @@ class Hooks:
         return [delivery.state for delivery in await self.deliveries()]
 
     async def attempts(self, delivery: LoggedDelivery) -> list[LoggedAttempt]:
-        return await self.world.parts.deliveries.log.attempts(self.tenant.id, delivery.id)
+        return await self.world.parts.webhooks.deliveries.log.attempts(self.tenant.id, delivery.id)
 
     async def subscription(self, webhook_id: str) -> Record:
         (found,) = await self.world.parts.records.find(

@@ -109,7 +109,7 @@ def bodies_by_delivery(hooks: Hooks) -> dict[str, list[bytes]]:
 
 
 async def all_deliveries(hooks: Hooks) -> dict[str, str]:
-    log = hooks.world.parts.deliveries.log
+    log = hooks.world.parts.webhooks.deliveries.log
     return {each.id: each.state for each in await log.list(hooks.tenant.id, limit=1_000_000)}
 
 

@@ -241,7 +241,7 @@ async def dead_letters(hooks: Hooks) -> None:
 
 
 async def retry(hooks: Hooks, filter_: DeliveryFilter, batch: int = RETRY_BATCH) -> int:
-    log = hooks.world.parts.deliveries.log
+    log = hooks.world.parts.webhooks.deliveries.log
     return await log.retry(hooks.tenant.id, filter_, hooks.clock(), batch=batch)
 
 
@@ -293,7 +293,7 @@ async def test_retrying_all_in_batches(hooks: Hooks) -> None:
 
 async def test_retrying_goes_on_past_batches_of_others(hooks: Hooks) -> None:
     await dead_letters(hooks)
-    log, now = hooks.world.parts.deliveries.log, hooks.clock()
+    log, now = hooks.world.parts.webhooks.deliveries.log, hooks.clock()
     await hooks.api.delete(f"{PATH}/{(await hooks.deliveries())[-1].webhook_id}")
     assert await log.count_retried(hooks.tenant.id, DeliveryFilter(event="post.created"), now) == 2
     assert await retry(hooks, DeliveryFilter(event="post.published"), batch=1) == 0
@@ -325,7 +325,7 @@ async def test_deliveries_without_an_active_subscription_stay_dead(hooks: Hooks)
 async def test_dead_deliveries_of_another_tenant_can_not_be_retried(hooks: Hooks) -> None:
     await dead_letters(hooks)
     other = await hooks.world.new_tenant()
-    log = hooks.world.parts.deliveries.log
+    log = hooks.world.parts.webhooks.deliveries.log
     every = [each.id for each in await hooks.deliveries()]
     assert await log.retry(other.id, DeliveryFilter(ids=every), hooks.clock()) == 0
     assert await log.list(other.id) == []
@@ -334,7 +334,7 @@ async def test_dead_deliveries_of_another_tenant_can_not_be_retried(hooks: Hooks
 
 async def test_the_log_page_by_page(hooks: Hooks) -> None:
     await dead_letters(hooks)
-    log, seen = hooks.world.parts.deliveries.log, []
+    log, seen = hooks.world.parts.webhooks.deliveries.log, []
     after: tuple[str, str] | None = None
     while page := await log.list(hooks.tenant.id, limit=3, after=after):
         seen += [each.id for each in page]

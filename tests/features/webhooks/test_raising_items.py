@@ -78,6 +78,6 @@ async def test_a_result_that_the_database_refuses(
 
     monkeypatch.setattr(DeliveryQueue, "record", refusing)
     await hooks.deliver()
-    log = hooks.world.parts.deliveries.log
+    log = hooks.world.parts.webhooks.deliveries.log
     assert [each.state for each in await log.list(other.id)] == ["delivered"]
     assert await hooks.states() == ["pending"]

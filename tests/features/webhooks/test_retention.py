@@ -20,7 +20,7 @@ FOR_MONTHS = RetryPolicy((200 * 86_400,))
 
 async def after_days(hooks: Hooks, days: float) -> None:
     hooks.clock.advance(days=days)
-    await hooks.world.parts.deliveries.sweep(hooks.clock())
+    await hooks.world.parts.webhooks.deliveries.sweep(hooks.clock())
 
 
 async def poll(hooks: Hooks, **parameters: str) -> list[dict[str, Any]]:
@@ -72,7 +72,7 @@ async def test_dead_deliveries_are_kept_for_90_days_and_can_be_retried_until_the
     await hooks.deliver(ONCE)
     await after_days(hooks, 89.9)
     newest, oldest = await hooks.deliveries()
-    log = hooks.world.parts.deliveries.log
+    log = hooks.world.parts.webhooks.deliveries.log
     hooks.receiver.default = answer(200)
     await log.retry(hooks.tenant.id, ALL, hooks.clock())
     await hooks.deliver(ONCE)
@@ -97,7 +97,7 @@ async def test_retention_starts_at_the_end_of_a_delivery(hooks: Hooks) -> None:
     await hooks.tenant.post()
     await hooks.deliver(ONCE)
     hooks.clock.advance(days=60)
-    log = hooks.world.parts.deliveries.log
+    log = hooks.world.parts.webhooks.deliveries.log
     assert await log.retry(hooks.tenant.id, ALL, hooks.clock()) == 1
     await hooks.deliver(ONCE)
     await after_days(hooks, 29.9)

@@ -66,7 +66,9 @@ async def two_processes(
 
 
 def worker_of(parts: Services, hooks: Hooks) -> DeliveryWorker:
-    return DeliveryWorker(parts.deliveries, parts.outbound, parts.keyring, AGAIN, now=hooks.clock)
+    return DeliveryWorker(
+        parts.webhooks.deliveries, parts.outbound, parts.keyring, AGAIN, now=hooks.clock
+    )
 
 
 async def test_two_workers_share_the_work_and_send_nothing_twice(
@@ -95,7 +97,7 @@ async def test_a_queue_that_closes_while_events_are_added_is_opened_again(
     """Writers and a worker use the same queue again and again; no event is lost."""
     hooks, other = two_processes
     await hooks.subscribe()
-    queue, closing = other.deliveries, True
+    queue, closing = other.webhooks.deliveries, True
 
     async def look_all_the_time() -> None:
         (key,) = [QueueKey(hooks.tenant.id, each) for each in await webhook_ids(hooks)]
@@ -143,7 +145,7 @@ async def test_deliveries_of_a_dead_worker_are_sent_after_the_lease(hooks: Hooks
     subscription = await hooks.subscribe()
     await hooks.tenant.post()
     key = QueueKey(hooks.tenant.id, subscription["id"])
-    queue = hooks.world.parts.deliveries
+    queue = hooks.world.parts.webhooks.deliveries
     claimed = await queue.claim({key: 10}, hooks.clock())
     assert len(claimed[key]) == 1
     assert await hooks.deliver() == 0
@@ -159,7 +161,7 @@ async def test_released_deliveries_are_sent_at_once(hooks: Hooks) -> None:
     subscription = await hooks.subscribe()
     await hooks.tenant.post()
     key = QueueKey(hooks.tenant.id, subscription["id"])
-    queue = hooks.world.parts.deliveries
+    queue = hooks.world.parts.webhooks.deliveries
     claimed = await queue.claim({key: 10}, hooks.clock())
     await queue.release(claimed[key], hooks.clock())
     assert await hooks.deliver() == 1
@@ -169,7 +171,7 @@ async def test_a_lease_that_another_worker_has_taken_over_is_not_released(hooks:
     subscription = await hooks.subscribe()
     await hooks.tenant.post()
     key = QueueKey(hooks.tenant.id, subscription["id"])
-    queue = hooks.world.parts.deliveries
+    queue = hooks.world.parts.webhooks.deliveries
     slow = (await queue.claim({key: 10}, hooks.clock()))[key]
     hooks.clock.advance(seconds=LEASE.total_seconds())
     taken_over = (await queue.claim({key: 10}, hooks.clock()))[key]
@@ -201,7 +203,9 @@ async def test_nothing_is_sent_on_a_lease_that_is_about_to_end(hooks: Hooks) -> 
     client = OutboundClient(
         allow=settings.outbound_allow, ca_file=settings.outbound_ca_file, calls_per_host=1
     )
-    worker = DeliveryWorker(parts.deliveries, client, parts.keyring, AGAIN, now=hooks.clock)
+    worker = DeliveryWorker(
+        parts.webhooks.deliveries, client, parts.keyring, AGAIN, now=hooks.clock
+    )
     async with running(worker):
         seen = -1
         while set(await hooks.states()) != {"delivered"}:

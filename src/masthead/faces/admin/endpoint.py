@@ -29,11 +29,11 @@ from masthead.faces.admin.navigation import DATA_PROTECTION, count_waiting
 from masthead.faces.admin.people import owners_of
 from masthead.faces.admin.request import (
     AdminRequest,
-    AdminServices,
     AdminTools,
     open_request,
     path_values,
 )
+from masthead.faces.services import FaceServices
 from masthead.identity.factor_fields import has_second_factor
 from masthead.identity.sign_ins import PROOF_LASTS
 from masthead.web import pages
@@ -134,7 +134,7 @@ Handler = Callable[..., Awaitable[Answer]]
 class AdminPages:
     """Answers requests to the admin with the pages that functions make."""
 
-    def __init__(self, services: AdminServices, tools: AdminTools) -> None:
+    def __init__(self, services: FaceServices, tools: AdminTools) -> None:
         self.services = services
         self.tools = tools
 

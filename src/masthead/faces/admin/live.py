@@ -14,8 +14,8 @@ from masthead.base.errors import BadRequest
 from masthead.faces.admin.endpoint import AdminPages
 from masthead.faces.importers.collection import import_runs
 from masthead.faces.importers.member_csv.collection import member_imports
-from masthead.faces.record_api.realtime.http import open_connection, stream_to
 from masthead.faces.record_api.realtime.topics import EVERY_RECORD, Options, Subscription
+from masthead.faces.record_api.realtime_calls import open_connection, stream_to
 from masthead.features.comments.collection import comments
 from masthead.features.mailings.collection import mailings
 from masthead.web.answers import Stream

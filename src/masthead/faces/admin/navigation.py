@@ -166,7 +166,7 @@ async def count_waiting(request: AdminRequest) -> None:
     if _usable(request, (WEBHOOKS,)):
         # As on the home page: earlier deaths are no longer shown.
         lately = DeliveryFilter(since=request.records.clock() - LATELY)
-        log = request.services.deliveries.log
+        log = request.services.webhooks.deliveries.log
         dead = await log.count_dead(request.tenant_id, lately, MOST_DEAD)
         request.waiting[WEBHOOKS.url] = Count(
             dead.total, "dead deliveries", is_bad=True, has_more=not dead.is_exact

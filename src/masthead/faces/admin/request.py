@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
-from typing import Protocol
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -13,115 +12,36 @@ from msgspec.structs import replace
 
 from masthead.base import clock
 from masthead.base.caller import Caller, Kind
-from masthead.base.config.keyring import KeyRing
 from masthead.base.errors import NotFound, Problem
 from masthead.base.ids import TenantId
-from masthead.content.texts.presence import Presence
 from masthead.engine.audit.entries import log_action
-from masthead.engine.events.log import EventLog
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
 from masthead.faces.admin.environment import AdminTemplates, when
 from masthead.faces.admin.job_queue import QueueState
 from masthead.faces.reader.preview import Previews
-from masthead.faces.record_api.realtime.hub import Hub
-from masthead.faces.site_archive.jobs import SiteImports
-from masthead.faces.site_export.jobs import SiteExports
-from masthead.features.ai.generation import Generator
-from masthead.features.comments.discussion import Discussions
-from masthead.features.factors.enrolment import Factors
+from masthead.faces.services import FaceServices
 from masthead.features.mailings.sending_domains import SendingDomains
-from masthead.features.mailings.services import MailingServices
-from masthead.features.media.upload import UploadServices
 from masthead.features.password_reset.invitations import Invitations
-from masthead.features.password_reset.resets import PasswordResets
-from masthead.features.payments.inbox import Inbox
 from masthead.features.payments.reconcile import Reports
-from masthead.features.privacy.service import Privacy
-from masthead.features.single_sign_on.services import SingleSignOn
 from masthead.features.site.address import site_url
 from masthead.features.site.collection import site_settings
 from masthead.features.site.domain_proof import DomainProofs
 from masthead.features.site.mail_trial import TestMails
 from masthead.features.site.record_view import SettingsRecord, as_settings
-from masthead.features.statistics.reading import Statistics
-from masthead.features.webhooks.queue import DeliveryQueue
-from masthead.features.webhooks.retries import Retries
-from masthead.identity.accounts import Accounts
-from masthead.identity.directory import Tenant, TenantDirectory
-from masthead.identity.limits.rate_limiter import RateLimiter
-from masthead.identity.limits.windows import Windows
+from masthead.identity.directory import Tenant
 from masthead.identity.sign_ins import Client
-from masthead.outside.mail.outbox import Outbox
-from masthead.outside.outbound.client import OutboundClient
 from masthead.web.answers import header
 from masthead.web.asgi import Scope
 from masthead.web.cookies import own_cookie
-from masthead.web.error_log import ErrorLog
-from masthead.web.forms import FormTokens
 from masthead.web.multipart import Upload
 from masthead.web.query_string import parse_query_string
 from masthead.web.request import Request
-from masthead.web.staff import StaffSignIn, form_binding, page_owner
+from masthead.web.staff import form_binding, page_owner
 
 THEME_COOKIE = "mh_theme"
 KEYS_COOKIE = "mh_keys"
 THEMES = ("light", "dark")
-
-
-class AdminServices(UploadServices, Protocol):
-    @property
-    def accounts(self) -> Accounts: ...
-    @property
-    def factors(self) -> Factors: ...
-    @property
-    def resets(self) -> PasswordResets: ...
-    @property
-    def discussions(self) -> Discussions: ...
-    @property
-    def directory(self) -> TenantDirectory: ...
-    @property
-    def keyring(self) -> KeyRing: ...
-    @property
-    def staff(self) -> StaffSignIn: ...
-    @property
-    def single_sign_on(self) -> SingleSignOn: ...
-    @property
-    def form_tokens(self) -> FormTokens: ...
-    @property
-    def limiter(self) -> RateLimiter: ...
-    @property
-    def generator(self) -> Generator: ...
-    @property
-    def mail(self) -> Outbox: ...
-    @property
-    def mailings(self) -> MailingServices: ...
-    @property
-    def payment_inbox(self) -> Inbox: ...
-    @property
-    def error_log(self) -> ErrorLog: ...
-    @property
-    def privacy(self) -> Privacy: ...
-    @property
-    def windows(self) -> Windows: ...
-    @property
-    def site_exports(self) -> SiteExports: ...
-    @property
-    def site_imports(self) -> SiteImports: ...
-    @property
-    def outbound(self) -> OutboundClient: ...
-    @property
-    def deliveries(self) -> DeliveryQueue: ...
-    @property
-    def retries(self) -> Retries: ...
-    @property
-    def event_log(self) -> EventLog: ...
-    @property
-    def realtime(self) -> Hub: ...
-    @property
-    def presence(self) -> Presence: ...
-    @property
-    def statistics(self) -> Statistics: ...
 
 
 class AdminTools(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,7 +67,7 @@ class Count(msgspec.Struct, frozen=True):
 
 
 class AdminRequest(msgspec.Struct, dict=True):
-    services: AdminServices
+    services: FaceServices
     tools: AdminTools
     context: Request
     caller: Caller
@@ -287,9 +207,7 @@ class AdminRequest(msgspec.Struct, dict=True):
         return own_cookie(self.scope, KEYS_COOKIE) != "off"
 
 
-async def open_request(
-    services: AdminServices, tools: AdminTools, request: Request
-) -> AdminRequest:
+async def open_request(services: FaceServices, tools: AdminTools, request: Request) -> AdminRequest:
     if not request.is_staff_known:
         # A page for anyone: the checks did not ask.
         await services.staff.identify(request)

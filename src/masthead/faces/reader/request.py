@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Protocol
 from urllib.parse import parse_qs
 from zoneinfo import ZoneInfo
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from masthead.base import clock
 from masthead.base.caller import Audience, Caller, Kind, guest, site
-from masthead.base.config.settings import Settings
 from masthead.base.errors import BadRequest
 from masthead.base.ids import TenantId
 from masthead.engine.records.collection import Record
@@ -21,54 +19,38 @@ from masthead.engine.records.engine import Records
 from masthead.faces.reader.accent_style import AccentStyles
 from masthead.faces.reader.posted_comments import PostedComments
 from masthead.faces.reader.themes import Themes
-from masthead.features.comments.discussion import Discussions
-from masthead.features.media.images import ImagePool
 from masthead.features.members.collection import audience_of_member, blog_members
 from masthead.features.members.record_view import MemberRecord, as_member
-from masthead.features.payments.checkout import Checkouts
+from masthead.features.services import FeatureServices
 from masthead.features.site.collection import site_settings
 from masthead.features.site.record_view import SettingsRecord, as_settings
 from masthead.identity.directory import Tenant
 from masthead.identity.limits.lookups import Lookups
-from masthead.identity.limits.read_limits import ReadLimit
 from masthead.identity.sign_ins import Client
 from masthead.identity.tenants import tenants
-from masthead.storage.objects import ObjectStore
-from masthead.web.callers import Callers
-from masthead.web.forms import FormTokens
 from masthead.web.request import Request
 
 MAX_QUERY_BYTES = 2_000
 MAX_QUERY_FIELDS = 50
 
 
-class ReaderServices(Protocol):
-    @property
-    def records(self) -> Records: ...
-    @property
-    def themes(self) -> Themes: ...
-    @property
-    def settings(self) -> Settings: ...
-    @property
-    def objects(self) -> ObjectStore: ...
-    @property
-    def images(self) -> ImagePool: ...
-    @property
-    def callers(self) -> Callers: ...
-    @property
-    def read_limit(self) -> ReadLimit: ...
-    @property
-    def form_tokens(self) -> FormTokens: ...
-    @property
-    def checkouts(self) -> Checkouts: ...
-    @property
-    def discussions(self) -> Discussions: ...
-    @property
-    def posted_comments(self) -> PostedComments: ...
-    @property
-    def accents(self) -> AccentStyles: ...
-    @property
-    def near_lookups(self) -> Lookups: ...
+class ReaderServices(FeatureServices, kw_only=True, eq=False):
+    themes: Themes
+    accents: AccentStyles
+    posted_comments: PostedComments
+    near_lookups: Lookups
+    """Look-ups of posts near an address that leads nowhere."""
+
+
+def build_reader(features: FeatureServices) -> ReaderServices:
+    keyring = features.keyring
+    return ReaderServices(
+        **asdict(features),
+        themes=Themes(features.settings.themes_dir),
+        accents=AccentStyles(keyring),
+        posted_comments=PostedComments(keyring, features.records.clock),
+        near_lookups=Lookups(per_second=5),
+    )
 
 
 class Visit(msgspec.Struct, frozen=True):

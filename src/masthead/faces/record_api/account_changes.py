@@ -33,7 +33,7 @@ async def request_password_reset(call: Call) -> Answer:
     """204 whether there is such an account or not."""
     collection = auth_collection(call)
     email = given_email(collection, await call.small_json(), "email")
-    await call.services.resets.request(
+    await call.services.passwords.resets.request(
         collection, call.request.tenant_id, email, call.request.address
     )
     return Answer(204)
@@ -43,7 +43,7 @@ async def confirm_password_reset(call: Call) -> Answer:
     collection = auth_collection(call)
     given = await call.small_json()
     problems = blanks(given, "token", "password", "passwordConfirm")
-    resets, tenant_id = call.services.resets, call.request.tenant_id
+    resets, tenant_id = call.services.passwords.resets, call.request.tenant_id
     try:
         if problems and "token" not in problems:
             await resets.find(collection, tenant_id, given["token"])
@@ -61,7 +61,7 @@ async def request_verification(call: Call) -> Answer:
     _members_only(auth_collection(call), STAFF_ARE_VERIFIED)
     email = given_email(blog_members, await call.small_json(), "email")
     wanted = Wanted(Purpose.VERIFY, email)
-    await call.services.links.request(site_of(call), wanted, call.request.address)
+    await call.services.members.links.request(site_of(call), wanted, call.request.address)
     return Answer(204)
 
 
@@ -72,7 +72,7 @@ async def confirm_verification(call: Call) -> Answer:
     given = await call.small_json()
     refuse_problems(blanks(given, "token"))
     try:
-        await call.services.links.verify(site_of(call), given["token"])
+        await call.services.members.links.verify(site_of(call), given["token"])
     except BadRequest as error:
         raise Invalid({"token": _dead(error)}, INVALID) from None
     return Answer(204)
@@ -92,7 +92,7 @@ async def request_email_change(call: Call) -> Answer:
     async with call.records.unit(caller) as unit:
         # Through the rule, and without a change.
         member = await unit.update(blog_members, caller.id, {})
-        await call.services.email_changes.request(unit, member, email)
+        await call.services.members.email_changes.request(unit, member, email)
     return Answer(204)
 
 
@@ -107,11 +107,11 @@ async def confirm_email_change(call: Call) -> Answer:
     tenant_id = site_of(call)
     try:
         if "token" not in problems:
-            pending = await call.services.email_changes.find(tenant_id, given["token"])
+            pending = await call.services.members.email_changes.find(tenant_id, given["token"])
             if not problems:
                 await _check_password(call, tenant_id, pending.member_id, given["password"])
         refuse_problems(problems)
-        await call.services.email_changes.confirm(tenant_id, given["token"])
+        await call.services.members.email_changes.confirm(tenant_id, given["token"])
     except BadRequest as error:
         refuse_problems({"password": WRONG_PASSWORD, **problems, "token": _dead(error)})
     return Answer(204)

@@ -13,17 +13,17 @@ from masthead.base.ids import TenantId
 from masthead.engine.links.file_uses import named_files, uses_of
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.fields.documents import Json
-from masthead.faces.record_api.call import RecordStoreServices
 from masthead.features.media.hidden_files import (
     document_without_files,
     private_files,
     without_files,
 )
 from masthead.features.site.address import site_url
+from masthead.web.services import WebServices
 
 
 async def complete_addresses(
-    services: RecordStoreServices,
+    services: WebServices,
     caller: Caller,
     collection: Collection,
     records: Sequence[Record],
@@ -44,7 +44,7 @@ async def complete_addresses(
 
 
 async def _leave_out_private(
-    services: RecordStoreServices,
+    services: WebServices,
     caller: Caller,
     records: Sequence[Record],
     names: Sequence[str],
@@ -88,6 +88,6 @@ def with_tenant(
     return names | {"tenant_id"}
 
 
-async def origin_of(services: RecordStoreServices, tenant_id: TenantId) -> str:
+async def origin_of(services: WebServices, tenant_id: TenantId) -> str:
     tenant = await services.directory.by_id(tenant_id)
     return site_url(services.settings, tenant.slug, tenant.custom_domain) if tenant else ""

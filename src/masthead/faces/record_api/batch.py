@@ -246,7 +246,7 @@ def _call_of(batch: Call, target: Target) -> Call:
         is_https=outer.is_https,
     )
     request.path_parameters = {"collection": target.collection, "id": target.record_id}
-    return Call(batch.services, request, batch.caller)
+    return Call(batch.store, request, batch.caller)
 
 
 def _refuse_files(collection: Collection, uploads: list[Upload]) -> None:

@@ -182,7 +182,7 @@ async def update_own(call: Call, unit: Unit, collection: Collection, values: Val
     others = {name: value for name, value in values.given.items() if name != "email"}
     record = await unit.update(collection, call.record_id, others, stamped=values.stamped)
     if new_email:
-        await call.services.email_changes.request(unit, record, new_email)
+        await call.services.members.email_changes.request(unit, record, new_email)
     return record
 
 

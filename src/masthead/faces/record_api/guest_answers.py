@@ -23,7 +23,7 @@ async def answer_from_cache(read: Handler, call: Call) -> Answer | Stream:
     tenant_id = call.caller.tenant_id
     if call.caller.kind is not Kind.GUEST or tenant_id is None:
         return await read(call)
-    cache, request = call.services.guest_answers, call.request
+    cache, request = call.store.guest_answers, call.request
     key = (tenant_id, request.path, request.query_string)
     cached = await cache.get(key)
     if cached is not None:
@@ -42,7 +42,7 @@ async def _unchanged_until(call: Call, version: int, now: datetime) -> str | Non
     """Read once for all answers of a collection: it takes as long as a small answer."""
     tenant_id, collection = call.caller.tenant_id, call.collection()
     assert tenant_id is not None
-    cache, key = call.services.guest_answers, (tenant_id, collection.name, b"")
+    cache, key = call.store.guest_answers, (tenant_id, collection.name, b"")
     known = await cache.find(key)
     if known is not None:
         return known.until

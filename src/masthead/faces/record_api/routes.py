@@ -14,15 +14,15 @@ from masthead.faces.record_api import (
     collections,
     description,
     other_services,
+    realtime_description,
     records,
     sign_in,
 )
 from masthead.faces.record_api import account_description as accounts
+from masthead.faces.record_api import realtime_calls as realtime
 from masthead.faces.record_api.batch_request import MAX_JSON_BYTES
-from masthead.faces.record_api.call import Call, RecordStoreServices
+from masthead.faces.record_api.call import Call, RecordStore
 from masthead.faces.record_api.guest_answers import Handler, answer_from_cache
-from masthead.faces.record_api.realtime import description as realtime_description
-from masthead.faces.record_api.realtime import http as realtime
 from masthead.features.media.http import file_answer
 from masthead.web.answers import Answer, Stream
 from masthead.web.bodies import SMALL_FORM_BYTES
@@ -71,8 +71,8 @@ def _row(
 ) -> RouteRow:
     answering = partial(answer_from_cache, handler) if cache is Cache.VERSIONED else handler
 
-    async def answer(services: RecordStoreServices, request: Request) -> Answer | Stream:
-        return await answering(Call(services, request, await services.callers.of(request)))
+    async def answer(store: RecordStore, request: Request) -> Answer | Stream:
+        return await answering(Call(store, request, await store.services.callers.of(request)))
 
     policy = replace(
         _FOR_VISITORS,
@@ -184,10 +184,10 @@ ROWS = (
 )
 
 
-def routes(services: RecordStoreServices) -> list[Route]:
+def routes(store: RecordStore) -> list[Route]:
     return [
-        *(_with_others(each, services) for each in mount(ROWS, services)),
-        Route(f"{COLLECTION}/truncate", {"DELETE": _refused_change(services)}),
+        *(_with_others(each, store) for each in mount(ROWS, store)),
+        Route(f"{COLLECTION}/truncate", {"DELETE": _refused_change(store)}),
         *other_services.routes(),
     ]
 
@@ -196,17 +196,17 @@ _REFUSED = {COLLECTIONS: ("POST",), COLLECTION: ("PUT", "PATCH", "DELETE")}
 """Changes of the collections themselves."""
 
 
-def _with_others(route: Route, services: RecordStoreServices) -> Route:
+def _with_others(route: Route, store: RecordStore) -> Route:
     """With `OPTIONS`, and what is refused with a reason."""
-    refused = dict.fromkeys(_REFUSED.get(route.path, ()), _refused_change(services))
+    refused = dict.fromkeys(_REFUSED.get(route.path, ()), _refused_change(store))
     options = Action(_options(route), _FOR_ANYONE)
     return Route(route.path, {**route.actions, "OPTIONS": options, **refused})
 
 
-def _refused_change(services: RecordStoreServices) -> Action:
+def _refused_change(store: RecordStore) -> Action:
     async def refuse(request: Request) -> Answer:
         return await collections.refuse_change(
-            Call(services, request, await services.callers.of(request))
+            Call(store, request, await store.services.callers.of(request))
         )
 
     return Action(refuse, _FOR_VISITORS)

@@ -74,10 +74,10 @@ async def request_otp(call: Call) -> Answer:
     email = given_email(collection, await call.small_json(), "email")
     tenant_id, address = call.request.tenant_id, call.request.address
     if collection is superusers:
-        code_id = await call.services.staff_codes.request(tenant_id, email, address)
+        code_id = await call.services.passwords.staff_codes.request(tenant_id, email, address)
     else:
         wanted = Wanted(Purpose.SIGN_IN, email)
-        code_id = await call.services.links.request(site_of(call), wanted, address)
+        code_id = await call.services.members.links.request(site_of(call), wanted, address)
     return json_answer(200, {"otpId": code_id})
 
 
@@ -98,11 +98,13 @@ async def auth_with_otp(call: Call) -> Answer:
         return await _answer(call, collection, signed_in, with_admin=False)
     try:
         if collection is superusers:
-            signed_in = await call.services.staff_codes.use(
+            signed_in = await call.services.passwords.staff_codes.use(
                 call.request.tenant_id, code_id, code, client
             )
         else:
-            signed_in, _ = await call.services.links.use_code(site_of(call), code_id, code, client)
+            signed_in, _ = await call.services.members.links.use_code(
+                site_of(call), code_id, code, client
+            )
     except SecondStepNeeded as needed:
         return _needs_second_step(needed)
     return await _answer(call, collection, signed_in, with_admin=False)

@@ -42,7 +42,7 @@ async def sign_up(call: Call) -> Answer:
         raise Invalid(error.problems, NOT_CREATED) from None
     now = clock.to_text(call.records.clock())
     record |= {"id": ids.new_id(), "tenant_id": tenant_id, "created": now, "updated": now}
-    links = call.services.links
+    links = call.services.members.links
     # Before the password is hashed, because hashing is expensive.
     if await links.admit(tenant_id, record["email"], call.request.address):
         await links.queue(tenant_id, await _request(record, password))

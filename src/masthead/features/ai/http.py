@@ -4,48 +4,30 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
-from typing import Protocol
 
 from masthead.base.caller import Caller, Kind
-from masthead.base.config.settings import Settings
 from masthead.base.config.values import AiFor
 from masthead.base.errors import BadRequest, Forbidden, TooLarge, Unauthenticated
 from masthead.base.ids import TenantId
-from masthead.engine.records.engine import Records
 from masthead.features.ai import description
 from masthead.features.ai.accounts import AiUnavailable, SiteAi, destination_of, site_ai, used_by
 from masthead.features.ai.answer import EventStream
-from masthead.features.ai.budget import Budgets, Reservation, max_prompt_tokens
-from masthead.features.ai.generation import GenerationRequest, Generator
+from masthead.features.ai.budget import Reservation, max_prompt_tokens
+from masthead.features.ai.generation import GenerationRequest
 from masthead.features.ai.limits import NO_TENANT, admit
 from masthead.features.ai.prompts import Prompt, parse_prompt_request, prompt_for
-from masthead.identity.limits.windows import Windows
+from masthead.features.ai.services import AiServices
 from masthead.web.answers import Stream
 from masthead.web.asgi import Send
 from masthead.web.bodies import SMALL_FORM_BYTES, SMALL_FORM_VALUES, decode_json_object
-from masthead.web.callers import Callers
 from masthead.web.policy import Body, BodyKind, Limit, Origin, Policy, Who
 from masthead.web.request import Request
 from masthead.web.rows import RouteRow
+from masthead.web.services import RoomServices
 
 PREFIX = "/api/ai/"
 MAX_BODY_BYTES = 512 * 1024
 """Room for the longest texts with every character escaped."""
-
-
-class AiServices(Protocol):
-    @property
-    def records(self) -> Records: ...
-    @property
-    def settings(self) -> Settings: ...
-    @property
-    def windows(self) -> Windows: ...
-    @property
-    def ai_budgets(self) -> Budgets: ...
-    @property
-    def generator(self) -> Generator: ...
-    @property
-    def callers(self) -> Callers: ...
 
 
 POLICY = Policy(
@@ -56,21 +38,21 @@ POLICY = Policy(
 )
 
 
-async def generate(services: AiServices, request: Request) -> Stream:
-    site = await site_ai(services.records, request.tenant_id)
-    if used_by(site.used_by, site.has_key, services.settings) is AiFor.STAFF:
-        _refuse_others(await services.callers.of(request))
+async def generate(services: RoomServices[AiServices], request: Request) -> Stream:
+    site = await site_ai(services.web.records, request.tenant_id)
+    if used_by(site.used_by, site.has_key, services.web.settings) is AiFor.STAFF:
+        _refuse_others(await services.web.callers.of(request))
     try:
-        destination = destination_of(site, services.settings)
+        destination = destination_of(site, services.web.settings)
     except AiUnavailable as error:
         await _check_short(request)
-        await admit(services.windows, request.address, request.tenant_id, site)
+        await admit(services.web.windows, request.address, request.tenant_id, site)
         return Stream(partial(_say_unavailable, str(error)))
     try:
         prompt = await _prompt(request)
     except TooLarge as error:
         raise BadRequest(str(error)) from error
-    await admit(services.windows, request.address, request.tenant_id, site)
+    await admit(services.web.windows, request.address, request.tenant_id, site)
     generation = GenerationRequest(
         prompt,
         destination,
@@ -79,15 +61,15 @@ async def generate(services: AiServices, request: Request) -> Stream:
         reservation=await _reserve(services, prompt, request.tenant_id, site),
     )
     receive = request.receive
-    return Stream(lambda send: services.generator.run(generation, EventStream(send), receive))
+    return Stream(lambda send: services.own.generator.run(generation, EventStream(send), receive))
 
 
 async def _reserve(
-    services: AiServices, prompt: Prompt, tenant_id: TenantId | None, site: SiteAi
+    services: RoomServices[AiServices], prompt: Prompt, tenant_id: TenantId | None, site: SiteAi
 ) -> Reservation | None:
     if tenant_id is None or site.daily_tokens is None:
         return None
-    return await services.ai_budgets.reserve(
+    return await services.own.budgets.reserve(
         tenant_id, site.daily_tokens, max_prompt_tokens(prompt)
     )
 

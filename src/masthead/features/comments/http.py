@@ -18,12 +18,11 @@ from masthead.features.comments.mail_links import (
 from masthead.features.members.collection import blog_members
 from masthead.features.members.http import (
     BAD_LINK,
-    MailedServices,
     MakeLinkPage,
     link_page,
     mailed_link,
 )
-from masthead.features.site.address import Site
+from masthead.features.site.address import Site, Sites
 from masthead.identity.account_callers import account_caller
 from masthead.identity.tenants import superusers
 from masthead.web.dispatch import Route
@@ -34,9 +33,8 @@ ACCOUNTS = {each.name: each for each in (blog_members, superusers)}
 GONE = "This comment no longer exists."
 
 
-def comment_mail_routes(services: MailedServices, show: ShowPage) -> list[Route]:
-    records, sites = services.records, services.sites
-    links = CommentMailLinks(services.keyring)
+def comment_mail_routes(records: Records, sites: Sites, show: ShowPage) -> list[Route]:
+    links = CommentMailLinks(records.keyring)
     return [
         mailed_link(OFF_PATH, sites, _off_page(records, links), show),
         mailed_link(

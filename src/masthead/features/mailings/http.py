@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import msgspec
 
-from masthead.base.config.settings import Settings
 from masthead.base.errors import BadRequest
-from masthead.engine.records.engine import Records
 from masthead.features.mailings.report_sources import SES, SOURCES, authentic_reports, check_head
 from masthead.features.mailings.reports import MAX_REPORTS
 from masthead.features.mailings.services import MailingServices
@@ -18,6 +14,7 @@ from masthead.web.openapi.description import Description, Shown
 from masthead.web.policy import Body, BodyKind, Policy, WhileSuspended, Who
 from masthead.web.request import Request
 from masthead.web.rows import RouteRow
+from masthead.web.services import RoomServices
 
 TAG = "Email"
 MAX_BODY_BYTES = 1024 * 1024
@@ -39,30 +36,21 @@ class ReportsReceived(msgspec.Struct, frozen=True):
 RECEIVED = ReportsReceived(received=True)
 
 
-class ReportServices(Protocol):
-    @property
-    def records(self) -> Records: ...
-    @property
-    def settings(self) -> Settings: ...
-    @property
-    def mailings(self) -> MailingServices: ...
-
-
-async def receive_reports(services: ReportServices, request: Request) -> Answer:
+async def receive_reports(services: RoomServices[MailingServices], request: Request) -> Answer:
     source = request.path_parameters["source"]
-    check_head(source, services.settings, request)
+    check_head(source, services.web.settings, request)
     body = await request.body(UNPROVEN_BYTES.get(source))
-    now = services.records.clock().timestamp()
-    token, tokens = "", services.mailings.report_tokens
+    now = services.web.records.clock().timestamp()
+    token, tokens = "", services.own.report_tokens
     if source == SES:
-        reports = await services.mailings.sns.reports(services.settings, body)
+        reports = await services.own.sns.reports(services.web.settings, body)
     else:
-        reports, token = authentic_reports(source, services.settings, request, body, now=now)
+        reports, token = authentic_reports(source, services.web.settings, request, body, now=now)
     if len(reports) > MAX_REPORTS:
         raise BadRequest(f"Send at most {MAX_REPORTS:,} reports in a call.")
     if not token or await tokens.begin(token, body):
         for each in reports:
-            await services.mailings.reports.take(each)
+            await services.own.reports.take(each)
     if token:
         await tokens.end(token)
     return json_answer(200, RECEIVED)

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 import msgspec
 import sqlalchemy as sa
 
-from masthead.base.config.keyring import KeyRing
-from masthead.engine.records.engine import Records
 from masthead.features.mailings.actions import MailingActions, TestLetters
 from masthead.features.mailings.digest_letters import DigestLetters
 from masthead.features.mailings.recipients import MailingRecipients
@@ -19,8 +17,8 @@ from masthead.features.mailings.sns import SnsMessages
 from masthead.features.mailings.starting import Starting
 from masthead.features.mailings.tracking import Tracking
 from masthead.features.mailings.welcome import WelcomeEmails
-from masthead.outside.mail.outbox import Outbox
-from masthead.outside.outbound.client import OutboundClient
+from masthead.features.site.address import Sites
+from masthead.web.services import WebServices
 
 
 class MailingServices(msgspec.Struct, frozen=True):
@@ -37,15 +35,11 @@ class MailingServices(msgspec.Struct, frozen=True):
     digest_letters: DigestLetters
 
 
-def mailing_services(
-    records: Records,
-    tables: Mapping[str, sa.Table],
-    outbox: Outbox,
-    senders: Senders,
-    *,
-    outbound: OutboundClient,
-    keyring: KeyRing,
+def build_mailings(
+    web: WebServices, tables: Mapping[str, sa.Table], sites: Sites
 ) -> MailingServices:
+    records, outbox = web.records, web.mail
+    senders = Senders(records, sites, web.signing_keys, web.settings)
     starting = Starting(records.database, tables)
     return MailingServices(
         starting,
@@ -55,8 +49,8 @@ def mailing_services(
         ReportTokens(records.database, records.clock),
         senders,
         MailingRecipients(records.database, tables),
-        SnsMessages(outbound, records.clock),
-        Tracking(records, tables, keyring),
+        SnsMessages(web.outbound, records.clock),
+        Tracking(records, tables, web.keyring),
         WelcomeEmails(records, outbox, senders, starting),
         DigestLetters(records, outbox, senders),
     )

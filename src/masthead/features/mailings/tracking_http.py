@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import base64
-from typing import Final, Protocol
+from typing import Final
 from urllib.parse import quote
 
 from masthead.base.errors import NotFound
-from masthead.features.mailings.services import MailingServices
-from masthead.features.mailings.tracking import CLICK_PATH, OPEN_PATH
+from masthead.features.mailings.tracking import CLICK_PATH, OPEN_PATH, Tracking
 from masthead.web.answers import Answer
 from masthead.web.dispatch import Route, reading
 from masthead.web.policy import Policy, Who
@@ -25,13 +24,7 @@ _KEPT: Final = "%/:=&?~#+!$,;'@()*[]"
 """Characters of an address that stay in a header; all others are percent-encoded."""
 
 
-class TrackingServices(Protocol):
-    @property
-    def mailings(self) -> MailingServices: ...
-
-
-def tracking_routes(services: TrackingServices) -> list[Route]:
-    tracking = services.mailings.tracking
+def tracking_routes(tracking: Tracking) -> list[Route]:
 
     async def opened(request: Request) -> Answer:
         given = _given(request)

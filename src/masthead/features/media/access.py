@@ -4,45 +4,29 @@ API key that reads media, and whoever has a signed address. Others are told that
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
 
 from masthead.base.caller import Audience, Caller, Kind
-from masthead.base.config.keyring import KeyRing
 from masthead.base.errors import NotFound, RateLimited
 from masthead.base.ids import TenantId
 from masthead.engine.links.file_readers import is_open, lists_for
 from masthead.engine.links.file_uses import uses_of
 from masthead.engine.records.collection import Record
+from masthead.features.media.images import ImagePool
 from masthead.features.media.signed_addresses import PARAMETER, opens_file
-from masthead.features.media.upload import UploadServices
 from masthead.features.members.collection import audience_of_member, blog_members
-from masthead.identity.accounts import Accounts
-from masthead.identity.directory import TenantDirectory
-from masthead.identity.key_authentication import ApiKeys
-from masthead.identity.limits.rate_limiter import RateLimiter
 from masthead.identity.sessions import TokenType
-from masthead.web.callers import Callers, token_of
+from masthead.web.callers import token_of
 from masthead.web.request import Request
+from masthead.web.services import WebServices
 
 SCOPE = "media:read"
 _STAFF = frozenset({Kind.OWNER, Kind.EDITOR, Kind.AUTHOR})
 
 
-class FileServices(UploadServices, Protocol):
+class FileServices(WebServices, kw_only=True, eq=False):
     """The services for serving files."""
 
-    @property
-    def directory(self) -> TenantDirectory: ...
-    @property
-    def callers(self) -> Callers: ...
-    @property
-    def accounts(self) -> Accounts: ...
-    @property
-    def keys(self) -> ApiKeys: ...
-    @property
-    def limiter(self) -> RateLimiter: ...
-    @property
-    def keyring(self) -> KeyRing: ...
+    images: ImagePool
 
 
 async def check_may_open(

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Protocol
 from urllib.parse import parse_qs
 
 from msgspec.structs import replace
 
-from masthead.base.config.keyring import KeyRing
 from masthead.base.errors import BadRequest, NotFound
 from masthead.base.ids import TenantId
 from masthead.engine.records.engine import Records
@@ -34,22 +32,10 @@ BAD_LINK = "This link is incomplete. Open it from the email again, or copy all o
 MakeLinkPage = Callable[[TenantId, Site, dict[str, str], bool], Awaitable[Page]]
 
 
-class MailedServices(Protocol):
-    """The services for the pages of links in emails."""
-
-    @property
-    def records(self) -> Records: ...
-    @property
-    def keyring(self) -> KeyRing: ...
-    @property
-    def sites(self) -> Sites: ...
-    @property
-    def email_changes(self) -> EmailChanges: ...
-
-
-def member_routes(services: MailedServices, show: ShowPage) -> list[Route]:
-    unsubscribing = Unsubscribe(services.records, services.keyring)
-    sites, changes = services.sites, services.email_changes
+def member_routes(
+    records: Records, sites: Sites, changes: EmailChanges, show: ShowPage
+) -> list[Route]:
+    unsubscribing = Unsubscribe(records, records.keyring)
     return [
         mailed_link(unsubscribe.PATH, sites, _unsubscribe_page(unsubscribing), show),
         mailed_link(email_change.PATH, sites, _confirm_page(changes), show),

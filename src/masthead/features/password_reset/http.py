@@ -6,7 +6,6 @@ GET shows a form; POST sets the password.
 from __future__ import annotations
 
 from functools import partial
-from typing import Protocol
 from urllib.parse import parse_qs
 
 from masthead.base.errors import BadRequest, Invalid
@@ -29,14 +28,9 @@ PASSWORDS = (
 BAD_FORM = "The form could not be read. Open the link from the email again."
 
 
-class ResetServices(Protocol):
-    @property
-    def resets(self) -> PasswordResets: ...
-
-
-def reset_routes(services: ResetServices, show: ShowPage) -> list[Route]:
+def reset_routes(resets: PasswordResets, show: ShowPage) -> list[Route]:
     async def answer(request: Request) -> Answer:
-        return await show(request, partial(_page, services.resets, blog_members, request))
+        return await show(request, partial(_page, resets, blog_members, request))
 
     action = Action(answer, POLICY)
     return [Route(MEMBER_PATH, {"GET": action, "HEAD": action, "POST": action})]

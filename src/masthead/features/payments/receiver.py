@@ -8,27 +8,25 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta
-from typing import Protocol
 
 from masthead.base import clock
 from masthead.base.caller import system
-from masthead.base.config.settings import Settings
 from masthead.base.errors import BadRequest, Invalid, NotFound
 from masthead.base.ids import TenantId
 from masthead.base.logs import log
-from masthead.engine.records.engine import Records
 from masthead.features.payments import description
 from masthead.features.payments.handlers import HANDLERS
-from masthead.features.payments.inbox import Inbox
 from masthead.features.payments.payloads import PaymentEvent, parse_event, tenant_in_metadata
+from masthead.features.payments.services import PaymentServices
 from masthead.features.payments.signatures import PARSERS, is_authentic
 from masthead.features.site.collection import site_settings
-from masthead.identity.directory import Tenant, TenantDirectory
+from masthead.identity.directory import Tenant
 from masthead.identity.hosts import BareHost, classify_host, parse_host
 from masthead.web.answers import Answer, json_answer
 from masthead.web.policy import Body, BodyKind, Policy, WhileSuspended, Who
 from masthead.web.request import Request
 from masthead.web.rows import RouteRow
+from masthead.web.services import RoomServices
 
 TENANT_PREFIX = "/api/member-webhook/"
 PLATFORM_PATH = "/api/payment/webhook"
@@ -57,23 +55,12 @@ class _WrongSignature(BadRequest):
         super().__init__("The signature does not match the payload, the secret or the time.")
 
 
-class PaymentServices(Protocol):
-    @property
-    def records(self) -> Records: ...
-    @property
-    def payment_inbox(self) -> Inbox: ...
-    @property
-    def directory(self) -> TenantDirectory: ...
-    @property
-    def settings(self) -> Settings: ...
-
-
 class _Receiver:
-    def __init__(self, services: PaymentServices) -> None:
-        self._records = services.records
-        self._inbox = services.payment_inbox
-        self._directory = services.directory
-        self._settings = services.settings
+    def __init__(self, services: RoomServices[PaymentServices]) -> None:
+        self._records = services.web.records
+        self._inbox = services.own.inbox
+        self._directory = services.web.directory
+        self._settings = services.web.settings
 
     async def _authentic(self, request: Request, secret: str, now: datetime) -> PaymentEvent:
         sent = {name: request.header(name.encode()) for name in PARSERS}
@@ -176,11 +163,11 @@ class _PlatformReceiver(_Receiver):
         return tenant
 
 
-async def receive_for_tenant(services: PaymentServices, request: Request) -> Answer:
+async def receive_for_tenant(services: RoomServices[PaymentServices], request: Request) -> Answer:
     return await _TenantReceiver(services).receive(request)
 
 
-async def receive_for_platform(services: PaymentServices, request: Request) -> Answer:
+async def receive_for_platform(services: RoomServices[PaymentServices], request: Request) -> Answer:
     return await _PlatformReceiver(services).receive(request)
 
 

@@ -7,14 +7,12 @@ is the exception: a GET that does not accept HTML cancels.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Protocol
 from urllib.parse import parse_qs
 
 import msgspec
 
 from masthead.base import clock
 from masthead.base.caller import Caller
-from masthead.base.config.settings import Settings
 from masthead.base.config.values import GdprHeaderAuth
 from masthead.base.errors import BadRequest, MastheadError, Unauthenticated
 from masthead.base.ids import TenantId
@@ -26,42 +24,22 @@ from masthead.features.privacy.limits import admit
 from masthead.features.privacy.links import PREFIX
 from masthead.features.privacy.service import Privacy
 from masthead.features.privacy.validation import RequestBody, Requester
-from masthead.identity.accounts import Accounts
-from masthead.identity.directory import Tenant, TenantDirectory
-from masthead.identity.limits.windows import Windows
-from masthead.storage.objects import ObjectStore
+from masthead.identity.directory import Tenant
 from masthead.web import pages
 from masthead.web.answers import Answer, Stream, json_answer
 from masthead.web.asking_again import ProofTooOld
 from masthead.web.bodies import SMALL_FORM_BYTES, SMALL_FORM_VALUES, decode_json_object
-from masthead.web.callers import Callers
 from masthead.web.files import CACHE_PRIVATELY, serve_object
 from masthead.web.pages import Page, page_answer, wants_html
 from masthead.web.policy import Body, BodyKind, Limit, Origin, Policy, WhileSuspended, Who
 from masthead.web.request import Request
 from masthead.web.rows import READ, RouteRow
+from masthead.web.services import RoomServices
 
 MAX_QUERY_BYTES = 2_000
 AWAITING_CONFIRMATION = "awaiting_confirmation"
 
 _NO_STORE = ((b"cache-control", b"no-store"), (b"referrer-policy", b"no-referrer"))
-
-
-class PrivacyServices(Protocol):
-    @property
-    def settings(self) -> Settings: ...
-    @property
-    def directory(self) -> TenantDirectory: ...
-    @property
-    def objects(self) -> ObjectStore: ...
-    @property
-    def accounts(self) -> Accounts: ...
-    @property
-    def callers(self) -> Callers: ...
-    @property
-    def privacy(self) -> Privacy: ...
-    @property
-    def windows(self) -> Windows: ...
 
 
 # While a site is suspended as well: a person may ask for their data.
@@ -82,12 +60,12 @@ Step = Callable[[str, str], Awaitable[Record]]
 """Takes a link's request id and token."""
 
 
-async def export(services: PrivacyServices, request: Request) -> Answer:
+async def export(services: RoomServices[Privacy], request: Request) -> Answer:
     session = await _session(services, request)
     body = validation.parse_body(await _body(request))
     requester = await _requester(services, request, session, body)
     await _check(services, request, requester, body)
-    asked, export = await services.privacy.exports.begin(requester, body)
+    asked, export = await services.own.exports.begin(requester, body)
     if export is None:
         return json_answer(202, _state(asked), _NO_STORE)
     token = export.token if requester.is_trusted else ""
@@ -95,89 +73,89 @@ async def export(services: PrivacyServices, request: Request) -> Answer:
     answer = description.Export(
         export.request["id"],
         export.request["status"],
-        services.privacy.links.download(asked["id"], token),
+        services.own.links.download(asked["id"], token),
         export.request["expires_at"],
         msgspec.UNSET if inline is None else msgspec.Raw(inline),
     )
     return json_answer(200, answer, _NO_STORE)
 
 
-async def delete(services: PrivacyServices, request: Request) -> Answer:
+async def delete(services: RoomServices[Privacy], request: Request) -> Answer:
     session = await _session(services, request)
     body = validation.parse_deletion(await _body(request))
     requester = await _requester(services, request, session, body)
     validation.check_slug(body, requester.tenant)
     await _check(services, request, requester, body)
-    opened = await services.privacy.requests.open_deletion(requester, body)
+    opened = await services.own.requests.open_deletion(requester, body)
     token = opened.cancel_token if requester.is_trusted else ""
     answer = description.Deletion(
         opened.request["id"],
         opened.request["status"],
         body.subject,
         opened.request["grace_until"],
-        services.privacy.links.cancel(opened.request["id"], token),
+        services.own.links.cancel(opened.request["id"], token),
     )
     return json_answer(202, answer, _NO_STORE)
 
 
-async def _session(services: PrivacyServices, request: Request) -> Caller | None:
+async def _session(services: RoomServices[Privacy], request: Request) -> Caller | None:
     """The signed-in caller, on any host; the tenants are compared later. Refuses a caller who
     has neither a session nor an accepted header."""
-    caller = await services.callers.anywhere(request)
+    caller = await services.web.callers.anywhere(request)
     if caller.kind in validation.SESSIONS:
         # As the admin asks again: the answer has data, or the link to it.
-        if caller.is_admin and not await services.accounts.sign_ins.is_proved(caller):
+        if caller.is_admin and not await services.web.accounts.sign_ins.is_proved(caller):
             raise ProofTooOld
         return caller
-    accepts_header = services.settings.gdpr_header_auth is not GdprHeaderAuth.OFF
+    accepts_header = services.web.settings.gdpr_header_auth is not GdprHeaderAuth.OFF
     if request.header(b"x-tenant-id") is None or not accepts_header:
         raise Unauthenticated(validation.NO_CREDENTIAL)
     return None
 
 
 async def _requester(
-    services: PrivacyServices, request: Request, session: Caller | None, body: RequestBody
+    services: RoomServices[Privacy], request: Request, session: Caller | None, body: RequestBody
 ) -> Requester:
     tenant = await _tenant(services, request, session, body.tenant_id)
     if session is not None:
         validation.check_session(session, tenant, body)
-    is_full = services.settings.gdpr_header_auth is GdprHeaderAuth.FULL
+    is_full = services.web.settings.gdpr_header_auth is GdprHeaderAuth.FULL
     return Requester(tenant, session, is_trusted=session is not None or is_full)
 
 
 async def _tenant(
-    services: PrivacyServices, request: Request, session: Caller | None, named: str
+    services: RoomServices[Privacy], request: Request, session: Caller | None, named: str
 ) -> Tenant:
     """The body's `tenant_id` wins over the header; a session knows its own."""
     addressed = request.tenant
     if not named and addressed is not None:
         return addressed
     wanted = named or (session.tenant_id if session else None)
-    found = await services.directory.by_id(TenantId(wanted)) if wanted else None
+    found = await services.web.directory.by_id(TenantId(wanted)) if wanted else None
     if found is None:
         raise BadRequest("Name the site with `tenant_id` or the x-tenant-id header.")
     return found
 
 
 async def _check(
-    services: PrivacyServices, request: Request, requester: Requester, body: RequestBody
+    services: RoomServices[Privacy], request: Request, requester: Requester, body: RequestBody
 ) -> None:
     if body.subject == validation.MEMBER:
-        await services.privacy.requests.member(requester.tenant.id, body.member_id)
+        await services.own.requests.member(requester.tenant.id, body.member_id)
     # Only accepted requests count. A gateway that sets the header (`full`) has its own limits.
     if requester.session or not requester.is_trusted:
-        await admit(services.windows, requester.tenant.id, requester.session, request.address)
+        await admit(services.web.windows, requester.tenant.id, requester.session, request.address)
 
 
-async def download(services: PrivacyServices, request: Request) -> Stream:
-    export = await services.privacy.requests.export_by_link(*_link(request))
+async def download(services: RoomServices[Privacy], request: Request) -> Stream:
+    export = await services.own.requests.export_by_link(*_link(request))
     key = archive_key(export)
     ending = key.rpartition(".")[2]
     return Stream(
         lambda send: serve_object(
             request.scope,
             send,
-            store=services.objects,
+            store=services.web.objects,
             key=key,
             filename=f"{export['subject']}-export-{export['created'][:10]}.{ending}",
             content_type=f"application/{ending}",
@@ -187,22 +165,22 @@ async def download(services: PrivacyServices, request: Request) -> Stream:
     )
 
 
-async def cancel(services: PrivacyServices, request: Request) -> Answer:
-    requests = services.privacy.requests
+async def cancel(services: RoomServices[Privacy], request: Request) -> Answer:
+    requests = services.own.requests
     # A program's GET cancels, which is harmless; a browser gets the button.
     if request.method == "POST" or not wants_html(request):
         return await _act(services, request, requests.cancel)
     return await _show(services, request, requests.deletion_by_cancel_link, is_cancel=True)
 
 
-async def confirm(services: PrivacyServices, request: Request) -> Answer:
-    requests = services.privacy.requests
+async def confirm(services: RoomServices[Privacy], request: Request) -> Answer:
+    requests = services.own.requests
     if request.method == "POST":
         return await _act(services, request, requests.confirm)
     return await _show(services, request, requests.deletion_by_confirm_link, is_cancel=False)
 
 
-async def _act(services: PrivacyServices, request: Request, act: Step) -> Answer:
+async def _act(services: RoomServices[Privacy], request: Request, act: Step) -> Answer:
     if request.method == "POST":
         await request.body()
 
@@ -216,7 +194,7 @@ async def _act(services: PrivacyServices, request: Request, act: Step) -> Answer
 
 
 async def _show(
-    services: PrivacyServices, request: Request, find: Step, *, is_cancel: bool
+    services: RoomServices[Privacy], request: Request, find: Step, *, is_cancel: bool
 ) -> Answer:
     """A page with a button, or the state as JSON; changes nothing."""
 
@@ -234,9 +212,9 @@ async def _show(
 
 
 async def _page(
-    services: PrivacyServices, deletion: Record, *, has_button: bool, is_cancel: bool = False
+    services: RoomServices[Privacy], deletion: Record, *, has_button: bool, is_cancel: bool = False
 ) -> Page:
-    site = await services.privacy.requests.site(TenantId(deletion["tenant_id"]))
+    site = await services.own.requests.site(TenantId(deletion["tenant_id"]))
     what = site.name if deletion["subject"] == validation.TENANT else f"your data at {site.name}"
     title, text, button = _page_texts(deletion, what, has_button=has_button, is_cancel=is_cancel)
     return Page(

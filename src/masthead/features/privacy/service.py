@@ -6,8 +6,6 @@ from functools import partial
 
 import msgspec
 
-from masthead.base.config.settings import Settings
-from masthead.engine.records.engine import Records
 from masthead.features.privacy.email_search import EmailSearch
 from masthead.features.privacy.erasure import Erasure
 from masthead.features.privacy.export import Exports
@@ -17,10 +15,9 @@ from masthead.features.privacy.member_erasure import MemberErasure
 from masthead.features.privacy.requests import ERASE_JOB, Requests
 from masthead.features.privacy.rows import PersonTraces, TenantRows
 from masthead.features.site.address import Sites
-from masthead.outside.mail.outbox import Outbox
 from masthead.storage.compaction import FullTextMerge, compact
-from masthead.storage.objects import ObjectStore
 from masthead.storage.sqlite.long_reads import long_reads
+from masthead.web.services import WebServices
 
 
 class Privacy(msgspec.Struct, frozen=True):
@@ -31,14 +28,8 @@ class Privacy(msgspec.Struct, frozen=True):
     work: PrivacyWork
 
 
-def build_privacy(
-    records: Records,
-    objects: ObjectStore,
-    mail: Outbox,
-    sites: Sites,
-    *,
-    settings: Settings,
-) -> Privacy:
+def build_privacy(web: WebServices, sites: Sites) -> Privacy:
+    settings, records, objects, mail = web.settings, web.records, web.objects, web.mail
     links = Links(settings.base_url)
     requests = Requests(records, mail, sites, links)
     exports = Exports(

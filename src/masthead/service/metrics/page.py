@@ -7,16 +7,14 @@ import contextlib
 import hmac
 import shutil
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
-from masthead.base.config.settings import Settings
 from masthead.base.config.values import Secret
 from masthead.base.errors import DiskFull, MastheadError, Unavailable
 from masthead.base.logs import log
 from masthead.base.version import running_version
 from masthead.service.metrics.queues import Queues
 from masthead.service.metrics.snapshot import SharedFolder, Snapshot, summed, take
-from masthead.storage.database import Database
 from masthead.web.addressed_site import METRICS
 from masthead.web.answers import Answer, header
 from masthead.web.asgi import Receive, Scope, Send
@@ -25,22 +23,16 @@ from masthead.web.in_flight import InFlight
 from masthead.web.policy import Policy, WhileSuspended, Who
 from masthead.web.request import Request
 from masthead.web.request_counts import RequestCounts
+from masthead.web.services import WebServices
 
 SHARE_SECONDS: Final = 1.0
 _NO_STORE = (b"cache-control", b"no-store")
 
 
-class MetricsServices(Protocol):
-    @property
-    def settings(self) -> Settings: ...
-    @property
-    def database(self) -> Database: ...
-
-
 class MetricsPage:
     def __init__(
         self,
-        services: MetricsServices,
+        services: WebServices,
         queues: Queues,
         in_flight: InFlight,
         folder: Path | None = None,

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from masthead.base.config.settings import Settings
 from masthead.engine.records.fields.file import File
+from masthead.web.idempotency import MAX_LENGTH
 from masthead.web.openapi import texts
 from masthead.web.openapi.answers import (
     answer_schemas,
@@ -25,7 +26,6 @@ from masthead.web.openapi.schemas import (
     parameter_schema,
     view_schema,
 )
-from masthead.web.v1.idempotency import MAX_LENGTH
 from masthead.web.v1.parameters import Parameter
 from masthead.web.v1.routes import PREFIX, Route
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from masthead.base import ids
 from masthead.base.caller import Caller
-from masthead.base.config.settings import Settings
 from masthead.base.errors import Invalid, NotFound, Problem
-from masthead.engine.events.log import EventLog
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.engine import Records
 from masthead.engine.records.filter.ast import Expression
@@ -18,10 +16,9 @@ from masthead.engine.records.filter.conditions import all_of
 from masthead.engine.records.read.page import ListRequest, Page
 from masthead.engine.records.write.unit import Unit
 from masthead.identity.directory import Tenant
-from masthead.outside.outbound.client import OutboundClient
-from masthead.storage.objects import ObjectStore
 from masthead.web.multipart import Upload
 from masthead.web.request import Request
+from masthead.web.services import WebServices
 from masthead.web.v1.parameters import NEWEST
 from masthead.web.v1.routes import Route
 from masthead.web.v1.schema import View
@@ -33,24 +30,9 @@ _ANOTHER_ORDER = Problem(
 _NO_SUCH_RECORD = "There is no such record. It may have been deleted."
 
 
-class V1Services(Protocol):
-    """The services for most endpoints. A capability may ask for more by a protocol of its own."""
-
-    @property
-    def records(self) -> Records: ...
-    @property
-    def objects(self) -> ObjectStore: ...
-    @property
-    def settings(self) -> Settings: ...
-    @property
-    def outbound(self) -> OutboundClient: ...
-    @property
-    def event_log(self) -> EventLog: ...
-
-
 @dataclass(slots=True)
 class Call:
-    services: V1Services
+    services: WebServices
     route: Route
     request: Request
     caller: Caller

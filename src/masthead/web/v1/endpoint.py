@@ -22,15 +22,16 @@ from masthead.web.asgi import Scope
 from masthead.web.cache import AnswerCache, CachedAnswer
 from masthead.web.dispatch import Action
 from masthead.web.etags import etag, expected_version, is_unchanged
-from masthead.web.multipart import MAX_FIELD_BYTES, Upload, read_form
-from masthead.web.request import Request
-from masthead.web.v1.call import Call, V1Services, apply_view
-from masthead.web.v1.idempotency import (
+from masthead.web.idempotency import (
     MAX_LENGTH,
     Idempotency,
     fingerprint_of,
     subject_of,
 )
+from masthead.web.multipart import MAX_FIELD_BYTES, Upload, read_form
+from masthead.web.request import Request
+from masthead.web.services import WebServices
+from masthead.web.v1.call import Call, apply_view
 from masthead.web.v1.ignored_names import name_ignored
 from masthead.web.v1.parameters import read_query, write_cursor
 from masthead.web.v1.routes import Route, Shape
@@ -41,7 +42,7 @@ _PRIVATE = (b"cache-control", b"private, no-cache")
 class V1Answers:
     """Answers the calls of the API's table."""
 
-    def __init__(self, services: V1Services, idempotency: Idempotency, cache: AnswerCache) -> None:
+    def __init__(self, services: WebServices, idempotency: Idempotency, cache: AnswerCache) -> None:
         self._services = services
         self._idempotency = idempotency
         self._cache = cache

@@ -3,7 +3,6 @@ them; the old site's network is never there."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -112,7 +111,7 @@ def post(number: int, **values: Any) -> SourcePost:
 
 
 def without_network(parts: Services) -> Services:
-    return dataclasses.replace(parts, outbound=OutboundClient(lookup=NoNames()))
+    return msgspec.structs.replace(parts, outbound=OutboundClient(lookup=NoNames()))
 
 
 async def imported(

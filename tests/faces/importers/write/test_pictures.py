@@ -35,7 +35,7 @@ async def test_texts_do_not_tell_who_imported_them(tenant: TenantWorld) -> None:
     """A shell and the server may differ in the base URL that they are started with."""
     parts = tenant.world.parts
     elsewhere = dataclasses.replace(parts.settings, base_url=Url("http://localhost:9999"))
-    tenant.world.parts = dataclasses.replace(parts, settings=elsewhere)
+    tenant.world.parts = msgspec.structs.replace(parts, settings=elsewhere)
     source = post(1, html=LINKED, featured_image=f"{FOLDER}/a.png")
     await imported(tenant, WrittenExport([source], files=SIZES, platform="wordpress"))
     tenant.world.parts = parts

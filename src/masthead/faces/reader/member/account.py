@@ -19,10 +19,9 @@ from masthead.engine.records.fields.base import REQUIRED
 from masthead.engine.records.read.page import ListRequest
 from masthead.faces.reader.cards import local_time
 from masthead.faces.reader.endpoint import Form, Page, Redirect, see_other
-from masthead.faces.reader.member.services import (
+from masthead.faces.reader.member.sessions import (
     ACCOUNT,
     SIGN_IN,
-    MemberServices,
     caller_of,
     session_cookies,
 )
@@ -46,6 +45,7 @@ from masthead.features.privacy.collection import gdpr_requests
 from masthead.features.privacy.limits import admit
 from masthead.features.privacy.links import GRACE_PERIOD
 from masthead.features.privacy.validation import MEMBER, PHRASE, RequestBody, Requester
+from masthead.features.services import FeatureServices
 from masthead.identity.browsers import browser_name
 from masthead.identity.given_passwords import new_credentials
 from masthead.outside.mail.wording import being_sent, where_stored
@@ -87,7 +87,7 @@ def for_member(handler: Handler) -> Handler:
 
 
 class Account:
-    def __init__(self, services: MemberServices) -> None:
+    def __init__(self, services: FeatureServices) -> None:
         self._services = services
 
     @for_member
@@ -147,7 +147,7 @@ class Account:
             return await self._show_refusal(request, member, "email", error.problems, typed=given)
         async with request.records.unit(caller) as unit:
             record = await unit.update(blog_members, member["id"], {})
-            await self._services.email_changes.request(unit, record, email)
+            await self._services.members.email_changes.request(unit, record, email)
         return _done("email")
 
     @for_member
@@ -157,7 +157,7 @@ class Account:
         """A member without a password gets a link by email, as for a forgotten one: a session that
         was left open must not be enough to set one."""
         if not member["password_hash"]:
-            await self._services.resets.request(
+            await self._services.passwords.resets.request(
                 blog_members, request.tenant_id, member["email"], request.client.address
             )
             return _done("password_link")

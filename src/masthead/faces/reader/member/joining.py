@@ -14,11 +14,10 @@ from masthead.engine.records.fields.base import REQUIRED, FieldError
 from masthead.faces.reader.endpoint import Form, Page, Redirect, see_other
 from masthead.faces.reader.member.account import newsletters_of
 from masthead.faces.reader.member.back import HOME, back_path
-from masthead.faces.reader.member.services import (
+from masthead.faces.reader.member.sessions import (
     ACCOUNT,
     SIGN_IN,
     SIGN_UP,
-    MemberServices,
     session_cookies,
 )
 from masthead.faces.reader.member.single_sign_on import provider_links
@@ -37,6 +36,7 @@ from masthead.faces.reader.views import Head, Link, MessagePage
 from masthead.features.members.collection import blog_members
 from masthead.features.members.sign_up import CLOSED, Purpose, Wanted
 from masthead.features.members.sign_up import Link as MailedLink
+from masthead.features.services import FeatureServices
 from masthead.identity.accounts import SignedIn
 from masthead.outside.mail.wording import where_stored
 
@@ -49,7 +49,7 @@ WRONG = "The email address or the password is not right."
 
 
 class Joining:
-    def __init__(self, services: MemberServices) -> None:
+    def __init__(self, services: FeatureServices) -> None:
         self._services = services
 
     async def sign_up_page(self, request: SiteRequest) -> Page | Redirect:
@@ -119,7 +119,7 @@ class Joining:
         except FieldError as error:
             problems = (FormProblem("email", error.problem.message),)
             return _forgot(request, ForgotPage(form.get("email", ""), problems), 422)
-        await self._services.resets.request(
+        await self._services.passwords.resets.request(
             blog_members, request.tenant_id, email, request.client.address
         )
         return _inbox(request, InboxPage(email, "password"))
@@ -128,7 +128,7 @@ class Joining:
         """Mail scanners open every link, so this only shows a button."""
         token = request.query.get("token", "")
         try:
-            link = await self._services.links.find(request.tenant_id, token)
+            link = await self._services.members.links.find(request.tenant_id, token)
         except BadRequest as error:
             return _dead_link(request, str(error))
         name = site_of(request).name
@@ -151,7 +151,7 @@ class Joining:
     async def use_link(self, request: SiteRequest, form: Form) -> Page | Redirect:
         token = form.get("token", "")
         try:
-            signed_in, link = await self._services.links.use(
+            signed_in, link = await self._services.members.links.use(
                 request.tenant_id, token, request.client
             )
         except BadRequest as error:
@@ -162,7 +162,7 @@ class Joining:
         """The code from the email, which was perhaps opened on another device."""
         code_id, code = form.get("code_id", ""), form.get("code", "")
         try:
-            signed_in, link = await self._services.links.use_code(
+            signed_in, link = await self._services.members.links.use_code(
                 request.tenant_id, code_id, code, request.client
             )
         except (BadRequest, RateLimited) as error:
@@ -183,7 +183,7 @@ class Joining:
         # What fills in the trap gets the same page, and no email.
         code_id: str = ids.new_id()
         if not form.get(TRAP):
-            links, address = self._services.links, request.client.address
+            links, address = self._services.members.links, request.client.address
             code_id = await links.request(request.tenant_id, wanted, address)
         return _inbox(request, InboxPage(wanted.email, kind, code_id=code_id, back=wanted.back))
 

@@ -7,22 +7,22 @@ from functools import partial
 from masthead.faces.reader.endpoint import SitePages
 from masthead.faces.reader.member.account import Account
 from masthead.faces.reader.member.joining import Joining
-from masthead.faces.reader.member.services import (
+from masthead.faces.reader.member.sessions import (
     ACCOUNT,
     CODE,
     DELETE,
     FORGOT,
     SIGN_IN,
     SIGN_UP,
-    MemberServices,
 )
 from masthead.faces.reader.member.single_sign_on import SignOnPages
 from masthead.features.members import mailed_links
+from masthead.features.services import FeatureServices
 from masthead.web.dispatch import Route
 from masthead.web.policy import Limit, WhileSuspended
 
 
-def member_page_routes(pages: SitePages, services: MemberServices) -> list[Route]:
+def member_page_routes(pages: SitePages, services: FeatureServices) -> list[Route]:
     joining, account = Joining(services), Account(services)
     # What a person may ask of their data, of mails and of payments that go on: also while the site
     # is suspended.

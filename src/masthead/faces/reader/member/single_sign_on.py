@@ -8,10 +8,11 @@ from urllib.parse import quote
 from masthead.base.errors import BadRequest, RateLimited
 from masthead.faces.reader.endpoint import Page, Redirect, SitePages, see_other
 from masthead.faces.reader.member.back import HOME, back_path
-from masthead.faces.reader.member.services import SIGN_IN, MemberServices, session_cookies
+from masthead.faces.reader.member.sessions import SIGN_IN, session_cookies
 from masthead.faces.reader.request import SiteRequest
 from masthead.faces.reader.site import site_of
 from masthead.faces.reader.views import Head, Link, MessagePage
+from masthead.features.services import FeatureServices
 from masthead.features.single_sign_on.collection import MEMBERS
 from masthead.features.single_sign_on.pending import SEALED
 from masthead.features.single_sign_on.sign_ons import Arrival
@@ -28,7 +29,7 @@ FAILED = "The sign-in did not work"
 
 
 class SignOnPages:
-    def __init__(self, pages: SitePages, services: MemberServices) -> None:
+    def __init__(self, pages: SitePages, services: FeatureServices) -> None:
         self._pages = pages
         self._services = services
 
@@ -81,7 +82,7 @@ class SignOnPages:
 
 
 async def provider_links(
-    services: MemberServices, request: SiteRequest, back: str
+    services: FeatureServices, request: SiteRequest, back: str
 ) -> tuple[Link, ...]:
     """The buttons of the sign-in page."""
     found = await services.single_sign_on.flow.providers(request.tenant_id, MEMBERS)

@@ -64,7 +64,7 @@ async def upgrade(request: SiteRequest, form: Form) -> Page | Redirect:
     tier = await _read_chosen(request, form.get("tier", ""))
     member = await _remember_post(request, member, back_path(form.get("back", "")))
     try:
-        url = await request.services.checkouts.checkout_url(_buyer(request, member), tier)
+        url = await request.services.payments.checkouts.checkout_url(_buyer(request, member), tier)
     except ProcessorError as error:
         return _failed(request, error)
     return _leaving(
@@ -94,7 +94,7 @@ async def billing(request: SiteRequest, _form: Form) -> Page | Redirect:
     if not member["payment_customer_id"] or not has_payment_key(request):
         return see_other(ACCOUNT)
     try:
-        url = await request.services.checkouts.portal_url(_buyer(request, member))
+        url = await request.services.payments.checkouts.portal_url(_buyer(request, member))
     except ProcessorError as error:
         return _failed(request, error)
     return _leaving(

@@ -13,10 +13,10 @@ from masthead.base.logs import log
 from masthead.engine.records.change_log import READ_AT_ONCE, ChangeLog, LoggedChange
 from masthead.engine.records.collection import Record
 from masthead.engine.records.write.unit_changes import DELETED, LocalChange, LogPlace
-from masthead.faces.record_api.call import RecordStoreServices
 from masthead.faces.record_api.realtime.connection import Connection
 from masthead.faces.record_api.realtime.messages import ChangedRecord, tell
 from masthead.faces.record_api.realtime.places import MAX_NUMBER, MAX_ORDINAL, SentPlace
+from masthead.web.services import WebServices
 
 MAX_LOCAL = 100
 """Changes of this process whose whole records wait for the reader of the log."""
@@ -28,14 +28,14 @@ ROOM_SECONDS = 0.05
 """Until a client that catches up is looked at again, if it has not read what it got."""
 
 
-CheckSessions = Callable[[TenantId, Sequence[Connection]], Awaitable[None]]
+CheckSessions = Callable[[Sequence[Connection]], Awaitable[None]]
 """Closes the connections whose session has ended by now."""
 
 
 class Feed:
     def __init__(
         self,
-        services: RecordStoreServices,
+        services: WebServices,
         changes: ChangeLog,
         tenant_id: TenantId,
         version: int,
@@ -155,7 +155,7 @@ class Feed:
     ) -> None:
         # After the log was read: a session that had ended before a change was committed is known
         # to have ended.
-        await self._check_sessions(self.tenant_id, connections)
+        await self._check_sessions(connections)
         await tell(self._services, await self._told(changes), connections)
 
     async def _told(self, changes: Sequence[LoggedChange]) -> list[ChangedRecord]:

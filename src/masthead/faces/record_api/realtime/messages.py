@@ -24,13 +24,13 @@ from masthead.engine.records.read.projection import Projection
 from masthead.engine.records.read.record_reader import StateTest
 from masthead.engine.records.write.unit_changes import CREATED, DELETED, UPDATED
 from masthead.faces.record_api.addresses import complete_addresses
-from masthead.faces.record_api.call import RecordStoreServices
 from masthead.faces.record_api.parameters import max_answer_bytes
 from masthead.faces.record_api.realtime.connection import Connection
 from masthead.faces.record_api.realtime.places import SentPlace
 from masthead.faces.record_api.realtime.topics import EVERY_RECORD, Options, Subscription
 from masthead.faces.record_api.rendering import render_record
 from masthead.web.answers import encode
+from masthead.web.services import WebServices
 
 
 class ChangedRecord(NamedTuple):
@@ -52,7 +52,7 @@ class _Group(msgspec.Struct):
 
 
 async def tell(
-    services: RecordStoreServices, told: Sequence[ChangedRecord], connections: Iterable[Connection]
+    services: WebServices, told: Sequence[ChangedRecord], connections: Iterable[Connection]
 ) -> None:
     """Offers all messages of the changes, which are in order, to those who may read them."""
     writer = _Writer(services)
@@ -63,7 +63,7 @@ async def tell(
 
 
 class _Writer:
-    def __init__(self, services: RecordStoreServices) -> None:
+    def __init__(self, services: WebServices) -> None:
         self._services = services
         self._records: Records = services.records
         self._tests: dict[tuple[str, Access, str], StateTest | MastheadError | None] = {}

@@ -122,7 +122,7 @@ async def forgot(request: AdminRequest) -> Answer:
         refused = Invalid({"email": error.problem}, error.problem.message)
         return _forgot(request, typed, refused)
     try:
-        await request.services.resets.request(
+        await request.services.passwords.resets.request(
             superusers, request.context.tenant_id, email, request.context.address
         )
     except RateLimited as error:
@@ -133,14 +133,14 @@ async def forgot(request: AdminRequest) -> Answer:
 
 
 async def reset_form(request: AdminRequest) -> Answer:
-    account = await request.services.resets.find(
+    account = await request.services.passwords.resets.find(
         superusers, request.context.tenant_id, request.query.get("token", "")
     )
     return _reset_page(account)
 
 
 async def reset(request: AdminRequest) -> Answer:
-    resets, context = request.services.resets, request.context
+    resets, context = request.services.passwords.resets, request.context
     token = request.query.get("token", "")
     account = await resets.find(superusers, context.tenant_id, token)
     given = {

@@ -81,7 +81,7 @@ async def ai_page(request: AdminRequest) -> Answer:
 async def _usage(request: AdminRequest) -> dict[str, Chart | int]:
     now = request.records.clock()
     since = day_of(now - timedelta(days=DAYS - 1))
-    used = await request.services.generator.ledger.by_day(request.tenant_id, since)
+    used = await request.services.ai.generator.ledger.by_day(request.tenant_id, since)
     tokens = {day: each.tokens for day, each in used.items()}
     total = sum(tokens.values())
     sentence = f"{total:,} tokens in {DAYS} days, {tokens.get(day_of(now), 0):,} of them today"

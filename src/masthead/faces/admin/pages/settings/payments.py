@@ -53,9 +53,9 @@ async def save_payments(request: AdminRequest) -> Answer:
 
 
 async def payments_page(request: AdminRequest) -> Answer:
-    events = await request.services.payment_inbox.latest(request.tenant_id, EVENTS)
+    events = await request.services.payments.inbox.latest(request.tenant_id, EVENTS)
     report = await request.tools.payment_reports.of(request.tenant_id)
-    refused = await request.services.payment_inbox.last_refusal(request.tenant_id)
+    refused = await request.services.payments.inbox.last_refusal(request.tenant_id)
     is_wrong = bool(refused) and (not events or refused > events[0].received)
     kinds = report[1].kinds() if report else {}
     origin = site_url(request.services.settings, request.tenant.slug)

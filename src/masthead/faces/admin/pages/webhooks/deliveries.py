@@ -83,7 +83,10 @@ class DeliveryList(msgspec.Struct, frozen=True):
 
 async def read_deliveries(request: AdminRequest, filters: DeliveryFilters) -> DeliveryList | None:
     """None where the first page is meant: there is less than a page before the cursor."""
-    log, condition = request.services.deliveries.log, filters.condition(request.records.clock())
+    log, condition = (
+        request.services.webhooks.deliveries.log,
+        filters.condition(request.records.clock()),
+    )
     # An event together with another filter is searched for, only from new to old.
     is_searched = bool(filters.event and (filters.state or filters.webhook))
     before = None if is_searched else cursor_of(request.query.get("before", ""))

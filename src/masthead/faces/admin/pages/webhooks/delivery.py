@@ -34,8 +34,8 @@ async def delivery_page(request: AdminRequest, delivery_id: str) -> Answer:
     if not ids.is_id(delivery_id):
         raise NotFound
     # The attempts first: the state shown is then never older than the last attempt.
-    attempts = await services.deliveries.log.attempts(request.tenant_id, delivery_id)
-    delivery = await services.deliveries.log.get(request.tenant_id, delivery_id)
+    attempts = await services.webhooks.deliveries.log.attempts(request.tenant_id, delivery_id)
+    delivery = await services.webhooks.deliveries.log.get(request.tenant_id, delivery_id)
     if delivery is None:
         raise NotFound
     event = await services.event_log.get(request.tenant_id, delivery.event_id)

@@ -50,7 +50,7 @@ async def webhooks_page(request: AdminRequest) -> Answer:
 
 async def _around(request: AdminRequest, records: list[Record]) -> dict[str, Any]:
     """The values of the page besides the list of deliveries."""
-    run = await request.services.retries.find_running(request.tenant_id)
+    run = await request.services.webhooks.retries.find_running(request.tenant_id)
     by_webhook = Pick("webhook", "Webhook", "Any webhook", names_of(records))
     return {
         "address": ADDRESS,
@@ -67,4 +67,4 @@ async def _count_dead(request: AdminRequest, filters: DeliveryFilters) -> DeadCo
     if not filters.may_be_dead:
         return DeadCount(0, is_exact=True)
     condition = filters.condition(request.records.clock())
-    return await request.services.deliveries.log.count_dead(request.tenant_id, condition)
+    return await request.services.webhooks.deliveries.log.count_dead(request.tenant_id, condition)

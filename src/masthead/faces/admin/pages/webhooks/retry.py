@@ -47,7 +47,7 @@ async def retry_some(request: AdminRequest) -> Answer:
 async def retry_page(request: AdminRequest, run_id: str) -> Answer:
     run = None
     if ids.is_id(run_id):
-        run = await request.services.retries.get(request.tenant_id, run_id)
+        run = await request.services.webhooks.retries.get(request.tenant_id, run_id)
     if run is None:
         raise NotFound
     values = {"run": run, "run_says": sentence_of(run), "back": ADDRESS}
@@ -60,7 +60,7 @@ async def _retry_all(request: AdminRequest, filters: DeliveryFilters) -> Answer:
     if "confirmed" not in request.form or not ids.is_id(run_id):
         return await _question(request, filters)
     condition = filters.condition(request.records.clock())
-    await request.services.retries.start(request.tenant_id, run_id, condition)
+    await request.services.webhooks.retries.start(request.tenant_id, run_id, condition)
     return Redirect(f"{RETRIES}/{run_id}")
 
 
@@ -68,7 +68,9 @@ async def _question(request: AdminRequest, filters: DeliveryFilters) -> Page:
     condition = filters.condition(request.records.clock())
     values: dict[str, Any] = {
         "filters": filters,
-        "dead": await request.services.deliveries.log.count_dead(request.tenant_id, condition),
+        "dead": await request.services.webhooks.deliveries.log.count_dead(
+            request.tenant_id, condition
+        ),
         "run": ids.new_id(),
         "back": filters.url(),
     }
@@ -78,7 +80,7 @@ async def _question(request: AdminRequest, filters: DeliveryFilters) -> Page:
 async def _retry(request: AdminRequest, chosen: list[str]) -> int:
     which = DeliveryFilter(ids=chosen, state=DEAD)
     now = request.records.clock()
-    return await request.services.deliveries.log.retry(request.tenant_id, which, now)
+    return await request.services.webhooks.deliveries.log.retry(request.tenant_id, which, now)
 
 
 def _sentence(retried: int, asked: int) -> str:

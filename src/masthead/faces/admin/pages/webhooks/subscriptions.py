@@ -69,7 +69,7 @@ async def last_tests(
     if not ids:
         return {}
     # From an index, and not more than a page shows.
-    newest = await request.services.deliveries.log.list(
+    newest = await request.services.webhooks.deliveries.log.list(
         request.tenant_id, DeliveryFilter(event=TEST_PING), limit=MAX_PER_TENANT
     )
     return {each.webhook_id: each for each in reversed(newest) if each.webhook_id in ids}

@@ -1,21 +1,13 @@
-"""The services for the pages of members."""
+"""The addresses of members' pages, and the session of a member's browser."""
 
 from __future__ import annotations
-
-from typing import Protocol
 
 from masthead.base.caller import Caller, Kind
 from masthead.base.ids import TenantId
 from masthead.faces.reader.request import SiteRequest
 from masthead.features.members.collection import blog_members
-from masthead.features.members.email_change import EmailChanges
-from masthead.features.members.mailed_links import MailedLinks
 from masthead.features.members.record_view import MemberRecord
-from masthead.features.password_reset.resets import PasswordResets
-from masthead.features.privacy.service import Privacy
-from masthead.features.single_sign_on.services import SingleSignOn
-from masthead.identity.accounts import MEMBER_SESSION, Accounts, SignedIn
-from masthead.identity.limits.windows import Windows
+from masthead.identity.accounts import MEMBER_SESSION, SignedIn
 from masthead.identity.sessions import MEMBER_COOKIE, set_cookies
 
 SIGN_IN = "/member/sign-in"
@@ -24,23 +16,6 @@ FORGOT = "/member/forgot"
 CODE = "/member/code"
 ACCOUNT = "/member/account"
 DELETE = "/member/delete"
-
-
-class MemberServices(Protocol):
-    @property
-    def accounts(self) -> Accounts: ...
-    @property
-    def links(self) -> MailedLinks: ...
-    @property
-    def resets(self) -> PasswordResets: ...
-    @property
-    def email_changes(self) -> EmailChanges: ...
-    @property
-    def single_sign_on(self) -> SingleSignOn: ...
-    @property
-    def privacy(self) -> Privacy: ...
-    @property
-    def windows(self) -> Windows: ...
 
 
 def caller_of(tenant_id: TenantId, member: MemberRecord) -> Caller:

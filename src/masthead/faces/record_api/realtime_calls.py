@@ -17,16 +17,15 @@ from masthead.engine.records.fields.base import REQUIRED
 from masthead.faces.record_api.call import Call
 from masthead.faces.record_api.errors import RefusedWithData, problem_data
 from masthead.faces.record_api.realtime.connection import Connection
+from masthead.faces.record_api.realtime.connections import TOO_MANY_OPTIONS, RealtimeLimits
 from masthead.faces.record_api.realtime.hub import (
     DONE,
     FORBIDDEN,
     OTHER_ACCOUNT,
     TOO_MANY,
-    TOO_MANY_OPTIONS,
     WRONG_CLIENT,
     Hub,
 )
-from masthead.faces.record_api.realtime.limits import RealtimeLimits
 from masthead.faces.record_api.realtime.places import read_place
 from masthead.faces.record_api.realtime.relay import Request
 from masthead.faces.record_api.realtime.topics import different_options, read_subscriptions
@@ -58,7 +57,7 @@ HEADERS: RawHeaders = [
 
 
 async def connect(call: Call) -> Stream:
-    hub, request = call.services.realtime, call.request
+    hub, request = call.store.realtime, call.request
     connection, facts = await open_connection(hub, request, request.tenant_id)
     return stream_to(hub, connection, facts, request.receive)
 
@@ -85,7 +84,7 @@ def stream_to(hub: Hub, connection: Connection, facts: dict[str, Any], receive: 
 
 async def subscribe(call: Call) -> Answer:
     client_id, topics = _check(await _given(call))
-    hub, caller = call.services.realtime, call.caller
+    hub, caller = call.store.realtime, call.caller
     if caller.is_reader:
         _check_cost(call, topics)
     if caller.tenant_id is None and caller.kind is not Kind.GUEST:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from masthead.faces.record_api.description import error_schema
-from masthead.faces.record_api.realtime.http import (
+from masthead.faces.record_api.realtime_calls import (
     FAILED,
     MAX_CLIENT_ID,
     MAX_TOPIC,

@@ -1,0 +1,29 @@
+"""The services of members for the faces."""
+
+from __future__ import annotations
+
+import msgspec
+
+from masthead.features.members.email_change import EmailChanges
+from masthead.features.members.mailed_links import MailedLinks
+from masthead.features.members.sign_up import Details
+from masthead.features.site.address import Sites
+from masthead.web.services import WebServices
+
+
+class MemberServices(msgspec.Struct, frozen=True):
+    links: MailedLinks
+    email_changes: EmailChanges
+
+
+def build_members(web: WebServices, sites: Sites) -> MemberServices:
+    links = MailedLinks(
+        web.records,
+        web.accounts,
+        web.throttle,
+        web.mail,
+        sites=sites,
+        codes=web.codes,
+        details=Details(web.keyring),
+    )
+    return MemberServices(links, EmailChanges(web.records, web.mail, sites))
