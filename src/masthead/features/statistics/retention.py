@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Any, Final
@@ -24,6 +23,8 @@ LASTING: Final = (MEMBERS_JOINED, MEMBERS_PAID)
 _AFTER: Final = timedelta(days=1) + 2 * LATE
 """From the beginning of a day until its readers are forgotten: no process adds to them any more."""
 _BATCH: Final = 1_000
+_BEYOND: Final = "~"
+"""After every hash."""
 _tenant: Any = sa.bindparam("tenant", required=True)
 _day: Any = sa.bindparam("day", required=True)
 
@@ -37,12 +38,16 @@ class Retention:
             sa.select(salts.tenant_id, salts.day).where(salts.day < sa.bindparam("before"))
         )
         of_day = (readers.tenant_id == _tenant, readers.day == _day)
-        key = sa.tuple_(readers.reader, readers.subject)
-        some = sa.select(readers.reader, readers.subject).where(*of_day)
+        # Batches by their last reader: PostgreSQL might compare each row with each of a subquery.
+        self._last = database.compile(
+            sa.select(readers.reader)
+            .where(*of_day)
+            .order_by(readers.reader)
+            .offset(sa.literal_column(str(_BATCH)))
+            .limit(1)
+        )
         self._forget = database.compile(
-            sa.delete(day_readers).where(
-                *of_day, key.in_(some.limit(sa.literal_column(str(_BATCH))))
-            )
+            sa.delete(day_readers).where(*of_day, readers.reader <= sa.bindparam("last"))
         )
         self._drop_salt = database.compile(
             sa.delete(day_salts).where(salts.tenant_id == _tenant, salts.day == _day)
@@ -66,14 +71,15 @@ class Retention:
 
     async def _forget_day(self, tenant_id: str, day: str) -> None:
         values = {"tenant": tenant_id, "day": day}
-        removed = _BATCH
-        while removed == _BATCH:
+        last = ""
+        while last != _BEYOND:
             async with self._database.transaction(EVERY_TENANT) as tx:
-                bound = self._forget.bind(values)
-                removed = await tx.execute(self._forget, bound, slow=True)
-                if removed < _BATCH:
+                found = await tx.fetch(self._last, self._last.bind(values))
+                last = found[0][0] if found else _BEYOND
+                bound = self._forget.bind({**values, "last": last})
+                await tx.execute(self._forget, bound, slow=True)
+                if last == _BEYOND:
                     await tx.execute(self._drop_salt, self._drop_salt.bind(values))
-            await asyncio.sleep(0)
 
     async def add_up_months(self) -> None:
         """Puts the days of a month that is over for three years on its first day."""
