@@ -11,11 +11,11 @@ from masthead.engine.records.collection import Record
 from masthead.engine.records.fields.text import Text
 from masthead.engine.records.filter.conditions import equals
 from masthead.engine.records.read.page import Page
+from masthead.engine.records.write.unit import Unit
 from masthead.features.members.collection import CONSENT_FIELDS, blog_members, consent
 from masthead.features.members.mailed_links import MailedLinks
 from masthead.features.members.sign_up import Purpose, Wanted
 from masthead.features.members.welcome import welcomed_elsewhere
-from masthead.features.privacy.requests import erase_now
 from masthead.identity.scopes import PERSONAL
 from masthead.web.v1.call import Call
 from masthead.web.v1.parameters import Parameter
@@ -79,9 +79,22 @@ UPDATE = Body("MemberUpdate", blog_members, ("tier", "status"), partial=True)
 TIER = Parameter("tier", "Only members of this tier.", "choice", choices=("free", "paid"))
 
 
+class _Erase(Protocol):
+    async def __call__(
+        self, unit: Unit, member_id: str, *, expected_version: int | None = None
+    ) -> None: ...
+
+
+class _Privacy(Protocol):
+    @property
+    def erase_now(self) -> _Erase: ...
+
+
 class _Services(Protocol):
     @property
     def links(self) -> MailedLinks: ...
+    @property
+    def privacy(self) -> _Privacy: ...
 
 
 async def list_members(call: Call) -> Page:
@@ -116,6 +129,7 @@ async def update_member(call: Call) -> Record:
 
 
 async def delete_member(call: Call) -> None:
+    erase_now = cast(_Services, call.services).privacy.erase_now
     await erase_now(call.unit, call.record_id, expected_version=call.expected_version)
 
 
