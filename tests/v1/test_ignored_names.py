@@ -31,7 +31,8 @@ async def test_every_endpoint_names_an_unknown_parameter(
     tenant: TenantWorld, api: httpx.AsyncClient, route: Route
 ) -> None:
     path = PREFIX + route.path.replace("{id}", NO_SUCH_ID)
-    sent: dict[str, Any] = {"params": {"order": "-title"}}
+    needed = {each.name: "2026-11-01" for each in route.parameters if each.required}
+    sent: dict[str, Any] = {"params": {"order": "-title"} | needed}
     names = ["order"]
     if route.is_upload:
         sent |= {"files": {"picture": ("a.txt", b"x")}, "data": {"titel": "x"}}

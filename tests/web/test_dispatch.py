@@ -122,7 +122,7 @@ def test_routes_that_a_table_would_miss_are_refused(routes: list[Route]) -> None
 @pytest.mark.parametrize(
     ("method", "policy", "why"),
     [
-        ("GET", Policy(who=Who.KEY), "scope"),
+        ("GET", Policy(who=Who.KEY, limit=Limit.CALLS), "counted"),
         ("GET", Policy(who=Who.ANYONE, scope="posts:read"), "scope"),
         ("GET", Policy(who=Who.KEY, scope="posts:read"), "counted"),
         ("GET", Policy(who=Who.VISITOR, limit=Limit.CALLS), "counted"),

@@ -36,7 +36,7 @@ class View(msgspec.Struct, frozen=True, dict=True):
     made_of: tuple[str, ...] = ()
     """Stored fields that are read for those."""
     fuller: View | None = None
-    """What a key with the scope `fuller_scope` gets instead."""
+    """The view that a key with the scope `fuller_scope` gets instead."""
     fuller_scope: str = ""
     help: str = ""
 
