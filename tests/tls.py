@@ -24,6 +24,8 @@ from types import TracebackType
 import trustme
 from tests.engine.events.described import check_delivery
 
+from masthead.outside.outbound.tls import tls_context
+
 NAMES = ("localhost", "127.0.0.1", "127.0.0.2", "::1", "*.hooks.test")
 GIGABYTE = 1024**3
 
@@ -35,6 +37,8 @@ class Authority:
         self._ca = trustme.CA()
         self.ca_file = folder / "authority.pem"
         self._ca.cert_pem.write_to_path(self.ca_file)
+        # The folder of a test that has passed may have had the same name.
+        tls_context.cache_clear()
 
     def certificate(self) -> ssl.SSLContext:
         return _context(self._ca.issue_cert(*NAMES))

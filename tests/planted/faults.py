@@ -51,8 +51,8 @@ FAULTS = (
     Fault(
         "every member of the staff opens the settings of the site",
         "faces/admin/routes.py",
-        """Route("/admin/settings", at(get=site.site_page, post=site.save_site, who=owners)),""",
-        """Route("/admin/settings", at(get=site.site_page, post=site.save_site)),""",
+        """owners("/admin/settings", get=site.site_page, post=site.save_site),""",
+        """at("/admin/settings", get=site.site_page, post=site.save_site),""",
         ("faces/admin/test_settings.py", "faces/admin/test_roles.py"),
     ),
     Fault(
@@ -72,8 +72,8 @@ FAULTS = (
     Fault(
         "guests get the cached pages of paying members",
         "faces/reader/endpoint.py",
-        """f"site{audience:d} {request.path}\"""",
-        """f"site {request.path}\"""",
+        """f"site{audience:d}{variant} {request.path}\"""",
+        """f"site{variant} {request.path}\"""",
         ("faces/reader/test_caching.py", "faces/reader/test_access.py"),
     ),
     Fault(
@@ -132,16 +132,13 @@ MISSPELT = (
         "faces/admin/pages/members/member.py", 'local(member["created"])', 'local(member["creatd"])'
     ),
     Misspelt(
-        "faces/admin/pages/members/listing.py", 'TIERS[member["tier"]]', 'TIERS[member["teir"]]'
-    ),
-    Misspelt(
         "faces/admin/pages/members/download.py", 'member["newsletter"]', 'member["newsleter"]'
     ),
     Misspelt(
         "faces/admin/pages/comments/listing.py", 'if comment["staff_id"]:', 'if comment["staff"]:'
     ),
     Misspelt("faces/admin/pages/home.py", 'post["scheduled_for"]', 'post["scheduled_at"]'),
-    Misspelt("faces/admin/pages/media/library.py", 'item["mime_family"]', 'item["mimefamily"]'),
+    Misspelt("faces/admin/pages/media/library.py", 'item["draft_uses"]', 'item["drafts"]'),
     Misspelt(
         "faces/admin/pages/settings/domain.py",
         'request.site_record["wanted_domain"]',
@@ -151,5 +148,10 @@ MISSPELT = (
         "faces/reader/member/account.py", 'not member["password_hash"]', 'not member["password"]'
     ),
     Misspelt("faces/reader/pages/texts.py", 'post["seo_description"]', 'post["seo_text"]'),
+    Misspelt(
+        "faces/reader/cards.py",
+        'local_time(request, post["published_at"])',
+        'local_time(request, post["published"])',
+    ),
     Misspelt("faces/reader/request.py", 'site_record["time_zone"]', 'site_record["timezone"]'),
 )

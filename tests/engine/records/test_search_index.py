@@ -55,7 +55,8 @@ class SlowDatabase:
     async def fetch(self, *args: Any, **options: Any) -> list[Row]:
         self._loop_time.skip(self.read_seconds)
         rows = await self._database.fetch(*args, **options)
-        self.after_read()
+        if rows:
+            self.after_read()
         return rows
 
     @asynccontextmanager
@@ -165,9 +166,12 @@ async def test_another_writer_is_noticed(
     tenant: TenantWorld, app: World, loop_time: LoopTime
 ) -> None:
     await make_posts(tenant, 1)
-    index = app.parts.records.search_index
+    database, was_read = SlowDatabase(app.parts.database, loop_time), asyncio.Event()
+    database.after_read = was_read.set
     async with app.parts.database.transaction(EVERY_TENANT):
-        stepping = asyncio.create_task(index.run_batch())
+        stepping = asyncio.create_task(database.index(LIMITS).run_batch())
+        # Until then, a read may be under way, whose time would run out.
+        await was_read.wait()
         await loop_time.advance(LONG)
         assert not stepping.done()
 

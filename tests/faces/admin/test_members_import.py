@@ -30,9 +30,9 @@ from masthead.faces.importers.member_csv.collection import (
     MAX_PROBLEMS,
     MEMBERS_JOB,
     REPORT_FOR,
-    delete_expired,
     member_imports,
 )
+from masthead.faces.importers.member_csv.expiry import delete_expired
 from masthead.faces.importers.member_csv.rows import (
     BAD_DATE,
     BAD_EMAIL,

@@ -66,7 +66,7 @@ async def site(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> As
 async def test_a_key_is_made_copied_and_calls_the_api(site: Site) -> None:
     await site.tenant.published(title="Fog")
     page = await site.opened("/admin/settings/keys")
-    await page.get_by_label("Name").fill("Static site build")
+    await page.get_by_label("Name", exact=True).fill("Static site build")
     await page.get_by_label("posts:read").check()
     await page.get_by_role("button", name="Create key").click()
     await expect(page.get_by_text("“Static site build” is ready")).to_be_visible()

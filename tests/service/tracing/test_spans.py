@@ -179,5 +179,5 @@ class TestSwitchedOff:
         )
         subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
-    async def test_a_request_has_nobody_to_tell(self, app: World) -> None:
-        assert http_app(app.parts).observer is None
+    async def test_a_request_tells_only_those_who_count_views(self, app: World) -> None:
+        assert http_app(app.parts).observer is app.parts.views

@@ -13,7 +13,7 @@ from masthead.engine.records.filter.conditions import equals
 from masthead.engine.records.read.page import Page
 from masthead.engine.records.write.unit import Unit
 from masthead.features.members.collection import CONSENT_FIELDS, blog_members, consent
-from masthead.features.members.mailed_links import MailedLinks
+from masthead.features.members.services import MemberServices
 from masthead.features.members.sign_up import Purpose, Wanted
 from masthead.features.members.welcome import welcomed_elsewhere
 from masthead.identity.scopes import PERSONAL
@@ -92,7 +92,7 @@ class _Privacy(Protocol):
 
 class _Services(Protocol):
     @property
-    def links(self) -> MailedLinks: ...
+    def members(self) -> MemberServices: ...
     @property
     def privacy(self) -> _Privacy: ...
 
@@ -113,7 +113,7 @@ async def create_member(call: Call) -> Record:
         stamped |= consent(said, unit.now)
     member = await unit.create(blog_members, given, stamped=stamped)
     if is_mailed:
-        links = cast(_Services, call.services).links
+        links = cast(_Services, call.services).members.links
         await links.queue_in(unit, call.tenant.id, Wanted(Purpose.VERIFY, member["email"]))
     return member
 

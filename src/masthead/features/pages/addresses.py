@@ -16,6 +16,7 @@ RESERVED: Final = FACES | {
     "feed",
     "feed.json",
     "feed.xml",
+    "llms.txt",
     "mail",
     "metrics",
     "oembed",

@@ -15,7 +15,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -131,7 +131,8 @@ class SqliteLimitStore:
     def _count(self, batch: list[_Request]) -> None:
         states = self._current_states({name for each in batch for name in each.names})
         changed: dict[str, bytes] = {}
-        outcomes = [_outcome(states, changed, each) for each in batch]
+        # No comprehension: its frame would keep the last request, and with it the failure.
+        outcomes = list(map(partial(_outcome, states, changed), batch))
         self._store(changed)
         # Emptied while settling: this frame is in a failure's traceback, and a reference from here
         # to the failure would be a cycle.

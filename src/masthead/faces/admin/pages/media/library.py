@@ -185,10 +185,11 @@ def reason_of(error: MastheadError) -> str:
 
 
 def _tile(item: Record) -> Record:
-    return item | {"thumb": thumb_of(as_media(item)), "use": _use(item)}
+    media = as_media(item)
+    return item | {"thumb": thumb_of(media), "use": _use(media)}
 
 
-def _use(item: Record) -> str:
+def _use(item: MediaRecord) -> str:
     if item["uses"]:
         return "1 use" if item["uses"] == 1 else f"{item['uses']:,} uses"
     return "In a change" if item["draft_uses"] else "Unused"

@@ -164,7 +164,7 @@ async def save_member(request: AdminRequest, member_id: str) -> Answer:
     return Redirect(f"{ADDRESS}/{member_id}", "Saved.")
 
 
-def _stopped(request: AdminRequest, member: Record) -> dict[str, str] | None:
+def _stopped(request: AdminRequest, member: MemberRecord) -> dict[str, str] | None:
     """Why no newsletter goes to the address."""
     if member["mail_state"] == MAIL_OK:
         return None
