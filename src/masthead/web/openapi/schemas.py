@@ -101,7 +101,7 @@ def view_schema(view: View) -> Schema:
         schema = answer_schema(field, is_computed=name in view.computed)
         schema |= texts.formats.get((view.collection.name, name), {})
         properties[name] = _described(
-            nullable(schema) if name in view.nullable else schema, view.collection.name, field
+            nullable(schema) if name in fuller.nullable else schema, view.collection.name, field
         )
     return _with_description(
         {

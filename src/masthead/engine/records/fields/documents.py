@@ -104,13 +104,14 @@ class TextList(Json, frozen=True, kw_only=True):
     def parse(self, value: Any) -> list[str]:
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise refuse("validation_invalid_type", "Must be a list of texts.")
-        items = list(dict.fromkeys(item.strip() for item in value))
-        if len(items) > self.max_items:
+        # Repeats count, too: a description can't say otherwise.
+        if len(value) > self.max_items:
             raise refuse(
                 "validation_max_items_constraint",
                 f"Must be no more than {self.max_items} item(s).",
                 max=self.max_items,
             )
+        items = list(dict.fromkeys(item.strip() for item in value))
         for item in items:
             self._check_item(item)
         super().parse(items)
