@@ -1,6 +1,7 @@
 """The budget of `make test`: no test takes more than two seconds, unless it is marked `slow` with a
 reason. A run shows its ten slowest tests, names those that are too slow, and fails if one takes
-more than four: two measurements of the same test never differ that much.
+more than six: memory and new processes cost twice as much in some virtual machines, which no
+comparison of processors shows.
 
 A busy machine makes every test slow, and must not fail a run. So not the time that passes is
 counted, but what the test is to blame for: the seconds of the processor that it used, with the
@@ -25,7 +26,7 @@ from _pytest.terminal import TerminalReporter
 P, T = ParamSpec("P"), TypeVar("T")
 
 LIMIT = 2.0
-FAILING = 2 * LIMIT
+FAILING = 3 * LIMIT
 SHOWN = 10
 
 _LOOP_SECONDS = 0.035
@@ -68,7 +69,7 @@ class Stopwatch:
     """In each process that runs tests: their times travel with their reports."""
 
     def __init__(self) -> None:
-        _slowness()
+        slowness()
         self._seconds = 0.0
         self._depth = 0
         self._shared: Times = []
@@ -169,7 +170,7 @@ class Moment:
     def seconds_since(self) -> float:
         """Without what the machine is to blame for."""
         passed, used, idle = (now - then for now, then in zip(_clocks(), self._began, strict=True))
-        return min(passed, max(used, idle)) / _slowness()
+        return min(passed, max(used, idle)) / slowness()
 
 
 def _clocks() -> tuple[float, float, float]:
@@ -189,7 +190,7 @@ def idle_seconds() -> float:
 
 
 @cache
-def _slowness() -> float:
+def slowness() -> float:
     """How much slower this processor is, if it is."""
     return max(1.0, min(_loop() for _ in range(5)) / _LOOP_SECONDS)
 
