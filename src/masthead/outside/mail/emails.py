@@ -25,7 +25,7 @@ EMAILS: Final[Mapping[str, tuple[str, Mapping[str, object]]]] = {
     # To members, and to addresses that want to be.
     "confirm_email": ("Confirm your email address for {site_name}", _LONG_LINK),
     "verify_email": ("Confirm that {email} is your address at {site_name}", _LONG_LINK),
-    # `has_password`: the request chose one, and may be that of somebody else, who could then sign
+    # `has_password`: the request chose one, and may come from another person, who could then sign
     # in with it.
     "confirm_sign_up": (
         "Confirm that you want to join {site_name}",
@@ -47,7 +47,7 @@ EMAILS: Final[Mapping[str, tuple[str, Mapping[str, object]]]] = {
     # To staff, who type the code where they sign in.
     "staff_code": ("Your code for {site_name}", _LINK),
     "invitation": ("You are invited to {site_name}", {}),
-    # To the account's own address, whoever has changed them.
+    # To the account's own address, no matter who made the change.
     "factors_changed": ("The second factors of your account at {site_name} have changed", {}),
     "new_browser": ("A new sign-in to {site_name}", {}),
     "site_export": ("The export of {site_name} {outcome}", {}),
