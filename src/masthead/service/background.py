@@ -34,6 +34,7 @@ from masthead.features.media import use_counts as media_use_counts
 from masthead.features.members.unsubscribe import Unsubscribe
 from masthead.features.pages.collection import pages
 from masthead.features.payments import jobs as payment_jobs
+from masthead.features.payments.access import end_due
 from masthead.features.payments.reconcile import Reconciliation
 from masthead.features.posts import jobs as post_jobs
 from masthead.features.posts import tags
@@ -117,6 +118,7 @@ def job_runner(
         Chore("readers.forget", timedelta(minutes=30), retention.forget_readers),
         Chore("views.months", timedelta(days=1), retention.add_up_months),
         Chore("webhooks.sweep", hourly, partial(_sweep_webhooks, parts)),
+        Chore("access.end", timedelta(minutes=1), partial(end_due, parts.records)),
         Chore("carts.abandon", timedelta(minutes=1), partial(mark_abandoned, parts.records)),
         Chore("payments.reconcile", timedelta(days=1), Reconciliation(parts.records, tables).run),
         Chore("changes.sweep", timedelta(minutes=10), partial(_sweep_changes, parts)),

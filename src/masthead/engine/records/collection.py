@@ -305,6 +305,9 @@ class Collection(msgspec.Struct, frozen=True, dict=True):
     """Leaves out some changes, of which other records tell."""
     audited_state: str = "status"
     """The field whose new value the audit log tells."""
+    in_use: str = ""
+    """Says what to do instead of deleting a record that others point at, where their relation
+    refuses that."""
     help: str = ""
     called: str = ""
     """The name of its records in messages; if empty, the collection's name."""

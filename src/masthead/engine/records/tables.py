@@ -136,6 +136,7 @@ def _foreign_keys(collection: Collection) -> list[ForeignKeyConstraint]:
     keys = [
         ForeignKeyConstraint(["tenant_id", each.name], [f"{each.to}.tenant_id", f"{each.to}.id"])
         for each in collection.relations
+        if each.has_key
     ]
     if collection.name != "tenants" and not collection.platform_records:
         keys.append(ForeignKeyConstraint(["tenant_id"], ["tenants.id"]))

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from masthead.base import ids
 from masthead.base.caller import Audience
+from masthead.base.errors import Invalid, Problem
 from masthead.engine.records.accounts import ACCOUNT_FIELDS
 from masthead.engine.records.changes import Change, Save, Snapshot, Tally
 from masthead.engine.records.collection import Collection, Counter, Index, Record, Rules, Searched
@@ -263,6 +264,46 @@ def imported_consent(how: str, at: str) -> dict[str, str]:
     return consent(IMPORTED.format(how=how or NOT_STATED), at)
 
 
+LEVEL_FIELDS: Final = (
+    Relation(
+        name="tier_id",
+        to="tiers",
+        on_delete=OnDelete.REFUSE,
+        has_key=False,
+        write=Access.ADMIN,
+        help="Which tier a paid member has bought or was given. Empty for a free member, and for a "
+        "paid one who reads no posts of chosen tiers.",
+    ),
+    Date(
+        name="access_until",
+        write=Access.ENGINE,
+        help="Until when a member is paid who was given that: whether they pay or not.",
+    ),
+    Relation(
+        name="access_tier_id",
+        to="tiers",
+        on_delete=OnDelete.REFUSE,
+        has_key=False,
+        write=Access.ENGINE,
+        help="Which tier they were given until then. `tier_id` may be a higher one that they pay.",
+    ),
+)
+NO_LEVEL: Final = {"tier_id": "", "access_until": "", "access_tier_id": ""}
+_FREE_WITH_LEVEL: Final = Problem(
+    "validation_not_settable", "Only a paid member has one: set `tier` to paid, too."
+)
+
+
+def stamp_level(save: Save) -> Mapping[str, Any]:
+    """A member who is no longer paid has no level, and no access that was given."""
+    new = save.new
+    if new["tier"] == "paid":
+        return {}
+    if "tier_id" in save.given and new["tier_id"]:
+        raise Invalid({"tier_id": _FREE_WITH_LEVEL})
+    return {name: value for name, value in NO_LEVEL.items() if new[name]}
+
+
 def stamp_mail_state(save: Save) -> Mapping[str, Any]:
     """Another address has not bounced. Only our own code gives a reason."""
     old, new = save.old, save.new
@@ -278,7 +319,12 @@ def stamp_mail_state(save: Save) -> Mapping[str, Any]:
 
 
 def before_save(save: Save) -> Mapping[str, Any]:
-    return {**stamp_mail_state(save), **stamp_welcome(save), **_forget_checkout(save)}
+    return {
+        **stamp_mail_state(save),
+        **stamp_welcome(save),
+        **stamp_level(save),
+        **_forget_checkout(save),
+    }
 
 
 def _forget_checkout(save: Save) -> Mapping[str, Any]:
@@ -294,6 +340,7 @@ blog_members = Collection(
         Email(name="email", required=True, unique=True, personal=True),
         Text(name="name", max=255, write=Access.MEMBER, personal=True),
         Select(name="tier", values=("free", "paid"), default="free"),
+        *LEVEL_FIELDS,
         Select(name="status", values=("active", "cancelled", "past_due"), default="active"),
         Flag(
             name="newsletter",
@@ -378,6 +425,10 @@ blog_members = Collection(
     searchable=(Searched("name"), Searched("email")),
     indexes=(
         Index(("tier", "created", "id")),
+        Index(("tier_id", "created", "id")),
+        Index(("access_tier_id",), skip_empty="access_tier_id"),
+        # Whose access ends.
+        Index(("access_until",), across_tenants=True, skip_empty="access_until"),
         Index(("status", "created", "id")),
         Index(("newsletter", "created", "id")),
         Index(("mail_state", "mail_state_at", "id")),

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
         "email",
         "name",
         "tier",
+        "tier_id",
+        "access_tier_id",
         "status",
         "mail_state",
         "mail_state_reason",
@@ -25,9 +27,9 @@ if TYPE_CHECKING:
         "password_hash",
         "token_key",
     ]
+    _Other = Literal["access_until", "mail_state_at", "consent_at", "created", "updated"]
     _Flag = Literal["newsletter", "comment_mails_off", "verified"]
     _List = Literal["newsletters_off", "welcomed", "labels"]
-    _Other = Literal["mail_state_at", "consent_at", "created", "updated"]
     _Number = Literal["version"]
 
     # Narrower than a dict on purpose: a name that is no field is refused.
@@ -35,15 +37,15 @@ if TYPE_CHECKING:
         @overload  # type: ignore[override, no-overload-impl]
         def __getitem__(self, name: _Text, /) -> str: ...
         @overload
+        def __getitem__(self, name: _Other, /) -> Any: ...
+        @overload
         def __getitem__(self, name: _Flag, /) -> bool: ...
         @overload
         def __getitem__(self, name: _List, /) -> list[str]: ...
         @overload
-        def __getitem__(self, name: _Other, /) -> Any: ...
-        @overload
         def __getitem__(self, name: _Number, /) -> int: ...
         def get(  # type: ignore[override]
-            self, name: _Text | _Flag | _List | _Other | _Number, default: Any = None, /
+            self, name: _Text | _Other | _Flag | _List | _Number, default: Any = None, /
         ) -> Any: ...
 else:
     MemberRecord = Record

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 
+from masthead.base import ids
 from masthead.engine.records.collection import Collection, Index, Rules, SiteRules
 from masthead.engine.records.fields.base import Access
 from masthead.engine.records.fields.documents import TextList
@@ -61,6 +62,8 @@ tiers = Collection(
         ),
     ),
     audited="name",
+    in_use="A post or a member has this tier, so it can't be deleted. Set its `active` to false: "
+    "then nobody else can buy it.",
     help="The paid tiers that a site sells.",
     rules=Rules(read=ON_SALE),
     # The payment page decides where the money goes, so only owners set it.
@@ -117,6 +120,14 @@ payment_subscriptions = Collection(
         Relation(name="member_id", to="blog_members", on_delete=OnDelete.CASCADE),
         Text(name="status", max=50, help="As the processor names it."),
         Text(name="payment_price_id", max=255, help="The price, as the processor names it."),
+        Date(
+            name="price_event_created", help="When the last event that names a price was created."
+        ),
+        Text(
+            name="tier_id",
+            max=ids.LENGTH,
+            help="The tier that the price belonged to. It stays when the tier gets another price.",
+        ),
         Date(name="current_period_end"),
         Date(name="ends_at", help="When it ends, if it was cancelled."),
         Date(name="event_created", help="When the event that set the status was created."),

@@ -1,22 +1,33 @@
-"""Applies subscription events to members: finds the member and derives their tier and status."""
+"""Applies subscription events to members: finds the member and derives their tier, level and
+status."""
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from masthead.base import ids
+from masthead.base.errors import NotFound
 from masthead.engine.records.collection import Record
 from masthead.engine.records.write.unit import Unit
 from masthead.features.members.collection import blog_members
-from masthead.features.payments.collection import payment_customers, payment_subscriptions
-from masthead.features.payments.subscription_state import SubscriptionState, member_outcome
+from masthead.features.payments.collection import payment_customers, payment_subscriptions, tiers
+from masthead.features.payments.subscription_state import (
+    NOT_GIVEN,
+    Given,
+    SubscriptionState,
+    member_outcome,
+)
 
 WELCOME = "payments.welcome"
 """The job that mails a member who has become paid."""
 MAX_SUBSCRIPTIONS = 1_000
 """The most subscriptions that one member can ever have."""
+MAX_OF_A_PRICE = 100
+"""The most tiers with one price that are compared."""
 
 
 class Terms(msgspec.Struct, frozen=True):
@@ -83,13 +94,19 @@ async def _member_of(unit: Unit, update: SubscriptionUpdate, known: Record | Non
 async def _store_state(unit: Unit, update: SubscriptionUpdate, known: Record | None) -> bool:
     """False if the event changes nothing."""
     before = state_of(known) if known else SubscriptionState()
-    after = before.merge(update.state)
+    after = before.merge(_priced(update))
+    if after.price and (after.price, after.price_at) != (before.price, before.price_at):
+        kept = before.level if before.price == after.price else ""
+        after = replace(after, level=await level_of_price(unit, after.price) or kept)
     values: dict[str, Any] = {
         "status": after.status,
         "event_created": after.at,
         "tier": after.tier,
         "tier_event_created": after.tier_at,
         "payment_failed_at": after.failed_at,
+        "payment_price_id": after.price,
+        "price_event_created": after.price_at,
+        "tier_id": after.level,
     }
     if update.customer:
         values["payment_customer_id"] = update.customer
@@ -104,9 +121,21 @@ async def _store_state(unit: Unit, update: SubscriptionUpdate, known: Record | N
 
 
 def _terms(terms: Terms) -> dict[str, str]:
-    values = {"payment_price_id": terms.price, "current_period_end": terms.period_end}
+    period = {"current_period_end": terms.period_end} if terms.period_end else {}
     # A subscription that continues after all no longer has an end.
-    return {name: value for name, value in values.items() if value} | {"ends_at": terms.ends_at}
+    return period | {"ends_at": terms.ends_at}
+
+
+def _priced(update: SubscriptionUpdate) -> SubscriptionState:
+    if update.terms is None or not update.terms.price:
+        return update.state
+    return replace(update.state, price=update.terms.price, price_at=update.at)
+
+
+async def level_of_price(unit: Unit, price: str) -> str:
+    """The id of the tier that a price belongs to; '' if to none."""
+    found = await unit.find(tiers, {"payment_price_id": price}, limit=MAX_OF_A_PRICE)
+    return min((str(each["id"]) for each in found), default="")
 
 
 async def _link(unit: Unit, update: SubscriptionUpdate, member: Record) -> bool:
@@ -148,14 +177,51 @@ async def _store_newest_customer(unit: Unit, member: Record) -> None:
 
 
 async def _update_member(unit: Unit, member_id: str) -> None:
-    rows = await unit.find(payment_subscriptions, {"member_id": member_id}, MAX_SUBSCRIPTIONS)
-    outcome = member_outcome(map(state_row, rows))
-    changes = {"tier": outcome.tier, "status": outcome.status}
-    changes = {name: value for name, value in changes.items() if value is not None}
     before = await _one(unit, blog_members, id=member_id)
-    after = await unit.update(blog_members, member_id, changes)
+    after = await settle_member(unit, member_id)
     if before and before["tier"] != "paid" and after["tier"] == "paid":
         await unit.enqueue(WELCOME, {"member_id": member_id})
+
+
+async def settle_member(unit: Unit, member_id: str, given: Given | None = None) -> Record:
+    """Derives the member's tier, level and status from all that is known: their subscriptions, and
+    the access that they were given. `given` replaces the access that is stored."""
+    member = await _one(unit, blog_members, id=member_id)
+    if member is None:
+        raise NotFound
+    given = given or given_to(member)
+    rows = [state_row(each) for each in await subscriptions_of(unit, member_id)]
+    worth = await _worth_of(unit, {given.level, *(state.level for _, _, state in rows)} - {""})
+    outcome = member_outcome(rows, given, unit.now, worth)
+    kept = given if given.is_running(unit.now) else NOT_GIVEN
+    values = {
+        "tier": outcome.tier,
+        "tier_id": outcome.level,
+        "status": outcome.status and str(outcome.status),
+        "access_until": kept.until,
+        "access_tier_id": kept.level,
+    }
+    stamped = {name: value for name, value in values.items() if value is not None}
+    return await unit.update(blog_members, member_id, {}, stamped=stamped)
+
+
+def given_to(member: Record) -> Given:
+    return Given(member["access_until"], member["access_tier_id"])
+
+
+async def subscriptions_of(unit: Unit, member_id: str) -> list[Record]:
+    return await unit.find(payment_subscriptions, {"member_id": member_id}, MAX_SUBSCRIPTIONS)
+
+
+async def _worth_of(unit: Unit, levels: Set[str]) -> dict[str, int]:
+    if len(levels) < 2:
+        return {}
+    return {each["id"]: worth_of(each) for each in await unit.find_some(tiers, sorted(levels))}
+
+
+def worth_of(tier: Record) -> int:
+    """The price of a year: of two levels that a member has, the dearer one counts."""
+    return int(tier["price"]) * (12 if tier["interval"] == "month" else 1)
 
 
 def state_row(row: Record) -> tuple[str, str, SubscriptionState]:
@@ -169,6 +235,9 @@ def state_of(row: Record) -> SubscriptionState:
         row["tier"],
         row["tier_event_created"],
         row["payment_failed_at"],
+        row["payment_price_id"],
+        row["price_event_created"],
+        row["tier_id"],
     )
 
 

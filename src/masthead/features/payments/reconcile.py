@@ -23,7 +23,7 @@ from masthead.engine.records.read.page import ListRequest
 from masthead.features.commerce.collection import orders
 from masthead.features.members.collection import blog_members
 from masthead.features.payments.collection import payment_subscriptions
-from masthead.features.payments.memberships import MAX_SUBSCRIPTIONS, state_row
+from masthead.features.payments.memberships import MAX_SUBSCRIPTIONS, given_to, state_row
 from masthead.features.payments.subscription_state import member_outcome
 from masthead.features.payments.tables import payment_inbox, payment_reports
 from masthead.storage.database import EVERY_TENANT, Database, scope_of
@@ -168,8 +168,9 @@ class Reconciliation:
 
     async def _members(self, tenant_id: TenantId) -> Kind:
         wrong: list[Finding] = []
+        now = clock.to_text(self._records.clock())
         async for member, rows in self._find_paying(tenant_id):
-            expected = member_outcome(map(state_row, rows)).tier
+            expected = member_outcome(map(state_row, rows), given_to(member), now).tier
             if expected is not None and expected != member["tier"]:
                 why = f"is {member['tier']}, and {expected} by the subscription"
                 wrong.append(Finding(member["id"], why))

@@ -1,4 +1,5 @@
-"""Derives a member's tier and status from the processor's events, in any order. Pure functions.
+"""Derives a member's tier, level and status from the processor's events, in any order, and from the
+access that they were given. Pure functions.
 
 For each subscription, only the newest value of each kind is stored, by the processor's own time. So
 the result depends neither on the order of the events nor on repeats."""
@@ -41,12 +42,27 @@ class SubscriptionState(msgspec.Struct, frozen=True):
     """The time of the last event that set the tier; a late payment does not set it."""
     failed_at: str = ""
     """The time of the last payment that failed."""
+    price: str = ""
+    price_at: str = ""
+    """The time of the last event that named a price."""
+    level: str = ""
+    """The tier that the price belonged to when it was first reported; '' if to none."""
 
     def merge(self, other: SubscriptionState) -> SubscriptionState:
         newest = max(self, other, key=_status_order)
         tier = max(self, other, key=lambda state: (state.tier_at, state.tier == "free"))
         failed_at = max(self.failed_at, other.failed_at)
-        return SubscriptionState(newest.status, newest.at, tier.tier, tier.tier_at, failed_at)
+        priced = max(self, other, key=lambda state: (state.price_at, state.price, state.level))
+        return SubscriptionState(
+            newest.status,
+            newest.at,
+            tier.tier,
+            tier.tier_at,
+            failed_at,
+            priced.price,
+            priced.price_at,
+            priced.level,
+        )
 
     @property
     def member_status(self) -> MemberStatus | None:
@@ -77,15 +93,59 @@ def state_from_status(status: str, at: str) -> SubscriptionState:
     return SubscriptionState(status, at) if member_status else SubscriptionState()
 
 
+class Given(msgspec.Struct, frozen=True):
+    """Access that a member was given, whether they pay or not."""
+
+    until: str = ""
+    """'' if they were given none."""
+    level: str = ""
+
+    def is_running(self, now: str) -> bool:
+        return now < self.until
+
+
+NOT_GIVEN = Given()
+
+
 class MemberOutcome(msgspec.Struct, frozen=True):
-    """A member's tier and status; None leaves the stored value."""
+    """A member's tier, level and status; None leaves the stored value."""
 
     tier: str | None = None
+    level: str | None = None
     status: str | None = None
 
 
-def member_outcome(subscriptions: Iterable[tuple[str, str, SubscriptionState]]) -> MemberOutcome:
-    """From all of a member's subscriptions, as (subscription, customer, state).
+def member_outcome(
+    subscriptions: Iterable[tuple[str, str, SubscriptionState]],
+    given: Given = NOT_GIVEN,
+    now: str = "",
+    worth: Mapping[str, int] | None = None,
+) -> MemberOutcome:
+    """From all of a member's subscriptions, as (subscription, customer, state), and from the access
+    that they were given. `worth` has a number for each of these levels: the highest counts.
+
+    What is given ends no subscription, and no subscription ends what is given."""
+    states = states_of(subscriptions)
+    is_given = given.is_running(now)
+    tiers = {each.tier for each in states if each.tier}
+    if not tiers and not given.until:
+        return MemberOutcome(status=_status_of(states))
+    if "paid" not in tiers and not is_given:
+        return MemberOutcome("free", "", _status_of(states))
+    levels = {each.level for each in states if each.tier == "paid"}
+    if is_given:
+        levels.add(given.level)
+    level = max(levels, key=lambda each: (bool(each), (worth or {}).get(each, 0), each))
+    status = _status_of(states)
+    if is_given and status != MemberStatus.PAST_DUE:
+        status = MemberStatus.ACTIVE
+    return MemberOutcome("paid", level, status)
+
+
+def states_of(
+    subscriptions: Iterable[tuple[str, str, SubscriptionState]],
+) -> list[SubscriptionState]:
+    """The states of the subscriptions themselves.
 
     A state that names only the customer (an invoice without a subscription) is stored under the
     customer's own id and counts for each of the customer's subscriptions."""
@@ -97,10 +157,9 @@ def member_outcome(subscriptions: Iterable[tuple[str, str, SubscriptionState]]) 
         if key != customer
     ]
     with_own = {customer for key, customer, _ in rows if key != customer}
-    states += [state for customer, state in of_customer.items() if customer not in with_own]
-    tiers = {each.tier for each in states if each.tier}
+    return states + [state for customer, state in of_customer.items() if customer not in with_own]
+
+
+def _status_of(states: Iterable[SubscriptionState]) -> MemberStatus | None:
     statuses = [each.member_status for each in states if each.member_status]
-    return MemberOutcome(
-        ("paid" if "paid" in tiers else "free") if tiers else None,
-        min(statuses, key=_BEST_FIRST.index) if statuses else None,
-    )
+    return min(statuses, key=_BEST_FIRST.index) if statuses else None

@@ -62,6 +62,8 @@ from masthead.features.posts.site import (
     READING_MINUTES,
     SITE,
     SUMMARY,
+    TIERS,
+    check_tiers,
     shown_parts,
     summarized,
 )
@@ -79,6 +81,7 @@ POSTS_PUBLISHED = "posts.published"
 
 
 def before_save(save: Save) -> Mapping[str, Any]:
+    check_tiers(save)
     stamps = {
         **stamp_publication(save),
         **stamp_schedule(save),
@@ -186,6 +189,7 @@ EDITED_FIELDS = (
     CONTENT_SOURCE,
     EXCERPT,
     Select(name="visibility", values=("public", "members", "paid"), default="public"),
+    TIERS,
     EMAIL_ONLY,
     TextList(name="tags", indexed=True),
     RelationList(name="authors", to="_superusers", help="The people who wrote the post."),

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
         "created",
         "updated",
     ]
+    _List = Literal["tiers", "tags", "authors"]
     _Flag = Literal["email_only", "is_open"]
-    _List = Literal["tags", "authors"]
     _Number = Literal["reading_minutes", "clean_rules", "version"]
 
     # Narrower than a dict on purpose: a name that is no field is refused.
@@ -44,13 +44,13 @@ if TYPE_CHECKING:
         @overload
         def __getitem__(self, name: _Other, /) -> Any: ...
         @overload
-        def __getitem__(self, name: _Flag, /) -> bool: ...
-        @overload
         def __getitem__(self, name: _List, /) -> list[str]: ...
+        @overload
+        def __getitem__(self, name: _Flag, /) -> bool: ...
         @overload
         def __getitem__(self, name: _Number, /) -> int: ...
         def get(  # type: ignore[override]
-            self, name: _Text | _Other | _Flag | _List | _Number, default: Any = None, /
+            self, name: _Text | _Other | _List | _Flag | _Number, default: Any = None, /
         ) -> Any: ...
 else:
     PostRecord = Record

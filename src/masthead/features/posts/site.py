@@ -9,11 +9,14 @@ from functools import lru_cache
 from typing import Any, Final
 
 from masthead.base.caller import Audience
+from masthead.base.errors import Invalid, Problem
 from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.links.file_readers import Part
 from masthead.engine.records.changes import Save
 from masthead.engine.records.collection import Listing, Listings, Record, SiteRules
 from masthead.engine.records.fields.base import Access
+from masthead.engine.records.fields.relation import OnDelete
+from masthead.engine.records.fields.relation_list import RelationList
 from masthead.engine.records.fields.text import Text
 from masthead.engine.records.fields.values import Flag, Number
 from masthead.engine.records.read.plain_text import plain_text
@@ -53,17 +56,34 @@ READING_MINUTES = Number(
     help="How long reading the post takes.",
 )
 
+TIERS = RelationList(
+    name="tiers",
+    to="tiers",
+    on_delete=OnDelete.REFUSE,
+    help="The tiers whose members read the post. Only with the visibility `paid`; if empty, all "
+    "paid members do.",
+)
+
 EMAIL_ONLY = Flag(
     name="email_only",
     read=Access.AUTHOR,
     help="Published and sent by email, without a page on the site and in none of its lists.",
 )
 
+_NOT_PAID: Final = Problem(
+    "validation_not_settable",
+    "Only a post for paid members has tiers: empty the list, or set `visibility` to paid.",
+)
 _NEEDS: Final = {
     "public": Audience.GUEST,
     "members": Audience.FREE,
     "paid": Audience.PAID,
 }
+
+
+def check_tiers(save: Save) -> None:
+    if save.new["tiers"] and save.new["visibility"] != "paid":
+        raise Invalid({"tiers": _NOT_PAID})
 
 
 def summarized(save: Save) -> Mapping[str, Any]:

@@ -18,6 +18,8 @@ class OnDelete(StrEnum):
     """The record is deleted with its target, and fires its own events."""
     CLEAR = "clear"
     """The record stays and the field becomes empty."""
+    REFUSE = "refuse"
+    """The target can't be deleted as long as a record points at it."""
 
 
 def missing_relation(to: str, same: Sequence[str] = ()) -> FieldError:
@@ -35,6 +37,9 @@ def _or_blank(stored: Any) -> Any:
 class Relation(Field, frozen=True, kw_only=True):
     to: str
     on_delete: OnDelete = OnDelete.CLEAR
+    has_key: bool = True
+    """Whether the database has a foreign key for it, too. A large table that has got the field in a
+    migration has none: SQLite would have to write the whole table again."""
     same: tuple[str, ...] = ()
     """Fields that must have the same value in the record and its target."""
     root: str = ""

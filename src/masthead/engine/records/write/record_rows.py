@@ -290,7 +290,8 @@ class WriteStatements:
                 has_item = item_rows(items, collection, relation.name, sa.bindparam("target"))
                 points_at_target = sa.and_(items.c.tenant_id == sa.bindparam("tenant"), has_item)
             else:
-                points_at_target = table.c[relation.name] == sa.bindparam("target")
+                column = table.c[relation.name]
+                points_at_target = sa.and_(not_empty(column), column == sa.bindparam("target"))
             return query.where(is_mine, points_at_target).limit(sa.bindparam("limit"))
 
         return self._cached(("dependents", collection.name, relation.name), build)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from masthead.base.errors import WrongState
 from masthead.engine.records.collection import Collection, Pointer, Record
+from masthead.engine.records.fields.relation import OnDelete
 from masthead.engine.records.fields.relation_list import RelationList
 from masthead.engine.records.write.change_writer import ChangeWriter
 from masthead.engine.records.write.relations import (
@@ -53,6 +55,8 @@ class Removal:
             while found := await find_dependents(
                 self._unit, source, relation, record_id=record["id"]
             ):
+                if relation.on_delete is OnDelete.REFUSE:
+                    raise WrongState(collection.in_use)
                 for dependent in found:
                     if not is_deleted_with_target(relation):
                         await self._detach(source, relation, dependent, record)

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from masthead.base.errors import WrongState
 from masthead.engine.records.collection import Collection, Pointer, Record
+from masthead.engine.records.fields.relation import OnDelete
 from masthead.engine.records.fields.relation_list import RelationList
 from masthead.engine.records.write.change_writer import ChangeWriter
 from masthead.engine.records.write.removal import Key, Removal
@@ -74,6 +75,9 @@ class Restoring:
     async def _still_there(self, relation: Pointer, value: Any) -> Any:
         """Without what was deleted meanwhile, such as the account of an author."""
         target = self._unit.registry[relation.to]
+        if relation.on_delete is OnDelete.REFUSE:
+            # A text for those who had the deleted record only is not one for everyone now.
+            return value
         if isinstance(relation, RelationList):
             found = {each["id"] for each in await self._unit.find_some(target, value)}
             return [each for each in value if each in found]
