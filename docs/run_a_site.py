@@ -1,6 +1,6 @@
 """Runs a whole site with an API key alone: python3 docs/run_a_site.py ADDRESS KEY [AUTHOR]
 
-Writes a page, a tier, a member, posts (one at once, one later) and a redirect, and reads the numbers.
+Writes a page, a tier, a member, posts (one at once, one later), a tag and a redirect, and reads the numbers.
 """
 
 from __future__ import annotations
@@ -39,6 +39,9 @@ rain = call("POST", "/posts", post)["data"]
 tomorrow = datetime.now(timezone.utc) + timedelta(days=1)
 later = {"title": "Clear sky", "tags": ["weather"], "scheduled_for": tomorrow.isoformat()}
 call("POST", "/posts", later)
+
+weather = call("GET", "/tags?name=weather")["items"][0]
+call("PATCH", f"/tags/{weather['id']}", {"description": "Rain, fog and clear skies"})
 
 call("POST", "/redirects", {"from": "/2019/rain/", "to": f"/posts/{rain['slug']}"})
 

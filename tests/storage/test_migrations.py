@@ -21,6 +21,7 @@ from tests.storage import notebook
 from tests.upgrade.catalogue import stored_columns
 
 from masthead.base.errors import Unavailable
+from masthead.base.ids import is_id
 from masthead.service.schema import complete_metadata
 from masthead.storage.migrate import (
     HEAD,
@@ -242,6 +243,55 @@ async def test_0067_lists_through_what_a_file_can_be_read(engine: str, tmp_path:
     ]
     jobs = await _read(url, "SELECT COUNT(*) FROM jobs WHERE kind = 'media.count_uses'")
     assert jobs == [(1,)]
+
+
+async def test_0077_makes_a_tag_of_each_that_posts_have(engine: str, tmp_path: Path) -> None:
+    url = empty_url(engine, tmp_path)
+    await _migrate_to("0076", url)
+    rows = [
+        f"tenants (tenant_id, id, slug, name) VALUES ('{each}', '{each}', '{each}', 'T')"
+        for each in "tu"
+    ]
+    for tenant, tag, status, total in (
+        ("t", "sea", "draft", 1),
+        ("t", "sea", "published", 2),
+        ("t", "Sea", "published", 1),
+        ("t", "gone", "published", 0),
+        ("u", "sea", "draft", 1),
+    ):
+        rows.append(
+            "record_counts (tenant_id, collection, counter, bucket, total) VALUES"
+            f" ('{tenant}', 'posts', 'each tags,status', '{tag}\x1f{status}', {total})"
+        )
+    for each in rows:
+        await _run(url, f"INSERT INTO {each}")
+
+    await migrate(url)
+
+    made = await _read(url, "SELECT tenant_id, name, slug, version FROM tags ORDER BY 1, 2")
+    assert made == [("t", "Sea", "", 1), ("t", "sea", "", 1), ("u", "sea", "", 1)]
+    ids = [each for (each,) in await _read(url, "SELECT id FROM tags")]
+    assert all(is_id(each) for each in ids)
+    assert len(set(ids)) == 3
+    counted = "SELECT tenant_id, total FROM record_counts WHERE collection = 'tags' ORDER BY 1"
+    assert await _read(url, counted) == [("t", 2), ("u", 1)]
+    jobs = "SELECT tenant_id FROM jobs WHERE kind = 'tags.make_slugs' ORDER BY 1"
+    assert await _read(url, jobs) == [("t",), ("u",)]
+
+
+async def test_0077_reads_the_posts_of_an_archive_without_totals(tmp_path: Path) -> None:
+    url = empty_url("sqlite", tmp_path)
+    await _migrate_to("0076", url)
+    await _run(url, "INSERT INTO tenants (tenant_id, id, slug, name) VALUES ('t', 't', 't', 'T')")
+    for number, tags in enumerate(('["sea", "fog"]', '["fog"]', "[]")):
+        await _run(
+            url,
+            "INSERT INTO posts (tenant_id, id, title, slug, tags, created)"
+            f" VALUES ('t', 'p{number}', 'A', 'a{number}', '{tags}', '2026-01-01')",
+        )
+    await migrate(url)
+    made = await _read(url, "SELECT name FROM tags ORDER BY 1")
+    assert made == [("fog",), ("sea",)]
 
 
 async def test_a_role_that_is_no_superuser_migrates_the_rows_of_all_tenants() -> None:

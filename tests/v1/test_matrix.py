@@ -28,6 +28,8 @@ BODIES: dict[str, dict[str, Any]] = {
     "MediaUpdate": {"alt": "The harbour"},
     "MemberCreate": {"email": "new@example.com"},
     "MemberUpdate": {"tier": "paid"},
+    "TagCreate": {"name": "weather"},
+    "TagUpdate": {"description": "Rain and shine"},
     "TierCreate": {"name": "Supporter", "price": 500, "currency": "eur"},
     "TierUpdate": {"active": False},
     "RedirectCreate": {"from": "/old", "to": "/new"},
@@ -149,6 +151,7 @@ COLLECTIONS = {
     "media": ("media", None),
     "webhooks": ("webhook_subscriptions", None),
     "mailings": ("mailings", None),
+    "tags": ("tags", {"name": "theirs"}),
     "tiers": ("tiers", BODIES["TierCreate"]),
     "redirects": ("redirects", {"source": "/old", "destination": "/new"}),
 }
@@ -205,7 +208,7 @@ async def existing(tenant: TenantWorld, route: Route) -> str:
             return post["id"]
         case "pages":
             return (await tenant.create("pages", {"title": "About"}))["id"]
-        case "tiers" | "redirects" as name:
+        case "tags" | "tiers" | "redirects" as name:
             collection, values = COLLECTIONS[name]
             return (await tenant.create(collection, values))["id"]
         case "comments" if route.has_id:

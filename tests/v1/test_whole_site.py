@@ -16,6 +16,7 @@ from masthead.identity.api_keys import create_key
 SCRIPT = Path(__file__).parents[2] / "docs" / "run_a_site.py"
 SCOPES = (
     *("posts:read", "posts:write", "pages:write", "tiers:write", "members:write"),
+    *("tags:read", "tags:write"),
     *("settings:write", "stats:read"),
 )
 
@@ -34,6 +35,7 @@ async def test_the_script_runs_a_whole_site(tenant: TenantWorld) -> None:
     said = json.loads(output)
     assert said["posts"] == ["Clear sky", "Heavy rain"]
     assert (await tenant.guest.get(said["url"])).status_code == 200
+    assert "Rain, fog" in (await tenant.guest.get("/tags/weather")).text
     for path in ("/about-us", "/2019/rain/"):
         assert (await tenant.guest.get(path)).status_code in (200, 301)
     api = await key_client(tenant)

@@ -9,6 +9,8 @@ SCOPES: dict[str, str] = {
     "posts:write": "create, update and delete posts",
     "pages:read": "list and view pages",
     "pages:write": "create, update and delete pages",
+    "tags:read": "list tags",
+    "tags:write": "create, rename, describe and delete tags",
     "media:read": "list and view media",
     "media:write": "upload, change and delete media",
     "comments:read": "list and view comments",

@@ -43,6 +43,7 @@ from masthead.features.password_reset.http import reset_routes
 from masthead.features.payments import description as payments_description
 from masthead.features.payments import receiver as payments
 from masthead.features.payments.v1 import routes as tier_table
+from masthead.features.posts.tags_v1 import routes as tag_table
 from masthead.features.posts.v1 import routes as post_table
 from masthead.features.privacy import description as privacy_description
 from masthead.features.privacy import http as privacy
@@ -237,6 +238,7 @@ ADMIN_PATHS = ("/admin", "/admin/{path:path}", "/assets/admin/{path:path}")
 
 V1_TABLE = (
     *post_table,
+    *tag_table,
     *page_table,
     *trash_table,
     *media_table,

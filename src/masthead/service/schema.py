@@ -49,6 +49,7 @@ from masthead.features.payments.tables import (
     payment_reports,
 )
 from masthead.features.posts.collection import post_revisions, post_working_copies, posts
+from masthead.features.posts.tag_records import tags
 from masthead.features.posts.tags import tag_changes
 from masthead.features.privacy.collection import gdpr_requests
 from masthead.features.single_sign_on.collection import sign_in_links, sign_in_providers
@@ -89,6 +90,7 @@ registry = Registry(
         post_revisions,
         post_working_copies,
         mailings,
+        tags,
         tag_changes,
         pages,
         page_revisions,

@@ -48,8 +48,8 @@ async def test_tags_are_listed_with_the_number_of_their_posts(
     await tenant.post(title="Two", tags=["fog"])
     gone = await tenant.post(title="Three", tags=["gone"])
     await tenant.update("posts", gone["id"], {"tags": []})
-    assert await listed(browser) == [("fog", "2"), ("Sea", "1")]
-    assert await listed(browser, "?sort=posts") == [("fog", "2"), ("Sea", "1")]
+    assert await listed(browser) == [("fog", "2"), ("gone", "0"), ("Sea", "1")]
+    assert await listed(browser, "?sort=posts") == [("fog", "2"), ("Sea", "1"), ("gone", "0")]
     assert await listed(browser, "?q=SE") == [("Sea", "1")]
     page = (await browser.get("/admin/tags?q=none")).text
     assert "No tag matches" in page
@@ -116,6 +116,32 @@ async def test_a_tag_is_renamed_while_the_list_shows_how_far_it_is(
     part = (await browser.get("/admin/tags", **HTMX)).text
     assert "every 2s" not in part
     assert rows_in(part) == [("harbour", "1")]
+
+
+async def test_a_description_is_saved_and_shown_to_readers(
+    tenant: TenantWorld, browser: Visitor
+) -> None:
+    await tenant.published(title="One", tags=["fog"])
+    form = {"tag": "fog", "action": "describe", "description": " What hides <the> sea. "}
+    page = await browser.follow(await browser.post("/admin/tags/change", form))
+    assert "Saved." in page
+    assert 'value="What hides &lt;the&gt; sea."' in page
+    shown = (await tenant.guest.get("/tags/fog")).text
+    assert "What hides &lt;the&gt; sea." in shown
+    assert '<meta name="description" content="What hides &lt;the&gt; sea.">' in shown
+    answer = await browser.post("/admin/tags/change", form | {"description": "x" * 501})
+    assert (answer.status_code, "no more than 500" in answer.text) == (422, True)
+
+
+async def test_a_tag_that_no_post_has_any_more_can_be_removed(
+    app: World, tenant: TenantWorld, browser: Visitor
+) -> None:
+    post = await tenant.post(title="One", tags=["a"])
+    await tenant.update("posts", post["id"], {"tags": []})
+    form = question("a", "remove", confirmed="1")
+    await browser.follow(await browser.post("/admin/tags/change", form))
+    await run_jobs(app)
+    assert await listed(browser) == []
 
 
 async def test_a_name_that_is_taken_asks_whether_to_merge(
@@ -207,7 +233,7 @@ async def test_an_author_has_no_tags_to_change(tenant: TenantWorld) -> None:
     assert "/admin/tags" not in (await browser.get("/admin")).text
     for path in ("/admin/tags", "/admin/tags/change?tag=a"):
         assert (await browser.get(path)).status_code == 403
-    for action in ("rename", "merge", "remove"):
+    for action in ("rename", "merge", "remove", "describe"):
         form = question("a", action, "b", confirmed="1")
         assert (await browser.post("/admin/tags/change", form)).status_code == 403
     await run_jobs(tenant.world)

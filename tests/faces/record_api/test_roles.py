@@ -33,6 +33,8 @@ ALLOWED = {
     ("author", "media"): READ | {"create"},
     ("editor", "post_revisions"): READ,
     ("editor", "page_revisions"): READ,
+    ("editor", "tags"): READ | {"update"},
+    ("author", "tags"): READ,
     ("editor", "tag_changes"): READ,
     ("editor", "member_history"): READ,
     ("editor", "member_mails"): READ,
@@ -92,6 +94,8 @@ async def made_by_owner(owner: Account, tenant: TenantWorld, collection: str) ->
     }
     if collection.endswith(("_revisions", "_working_copies")):
         return await made_by_the_service(tenant, collection)
+    if collection == "tags":
+        return str((await tenant.create(collection, {"name": "a"}))["id"])
     if collection == "tag_changes":
         return str((await tenant.create(collection, {"tag": "a", "new_tag": "b"}))["id"])
     if collection == "member_history":

@@ -14,6 +14,7 @@ from masthead.engine.records.collection import Record
 from masthead.engine.records.read.page import ListRequest
 from masthead.features.posts import tags as changes
 from masthead.features.posts.collection import POSTS
+from masthead.features.posts.tag_records import tags
 from masthead.features.posts.tags import change_tag, changes_under_way, tag_changes
 from masthead.service.background import job_runner
 
@@ -148,13 +149,13 @@ async def test_working_copies_follow_and_stay_as_new_as_their_post(tenant: Tenan
     await copy_of(tenant, untagged["id"], by, tags=["x", "a"])
     await changed(tenant, "a", "b")
     records = tenant.world.parts.records
-    for post, tags in ((tagged, ["b"]), (untagged, ["x", "b"])):
+    for post, expected in ((tagged, ["b"]), (untagged, ["x", "b"])):
         opened = await open_text(records, by, POSTS, post["id"])
-        assert (opened.values["tags"], opened.is_outdated) == (tags, False)
+        assert (opened.values["tags"], opened.is_outdated) == (expected, False)
         assert opened.copy is not None
         assert opened.copy["edited_by"] == editor.id
         live = await put_live(records, by, POSTS, post["id"], version=opened.version)
-        assert live.text["tags"] == tags
+        assert live.text["tags"] == expected
 
 
 async def test_a_copy_that_was_outdated_before_stays_outdated(tenant: TenantWorld) -> None:
@@ -215,6 +216,25 @@ async def test_a_tag_that_no_post_has_is_not_found(
     await other_tenant.post(title="One", tags=["a"])
     with pytest.raises(NotFound):
         await change(tenant, "a", "b")
+
+
+async def test_tags_that_a_migration_made_get_their_slugs(tenant: TenantWorld) -> None:
+    records = tenant.world.parts.records
+    made = [
+        {
+            **tags.default_values(),
+            **{"id": f"tag{number:012}", "tenant_id": tenant.id, "name": f"Sea {number}"},
+            **{"created": "2026-01-01", "updated": "2026-01-01", "version": 1},
+        }
+        for number in range(changes.BATCH + 1)
+    ]
+    async with records.unit(system(tenant.id)) as unit:
+        await unit.store_copies(tags, made)
+        await unit.enqueue(changes.SLUG_JOB, {})
+    await run_jobs(tenant.world)
+    found = await records.find(tags, {}, tenant_id=tenant.id, limit=1_000)
+    assert {each["slug"] for each in found} == {f"sea-{number}" for number in range(len(made))}
+    assert {each["version"] for each in found} == {1}
 
 
 async def test_other_sites_keep_theirs(tenant: TenantWorld, other_tenant: TenantWorld) -> None:

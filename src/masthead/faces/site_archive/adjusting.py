@@ -28,6 +28,8 @@ from masthead.features.members.digest_times import next_digest
 from masthead.features.members.newsletters import newsletters
 from masthead.features.posts.collection import posts
 from masthead.features.posts.jobs import PUBLISH_JOB
+from masthead.features.posts.site import tag_slug
+from masthead.features.posts.tag_records import tags
 from masthead.features.posts.tags import CHANGE_JOB, tag_changes
 from masthead.features.privacy.collection import gdpr_requests
 from masthead.features.privacy.requests import ERASE_JOB
@@ -113,6 +115,11 @@ def _settings(settings: Record, given: Circumstances) -> Record:
     }
 
 
+def _tag(tag: Record, _: Circumstances) -> Record:
+    # That of an archive from before tags had records has none.
+    return {**tag, "slug": tag_slug(tag["name"])}
+
+
 def _webhook(webhook: Record, given: Circumstances) -> Record:
     if webhook["secret"]:
         return webhook
@@ -170,6 +177,7 @@ _RECORDS: Final[Mapping[str, Adjust]] = {
     superusers.name: _account,
     blog_members.name: _account,
     site_settings.name: _settings,
+    tags.name: _tag,
     webhook_subscriptions.name: _webhook,
     sign_in_providers.name: _provider,
     sending_domains.name: _sending_domain,

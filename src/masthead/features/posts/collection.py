@@ -51,7 +51,7 @@ from masthead.engine.records.collection import (
     file_key,
 )
 from masthead.engine.records.derived.daily_counts import day_of
-from masthead.engine.records.fields.documents import Json, TextList
+from masthead.engine.records.fields.documents import Json
 from masthead.engine.records.fields.relation_list import RelationList
 from masthead.engine.records.fields.text import Slug, Text
 from masthead.engine.records.fields.translations import TRANSLATIONS
@@ -67,6 +67,7 @@ from masthead.features.posts.site import (
     shown_parts,
     summarized,
 )
+from masthead.features.posts.tag_records import POST_TAGS, NamedTags
 
 # Without the two conditions before the last, public drafts and scheduled posts would be readable
 # too early.
@@ -191,7 +192,7 @@ EDITED_FIELDS = (
     Select(name="visibility", values=("public", "members", "paid"), default="public"),
     TIERS,
     EMAIL_ONLY,
-    TextList(name="tags", indexed=True),
+    POST_TAGS,
     RelationList(name="authors", to="_superusers", help="The people who wrote the post."),
     FEATURED_IMAGE,
     *SEO_FIELDS,
@@ -237,7 +238,7 @@ posts = Collection(
     events=post_events,
     jobs=post_jobs,
     snapshots=post_snapshots,
-    followers=(FILES, Moves(post_moves)),
+    followers=(FILES, Moves(post_moves), NamedTags()),
     counters=(
         Counter(
             by=("status", "visibility", "email_only"),

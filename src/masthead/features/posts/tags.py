@@ -1,8 +1,9 @@
 """Renames, merges and removes a tag on all posts that have it.
 
-A tag is a word in the posts' own lists. A job changes them in batches, each in a transaction of its
-own, so that other writers get their turn. It looks for posts that still have the tag: after a crash
-it goes on where it was, and a second run finds nothing to do.
+A tag is a record, and its name a word in the posts' own lists. The record changes at once. A job
+changes the posts in batches, each in a transaction of its own, so that other writers get their
+turn. It looks for posts that still have the tag: after a crash it goes on where it was, and a
+second run finds nothing to do.
 """
 
 from __future__ import annotations
@@ -15,13 +16,12 @@ from urllib.parse import quote
 import msgspec
 
 from masthead.base.caller import Caller, system
-from masthead.base.errors import Invalid, NotFound, Problem
+from masthead.base.errors import Invalid, Problem
 from masthead.engine.jobs.runner import Handler, Job
 from masthead.engine.links.moves import Move, redirect
 from masthead.engine.records.collection import Collection, Index, Record, Rules
 from masthead.engine.records.engine import Records
 from masthead.engine.records.fields.base import Access
-from masthead.engine.records.fields.documents import TextList
 from masthead.engine.records.fields.text import Text
 from masthead.engine.records.fields.values import Number
 from masthead.engine.records.filter.conditions import has_item
@@ -30,21 +30,21 @@ from masthead.engine.records.write.unit import Unit
 from masthead.engine.records.write.validation import NewRecord
 from masthead.features.posts.collection import post_working_copies, posts
 from masthead.features.posts.site import TAG_LIST, tag_slug
+from masthead.features.posts.tag_records import POST_TAGS, tags
 
 CHANGE_JOB = "tags.change"
+SLUG_JOB = "tags.make_slugs"
 BATCH = 100
 MAX_SHOWN = 50
 _FEEDS = ("", "/feed.xml", "/atom.xml", "/feed.json")
-_TAGS = posts.by_name["tags"]
-assert isinstance(_TAGS, TextList)
 
 tag_changes = Collection(
     "tag_changes",
     (
-        Text(name="tag", required=True, max=_TAGS.max_length),
+        Text(name="tag", required=True, max=POST_TAGS.max_length),
         Text(
             name="new_tag",
-            max=_TAGS.max_length,
+            max=POST_TAGS.max_length,
             # Forms separate tags by commas.
             pattern=re.compile(r"[^,]*"),
             allowed="A tag can't contain a comma.",
@@ -75,8 +75,7 @@ async def posts_with(records: Records, caller: Caller, tag: str) -> int:
     # PostgreSQL would refuse it.
     if "\0" in tag:
         return 0
-    # The tag itself is the first of those that begin so.
-    found = await records.counts.by_item(caller, posts, "tags", 1, begins=tag)
+    found = await records.counts.of_items(caller, posts, POST_TAGS.name, [tag])
     return found.get(tag, 0)
 
 
@@ -84,24 +83,34 @@ async def change_tag(records: Records, caller: Caller, tag: str, new_tag: str = 
     """Begins the change; without a new tag the old one is removed. A change that has begun already
     is taken up again."""
     # Before anything is looked for: PostgreSQL would refuse NUL.
-    checked = NewRecord.checked(caller, tag_changes, {"tag": tag, "new_tag": new_tag})
+    NewRecord.checked(caller, tag_changes, {"tag": tag, "new_tag": new_tag})
     total = await posts_with(records, caller, tag)
     async with records.unit(caller) as unit:
-        running = await unit.find(tag_changes, {"tag": tag}, limit=1)
-        if running and running[0]["new_tag"] == new_tag:
-            await unit.enqueue(CHANGE_JOB, {"id": running[0]["id"]})
+        for running in await unit.find(tag_changes, {"tag": tag, "new_tag": new_tag}, limit=1):
+            await unit.enqueue(CHANGE_JOB, {"id": running["id"]})
             return
-        if not total:
-            raise NotFound
-        await _check_alone(unit, tag, new_tag, running)
-        change = await unit.store(tag_changes, checked, stamped={"total": total})
-        await unit.enqueue(CHANGE_JOB, {"id": change["id"]})
+        await check_alone(unit, tag, new_tag)
+        record = await unit.require(tags, {"name": tag})
+        await begin_change(unit, record, new_tag, total)
+        if new_tag and not await unit.find(tags, {"name": new_tag}, limit=1):
+            await unit.by_service().update(tags, record["id"], {}, stamped={"name": new_tag})
+        else:
+            await unit.by_service().delete(tags, record["id"])
 
 
-async def _check_alone(unit: Unit, tag: str, new_tag: str, running: list[Record]) -> None:
+async def begin_change(unit: Unit, record: Record, new_tag: str, total: int) -> None:
+    """Begins the change of the posts and working copies with the tag, after `check_alone`.
+    `total`: so many posts have it. The caller changes the record, in the same transaction."""
+    given = {"tag": record["name"], "new_tag": new_tag}
+    change = await unit.create(tag_changes, given, stamped={"total": total})
+    await unit.enqueue(CHANGE_JOB, {"id": change["id"]})
+
+
+async def check_alone(unit: Unit, tag: str, new_tag: str) -> None:
     """Two changes that give and take the same tag might never end."""
     if new_tag == tag:
         raise _refused("same", "The tag already has this name. Choose another one.")
+    running = await unit.find(tag_changes, {"tag": tag}, limit=1)
     if running or await unit.find(tag_changes, {"new_tag": tag}, limit=1):
         raise _refused("busy", f"“{tag}” is being changed. Wait until that is done.")
     if new_tag and await unit.find(tag_changes, {"tag": new_tag}, limit=1):
@@ -115,13 +124,14 @@ def _refused(code: str, sentence: str) -> Invalid:
 async def changes_under_way(records: Records, caller: Caller) -> list[Progress]:
     wanted = ListRequest(per_page=MAX_SHOWN, skip_total=True)
     found = (await records.page(caller, tag_changes, wanted)).items
-    return [await _progress(records, caller, each) for each in found]
+    names = [each["tag"] for each in found]
+    left = await records.counts.of_items(caller, posts, POST_TAGS.name, names)
+    return [_progress(each, left.get(each["tag"], 0)) for each in found]
 
 
-async def _progress(records: Records, caller: Caller, change: Record) -> Progress:
-    left = await posts_with(records, caller, change["tag"])
-    done = max(change["total"] - left, 0)
-    return Progress(change["tag"], change["new_tag"], done, change["total"])
+def _progress(change: Record, left: int) -> Progress:
+    total = change["total"]
+    return Progress(change["tag"], change["new_tag"], max(total - left, 0), total)
 
 
 def handlers(records: Records) -> Mapping[str, Handler]:
@@ -134,7 +144,15 @@ def handlers(records: Records) -> Mapping[str, Handler]:
         while await change_some(records, system(job.tenant_id), found[0]):
             pass
 
-    return {CHANGE_JOB: change}
+    async def make_slugs(job: Job) -> None:
+        """`tags.make_slugs`: for tags that were made by a migration."""
+        caller = system(job.tenant_id)
+        while found := await records.find(tags, {"slug": ""}, tenant_id=job.tenant_id, limit=BATCH):
+            async with records.unit(caller) as unit:
+                for tag in await unit.find_some(tags, [each["id"] for each in found]):
+                    await unit.stamp(tags, tag, {})
+
+    return {CHANGE_JOB: change, SLUG_JOB: make_slugs}
 
 
 async def change_some(records: Records, caller: Caller, change: Record) -> bool:
@@ -191,6 +209,10 @@ async def _finish(unit: Unit, change: Record, *, has_address: bool) -> None:
     if not await unit.find(tag_changes, {"id": change["id"]}, limit=1):
         return
     await unit.delete(tag_changes, change["id"])
+    if not await unit.count_listed(POST_TAGS.name, [change["tag"]], [posts.name]):
+        # Of a post that got the tag meanwhile.
+        for left in await unit.find(tags, {"name": change["tag"]}, limit=1):
+            await unit.delete(tags, left["id"])
     old, new = tag_slug(change["tag"]), tag_slug(change["new_tag"])
     if not change["new_tag"] or old == new or has_address:
         return

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 from masthead.base import clock
 from masthead.base.caller import system
@@ -151,7 +153,7 @@ class MemberErasure:
                 for record in await unit.find(collection, {"id": record_id}, 1):
                     changes = without_address(collection, record, person.email)
                     if changes:
-                        await unit.update(collection, record_id, {}, stamped=changes)
+                        await _write(unit, collection, record_id, changes)
                         done = Receipt(kept=Counter({collection.name: 1}))
                         await _add_to_receipt(unit, request, done)
 
@@ -217,3 +219,17 @@ async def _add_to_receipt(unit: Unit, request: Record, done: Receipt) -> None:
     receipt = Receipt.of(current["receipt"])
     receipt.add(done)
     await unit.update(gdpr_requests, request["id"], {}, stamped={"receipt": receipt.as_json()})
+
+
+async def _write(
+    unit: Unit, collection: Collection, record_id: str, changes: Mapping[str, Any]
+) -> None:
+    """Writes what is left of a record. If another one has the same unique value by now, such as the
+    name of a tag, the record goes."""
+    for field in collection.fields:
+        if field.unique and field.name in changes:
+            equals = {field.name: changes[field.name]}
+            if await unit.find(collection, equals, limit=1):
+                await unit.delete(collection, record_id)
+                return
+    await unit.update(collection, record_id, {}, stamped=changes)

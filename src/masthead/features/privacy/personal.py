@@ -59,6 +59,7 @@ _TEXTS = (
     "products",
     "tiers",
     "categories",
+    "tags",
     "media",
     "trash",
     "trash_items",

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from masthead.engine.records.filter.ast import And, Comparison, Expression, Identifier, Literal, Or
 
+_HIGHEST_CHARACTER = "\U0010ffff"
+
 
 def equals(name: str, value: str | bool) -> Expression:
     return Comparison(Identifier((name,)), "=", Literal(value))
@@ -13,6 +15,11 @@ def equals(name: str, value: str | bool) -> Expression:
 
 def newer(name: str, moment: str) -> Expression:
     return Comparison(Identifier((name,)), ">", Literal(moment))
+
+
+def begins_with(name: str, value: str) -> Expression:
+    last = Comparison(Identifier((name,)), "<", Literal(f"{value}{_HIGHEST_CHARACTER}"))
+    return And((Comparison(Identifier((name,)), ">=", Literal(value)), last))
 
 
 def has_item(name: str, value: str) -> Expression:

@@ -16,7 +16,7 @@ from masthead.engine.records.filter.ast import Expression
 from masthead.engine.records.filter.parser import ParsedFilter, parse_given
 from masthead.engine.records.read.context import Context
 from masthead.engine.records.read.query import PreparedTotal, Queries, Shape
-from masthead.storage.database import EVERY_TENANT, Database
+from masthead.storage.database import EVERY_TENANT, Database, Row
 
 _HIGHEST_CHARACTER = "\U0010ffff"
 
@@ -118,11 +118,19 @@ class Counts:
         rows = await self._database.fetch(
             scope_of_caller(caller), statement, statement.bind(values)
         )
-        totals: dict[str, int] = {}
-        for bucket, total in rows:
-            item = bucket.partition(BUCKET_SEPARATOR)[0]
-            totals[item] = totals.get(item, 0) + total
-        return dict(islice(totals.items(), limit))
+        return dict(islice(_by_item(rows).items(), limit))
+
+    async def of_items(
+        self, caller: Caller, collection: Collection, name: str, items: Sequence[str]
+    ) -> dict[str, int]:
+        """How many records hold each of these items of a list field; those that none holds are left
+        out. Only for callers who may read every record: a counter knows no rule."""
+        if not items or collection.rules_for(access_of(caller)).read != "":
+            return {}
+        statement, buckets = self._queries.item_totals(collection, name, items)
+        values = {"tenant": caller.tenant_id, "buckets": self._database.list_value(buckets)}
+        bound = statement.bind(values)
+        return _by_item(await self._database.fetch(scope_of_caller(caller), statement, bound))
 
     async def by_day(
         self,
@@ -143,3 +151,12 @@ class Counts:
         return await self._daily.read(
             scope_of_caller(caller), caller.tenant_id, metrics, subjects, since=since
         )
+
+
+def _by_item(buckets: Sequence[Row]) -> dict[str, int]:
+    """The sums of the totals of the items' buckets."""
+    totals: dict[str, int] = {}
+    for bucket, total in buckets:
+        item = bucket.partition(BUCKET_SEPARATOR)[0]
+        totals[item] = totals.get(item, 0) + total
+    return totals

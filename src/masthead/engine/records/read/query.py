@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
+from itertools import product
 from math import prod
 from typing import Any, TypeVar
 
@@ -14,7 +15,7 @@ from sqlalchemy.sql.selectable import FromClause
 
 from masthead.base.byte_cache import ByteCache
 from masthead.base.counters import CACHES
-from masthead.engine.records.collection import TENANT_ID, Collection
+from masthead.engine.records.collection import BUCKET_SEPARATOR, TENANT_ID, Collection
 from masthead.engine.records.derived.list_items import (
     has_any_item,
     is_item_lookup,
@@ -175,6 +176,24 @@ class Queries:
         per_item = prod(len(choices_of(collection, name)) for name in counter.by)
         key = ("buckets", collection.name, each)
         return self._cached(key, lambda: self._database.compile(wanted)), per_item
+
+    def item_totals(
+        self, collection: Collection, each: str, items: Sequence[str]
+    ) -> tuple[Statement, list[str]]:
+        """The totals of the `buckets` that these items of a list field may have."""
+        [counter] = (one for one in collection.counters if one.each == each)
+        rows = record_counts.c
+        wanted = sa.select(rows.bucket, rows.total).where(
+            rows.tenant_id == sa.bindparam("tenant", required=True),
+            rows.collection == collection.name,
+            rows.counter == counter.name,
+            dialects.any_of(rows.bucket, sa.bindparam("buckets", required=True)),
+            rows.total > 0,
+        )
+        choices = product(items, *(choices_of(collection, name) for name in counter.by))
+        key = ("item totals", collection.name, each)
+        statement = self._cached(key, lambda: self._database.compile(wanted))
+        return statement, [BUCKET_SEPARATOR.join(values) for values in choices]
 
     def tenant_totals(self, collection: Collection, summed: str = "") -> Statement:
         # One that counts every record once.

@@ -265,16 +265,16 @@ class WriteStatements:
 
         return self._cached(("existing ids", collection.name), build)
 
-    def find_some(self, collection: Collection) -> Statement:
-        """Whole rows of the tenant's records whose ids are among the `keys`."""
+    def find_some(self, collection: Collection, by: str = "id") -> Statement:
+        """Whole rows of the tenant's records whose field `by` is among the `keys`."""
 
         def build() -> sa.Select[Any]:
             table = self._tables[collection.name]
-            is_wanted = dialects.any_of(table.c.id, sa.bindparam("keys", required=True))
+            is_wanted = dialects.any_of(table.c[by], sa.bindparam("keys", required=True))
             columns = (table.c[each.name] for each in collection.all_fields)
             return sa.select(*columns).where(table.c.tenant_id == sa.bindparam("tenant"), is_wanted)
 
-        return self._cached(("find some", collection.name), build)
+        return self._cached(("find some", collection.name, by), build)
 
     def dependents(self, collection: Collection, relation: Pointer) -> Statement:
         """Records that point at the target, in no order: with an ORDER BY, SQLite would scan all

@@ -118,11 +118,14 @@ class TenantTransaction:
             return found
         raise NotFound(missing)
 
-    async def find_some(self, collection: Collection, record_ids: Sequence[str]) -> list[Record]:
-        """Those of the tenant's records that have one of these ids, in no order."""
+    async def find_some(
+        self, collection: Collection, keys: Sequence[str], *, by: str = "id"
+    ) -> list[Record]:
+        """Those of the tenant's records that have one of these ids, or of these values in another
+        indexed field, in no order."""
         statements = self.context.statements
-        values = {"tenant": self.tenant_id, "keys": statements.list_value(record_ids)}
-        rows = await self.fetch(statements.find_some(collection), values)
+        values = {"tenant": self.tenant_id, "keys": statements.list_value(keys)}
+        rows = await self.fetch(statements.find_some(collection, by), values)
         return [engine_decoder(collection).record(row) for row in rows]
 
     async def count_listed(

@@ -65,6 +65,7 @@ NOUNS = {
     "member_imports": "member import",
     "gdpr_requests": "data protection request",
     "tenants": "site",
+    "tags": "tag",
     "tag_changes": "tag change",
     "newsletters": "newsletter",
     "welcome_emails": "welcome email",

@@ -17,6 +17,7 @@ from masthead.faces.reader.site import absolute, site_of
 from masthead.faces.reader.views import ArchivePage, Card, Head, Link, ListPage, Month, SearchPage
 from masthead.features.posts.collection import posts
 from masthead.features.posts.site import AUTHOR_LIST, TAG_LIST, tag_slug
+from masthead.features.posts.tag_records import tags
 from masthead.features.statistics.storing import LIST
 from masthead.identity.tenants import superusers
 from masthead.web.request import Viewed
@@ -38,8 +39,10 @@ async def tag(request: SiteRequest, slug: str) -> Page:
     name = next(link.label for link in cards[0].tags if tag_slug(link.label) == slug)
     site = site_of(request)
     feed = Link(f"{name}, {site.name}", f"/tags/{quote(slug)}/feed.xml")
-    head = Head(title=f"{name} · {site.name}", feeds=(feed,))
-    return Page("list.html", head, ListPage(name, "", cards, pager), viewed=TAG)
+    kept = await request.records.find(tags, {"name": name}, tenant_id=request.tenant_id)
+    description = kept[0]["description"] if kept else ""
+    head = Head(title=f"{name} · {site.name}", description=description[:160], feeds=(feed,))
+    return Page("list.html", head, ListPage(name, description, cards, pager), viewed=TAG)
 
 
 async def author(request: SiteRequest, slug: str) -> Page:

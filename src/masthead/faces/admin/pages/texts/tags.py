@@ -11,6 +11,9 @@ from urllib.parse import quote, urlencode
 from msgspec.structs import replace
 
 from masthead.base.errors import BadRequest, Invalid, NotFound
+from masthead.engine.records.collection import Record
+from masthead.engine.records.filter.conditions import all_of, begins_with, newer
+from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.forms import sentence_of
 from masthead.faces.admin.lists import Filters, Pager
@@ -18,6 +21,7 @@ from masthead.faces.admin.pages.texts.posts import MAX_TAGS, PostList
 from masthead.faces.admin.request import AdminRequest
 from masthead.features.posts.collection import posts
 from masthead.features.posts.site import tag_slug
+from masthead.features.posts.tag_records import POST_TAGS, tags
 from masthead.features.posts.tags import change_tag, changes_under_way, posts_with
 
 ADDRESS = "/admin/tags"
@@ -27,6 +31,7 @@ MAX_READ = 1_000
 BY_POSTS = "posts"
 """The order with the most used tags first; otherwise they are by name."""
 ACTIONS = ("rename", "merge", "remove")
+DESCRIBE = "describe"
 
 Key = tuple[int, str, str]
 
@@ -66,7 +71,7 @@ async def tags_list(request: AdminRequest) -> Answer:
             {"tag": tag, "url": url_of(tag), "path": _site_path(tag), "total": total}
             for tag, total in found.items()
         ],
-        "changing": {each.tag for each in changes},
+        "changing": {name for each in changes for name in (each.tag, each.new_tag)},
         "pager": pager,
         "changes": changes,
         "total": len(totals) if has_all else 0,
@@ -76,8 +81,26 @@ async def tags_list(request: AdminRequest) -> Answer:
     return Page("tags/list.html", "Tags", values, fragment="tags/_list.html")
 
 
-async def _totals(request: AdminRequest, limit: int, **more: str) -> dict[str, int]:
-    return await request.records.counts.by_item(request.caller, posts, "tags", limit, **more)
+async def _totals(
+    request: AdminRequest, limit: int, *, begins: str = "", after: str = ""
+) -> dict[str, int]:
+    """The number of posts of each tag, in the order of their text."""
+    conditions = []
+    if begins:
+        conditions.append(begins_with("name", begins))
+    if after:
+        conditions.append(newer("name", after))
+    wanted = ListRequest(
+        per_page=limit,
+        sort="name",
+        filter=all_of(conditions) or "",
+        names=frozenset({"name"}),
+        skip_total=True,
+    )
+    records, caller = request.records, request.caller
+    names = [each["name"] for each in (await records.page(caller, tags, wanted)).items]
+    totals = await records.counts.of_items(caller, posts, POST_TAGS.name, names)
+    return {name: totals.get(name, 0) for name in names}
 
 
 def _page(
@@ -139,6 +162,8 @@ async def tag_form(request: AdminRequest) -> Answer:
 async def change(request: AdminRequest) -> Answer:
     records, caller, form = request.records, request.caller, request.form
     tag, action = form.get("tag", ""), form.get("action", "")
+    if action == DESCRIBE:
+        return await _describe(request, tag, form.get("description", ""))
     if action not in ACTIONS:
         raise BadRequest("Choose what to do with the tag.")
     new_tag = "" if action == "remove" else " ".join(form.get("new_tag", "").split())
@@ -175,7 +200,8 @@ async def _form(
     total = await posts_with(request.records, request.caller, tag)
     if not total and progress:
         return Redirect(ADDRESS)
-    if not total:
+    record = await _record(request, tag)
+    if not record and not progress:
         raise NotFound
     others = [each for each in await _totals(request, MAX_TAGS + 1) if each != tag]
     values = {
@@ -187,8 +213,33 @@ async def _form(
         "progress": progress,
         "problem": problem,
         "action": action,
+        "description": record["description"] if record else "",
     }
+    if action == DESCRIBE:
+        values["description"] = typed
     return Page("tags/tag.html", tag, values, status=422 if problem else 200)
+
+
+async def _record(request: AdminRequest, tag: str) -> Record | None:
+    # PostgreSQL would refuse NUL as a parameter.
+    wanted = {"name": tag.replace("\0", "")}
+    found = await request.records.find(tags, wanted, tenant_id=request.tenant_id)
+    return found[0] if found and "\0" not in tag else None
+
+
+async def _describe(request: AdminRequest, tag: str, typed: str) -> Answer:
+    # Refuses those who may not change tags.
+    await changes_under_way(request.records, request.caller)
+    record = await _record(request, tag)
+    if not record:
+        raise NotFound
+    given = {"description": " ".join(typed.split())}
+    try:
+        await request.records.update(request.caller, tags, record["id"], given)
+    except Invalid as error:
+        problem = sentence_of(error.problems.get("description")) or str(error)
+        return await _form(request, tag, DESCRIBE, problem, typed=typed)
+    return Redirect(url_of(tag), "Saved.")
 
 
 def _question(tag: str, total: int, new_tag: str, new_total: int) -> Page:
