@@ -245,9 +245,9 @@ async def test_0067_lists_through_what_a_file_can_be_read(engine: str, tmp_path:
     assert jobs == [(1,)]
 
 
-async def test_0077_makes_a_tag_of_each_that_posts_have(engine: str, tmp_path: Path) -> None:
+async def test_0078_makes_a_tag_of_each_that_posts_have(engine: str, tmp_path: Path) -> None:
     url = empty_url(engine, tmp_path)
-    await _migrate_to("0076", url)
+    await _migrate_to("0077", url)
     rows = [
         f"tenants (tenant_id, id, slug, name) VALUES ('{each}', '{each}', '{each}', 'T')"
         for each in "tu"
@@ -279,9 +279,9 @@ async def test_0077_makes_a_tag_of_each_that_posts_have(engine: str, tmp_path: P
     assert await _read(url, jobs) == [("t",), ("u",)]
 
 
-async def test_0077_reads_the_posts_of_an_archive_without_totals(tmp_path: Path) -> None:
+async def test_0078_reads_the_posts_of_an_archive_without_totals(tmp_path: Path) -> None:
     url = empty_url("sqlite", tmp_path)
-    await _migrate_to("0076", url)
+    await _migrate_to("0077", url)
     await _run(url, "INSERT INTO tenants (tenant_id, id, slug, name) VALUES ('t', 't', 't', 'T')")
     for number, tags in enumerate(('["sea", "fog"]', '["fog"]', "[]")):
         await _run(

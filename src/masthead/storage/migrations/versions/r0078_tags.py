@@ -16,8 +16,8 @@ from masthead.base import clock
 from masthead.storage import dialects as types
 from masthead.storage.migrations.operations import share
 
-revision = "0077"
-down_revision = "0076"
+revision = "0078"
+down_revision = "0077"
 
 _OF_POSTS = "collection = 'posts' AND counter = 'each tags,status' AND total > 0"
 _FROM_TOTALS = {
