@@ -6,19 +6,19 @@ import base64
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import httpx2
 import pytest
-from mcp import Client
-from mcp.client.streamable_http import streamable_http_client
-from mcp.types import CallToolResult
 from tests.served import serving
 from tests.world import TenantWorld
 
 from masthead.identity.api_keys import create_key
 from masthead.identity.scopes import SCOPES
 from masthead.service.app import V1_TABLE, http_app
+
+if TYPE_CHECKING:
+    from mcp import Client
+    from mcp.types import CallToolResult
 
 PNG = base64.b64encode(
     b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89"
@@ -31,6 +31,11 @@ async def assistant(
     tenant: TenantWorld, *scopes: str, host: str = "", key: str = ""
 ) -> AsyncIterator[Client]:
     """A client with a key of the site; with every scope by default."""
+    # Its import takes seconds, which each process of the tests would spend to find these tests.
+    import httpx2
+    from mcp import Client
+    from mcp.client.streamable_http import streamable_http_client
+
     parts = tenant.world.parts
     if not key:
         _, key = await create_key(parts.records, tenant.id, "assistant", scopes or tuple(SCOPES))

@@ -94,8 +94,7 @@ def test_what_is_no_export_or_damaged_is_refused(content: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "row",
-    ["[" + "{}," * 1_500_000 + "0]", "{" + ",".join(f'"{n}":1' for n in range(500_000)) + "}"],
+    "row", ["[" + "{}," * 1_500_000 + "0]", "{" + '"a":1,' * 500_000 + '"b":1}']
 )
 def test_a_row_of_countless_parts_is_refused_before_they_take_room(row: str) -> None:
     with pytest.raises(BadFile, match=r"parts|brackets"):
