@@ -5,7 +5,6 @@ from __future__ import annotations
 from msgspec.structs import asdict
 
 from masthead.base.counters import CACHES
-from masthead.faces.importers.jobs import ImportWork
 from masthead.faces.reader.request import ReaderServices, build_reader
 from masthead.faces.record_api.realtime.hub import Hub
 from masthead.faces.site_archive.jobs import SiteImports
@@ -18,7 +17,6 @@ class FaceServices(ReaderServices, kw_only=True, eq=False):
     realtime: Hub
     guest_answers: AnswerCache
     """Answers of the record store to guests, by request."""
-    imports: ImportWork
     site_exports: SiteExports
     site_imports: SiteImports
 
@@ -34,7 +32,6 @@ def build_faces(features: FeatureServices) -> FaceServices:
         **asdict(build_reader(features)),
         realtime=Hub(features, features.changes),
         guest_answers=AnswerCache(features.versions, now, counts=CACHES["records"]),
-        imports=ImportWork(),
         site_exports=SiteExports(
             records, objects, features.mail, features.sites, settings=settings
         ),

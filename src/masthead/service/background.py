@@ -89,7 +89,7 @@ def job_handlers(parts: Services) -> Mapping[str, Handler]:
         **parts.privacy.work.handlers(),
         **notices.handlers(parts.records, parts.mail, parts.sites, NOTICES),
         **parts.webhooks.retries.handlers(),
-        **parts.imports.handlers(parts),
+        **import_jobs.handlers(parts),
         **parts.site_exports.handlers(),
         **parts.site_imports.handlers(),
     }
@@ -99,11 +99,9 @@ def backup_schedule(parts: Services) -> BackupSchedule:
     return BackupSchedule(parts.settings, parts.records, parts.keyring, parts.records.clock)
 
 
-def job_runner(
-    parts: Services, backups: BackupSchedule | None = None, traces: Traces | None = None
-) -> JobRunner:
+def job_runner(parts: Services, traces: Traces | None = None) -> JobRunner:
     """The job worker, in a server process or in one of its own."""
-    backups = backups or backup_schedule(parts)
+    backups = backup_schedule(parts)
     hourly = timedelta(hours=1)
     digests = Digests(parts.records, parts.mailings.starting)
     retention = Retention(parts.database, parts.records.clock)
@@ -225,10 +223,7 @@ class Background:
     """All background tasks, in a server process or in one of its own."""
 
     def __init__(self, parts: Services, traces: Traces | None = None) -> None:
-        self._imports = parts.imports
-        self._exports = parts.site_exports
-        self._backups = backup_schedule(parts)
-        self._jobs = job_runner(parts, self._backups, traces)
+        self._jobs = job_runner(parts, traces)
         self._deliveries = delivery_worker(parts)
         self._retention = parts.webhooks.deliveries.retention
         self._mailings = mailing_worker(parts)
@@ -245,9 +240,6 @@ class Background:
 
     def stop(self) -> None:
         """Running work is finished and recorded; nothing new is started."""
-        self._imports.stop()
-        self._exports.stop()
-        self._backups.stop()
         self._jobs.stop()
         self._retention.stop()
         self._deliveries.stop()

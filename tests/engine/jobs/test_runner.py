@@ -330,3 +330,29 @@ async def plan_of(world: World, statement: Statement) -> str:
             await tx.fetch(Statement("SELECT set_config('enable_seqscan', 'off', true)", (), {}))
         rows = await tx.fetch(Statement(explain + statement.text, statement.names, {}), values)
     return repr([tuple(row) for row in rows])
+
+
+async def test_a_long_job_of_a_worker_that_ends_is_put_back_as_if_it_had_not_begun(
+    world: World,
+) -> None:
+    await enqueue(world, 1)
+    steps: list[int] = []
+
+    async def work(job: Job) -> None:
+        for number in range(3):
+            job.check()
+            steps.append(number)
+            ending.stop()
+
+    def worker() -> JobRunner:
+        return JobRunner(world.parts.database, {"count": work}, world.clock)
+
+    ending = worker()
+    await ending.run_due()
+    [row] = await queued(world)
+    assert steps == [0]
+    assert (row["attempts"], row["leased_until"], row["error"]) == (0, "", "")
+
+    steps.clear()
+    assert await worker().run_due() == 1
+    assert (steps, await queued(world)) == ([0, 1, 2], [])

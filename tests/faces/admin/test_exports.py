@@ -17,7 +17,6 @@ from html import unescape
 from pathlib import Path
 
 import httpx
-import msgspec
 import psutil  # type: ignore[import-untyped]
 import pytest
 from tests.databases import fresh_url
@@ -51,7 +50,6 @@ from masthead.faces.site_export.jobs import (
     MAKE_JOB,
     MAX_ATTEMPTS,
     NO_ANSWER,
-    SiteExports,
 )
 from masthead.features.media.jobs import handlers as media_handlers
 from masthead.features.privacy.limits import OWNERS, admit
@@ -553,12 +551,9 @@ class TestFailure:
         # What other tests have left to do.
         await work(tenant.world)
         await browser.post(ADDRESS, {"format": "html"})
-        parts = tenant.world.parts
-        ending = SiteExports(
-            parts.records, parts.objects, parts.mail, parts.sites, settings=parts.settings
-        )
+        ending = job_runner(tenant.world.parts)
         ending.stop()
-        await job_runner(msgspec.structs.replace(parts, site_exports=ending)).run_due()
+        await ending.run_due()
         [export] = await exports(tenant)
         assert export["state"] == "running"
         assert await stored_keys(tenant) == []

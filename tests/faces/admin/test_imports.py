@@ -27,8 +27,8 @@ from tests.world import MovableClock, TenantWorld, open_world
 from masthead.base.caller import system
 from masthead.engine.jobs.runner import Job, JobRunner
 from masthead.engine.records.collection import Record
+from masthead.faces.importers import jobs as import_jobs
 from masthead.faces.importers.collection import DONE, IMPORT, import_runs
-from masthead.faces.importers.jobs import CONCURRENCY, ImportWork
 from masthead.faces.importers.report import Report
 from masthead.faces.importers.tasks.queue import FILE_STAYS, PREVIEW_JOB, RUN_JOB, enqueue_task
 from masthead.faces.importers.tasks.work import ImportJob
@@ -84,21 +84,28 @@ async def uploaded(browser: Visitor, content: bytes, name: str = "export.json", 
     return str(answer.headers["location"])
 
 
-async def work(tenant: TenantWorld, imports: ImportWork | None = None, rounds: int = 100) -> None:
+async def work(tenant: TenantWorld) -> None:
     """All jobs that are due, as a worker does them."""
-    await work_with(tenant.world.parts, imports, rounds)
+    await work_with(tenant.world.parts)
 
 
-async def work_with(parts: Services, imports: ImportWork | None = None, rounds: int = 100) -> None:
+async def stopped_work(tenant: TenantWorld) -> None:
+    """As far as a worker comes that ends."""
+    parts = tenant.world.parts
+    runner = JobRunner(parts.database, import_jobs.handlers(parts), parts.records.clock)
+    runner.stop()
+    await runner.run_due()
+
+
+async def work_with(parts: Services) -> None:
     async def run(job: Job) -> None:
         """Does not wait between two attempts at a picture."""
         await ImportJob(parts, job, retry_delays=HASTY).run()
 
-    own = imports.handlers(parts) if imports else {RUN_JOB: run, PREVIEW_JOB: run}
-    handlers = {**job_handlers(parts), **own}
+    handlers = {**job_handlers(parts), RUN_JOB: run, PREVIEW_JOB: run}
     runner = JobRunner(parts.database, handlers, parts.records.clock)
-    while rounds and await runner.run_due():
-        rounds -= 1
+    while await runner.run_due():
+        pass
 
 
 async def previewed(tenant: TenantWorld, browser: Visitor, *given: Any, **form: str) -> str:
@@ -361,7 +368,7 @@ class TestPreview:
     ) -> None:
         is_running, is_previewed, is_over = asyncio.Event(), asyncio.Event(), asyncio.Event()
         parts = tenant.world.parts
-        handlers = dict(ImportWork().handlers(parts))
+        handlers = dict(import_jobs.handlers(parts))
         preview = handlers[PREVIEW_JOB]
 
         async def long_import(_job: Job) -> None:
@@ -377,7 +384,9 @@ class TestPreview:
         handlers |= {RUN_JOB: long_import, PREVIEW_JOB: watched_preview}
         async with parts.records.unit(system(other_tenant.id)) as unit:
             await enqueue_task(unit, "long", IMPORT)
-        runner = JobRunner(parts.database, handlers, parts.records.clock, concurrency=CONCURRENCY)
+        runner = JobRunner(
+            parts.database, handlers, parts.records.clock, concurrency=import_jobs.CONCURRENCY
+        )
         running = asyncio.create_task(runner.run_forever())
         async with asyncio.timeout(120):
             await is_running.wait()
@@ -520,9 +529,7 @@ class TestRun:
         number = DEFAULT_BATCH * 2 + 1
         url = await previewed(tenant, browser, ghost(number))
         await browser.post(f"{url}/run")
-        stopping = ImportWork()
-        stopping.stop()
-        await work(tenant, stopping, rounds=1)
+        await stopped_work(tenant)
         page = (await browser.get(url)).text
         assert f"{DEFAULT_BATCH} of {number + 1}" in page
         assert "You can close this page" in page
@@ -640,9 +647,7 @@ class TestUndo:
     ) -> None:
         url = await done(tenant, browser, ghost(70))
         await browser.post(f"{url}/undo")
-        stopping = ImportWork()
-        stopping.stop()
-        await work(tenant, stopping, rounds=1)
+        await stopped_work(tenant)
         assert len(await rows(tenant, "posts")) == 20
         page = (await browser.get(url)).text
         assert "50 of 143" in page

@@ -24,7 +24,7 @@ from masthead.base.errors import NotFound
 from masthead.engine.audit.collection import audit_log
 from masthead.engine.jobs.runner import Job, JobRunner
 from masthead.engine.records.collection import Record
-from masthead.faces.importers.jobs import ImportWork
+from masthead.faces.importers import jobs as import_jobs
 from masthead.faces.importers.member_csv.collection import (
     ABANDONED_AFTER,
     MAX_PROBLEMS,
@@ -89,15 +89,16 @@ async def started(browser: Visitor, address: str, **more: str) -> None:
     assert answer.status_code == 303, text_in(answer.text)
 
 
-async def worked(tenant: TenantWorld, work: ImportWork | None = None, rounds: int = 50) -> None:
+async def worked(tenant: TenantWorld) -> None:
+    runner = worker_of(tenant)
+    while await runner.run_due():
+        pass
+
+
+def worker_of(tenant: TenantWorld) -> JobRunner:
     parts = tenant.world.parts
-    handlers = {
-        **(work or ImportWork()).handlers(parts),
-        **media_handlers(parts.records, parts.objects),
-    }
-    runner = JobRunner(parts.database, handlers, parts.records.clock)
-    while rounds and await runner.run_due():
-        rounds -= 1
+    handlers = {**import_jobs.handlers(parts), **media_handlers(parts.records, parts.objects)}
+    return JobRunner(parts.database, handlers, parts.records.clock)
 
 
 async def imported(tenant: TenantWorld, browser: Visitor, content: str | bytes, **more: str) -> str:
@@ -642,8 +643,8 @@ async def work_on(
     """A worker that has claimed the job of the tenant's only import."""
     [run] = await imports(tenant)
     parts = tenant.world.parts
-    job = Job(tenant.id, "x", MEMBERS_JOB, {"import_id": run["id"]}, 1)
-    return MemberImport(parts.records, parts.objects, job, is_stopping)
+    job = Job(tenant.id, "x", MEMBERS_JOB, {"import_id": run["id"]}, 1, is_stopping)
+    return MemberImport(parts.records, parts.objects, job)
 
 
 class TestTheRun:
@@ -699,9 +700,9 @@ class TestTheRun:
     ) -> None:
         address = await uploaded(browser, many(3))
         await started(browser, address)
-        stopping = ImportWork()
+        stopping = worker_of(tenant)
         stopping.stop()
-        await worked(tenant, stopping, rounds=1)
+        await stopping.run_due()
         assert "0 of 4" in text_in((await browser.get(address)).text)
         await worked(tenant)
         assert tally_in((await browser.get(address)).text) == counts(3, 0, 0, 1)
@@ -756,16 +757,13 @@ class TestTheFile:
         folder.mkdir()
         monkeypatch.setattr(tempfile, "tempdir", str(folder))
         await started(browser, await uploaded(browser, LIST))
-        [run] = await imports(tenant)
         while_it_runs: list[list[Path]] = []
 
         def look() -> bool:
             while_it_runs.append(list(folder.iterdir()))
             return False
 
-        parts = tenant.world.parts
-        job = Job(tenant.id, "x", MEMBERS_JOB, {"import_id": run["id"]}, 1)
-        await MemberImport(parts.records, parts.objects, job, look).run()
+        await (await work_on(tenant, look)).run()
         assert while_it_runs == [[]]
         assert len(await members(tenant)) == 2
 

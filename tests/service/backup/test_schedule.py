@@ -16,10 +16,9 @@ from tests.service.backup.sites import Installation
 from tests.world import MovableClock, World, open_world
 
 from masthead.base import counters
-from masthead.engine.jobs.runner import Job
 from masthead.engine.jobs.single import enqueue_once
 from masthead.service.background import backup_schedule, job_runner
-from masthead.service.backup.schedule import JOB_ID, TAKE_JOB, BackupSchedule
+from masthead.service.backup.schedule import JOB_ID, TAKE_JOB
 from masthead.service.backup.verify import verify_backup
 
 pytestmark = pytest.mark.sweep
@@ -108,10 +107,10 @@ async def test_a_worker_that_ends_gives_up_and_leaves_no_file(tmp_path: Path) ->
     kept, clock = tmp_path / "kept", MovableClock()
     async with opened(fresh_url("sqlite", tmp_path), tmp_path / "data", clock, str(kept)) as world:
         await world.new_tenant("demo")
-        schedule: BackupSchedule = backup_schedule(world.parts)
-        schedule.stop()
-        job = Job(tenant_id="", id=JOB_ID, kind=TAKE_JOB, payload={}, attempts=1)  # type: ignore[arg-type]
-        await schedule.handlers()[TAKE_JOB](job)
+        ending = job_runner(world.parts)
+        await ending.do_chores()
+        ending.stop()
+        await ending.run_due()
         assert not [each for each in kept.rglob("*") if each.is_file()]
 
 

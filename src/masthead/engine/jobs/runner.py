@@ -33,12 +33,22 @@ RETRY_SECONDS = (5, 30, 120, 600, 3600, 3 * 3600, 6 * 3600, 12 * 3600)
 MAX_ATTEMPTS = len(RETRY_SECONDS) + 1
 
 
+class Stopped(Exception):
+    """The worker ends. A long job raises it between two steps; another worker goes on with it."""
+
+
 class Job(msgspec.Struct, frozen=True):
     tenant_id: TenantId
     id: str
     kind: str
     payload: Mapping[str, Any]
     attempts: int
+    is_stopping: Callable[[], bool] = lambda: False
+
+    def check(self) -> None:
+        """Called between the steps of long work. Raises `Stopped`."""
+        if self.is_stopping():
+            raise Stopped
 
 
 Handler = Callable[[Job], Awaitable[None]]
@@ -69,7 +79,6 @@ class JobRunner:
     ) -> None:
         self._handlers = handlers
         self._concurrency = {kind: (concurrency or {}).get(kind, CONCURRENCY) for kind in handlers}
-        self._queue = _Queue(database, tuple(handlers), now)
         self._clock = now
         self._chores = {chore: now() for chore in chores}
         """With the time of the next run."""
@@ -78,6 +87,7 @@ class JobRunner:
         """With the kind of each job."""
         self._wake = asyncio.Event()
         self._stopping = asyncio.Event()
+        self._queue = _Queue(database, tuple(handlers), now, self._stopping.is_set)
 
     async def run_forever(self) -> None:
         """Returns after `stop`, when all running jobs are finished."""
@@ -90,7 +100,7 @@ class JobRunner:
         await asyncio.gather(chores, *self._running)
 
     def stop(self) -> None:
-        """Running jobs finish; no other is started."""
+        """Running jobs finish, or put the rest of their work back; no other is started."""
         self._stopping.set()
         self._wake.set()
 
@@ -144,6 +154,9 @@ class JobRunner:
             await self._handle(job, lease)
         except _LeaseLost:
             log.warning("jobs.lease_lost", kind=job.kind, job_id=job.id)
+            return
+        except Stopped:
+            await self._queue.put_back(job, lease)
             return
         # One of the three edges with a broad catch: any exception of a job is logged and retried.
         except Exception as error:
@@ -207,10 +220,17 @@ class _Lease(msgspec.Struct):
 class _Queue:
     """Statements on the table of jobs, each in a transaction of its own."""
 
-    def __init__(self, database: Database, kinds: Sequence[str], now: clock.Clock) -> None:
+    def __init__(
+        self,
+        database: Database,
+        kinds: Sequence[str],
+        now: clock.Clock,
+        is_stopping: Callable[[], bool],
+    ) -> None:
         self._database = database
         self._kinds = kinds
         self._clock = now
+        self._is_stopping = is_stopping
         t = jobs.c
         due = (
             t.failed_at == "",
@@ -238,6 +258,9 @@ class _Queue:
         )
         self._extend = database.compile(
             sa.update(jobs).where(*mine).values(leased_until=sa.bindparam("until"))
+        )
+        self._put_back = database.compile(
+            sa.update(jobs).where(*mine).values(leased_until="", attempts=t.attempts - 1)
         )
         self._remove = database.compile(sa.delete(jobs).where(*this))
         self._postpone = database.compile(
@@ -281,7 +304,9 @@ class _Queue:
         ((tenant_id, job_id, payload, attempts),) = rows
         values = {"key_tenant": tenant_id, "key_id": job_id, "until": lease}
         await tx.execute(self._claim, self._claim.bind(values))
-        return Job(TenantId(tenant_id), job_id, kind, _payload(payload), attempts + 1)
+        return Job(
+            TenantId(tenant_id), job_id, kind, _payload(payload), attempts + 1, self._is_stopping
+        )
 
     async def renew(self, job: Job, lease: _Lease) -> bool:
         """False when the lease has expired, so that another worker may have the job."""
@@ -298,6 +323,10 @@ class _Queue:
     async def finish(self, job: Job) -> None:
         # Even if another worker has the lease by now: the work is done.
         await self._execute(self._remove, job)
+
+    async def put_back(self, job: Job, lease: _Lease) -> None:
+        """Due at once, as if this attempt had not been."""
+        await self._execute(self._put_back, job, lease=lease.until)
 
     async def postpone(self, job: Job, lease: _Lease, reason: str) -> None:
         """Queues it again with a backoff. After the last attempt the failed row stays."""

@@ -6,6 +6,7 @@ Every batch commits with the progress of the run, so another worker can resume i
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from masthead.base import clock
@@ -36,33 +37,24 @@ if TYPE_CHECKING:
 CONCURRENCY: Final = {RUN_JOB: 1, PREVIEW_JOB: 1, MEMBERS_JOB: 1}
 
 
-class ImportWork:
-    """Runs imports in the worker, and stops them between two batches."""
+def handlers(services: ImportServices) -> Mapping[str, Handler]:
+    async def run(job: Job) -> None:
+        # Imported with the first job, because its parsers are slow to load.
+        from masthead.faces.importers.tasks.work import ImportJob
 
-    def __init__(self) -> None:
-        self._is_stopping = False
+        await ImportJob(services, job).run()
 
-    def stop(self) -> None:
-        """The current run stops after its batch and is queued again."""
-        self._is_stopping = True
+    async def run_members(job: Job) -> None:
+        from masthead.faces.importers.member_csv.run import MemberImport
 
-    def handlers(self, services: ImportServices) -> Mapping[str, Handler]:
-        async def run(job: Job) -> None:
-            # Imported with the first job, because its parsers are slow to load.
-            from masthead.faces.importers.tasks.work import ImportJob
+        await MemberImport(services.records, services.objects, job).run()
 
-            await ImportJob(services, job, lambda: self._is_stopping).run()
-
-        async def run_members(job: Job) -> None:
-            from masthead.faces.importers.member_csv.run import MemberImport
-
-            work = MemberImport(services.records, services.objects, job, lambda: self._is_stopping)
-            await work.run()
-
-        async def sweep(job: Job) -> None:
-            await _sweep(services, job)
-
-        return {RUN_JOB: run, PREVIEW_JOB: run, MEMBERS_JOB: run_members, SWEEP_JOB: sweep}
+    return {
+        RUN_JOB: run,
+        PREVIEW_JOB: run,
+        MEMBERS_JOB: run_members,
+        SWEEP_JOB: partial(_sweep, services),
+    }
 
 
 async def _sweep(services: ImportServices, job: Job) -> None:

@@ -76,10 +76,6 @@ BROKEN: Final = (
 Count = Callable[[str, int], Awaitable[None]]
 
 
-class _Stopped(Exception):
-    """The worker is about to end."""
-
-
 class _Reading(msgspec.Struct, frozen=True):
     """The sources that the writers read from."""
 
@@ -107,14 +103,9 @@ class SiteExports:
         self._long_reads: Callable[[], AbstractAsyncContextManager[Database]] = partial(
             long_reads, records.database, settings.database_url
         )
-        self._is_stopping = False
 
     def handlers(self) -> Mapping[str, Handler]:
         return {MAKE_JOB: self._handle}
-
-    def stop(self) -> None:
-        """An export that runs stops soon and is queued again."""
-        self._is_stopping = True
 
     async def begin(self, tenant_id: TenantId, wanted: Format, asked_by: str) -> Record:
         """Queues an export. Raises `Conflict` while another one is made."""
@@ -157,10 +148,7 @@ class SiteExports:
             await self._fail(export, BROKEN)
             return
         try:
-            await self._make(export)
-        except _Stopped:
-            async with self._records.unit(system(job.tenant_id)) as unit:
-                await unit.enqueue(MAKE_JOB, job.payload)
+            await self._make(job, export)
         except NotFound:
             if await self._find(job.tenant_id, export["id"]) is not None:
                 raise
@@ -171,7 +159,7 @@ class SiteExports:
             log.exception("site_export.failed", export_id=export["id"])
             await self._fail(export, _reason(error))
 
-    async def _make(self, export: Record) -> None:
+    async def _make(self, job: Job, export: Record) -> None:
         # Imported with the first job, because the writers are slow to load.
         from masthead.faces.site_export.content import totals
 
@@ -183,7 +171,7 @@ class SiteExports:
                 found = await totals(reading, tenant_id)
                 # Of an archive, whose records are of many kinds, only about so many.
                 total = sum(found[kind] for kind in KINDS[wanted] if kind in found)
-                progress = _Progress(self._records, export, total, lambda: self._is_stopping)
+                progress = _Progress(self._records, job, export, total)
                 await progress.start()
                 # Without a name in any folder, so a crash leaves nothing behind.
                 with TemporaryFile() as file:
@@ -248,13 +236,11 @@ class SiteExports:
 class _Progress:
     """Writes from time to time how far the export has come."""
 
-    def __init__(
-        self, records: Records, export: Record, total: int, is_stopping: Callable[[], bool]
-    ) -> None:
+    def __init__(self, records: Records, job: Job, export: Record, total: int) -> None:
         self._records = records
+        self._job = job
         self._export = export
         self._total = total
-        self._is_stopping = is_stopping
         self._done = 0
         self._next = 0.0
 
@@ -262,9 +248,8 @@ class _Progress:
         await self._write(state=RUNNING, done=0, total=self._total)
 
     async def count(self, _kind: str, count: int) -> None:
-        """Raises `NotFound` when the export was removed meanwhile, which ends it."""
-        if self._is_stopping():
-            raise _Stopped
+        """Raises `NotFound` when the export was removed meanwhile, which ends it, and `Stopped`."""
+        self._job.check()
         self._done += count
         if time.monotonic() >= self._next:
             await self._write(done=min(self._done, self._total))

@@ -17,7 +17,7 @@ from masthead.base.config.keyring import KeyRing
 from masthead.base.config.settings import Settings
 from masthead.base.errors import MastheadError
 from masthead.base.logs import log
-from masthead.engine.jobs.runner import Handler, Job
+from masthead.engine.jobs.runner import Handler, Job, Stopped
 from masthead.engine.jobs.single import enqueue_once
 from masthead.engine.records.engine import Records
 from masthead.service.backup.place import written_archive
@@ -34,10 +34,6 @@ CONCURRENCY: Final = {TAKE_JOB: 1}
 LOOK_EVERY: Final = timedelta(minutes=5)
 
 
-class _Stopped(Exception):
-    """The worker is about to end."""
-
-
 class BackupSchedule:
     def __init__(self, settings: Settings, records: Records, keyring: KeyRing, now: Clock) -> None:
         self._settings = settings
@@ -45,14 +41,9 @@ class BackupSchedule:
         self._keyring = keyring
         self._now = now
         self._kept = StoredBackups(settings.backup_to) if settings.backup_to else None
-        self._is_stopping = False
 
     def handlers(self) -> Mapping[str, Handler]:
         return {TAKE_JOB: self._handle}
-
-    def stop(self) -> None:
-        """A backup that is being made is given up; the next start makes another one."""
-        self._is_stopping = True
 
     async def enqueue_due(self) -> None:
         if self._kept is None:
@@ -70,35 +61,36 @@ class BackupSchedule:
         newest = await kept.newest()
         return newest is None or self._now() - newest >= self._settings.backup_every
 
-    async def _handle(self, _: Job) -> None:
+    async def _handle(self, job: Job) -> None:
+        """A backup that is being made when the worker ends is given up; the next start makes
+        another one."""
         if self._kept is None:
             return
         try:
             if not await self._is_due(self._kept):
                 return
-            await self._make(self._kept)
-        except _Stopped:
-            return
+            await self._make(self._kept, job)
+        except Stopped:
+            raise
         # Any error, because nothing else says that there is no backup.
         except Exception as error:
             counters.BACKUPS.add(counters.FAILED)
             cause = str(error) or type(error).__name__
             log.error("backup.failed", to=self._settings.backup_to, cause=cause)
 
-    async def _make(self, kept: StoredBackups) -> None:
+    async def _make(self, kept: StoredBackups, job: Job) -> None:
         await check_secrets(self._settings, self._keyring, self._records)
         address = kept.address(self._now())
         # In a thread with a loop of its own: packing and syncing would hold up requests.
-        taken = await complete(asyncio.to_thread(asyncio.run, self._take(address)))
+        taken = await complete(asyncio.to_thread(asyncio.run, self._take(address, job)))
         counters.BACKUPS.add(counters.DONE)
         log.info("backup.made", to=address, records=taken.records, bytes=taken.bytes)
         for name in await kept.remove_all_but(self._settings.backup_keep):
             log.info("backup.removed", name=name)
 
-    async def _take(self, address: str) -> Written:
+    async def _take(self, address: str, job: Job) -> Written:
         def count(_kind: str, _count: int) -> None:
-            if self._is_stopping:
-                raise _Stopped
+            job.check()
 
         objects = open_object_store(self._settings.storage_url)
         async with written_archive(address) as path:

@@ -18,7 +18,7 @@ from masthead.engine.jobs.runner import MAX_ATTEMPTS, Job, JobRunner
 from masthead.engine.records.collection import Record
 from masthead.faces.importers.collection import IMPORT, SWEEP_JOB, UNDO, import_runs
 from masthead.faces.importers.files.work_folder import delete_abandoned
-from masthead.faces.importers.jobs import ImportWork
+from masthead.faces.importers.jobs import handlers
 from masthead.faces.importers.platforms.exports import open_export
 from masthead.faces.importers.report import read_report
 from masthead.faces.importers.source import Options
@@ -54,13 +54,14 @@ async def queued(tenant: TenantWorld, content: bytes, **wanted: Any) -> Record:
     return await queue_import(parts.records, system(tenant.id), given)
 
 
-async def worked(
-    tenant: TenantWorld, run: Record, work: ImportWork | None = None, rounds: int = 100
-) -> Record:
+async def worked(tenant: TenantWorld, run: Record, *, ends: bool = False) -> Record:
+    """The run after the work of a worker that `ends` at once, or has done everything."""
     parts = tenant.world.parts
-    runner = JobRunner(parts.database, (work or ImportWork()).handlers(parts), parts.records.clock)
-    while rounds and await runner.run_due():
-        rounds -= 1
+    runner = JobRunner(parts.database, handlers(parts), parts.records.clock)
+    if ends:
+        runner.stop()
+    while await runner.run_due() and not ends:
+        pass
     (found,) = await parts.records.find(import_runs, {"id": run["id"]}, tenant_id=tenant.id)
     return found
 
@@ -100,9 +101,7 @@ async def test_a_run_that_is_over_is_not_run_again(tenant: TenantWorld) -> None:
 
 async def test_a_worker_that_is_stopped_leaves_the_rest_to_the_next(tenant: TenantWorld) -> None:
     run = await queued(tenant, export(9), batch_size=2)
-    stopping = ImportWork()
-    stopping.stop()
-    halted = await worked(tenant, run, stopping, rounds=1)
+    halted = await worked(tenant, run, ends=True)
     assert halted["state"] == "running"
     assert len(await rows(tenant, "posts")) == 2
     done = await worked(tenant, run)
@@ -114,7 +113,7 @@ async def done_by(tenant: TenantWorld, run: Record, task: str, attempts: int) ->
     """The run after one attempt of a job."""
     parts = tenant.world.parts
     job = Job(tenant.id, "x", RUN_JOB, {"run_id": run["id"], "task": task}, attempts)
-    await ImportWork().handlers(parts)[RUN_JOB](job)
+    await handlers(parts)[RUN_JOB](job)
     (found,) = await parts.records.find(import_runs, {"id": run["id"]}, tenant_id=tenant.id)
     return found
 
@@ -148,7 +147,7 @@ async def test_the_file_of_an_import_whose_job_is_gone_is_deleted(tenant: Tenant
     run = await queued(tenant, export(1))
     parts = tenant.world.parts
     job = Job(tenant.id, "x", SWEEP_JOB, {"run_id": run["id"]}, 1)
-    sweep = ImportWork().handlers(parts)[SWEEP_JOB]
+    sweep = handlers(parts)[SWEEP_JOB]
     await sweep(job)
     assert (await parts.objects.get(run["object_key"])).size
     tenant.world.clock.advance(seconds=FILE_STAYS.total_seconds() + 1)
@@ -236,8 +235,9 @@ async def test_a_worker_that_starts_deletes_the_copies_of_one_that_was_killed(
         used.update(folder.glob("*/export.json"))
         return False
 
-    job = Job(tenant.id, "x", RUN_JOB, {"run_id": run["id"], "task": "import"}, 1)
-    await ImportJob(world.parts, job, start_another_worker).run()
+    payload = {"run_id": run["id"], "task": "import"}
+    job = Job(tenant.id, "x", RUN_JOB, payload, 1, start_another_worker)
+    await ImportJob(world.parts, job).run()
     [copy] = used
     assert list(folder.iterdir()) == []
     # As if it had been killed.

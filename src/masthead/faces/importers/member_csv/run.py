@@ -9,7 +9,7 @@ newsletter is turned off, because other services must stop mailing them, and for
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO, Final, cast
@@ -58,28 +58,17 @@ class Chosen(Struct, frozen=True):
     """How they agreed to get newsletters."""
 
 
-class Stopped(Exception):
-    """The worker ends."""
-
-
 class Overtaken(Exception):
     """Another worker has stored these rows. The job runs again, and finds out what is left."""
 
 
 class MemberImport:
-    def __init__(
-        self,
-        records: Records,
-        objects: ObjectStore,
-        job: Job,
-        is_stopping: Callable[[], bool] = lambda: False,
-    ) -> None:
+    def __init__(self, records: Records, objects: ObjectStore, job: Job) -> None:
         self._records = records
         self._objects = objects
         self._job = job
         self._tenant_id: TenantId = job.tenant_id
         self._id: str = job.payload["import_id"]
-        self._is_stopping = is_stopping
 
     async def run(self) -> None:
         found = await self._records.find(
@@ -89,9 +78,6 @@ class MemberImport:
             return
         try:
             await self._import(found[0])
-        except Stopped:
-            async with self._records.unit(system(self._tenant_id)) as unit:
-                await unit.enqueue(self._job.kind, self._job.payload)
         except Unavailable:
             if self._job.attempts >= MAX_ATTEMPTS:
                 await self._end(FAILED, error=NO_ANSWER)
@@ -114,8 +100,7 @@ class MemberImport:
             # From the start also after a crash: whose address comes twice shows only so.
             rows = islice(member_rows(table, chosen.columns, chosen.label), done, None)
             while batch := await asyncio.to_thread(_some, rows):
-                if self._is_stopping():
-                    raise Stopped
+                self._job.check()
                 await self._store(batch, done, chosen.consent)
                 done += len(batch)
 

@@ -4,7 +4,7 @@ command line, and stores the report with the run."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from typing import Final
 
@@ -40,7 +40,7 @@ from masthead.faces.importers.write.file_names import (
 )
 from masthead.faces.importers.write.images.copying import ImportServices
 from masthead.faces.importers.write.images.repair import ImageRepair
-from masthead.faces.importers.write.pipeline import Import, Request, Stopped
+from masthead.faces.importers.write.pipeline import Import, Request
 from masthead.faces.importers.write.redirects import RedirectRows
 from masthead.faces.importers.write.run_record import RunLog
 from masthead.faces.importers.write.undo import Undo
@@ -57,12 +57,10 @@ class ImportJob:
         self,
         services: ImportServices,
         job: Job,
-        is_stopping: Callable[[], bool] = lambda: False,
         retry_delays: RetryDelays = RETRY_DELAYS,
     ) -> None:
         self._services = services
         self._job = job
-        self._is_stopping = is_stopping
         self._retry_delays = retry_delays
         self._run_id: str = job.payload["run_id"]
         self._log = RunLog(services.records, job.tenant_id, self._run_id)
@@ -79,10 +77,6 @@ class ImportJob:
         elif run["state"] in (QUEUED, RUNNING):
             try:
                 report = await self._do_task(run)
-            except Stopped:
-                async with self._services.records.unit(system(self._job.tenant_id)) as unit:
-                    await unit.enqueue(self._job.kind, self._job.payload)
-                return
             except Unavailable:
                 # Tried again later.
                 raise
@@ -121,7 +115,7 @@ class ImportJob:
                 self._job.tenant_id,
                 self._log,
                 emit_events=settings.emit_events,
-                is_stopping=self._is_stopping,
+                check_stop=self._job.check,
             )
             return await undo.run()
         async with self._opened(run, settings) as source:
@@ -152,7 +146,7 @@ class ImportJob:
             request,
             self._log,
             retry_delays=self._retry_delays,
-            is_stopping=self._is_stopping,
+            check_stop=self._job.check,
         )
         with closing(work.redirects):
             report = await work.run()
@@ -178,7 +172,7 @@ class ImportJob:
             request,
             self._log,
             only=failed,
-            is_stopping=self._is_stopping,
+            check_stop=self._job.check,
             retry_delays=self._retry_delays,
         )
         report = report.after_retry(await repair.run())

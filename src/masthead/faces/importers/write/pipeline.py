@@ -106,10 +106,6 @@ class ReadyBatch(Struct):
         return report.after(outcomes, self.copied, self.failures, self.to_fetch)
 
 
-class Stopped(Exception):
-    """The process is ending; another one has to resume the run."""
-
-
 OnProgress = Callable[[Report], None]
 """Called after every batch."""
 
@@ -124,7 +120,7 @@ class Import:
         *,
         on_progress: OnProgress = lambda _: None,
         retry_delays: RetryDelays = RETRY_DELAYS,
-        is_stopping: Callable[[], bool] = lambda: False,
+        check_stop: Callable[[], None] = lambda: None,
         skipped: list[Note] | None = None,
     ) -> None:
         """`skipped` gets what was skipped, with the addresses of members. It is not stored."""
@@ -138,7 +134,7 @@ class Import:
         self._request = request
         self._log = log
         self._on_progress = on_progress
-        self._is_stopping = is_stopping
+        self._check_stop = check_stop
         self._preparing = Preparing(source.overview.posts)
         self._done_before = Position()
         self._previous = PreviousImports(services.records.database, request.tenant_id, log.run_id)
@@ -184,7 +180,8 @@ class Import:
         )
 
     async def run(self) -> Report:
-        """Raises `BadFile` where the export is damaged further on, and `Stopped`."""
+        """Raises `BadFile` where the export is damaged further on, and what
+        `check_stop` raises between two batches."""
         source = self._source
         site = await require_writable_site(self._services, self._request.tenant_id)
         await self._earlier_failures.load(source.overview.platform, self._namespace)
@@ -233,7 +230,7 @@ class Import:
                 continue
             after = (lambda _: self._report) if is_counted else self._report.after
             await self._write(batches, batch, after)
-            self._raise_if_stopping()
+            self._check_stop()
 
     async def _write(
         self,
@@ -266,7 +263,7 @@ class Import:
         while batch := await self._read(partial(_take, addresses, ADDRESSES_PER_BATCH)):
             made = await self._addresses.write(batch, self._authors.account_ids)
             self.redirects.add(made)
-            self._raise_if_stopping()
+            self._check_stop()
         async for old, new in self._previous.imported_redirects(self._namespace):
             # Posts that stay as they are list no pictures.
             if is_of_picture(new):
@@ -278,7 +275,7 @@ class Import:
             async with aclosing(batches) as ready_batches:
                 async for ready in ready_batches:
                     await self._write_posts(ready)
-                    self._raise_if_stopping()
+                    self._check_stop()
 
     async def _batches_of_posts(self) -> AsyncIterator[Batch]:
         reader = PostReader(self._source.posts(), self._request.batch_size)
@@ -361,10 +358,6 @@ class Import:
             self.samples.add(posts)
         for each in posts:
             self._tags.update(each.post.tags)
-
-    def _raise_if_stopping(self) -> None:
-        if self._is_stopping():
-            raise Stopped
 
 
 def note_of_skipped(entry: Struct, outcome: Outcome) -> Note:

@@ -19,7 +19,7 @@ from masthead.faces.importers.report import EDITED, GONE, IMPORTED, IN_USE, Repo
 from masthead.faces.importers.write.batches import SHOWN_CHARACTERS
 from masthead.faces.importers.write.destinations import is_there
 from masthead.faces.importers.write.images.copying import ImportServices
-from masthead.faces.importers.write.pipeline import Stopped, require_writable_site
+from masthead.faces.importers.write.pipeline import require_writable_site
 from masthead.faces.importers.write.previous_imports import Item, PreviousImports
 from masthead.faces.importers.write.run_record import RunLog
 from masthead.features.comments.collection import comments
@@ -59,18 +59,17 @@ class Undo:
         log: RunLog,
         *,
         emit_events: bool = False,
-        is_stopping: Callable[[], bool] = lambda: False,
+        check_stop: Callable[[], None] = lambda: None,
     ) -> None:
         self._services = services
         self._tenant_id = tenant_id
         self._log = log
         self._emit_events = emit_events
-        self._is_stopping = is_stopping
+        self._check_stop = check_stop
         database = services.records.database
         self._previous = PreviousImports(database, tenant_id, log.run_id)
 
     async def run(self) -> Report:
-        """Raises `Stopped` between two batches."""
         await require_writable_site(self._services, self._tenant_id)
         report = await self._log.start()
         assert report is not None, "only an import that has begun is undone"
@@ -79,8 +78,7 @@ class Undo:
         for name in IMPORTED:
             collection = self._services.records.registry[name]
             while await self._undo_some(collection, report):
-                if self._is_stopping():
-                    raise Stopped
+                self._check_stop()
         return report
 
     async def _undo_some(self, collection: Collection, report: Report) -> bool:

@@ -65,7 +65,7 @@ class ImageRepair(Import):
             async for batch in self._batches_of_posts():
                 await self._repair(batch)
                 self._on_progress(self._report)
-                self._raise_if_stopping()
+                self._check_stop()
         return self._report
 
     async def _repair(self, batch: Batch) -> None:
