@@ -49,12 +49,18 @@ async def no_room(world: World) -> AsyncIterator[None]:
         return
     database: Any = world.parts.database
     connection = database._writer.connection
+    # What tests before have deleted would be room.
+    ((free,), (size,)) = (
+        connection.execute(f"PRAGMA {name}").fetchone() for name in ("freelist_count", "page_size")
+    )
+    connection.execute(f"CREATE TABLE filler AS SELECT zeroblob({free * size})")
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
     connection.execute(f"PRAGMA max_page_count = {pages}")
     try:
         yield
     finally:
         connection.execute("PRAGMA max_page_count = 1073741823")
+        connection.execute("DROP TABLE filler")
 
 
 async def health(world: World) -> tuple[int, dict[str, Any]]:
