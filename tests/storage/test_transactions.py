@@ -162,6 +162,25 @@ async def test_an_error_caught_inside_the_block_still_fails_it(notebook: Noteboo
     assert await notebook.ids_of(ANN) == []
 
 
+async def test_rows_before_the_failing_one_of_a_statement_are_not_stored(
+    notebook: Notebook,
+) -> None:
+    async def finished() -> None:
+        async with notebook.db.transaction(ANN) as tx:
+            await tx.execute(notebook.add, (ANN, "1", "one"))
+
+    async def failing() -> None:
+        async with notebook.db.transaction(ANN) as tx:
+            rows = [(ANN, "2", "two"), (ANN, "3", "three"), (ANN, "4", "one")]
+            with pytest.raises(UniqueViolation):
+                await tx.execute_many(notebook.add, rows)
+
+    _, failure = await asyncio.gather(finished(), failing(), return_exceptions=True)
+
+    assert isinstance(failure, UniqueViolation)
+    assert await notebook.ids_of(ANN) == ["1"]
+
+
 async def test_an_ended_transaction_refuses_statements(notebook: Notebook) -> None:
     async with notebook.db.transaction(ANN) as tx:
         pass

@@ -16,6 +16,7 @@ from masthead.storage.deferred import Rows
 
 MAX_ROWS = 48
 """Per statement. SQLite prepares and caches a statement for each number of rows."""
+_INSERT, _INSERT_OR_FAIL = "INSERT INTO ", "INSERT OR FAIL INTO "
 
 
 class Deferred(deferred.Deferred):
@@ -38,9 +39,14 @@ def run_rows(connection: sqlite3.Connection, statement: Statement, rows: Rows) -
 
 @lru_cache(maxsize=1_024)
 def multi_row_insert(text: str, columns: int, count: int) -> str:
-    """The single-row insert for `count` rows; '' for any other statement."""
+    """The single-row insert for `count` rows; '' for any other statement.
+
+    A row that fails leaves the rows before it, for the transaction to undo: a failed statement
+    fails it anyway. To undo them itself, SQLite would first copy every page that the rows change.
+    """
     row = f"({', '.join('?' * columns)})"
     before, values, after = text.partition(f" VALUES {row}")
-    if not (text.startswith("INSERT") and values) or "?" in after:
+    if not (before.startswith(_INSERT) and values) or "?" in after:
         return ""
-    return f"{before} VALUES {', '.join([row] * count)}{after}"
+    into = before.removeprefix(_INSERT)
+    return f"{_INSERT_OR_FAIL}{into} VALUES {', '.join([row] * count)}{after}"

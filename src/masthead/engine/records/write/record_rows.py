@@ -182,6 +182,7 @@ class WriteStatements:
         self._tables = tables
         self._prepared: dict[Hashable, Statement] = {}
         self.next_version = database.compile(_next_version())
+        self.first_version = database.compile(_first_version())
         self.site = database.compile(
             _site(tables[settings.name], tables["tenants"], settings.hooks_read)
         )
@@ -348,10 +349,25 @@ def _key(table: sa.Table) -> tuple[Any, Any]:
 
 
 def _next_version() -> Any:
-    """Takes the tenant's next version. The row is the tenant's write lock."""
-    upsert = dialects.upsert_add(tenant_states, ("tenant_id",), "version")
+    """Takes the tenant's next version. The row is the tenant's write lock. Nothing is returned for
+    a tenant that has no row yet.
+
+    Not the upsert that makes the first one: of that, SQLite could be undone within the statement,
+    so it would copy the page twice.
+    """
     t = tenant_states.c
-    return upsert.returning(t.version, t.identity_version, t.watched_until)
+    update = sa.update(tenant_states).where(t.tenant_id == sa.bindparam("tenant"))
+    return _state(update.values(version=t.version + sa.literal_column("1")))
+
+
+def _first_version() -> Any:
+    """Takes the first version of a tenant, or the next one if another change was faster."""
+    return _state(dialects.upsert_add(tenant_states, ("tenant_id",), "version"))
+
+
+def _state(change: Any) -> Any:
+    t = tenant_states.c
+    return change.returning(t.version, t.identity_version, t.watched_until)
 
 
 def _mark_identity() -> sa.Update:

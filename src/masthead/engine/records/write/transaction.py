@@ -42,9 +42,11 @@ class TenantTransaction:
 
     async def begin(self) -> None:
         """Takes the tenant's next version, and with it the tenant's write lock."""
-        ((self._version, identity_version, watched_until),) = await self._tx.fetch(
-            self.context.statements.next_version, (self.tenant_id, 1)
-        )
+        state = await self._tx.fetch(self.context.statements.next_version, (self.tenant_id,))
+        if not state:
+            first = self.context.statements.first_version
+            state = await self._tx.fetch(first, (self.tenant_id, 1))
+        ((self._version, identity_version, watched_until),) = state
         self._is_watched = bool(watched_until)
         # Read after the lock is held, so that later versions have later times.
         self._moment = self.context.clock()
