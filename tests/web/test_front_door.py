@@ -22,6 +22,12 @@ def raw_client(app: World) -> httpx.AsyncClient:
     return app.client("localhost")
 
 
+async def test_an_address_with_a_nul_character_is_not_found(tenant: TenantWorld) -> None:
+    """On both databases, one of which can't look for it."""
+    for path in ("/a%00b", "/posts/a%00b", "/tags/%00", "/authors/%00", "/api/v1/posts/%00"):
+        assert (await tenant.guest.get(path)).status_code == 404
+
+
 class TestHosts:
     @pytest.mark.parametrize(
         "host",

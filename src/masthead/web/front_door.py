@@ -13,7 +13,7 @@ import msgspec
 from masthead.base import ids, logs
 from masthead.base.access_log import Answered, shown_path
 from masthead.base.config.settings import Settings
-from masthead.base.errors import BadRequest, DiskFull, MastheadError
+from masthead.base.errors import BadRequest, DiskFull, MastheadError, NotFound
 from masthead.base.logs import log
 from masthead.base.turns import working_for
 from masthead.storage.disk import DiskState, is_disk_full
@@ -89,6 +89,9 @@ class FrontDoor(msgspec.Struct, frozen=True, kw_only=True):
     async def _answer(self, request: Request) -> Answer | Stream:
         scope, trusted = request.scope, self.settings.trusted_proxies
         _check_framing(request)
+        # No stored name has a NUL character, and PostgreSQL refuses to look for one.
+        if "\x00" in request.path:
+            raise NotFound
         request.tenant = await self.site.of(scope)
         request.address = client_address(scope, trusted)
         request.is_https = is_https(scope, trusted)
