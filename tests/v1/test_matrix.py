@@ -32,6 +32,8 @@ BODIES: dict[str, dict[str, Any]] = {
     "TagUpdate": {"description": "Rain and shine"},
     "TierCreate": {"name": "Supporter", "price": 500, "currency": "eur"},
     "TierUpdate": {"active": False},
+    "OfferCreate": {"code": "spring", "tier": NO_SUCH_ID, "kind": "percent", "value": 50},
+    "OfferUpdate": {"active": False},
     "RedirectCreate": {"from": "/old", "to": "/new"},
     "SiteSettingsUpdate": {"site_name": "Another name"},
     "WebhookSubscriptionCreate": {
@@ -153,8 +155,18 @@ COLLECTIONS = {
     "mailings": ("mailings", None),
     "tags": ("tags", {"name": "theirs"}),
     "tiers": ("tiers", BODIES["TierCreate"]),
+    "offers": ("offers", BODIES["OfferCreate"]),
     "redirects": ("redirects", {"source": "/old", "destination": "/new"}),
 }
+
+
+async def create_one(tenant: TenantWorld, name: str) -> str:
+    """A record for the routes whose path begins with the name; returns its id."""
+    collection, values = COLLECTIONS[name]
+    assert values is not None
+    if name == "offers":
+        values = {**values, "tier": await create_one(tenant, "tiers")}
+    return str((await tenant.create(collection, values))["id"])
 
 
 @every_record
@@ -162,9 +174,9 @@ async def test_a_record_of_another_tenant_is_not_there(
     tenant: TenantWorld, other_tenant: TenantWorld, route: Route
 ) -> None:
     theirs = NO_SUCH_ID
-    collection, values = COLLECTIONS[route.path.split("/")[1]]
-    if values is not None:
-        theirs = (await other_tenant.create(collection, values))["id"]
+    name = route.path.split("/")[1]
+    if COLLECTIONS[name][1] is not None:
+        theirs = await create_one(other_tenant, name)
     if route.path.startswith("/trash"):
         await put_into_trash(other_tenant, theirs)
     api = await key_client(tenant)
@@ -181,6 +193,8 @@ async def test_a_read_only_tenant_takes_no_changes(tenant: TenantWorld, route: R
     elif route.path.startswith("/trash"):
         record_id = (await tenant.post())["id"]
         await put_into_trash(tenant, record_id)
+    elif (route.method, route.path) == ("POST", "/offers"):
+        record_id = await create_one(tenant, "tiers")
     elif route.has_id or route.path == "/comments":
         record_id = await existing(tenant, route)
     api = await key_client(tenant)
@@ -191,13 +205,17 @@ async def test_a_read_only_tenant_takes_no_changes(tenant: TenantWorld, route: R
         options["files"] = {"file": ("a.txt", b"hello", "text/plain")}
     elif route.body is not None:
         options["json"] = BODIES[route.body.name] | (
-            {"post_id": record_id} if route.path in ("/comments", "/mailings/test") else {}
+            {name: record_id} if (name := _POINTS_AT.get(route.path)) else {}
         )
     answer = await api.request(route.method, path, **options)
     if route.calls_out:
         # A test of a webhook changes nothing of the tenant's content.
         return
     assert (answer.status_code, error_code(answer)) == (403, "FORBIDDEN")
+
+
+_POINTS_AT = {"/comments": "post_id", "/mailings/test": "post_id", "/offers": "tier"}
+"""The field of a body that must name a record of the tenant."""
 
 
 async def existing(tenant: TenantWorld, route: Route) -> str:
@@ -208,9 +226,8 @@ async def existing(tenant: TenantWorld, route: Route) -> str:
             return post["id"]
         case "pages":
             return (await tenant.create("pages", {"title": "About"}))["id"]
-        case "tags" | "tiers" | "redirects" as name:
-            collection, values = COLLECTIONS[name]
-            return (await tenant.create(collection, values))["id"]
+        case "tags" | "tiers" | "offers" | "redirects" as name:
+            return await create_one(tenant, name)
         case "comments" if route.has_id:
             comment = {"post_id": post["id"], "author_name": "Ann", "body": "Yes."}
             return (await tenant.create("comments", comment))["id"]

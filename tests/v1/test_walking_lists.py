@@ -92,6 +92,11 @@ async def sell(tenant: TenantWorld, api: httpx.AsyncClient, number: int) -> None
     await tenant.create("tiers", {"name": f"Tier {number}", "price": 500, "currency": "eur"})
 
 
+async def offer(tenant: TenantWorld, api: httpx.AsyncClient, number: int) -> None:
+    tier = await tenant.create("tiers", {"name": "Tier", "price": 500, "currency": "eur"})
+    await tenant.create("offers", {"code": f"offer-{number}", "tier": tier["id"], "value": 50})
+
+
 async def redirect(tenant: TenantWorld, api: httpx.AsyncClient, number: int) -> None:
     await tenant.create("redirects", {"source": f"/{number}", "destination": "/"})
 
@@ -118,6 +123,7 @@ CREATE: dict[str, Callable[[TenantWorld, httpx.AsyncClient, int], Awaitable[None
     "/comments": comment,
     "/members": join,
     "/tiers": sell,
+    "/offers": offer,
     "/redirects": redirect,
     "/mailings": send,
     "/trash": delete_post,

@@ -42,6 +42,7 @@ from masthead.features.payments.collection import (
     payment_subscriptions,
     tiers,
 )
+from masthead.features.payments.offers import offers
 from masthead.features.payments.tables import (
     payment_inbox,
     payment_refunds,
@@ -103,6 +104,7 @@ registry = Registry(
         carts,
         gift_cards,
         tiers,
+        offers,
         payment_products,
         payment_customers,
         payment_subscriptions,

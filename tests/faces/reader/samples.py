@@ -15,6 +15,7 @@ from masthead.faces.reader.member_views import (
     ForgotPage,
     FormProblem,
     InboxPage,
+    OfferPage,
     OwnTier,
     SignIn,
     SignInPage,
@@ -302,6 +303,15 @@ TIERS = (
     Tier("german000000000", LONG_WORD, "12\u202f000,50\u00a0EUR", "year", (LONG_WORD,)),
 )
 
+OFFER = OfferPage(
+    title="50% off Supporter",
+    path="/member/offer/spring",
+    tier=TIERS[0],
+    price="£2",
+    lasts="3 months",
+    ends=datetime(2026, 12, 31, 12, tzinfo=ZONE),
+)
+
 NO_ADDRESS = (FormProblem("email", "Must be an email address, such as ada@example.com."),)
 ACCOUNT = AccountPage(
     name="Ines Ferro",
@@ -422,6 +432,36 @@ PAGES: dict[str, tuple[str, Chrome, object]] = {
         "tiers.html",
         chrome(reader=replace(MEMBER, is_paid=True), path="/member/tiers"),
         TiersPage(TIERS[:1]),
+    ),
+    "offer": ("offer.html", chrome(path=OFFER.path), OFFER),
+    "offer-member": (
+        "offer.html",
+        chrome(reader=MEMBER, path=OFFER.path),
+        replace(OFFER, ends=None, lasts=""),
+    ),
+    "offer-trial": (
+        "offer.html",
+        chrome(reader=MEMBER, path=OFFER.path),
+        replace(OFFER, title="Try Supporter for 14 days", price="", lasts="14 days"),
+    ),
+    "offer-tried": (
+        "offer.html",
+        chrome(reader=MEMBER, path=OFFER.path),
+        replace(
+            OFFER, title="Try Supporter for 14 days", price="", lasts="14 days", has_tried=True
+        ),
+    ),
+    "offer-not-sold": (
+        "offer.html",
+        chrome(reader=MEMBER, path=OFFER.path),
+        replace(OFFER, title=f"50% off {LONG_WORD}", tier=replace(TIERS[3], can_buy=False)),
+    ),
+    "offer-over": (
+        "offer.html",
+        chrome(path=OFFER.path),
+        OfferPage(
+            "This offer has ended", OFFER.path, problem="It could be taken for a limited time."
+        ),
     ),
     "paywall-closed": (
         "post.html",

@@ -17,6 +17,7 @@ from tests.world import Account, TenantWorld, World
 
 from masthead.engine.records.collection import Record
 from masthead.features.payments.checkout import Checkouts
+from masthead.features.payments.coupons import Coupons
 from masthead.features.payments.processor import Processor as ProcessorClient
 from masthead.outside.outbound.streams import OutboundStreams
 from masthead.service.app import http_app
@@ -62,7 +63,8 @@ def shop_app(
 ) -> Any:
     """The same service with another processor."""
     processor = ProcessorClient(streams or world.parts.streams, api_url, timeout_seconds=seconds)
-    checkouts = Checkouts(processor, world.parts.windows)
+    coupons = Coupons(processor, world.parts.records)
+    checkouts = Checkouts(processor, world.parts.windows, coupons)
     payments = msgspec.structs.replace(world.parts.payments, checkouts=checkouts)
     return http_app(msgspec.structs.replace(world.parts, payments=payments))
 

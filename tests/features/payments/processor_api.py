@@ -12,6 +12,8 @@ from tests.tls import Behaviour, Exchange, Received, Receiver, answer
 
 CHECKOUT = "/v1/checkout/sessions"
 PORTAL = "/v1/billing_portal/sessions"
+COUPONS = "/v1/coupons"
+COUPON_OF_CHECKOUT = "discounts[0][coupon]"
 KEY = "sk_test_4eC39HqLyjWDarjtT1zdp7dc"
 
 Form = dict[str, str]
@@ -34,15 +36,17 @@ def refuses(status: int, **error: str) -> Behaviour:
 
 @dataclass
 class ProcessorApi:
-    """Opens checkouts and portals; a checkout is at an address of the same server."""
+    """Opens checkouts and portals, and makes coupons; a checkout is at an address of the same
+    server."""
 
     receiver: Receiver
     sessions: dict[str, Form] = field(default_factory=dict)
     """The checkouts by their path, and what they were opened with."""
+    coupons: dict[str, Form] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._numbers = itertools.count(1)
-        self._answers: dict[str, bytes] = {}
+        self._answers: dict[str, Behaviour] = {}
         self.receiver.default = self._behave
 
     @property
@@ -67,19 +71,31 @@ class ProcessorApi:
             page = f'<title>Checkout</title><h1>Pay here</h1><a href="{next_url}">Pay</a>'
             await answer(200, page.encode(), Content_Type="text/html")(exchange)
             return
-        body = self._session(request)
-        await answer(200, body, Content_Type="application/json")(exchange)
+        await self._answer_to(request)(exchange)
 
-    def _session(self, request: Received) -> bytes:
+    def _answer_to(self, request: Received) -> Behaviour:
         assert request.headers["authorization"] == f"Bearer {KEY}"
         assert request.headers["stripe-version"]
         known = request.headers.get("idempotency-key", "")
         if known in self._answers:
             return self._answers[known]
+        made = self._coupon(request) if request.path == COUPONS else self._session(request)
+        if known:
+            self._answers[known] = made
+        return made
+
+    def _coupon(self, request: Received) -> Behaviour:
+        form = form_of(request)
+        if form["id"] in self.coupons:
+            return refuses(400, code="resource_already_exists", param="id")
+        self.coupons[form["id"]] = form
+        return says(200, {"id": form["id"], "object": "coupon"})
+
+    def _session(self, request: Received) -> Behaviour:
+        coupon = form_of(request).get(COUPON_OF_CHECKOUT, "")
+        if coupon and coupon not in self.coupons:
+            return refuses(400, code="resource_missing", param=COUPON_OF_CHECKOUT)
         kind = {CHECKOUT: "c", PORTAL: "p"}[request.path]
         path = f"/{kind}/pay/cs_test_{next(self._numbers)}"
         self.sessions[path] = form_of(request)
-        body = json.dumps({"id": path, "url": self.receiver.url(path)}).encode()
-        if known:
-            self._answers[known] = body
-        return body
+        return says(200, {"id": path, "url": self.receiver.url(path)})

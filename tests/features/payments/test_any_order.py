@@ -33,12 +33,15 @@ from masthead.features.payments.subscription_state import (
 )
 
 MONTH = 2_592_000
+OFFER = "springoffer1234"
+TIER = {"name": "Supporter", "price": 500, "currency": "usd"}
 
 
 def lifecycle() -> list[Event]:
-    """A year with a failed payment, an end, and a new subscription of a new customer; much of it
-    within the same second, which is as fine as the processor counts."""
-    second = {"customer": "cus_2", "id": "sub_2"}
+    """A year with a failed payment, an end, and a new subscription of a new customer, with an offer
+    and a trial; much of it within the same second, which is as fine as the processor counts."""
+    named = {"metadata": {"offer_id": OFFER}}
+    second = {"customer": "cus_2", "id": "sub_2", **named}
     return [
         subscription("incomplete", JUNE, "created"),
         subscription("active", JUNE),
@@ -50,8 +53,9 @@ def lifecycle() -> list[Event]:
         subscription("active", JUNE + 2 * MONTH),
         ended(JUNE + 2 * MONTH),
         failed(JUNE + 2 * MONTH + 1),
-        joined(JUNE + 3 * MONTH, customer="cus_2", subscription="sub_2", id="cs_3"),
-        subscription("trialing", JUNE + 3 * MONTH, "created", **second),
+        joined(JUNE + 3 * MONTH, customer="cus_2", subscription="sub_2", id="cs_3", **named),
+        subscription("incomplete", JUNE + 3 * MONTH, "created", **second),
+        subscription("trialing", JUNE + 3 * MONTH, **second),
         subscription("past_due", JUNE + 4 * MONTH, **second),
         bought(JUNE),
         refunded(500, JUNE + 1),
@@ -64,12 +68,16 @@ YEAR = lifecycle()
 
 async def process(world: World, order: list[Event]) -> dict[str, Any]:
     processor = await new_processor(world)
+    tier = await processor.tenant.create("tiers", TIER)
+    trial = {"id": OFFER, "code": "try", "tier": tier["id"], "kind": "trial_days", "value": 30}
+    await processor.tenant.create("offers", trial)
     await processor.send(*order)
     member = await processor.one("blog_members")
     bill = await processor.one("orders")
     kept = await processor.find("payment_subscriptions")
     return {
         "member": {name: member[name] for name in ("tier", "status", "payment_customer_id")},
+        "uses": (await processor.one("offers"))["uses"],
         "order": {name: bill[name] for name in ("status", "refunded_amount", "total")},
         "subscriptions": {
             each["payment_subscription_id"]: (
@@ -77,6 +85,7 @@ async def process(world: World, order: list[Event]) -> dict[str, Any]:
                 each["event_created"],
                 each["tier"],
                 bool(each["member_id"]),
+                each["offer_id"],
             )
             for each in kept
         },
@@ -100,6 +109,7 @@ async def test_events_in_order_end_in_the_expected_state(end: dict[str, Any]) ->
         "payment_customer_id": "cus_2",
     }
     assert end["order"]["status"] == "refunded"
+    assert end["uses"] == 1
 
 
 @settings(

@@ -60,6 +60,29 @@ class TiersPage(msgspec.Struct, frozen=True):
     """The path of the post from which a reader came, for links and forms."""
 
 
+class OfferPage(msgspec.Struct, frozen=True):
+    """Template `offer.html`: what a tier costs with an offer, or that the offer is over."""
+
+    title: str
+    path: str
+    tier: Tier | None = None
+    """Empty if the offer is over."""
+    price: str = ""
+    """The price while the offer lasts; empty if it is a trial."""
+    lasts: str = ""
+    """Such as `3 months`, or `14 days` of a trial; empty if it lasts for good."""
+    ends: datetime | None = None
+    """Until when it can be taken."""
+    has_tried: bool = False
+    """A trial that the member has had."""
+    problem: str = ""
+    """Why it is over."""
+
+    @property
+    def is_trial(self) -> bool:
+        return not self.price
+
+
 class LeavingPage(msgspec.Struct, frozen=True):
     """Template `leaving.html`, which leads to another site."""
 

@@ -12,6 +12,7 @@ from masthead.faces.reader.markdown import SUFFIX, llms, page_as_markdown, post_
 from masthead.faces.reader.pages.comments import delete_comment, edit_comment, post_comment
 from masthead.faces.reader.pages.home import home
 from masthead.faces.reader.pages.lists import archive, author, search, tag
+from masthead.faces.reader.pages.offers import OFFERS, offer, take_offer
 from masthead.faces.reader.pages.share import EMBEDDING, oembed, share_picture
 from masthead.faces.reader.pages.texts import post, text_page
 from masthead.faces.reader.pages.tiers import TIERS, billing, old_address, tiers, upgrade
@@ -51,6 +52,7 @@ def reader_routes(pages: SitePages) -> list[Route]:
         pages.page(TIERS, tiers, query=("back",)),
         pages.page("/member/plans", old_address),
         pages.form("/member/upgrade", upgrade),
+        pages.form(f"{OFFERS}{{code}}", take_offer, "code", page=offer),
         pages.form("/member/billing", billing, while_suspended=WhileSuspended.OPEN),
         pages.page("/feed.xml", rss, for_guests=True),
         pages.page("/atom.xml", atom, for_guests=True),

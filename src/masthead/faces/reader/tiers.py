@@ -36,10 +36,14 @@ def has_payment_key(request: SiteRequest) -> bool:
     return bool(request.site_record["member_payment_secret_key"])
 
 
-async def tiers_on_sale(request: SiteRequest) -> list[Record]:
-    """A site without members sells none, and neither does one that waits for its deletion."""
+def sells(request: SiteRequest) -> bool:
+    """A site without members sells nothing, and neither does one that waits for its deletion."""
     site = request.site_record
-    return await _tiers_of(request) if site["members_enabled"] and not site["deleted_at"] else []
+    return bool(site["members_enabled"] and not site["deleted_at"])
+
+
+async def tiers_on_sale(request: SiteRequest) -> list[Record]:
+    return await _tiers_of(request) if sells(request) else []
 
 
 async def _tiers_of(request: SiteRequest) -> list[Record]:
@@ -61,8 +65,11 @@ def shown_tier(request: SiteRequest, tier: Record) -> Tier:
 
 
 def _price(request: SiteRequest, tier: Record) -> str:
-    language = request.site_record["language"] or "en"
-    return price_text(tier["price"], tier["currency"], language)
+    return money_text(request, tier["price"], tier["currency"])
+
+
+def money_text(request: SiteRequest, amount: int, currency: str) -> str:
+    return price_text(amount, currency, request.site_record["language"] or "en")
 
 
 async def offer_of(request: SiteRequest) -> Offer | None:

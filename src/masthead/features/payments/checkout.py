@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 from masthead.base.ids import TenantId
 from masthead.engine.records.collection import Record
-from masthead.features.payments.payloads import MEMBER
-from masthead.features.payments.processor import Processor, ProcessorError
+from masthead.features.payments.coupons import Coupons
+from masthead.features.payments.payloads import MEMBER, OFFER
+from masthead.features.payments.processor import Processor, ProcessorError, repeat_key
 from masthead.identity.limits.sliding_window import Limits
 from masthead.identity.limits.windows import Allowance, Windows
 
-REPEAT_SECONDS = 300
-"""How long the same request leads to the same checkout. A checkout that was paid or has expired
-can't be used again, so not for long."""
 CALLS = Allowance(
     "checkouts",
     Limits(per_minute=10, per_hour=60),
@@ -34,7 +31,7 @@ class Buyer:
     member: Record
     key: str = field(repr=False)
     """The site's key for the processor; '' without one."""
-    tiers_url: str
+    cancel_url: str
     account_url: str
     """Where the processor sends the member afterwards."""
     paid_url: str
@@ -42,28 +39,43 @@ class Buyer:
 
 def is_on_sale(tier: Record, *, has_key: bool) -> bool:
     """Whether there is any way to pay for it."""
-    return bool(tier["payment_url"] or (has_key and tier["payment_price_id"]))
+    return bool(tier["payment_url"]) or has_checkout(tier, has_key=has_key)
+
+
+def has_checkout(tier: Record, *, has_key: bool) -> bool:
+    """Whether it is paid in a checkout, which takes offers. A payment page takes none."""
+    return bool(has_key and tier["payment_price_id"])
 
 
 class Checkouts:
-    def __init__(self, processor: Processor, windows: Windows) -> None:
+    def __init__(self, processor: Processor, windows: Windows, coupons: Coupons) -> None:
         self._processor = processor
         self._windows = windows
+        self._coupons = coupons
 
     async def checkout_url(self, buyer: Buyer, tier: Record) -> str:
         """Where the member pays for a tier that `is_on_sale`; raises ProcessorError."""
         if not buyer.key or not tier["payment_price_id"]:
             return _payment_page(buyer, tier["payment_url"])
         await self._admit(buyer)
-        customer = buyer.member["payment_customer_id"]
-        if customer:
-            try:
-                return await self._open_checkout(buyer, tier, {"customer": customer})
-            except ProcessorError as error:
-                # Of another account at the processor, or deleted there.
-                if not error.is_unknown_customer:
-                    raise
-        return await self._open_checkout(buyer, tier, {"customer_email": buyer.member["email"]})
+        return await self._open_for(buyer, _checkout_form(buyer, tier))
+
+    async def offer_url(self, buyer: Buyer, tier: Record, offer: Record) -> str:
+        """Where the member pays for a tier that `has_checkout`, with an open offer for it; raises
+        ProcessorError."""
+        await self._admit(buyer)
+        form = _checkout_form(buyer, tier, offer)
+        if offer["kind"] == "trial_days":
+            return await self._open_for(buyer, form | _trial(offer))
+        coupon = await self._coupons.find(buyer.key, tier, offer)
+        try:
+            return await self._open_for(buyer, form | _discount(coupon))
+        except ProcessorError as error:
+            # Made in another account at the processor, or deleted there.
+            if not error.is_unknown_coupon:
+                raise
+        coupon = await self._coupons.make(buyer.key, tier, offer)
+        return await self._open_for(buyer, form | _discount(coupon), attempt=2)
 
     async def portal_url(self, buyer: Buyer) -> str:
         """Where the member changes how they pay, or cancels; raises ProcessorError."""
@@ -74,17 +86,28 @@ class Checkouts:
         }
         return await self._processor.open_portal(buyer.key, form)
 
-    async def _open_checkout(self, buyer: Buyer, tier: Record, payer: Mapping[str, str]) -> str:
-        form = _checkout_form(buyer, tier, payer)
-        period = int(self._windows.clock().timestamp()) // REPEAT_SECONDS
-        repeat_key = hashlib.sha256(f"{urlencode(form)} {period}".encode()).hexdigest()
-        return await self._processor.open_checkout(buyer.key, form, repeat_key)
+    async def _open_for(self, buyer: Buyer, form: Mapping[str, str], attempt: int = 1) -> str:
+        """Opens a checkout for the member as the customer that they are, or by address."""
+        customer = buyer.member["payment_customer_id"]
+        if customer:
+            try:
+                return await self._open_checkout(buyer, {**form, "customer": customer}, attempt)
+            except ProcessorError as error:
+                # Of another account at the processor, or deleted there.
+                if not error.is_unknown_customer:
+                    raise
+        email = buyer.member["email"]
+        return await self._open_checkout(buyer, {**form, "customer_email": email}, attempt)
+
+    async def _open_checkout(self, buyer: Buyer, form: Mapping[str, str], attempt: int) -> str:
+        key = repeat_key(form, self._windows.clock(), attempt)
+        return await self._processor.open_checkout(buyer.key, form, key)
 
     async def _admit(self, buyer: Buyer) -> None:
         await self._windows.take(buyer.tenant_id, CALLS.of(buyer.member["id"]))
 
 
-def _checkout_form(buyer: Buyer, tier: Record, payer: Mapping[str, str]) -> dict[str, str]:
+def _checkout_form(buyer: Buyer, tier: Record, offer: Record | None = None) -> dict[str, str]:
     # Events at the platform's address name their tenant; the processor does not copy metadata from
     # the checkout to the subscription.
     named = {
@@ -92,17 +115,30 @@ def _checkout_form(buyer: Buyer, tier: Record, payer: Mapping[str, str]) -> dict
         "tenant_slug": buyer.tenant_slug,
         MEMBER: buyer.member["id"],
         "tier_id": tier["id"],
+        **({OFFER: offer["id"]} if offer else {}),
     }
     return {
         "mode": "subscription",
         "line_items[0][price]": tier["payment_price_id"],
         "line_items[0][quantity]": "1",
-        **payer,
         "client_reference_id": buyer.member["id"],
         "success_url": buyer.paid_url,
-        "cancel_url": buyer.tiers_url,
+        "cancel_url": buyer.cancel_url,
         **{f"metadata[{name}]": value for name, value in named.items()},
         **{f"subscription_data[metadata][{name}]": value for name, value in named.items()},
+    }
+
+
+def _discount(coupon: str) -> dict[str, str]:
+    return {"discounts[0][coupon]": coupon}
+
+
+def _trial(offer: Record) -> dict[str, str]:
+    prefix = "subscription_data"
+    return {
+        f"{prefix}[trial_period_days]": str(offer["value"]),
+        # Otherwise the processor may pause it instead, and a paused subscription keeps its tier.
+        f"{prefix}[trial_settings][end_behavior][missing_payment_method]": "cancel",
     }
 
 

@@ -62,8 +62,8 @@ tiers = Collection(
         ),
     ),
     audited="name",
-    in_use="A post or a member has this tier, so it can't be deleted. Set its `active` to false: "
-    "then nobody else can buy it.",
+    in_use="A post, a member or an offer has this tier, so it can't be deleted. Set its `active` "
+    "to false: then nobody else can buy it.",
     help="The paid tiers that a site sells.",
     rules=Rules(read=ON_SALE),
     # The payment page decides where the money goes, so only owners set it.
@@ -134,6 +134,7 @@ payment_subscriptions = Collection(
         Select(name="tier", values=("free", "paid")),
         Date(name="tier_event_created", help="When the event that set the tier was created."),
         Date(name="payment_failed_at"),
+        Text(name="offer_id", max=ids.LENGTH, help="The offer that it was bought with."),
     ),
     help="The processor's last report on each subscription.",
     indexes=(Index(("payment_customer_id",), skip_empty="payment_customer_id"),),

@@ -50,6 +50,8 @@ async def _apply_subscription(unit: Unit, event: PaymentEvent, checkout: Checkou
             email=checkout.email,
             name=checkout.name,
             member_id=checkout.member_id,
+            # Otherwise the row has another key than the subscription, whose own events count it.
+            offer_id=checkout.offer_id if checkout.subscription else "",
             creates_member=True,
         ),
     )
@@ -78,6 +80,7 @@ async def _subscription(unit: Unit, event: PaymentEvent, status: str) -> None:
             customer=subscription.customer,
             email=subscription.email,
             member_id=subscription.member_id,
+            offer_id=subscription.offer_id,
             terms=Terms(subscription.price, subscription.period_end, subscription.ends_at),
             creates_member=MEMBER_STATUS.get(status) is MemberStatus.ACTIVE,
         ),

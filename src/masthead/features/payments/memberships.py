@@ -15,6 +15,7 @@ from masthead.engine.records.collection import Record
 from masthead.engine.records.write.unit import Unit
 from masthead.features.members.collection import blog_members
 from masthead.features.payments.collection import payment_customers, payment_subscriptions, tiers
+from masthead.features.payments.offers import offers
 from masthead.features.payments.subscription_state import (
     NOT_GIVEN,
     Given,
@@ -50,6 +51,8 @@ class SubscriptionUpdate(msgspec.Struct, frozen=True):
     name: str = ""
     member_id: str = ""
     """The id of the member for whom this service has started the checkout."""
+    offer_id: str = ""
+    """The id of the offer with which it has started it."""
     terms: Terms | None = None
     creates_member: bool = False
     """Whether an unknown customer becomes a member."""
@@ -112,12 +115,29 @@ async def _store_state(unit: Unit, update: SubscriptionUpdate, known: Record | N
         values["payment_customer_id"] = update.customer
     if update.terms and update.at >= after.at:
         values |= _terms(update.terms)
+    if await _count_use(unit, update, known):
+        values["offer_id"] = update.offer_id
     if known is None:
         values["payment_subscription_id"] = update.subscription
         await unit.create(payment_subscriptions, values)
     else:
         await unit.update(payment_subscriptions, known["id"], values)
     return after != before
+
+
+async def _count_use(unit: Unit, update: SubscriptionUpdate, known: Record | None) -> bool:
+    """Counts the use of an offer, once for each subscription; False if this event counts none.
+    Whether it says that the subscription was bought depends on the event only, so that every order
+    of events counts the same."""
+    if update.state.tier != "paid" or (known and known["offer_id"]):
+        return False
+    if not ids.is_id(update.offer_id):
+        return False
+    offer = await _one(unit, offers, id=update.offer_id)
+    if offer is None:
+        return False
+    await unit.update(offers, offer["id"], {}, stamped={"uses": offer["uses"] + 1})
+    return True
 
 
 def _terms(terms: Terms) -> dict[str, str]:

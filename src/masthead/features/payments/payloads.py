@@ -20,6 +20,8 @@ MAX_ID = 255
 MAX_NAME = 255
 MEMBER = "member_id"
 """In the metadata of a checkout that this service has started, and of its subscription."""
+OFFER = "offer_id"
+"""There too, if the member has taken an offer."""
 LAST_SECOND = 253_402_300_799
 """The end of the year 9999, after which a date has no fixed-width text."""
 
@@ -67,6 +69,10 @@ class Checkout(msgspec.Struct, frozen=True):
     def member_id(self) -> str:
         return _id(self.metadata.get(MEMBER))
 
+    @property
+    def offer_id(self) -> str:
+        return _id(self.metadata.get(OFFER))
+
 
 class Subscription(msgspec.Struct, frozen=True):
     id: str
@@ -79,6 +85,7 @@ class Subscription(msgspec.Struct, frozen=True):
     """'' while it is active."""
     items: tuple[Item, ...]
     member_id: str
+    offer_id: str
 
     @property
     def price(self) -> str:
@@ -142,6 +149,7 @@ def parse_subscription(subject: Payload) -> Subscription:
     # Since 2025 (basil) each item has a period of its own.
     ends += [each.get("current_period_end") for each in _list(subject.get("items"))]
     period_end = max(map(_moment, ends))
+    metadata = _object(subject.get("metadata"))
     is_last_period = subject.get("cancel_at_period_end") is True
     return Subscription(
         _required_id(subject),
@@ -152,7 +160,8 @@ def parse_subscription(subject: Payload) -> Subscription:
         period_end,
         _moment(subject.get("cancel_at")) or (period_end if is_last_period else ""),
         tuple(_priced(subject.get("items"))),
-        _id(_object(subject.get("metadata")).get(MEMBER)),
+        _id(metadata.get(MEMBER)),
+        _id(metadata.get(OFFER)),
     )
 
 

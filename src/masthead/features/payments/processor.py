@@ -6,8 +6,11 @@ The processor's own messages are neither shown nor logged: some of them repeat a
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
@@ -22,7 +25,11 @@ from masthead.outside.outbound.streams import OutboundStreams
 if TYPE_CHECKING:
     from masthead.outside.outbound.streamed_response import StreamedResponse
 
+COUPONS = "/v1/coupons"
 API_VERSION = "2024-06-20"
+REPEAT_SECONDS = 300
+"""How long the same request has the same answer. A checkout that was paid or has expired can't be
+used again, and a failure is not to last, so not for long."""
 TIMEOUT_SECONDS = 10.0
 MAX_ANSWER_BYTES = 256 * 1024
 MAX_URL_LENGTH = 8_000
@@ -46,6 +53,20 @@ class ProcessorError(Exception):
     def is_unknown_customer(self) -> bool:
         return self.code == "resource_missing" and self.param == "customer"
 
+    @property
+    def is_known_already(self) -> bool:
+        """There is an object with the id that was to be made."""
+        return self.code == "resource_already_exists"
+
+    @property
+    def is_unknown_coupon(self) -> bool:
+        return self.code == "resource_missing" and "coupon" in self.param
+
+    @property
+    def is_used_coupon(self) -> bool:
+        """It has ended, or was used as often as it can be."""
+        return self.code == "coupon_expired"
+
 
 class Processor:
     def __init__(
@@ -67,16 +88,22 @@ class Processor:
         """The address at which a customer sees invoices, changes the card and cancels."""
         return await self._open("/v1/billing_portal/sessions", key, form, "")
 
+    async def make_coupon(self, key: str, form: Mapping[str, str], repeat_key: str) -> None:
+        """Makes the coupon with the id that the form names, unless there is one."""
+        try:
+            with _logging(COUPONS):
+                made = await self._post(COUPONS, key, form, repeat_key)
+                if made.get("id") != form["id"]:
+                    raise ProcessorError("the answer names another coupon", is_temporary=False)
+        except ProcessorError as error:
+            if not error.is_known_already:
+                raise
+
     async def _open(self, path: str, key: str, form: Mapping[str, str], repeat_key: str) -> str:
         """Raises ProcessorError."""
-        try:
+        with _logging(path):
             session = await self._post(path, key, form, repeat_key)
             return self._checked_url(session.get("url"))
-        except ProcessorError as error:
-            log.warning(
-                "payments.processor_failed", call=path, reason=error.reason, code=error.code
-            )
-            raise
 
     async def _post(
         self, path: str, key: str, form: Mapping[str, str], repeat_key: str
@@ -107,7 +134,7 @@ class Processor:
         except (OutboundError, TimeoutError) as error:
             kind = error.kind if isinstance(error, OutboundError) else Kind.TIMEOUT
             raise ProcessorError(f"no answer: {kind}", is_temporary=True) from error
-        return _session(response.status, body)
+        return _object_in(response.status, body)
 
     def _checked_url(self, url: object) -> str:
         """Readers are sent there, so it must be a web page and nothing else."""
@@ -119,6 +146,18 @@ class Processor:
         raise ProcessorError("the answer contains no page address", is_temporary=False)
 
 
+@contextmanager
+def _logging(path: str) -> Iterator[None]:
+    try:
+        yield
+    except ProcessorError as error:
+        if not error.is_known_already:
+            log.warning(
+                "payments.processor_failed", call=path, reason=error.reason, code=error.code
+            )
+        raise
+
+
 async def _body_of(response: StreamedResponse, timeout_seconds: float) -> bytes:
     body = bytearray()
     while chunk := await response.read(timeout_seconds):
@@ -128,7 +167,7 @@ async def _body_of(response: StreamedResponse, timeout_seconds: float) -> bytes:
     return bytes(body)
 
 
-def _session(status: int, body: bytes) -> Mapping[str, Any]:
+def _object_in(status: int, body: bytes) -> Mapping[str, Any]:
     try:
         answer = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -144,6 +183,13 @@ def _session(status: int, body: bytes) -> Mapping[str, Any]:
         code=_word(fault.get("code")) or _word(fault.get("type")),
         param=_word(fault.get("param")),
     )
+
+
+def repeat_key(form: Mapping[str, str], now: datetime, attempt: int = 1) -> str:
+    """The same for the same request within some minutes. The processor answers it as the first
+    time, even if it has refused it: a second attempt that is to have another answer says so."""
+    period = int(now.timestamp()) // REPEAT_SECONDS
+    return hashlib.sha256(f"{urlencode(form)} {period} {attempt}".encode()).hexdigest()
 
 
 def _word(value: object) -> str:

@@ -50,6 +50,7 @@ tags: dict[str, tuple[str, str]] = {
         "`members:personal`.",
     ),
     "tiers": ("Tiers", "The paid tiers that the site sells."),
+    "offers": ("Offers", "Codes with which readers pay less for a tier, or try it first."),
     "mailings": ("Mailings", "Posts sent as emails to the readers of a newsletter."),
     "site-settings": ("Site settings", "The site's name, looks and switches."),
     "redirects": ("Redirects", "Old addresses of the site, and where they lead."),
@@ -141,6 +142,10 @@ fields: dict[str, dict[str, str]] = {
     "tiers": {
         "name": "The name that readers see.",
         "currency": "Three letters, such as `eur`.",
+    },
+    "offers": {
+        "tier": "The id of the tier that it is for.",
+        "uses": "How many subscriptions were bought with it, as the processor reports.",
     },
     "redirects": {
         "from": "The old path on the site, with its query if it has one. Each path has one "
@@ -298,6 +303,18 @@ examples: dict[str, dict[str, Any]] = {
         "active": True,
         "payment_url": "",
         "payment_price_id": "price_1Abc",
+    },
+    "offers": {
+        "id": "o1f3f5e7r9s2p4r",
+        "code": "spring",
+        "tier": "t1i3e5r7s9u2p4p",
+        "kind": "percent",
+        "value": 50,
+        "months": 3,
+        "ends_at": "2026-12-31T23:00:00.000Z",
+        "max_uses": 100,
+        "uses": 12,
+        "active": True,
     },
     "redirects": {
         "id": "r2e4d6i8r1e3c5t",

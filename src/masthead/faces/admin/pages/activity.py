@@ -55,6 +55,7 @@ NOUNS = {
     "api_keys": "API key",
     "webhook_subscriptions": "webhook",
     "tiers": "tier",
+    "offers": "offer",
     "products": "product",
     "orders": "order",
     "gift_cards": "gift card",

@@ -62,20 +62,17 @@ async def upgrade(request: SiteRequest, form: Form) -> Page | Redirect:
     if audience_of_member(member) >= Audience.PAID:
         return see_other(ACCOUNT)
     tier = await _read_chosen(request, form.get("tier", ""))
-    member = await _remember_post(request, member, back_path(form.get("back", "")))
+    member = await remember_post(request, member, back_path(form.get("back", "")))
     try:
-        url = await request.services.payments.checkouts.checkout_url(_buyer(request, member), tier)
+        url = await request.services.payments.checkouts.checkout_url(
+            buyer_of(request, member), tier
+        )
     except ProcessorError as error:
-        return _failed(request, error)
-    return _leaving(
-        request,
-        url,
-        "Continue to the payment",
-        "You are charged only after you confirm it there.",
-    )
+        return failed_page(request, error)
+    return payment_page(request, url)
 
 
-async def _remember_post(request: SiteRequest, member: MemberRecord, way_back: str) -> MemberRecord:
+async def remember_post(request: SiteRequest, member: MemberRecord, way_back: str) -> MemberRecord:
     """The post that convinced them, if there is one, until the payment is there."""
     if not slug_of_post(way_back) and not member["paid_from"]:
         return member
@@ -94,9 +91,9 @@ async def billing(request: SiteRequest, _form: Form) -> Page | Redirect:
     if not member["payment_customer_id"] or not has_payment_key(request):
         return see_other(ACCOUNT)
     try:
-        url = await request.services.payments.checkouts.portal_url(_buyer(request, member))
+        url = await request.services.payments.checkouts.portal_url(buyer_of(request, member))
     except ProcessorError as error:
-        return _failed(request, error)
+        return failed_page(request, error)
     return _leaving(
         request, url, "Continue to your payments", "Change your card, see invoices or cancel there."
     )
@@ -110,16 +107,26 @@ async def _read_chosen(request: SiteRequest, tier_id: str) -> Record:
     raise NotFound("This tier is no longer sold.")
 
 
-def _buyer(request: SiteRequest, member: MemberRecord) -> Buyer:
+def buyer_of(request: SiteRequest, member: MemberRecord, cancelled: str = TIERS) -> Buyer:
+    """`cancelled`: the path to which the processor sends those who do not pay."""
     url = site_of(request).url
     return Buyer(
         tenant_id=request.tenant_id,
         tenant_slug=request.tenant.slug,
         member=member,
         key=payment_key(request),
-        tiers_url=url + TIERS,
+        cancel_url=url + cancelled,
         account_url=url + ACCOUNT,
         paid_url=f"{url}{ACCOUNT}?{CHECKOUT}=1",
+    )
+
+
+def payment_page(request: SiteRequest, url: str) -> Page:
+    return _leaving(
+        request,
+        url,
+        "Continue to the payment",
+        "You are charged only after you confirm it there.",
     )
 
 
@@ -132,7 +139,7 @@ def _leaving(request: SiteRequest, url: str, title: str, text: str) -> Page:
     return Page("leaving.html", head, page)
 
 
-def _failed(request: SiteRequest, error: ProcessorError) -> Page:
+def failed_page(request: SiteRequest, error: ProcessorError) -> Page:
     title = "The payment service did not answer"
     text = "Nothing was charged. Try again in a moment."
     if not error.is_temporary:
