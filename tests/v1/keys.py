@@ -6,7 +6,10 @@ import httpx
 from tests.world import TenantWorld
 
 from masthead.identity.api_keys import create_key
-from masthead.identity.scopes import USUAL
+from masthead.identity.scopes import PERSONAL, SCOPES
+
+USUAL = tuple(scope for scope in SCOPES if scope != PERSONAL)
+"""All that a key needs to call every endpoint: members stay anonymous."""
 
 
 async def key_client(tenant: TenantWorld, *scopes: str, host: str = "") -> httpx.AsyncClient:

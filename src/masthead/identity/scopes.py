@@ -34,9 +34,6 @@ SCOPES: dict[str, str] = {
 PERSONAL = "members:personal"
 """Not needed by any endpoint: answers show more with it."""
 
-USUAL = tuple(scope for scope in SCOPES if scope != PERSONAL)
-"""All that a key needs to call every endpoint."""
-
 ALIASES: dict[str, str] = {
     "uploads:read": "media:read",
     "uploads:write": "media:write",

@@ -109,7 +109,7 @@ def faces(
     assets = (Assets(PLAIN, [OUR_STATIC]), *services.themes.assets.values())
     admin = LazyFace(partial(_admin_face, services, site, assets, elsewhere))
     # Its tools call the API through the front door, which is built below and has its route.
-    mcp = LazyFace(lambda: _mcp_face(services.settings, door, elsewhere))
+    mcp = LazyFace(lambda: _mcp_face(services, door, elsewhere))
     v1_cache = AnswerCache(services.versions, counts=CACHES["v1"])
     v1 = V1Answers(services, services.idempotency, v1_cache)
     token = settings.metrics.token if settings.metrics else None
@@ -203,11 +203,11 @@ def _admin_face(
     return AdminFace(services, site, assets, elsewhere)
 
 
-def _mcp_face(settings: Settings, door: FrontDoor, elsewhere: Route) -> Face:
+def _mcp_face(services: Services, door: FrontDoor, elsewhere: Route) -> Face:
     # Imported here: few sites have an assistant, and its library takes as long as a start.
     from masthead.faces.mcp.face import McpFace
 
-    return McpFace(V1_TABLE, settings, door, elsewhere)
+    return McpFace(V1_TABLE, services.settings, services.windows, door=door, elsewhere=elsewhere)
 
 
 def _background(services: Services, traces: Traces | None) -> Background:

@@ -85,6 +85,8 @@ class Limit(Enum):
     SIGN_INS = auto()
     """Failed ones, and mails that are asked for."""
     COMMENTS = auto()
+    MESSAGES = auto()
+    """Messages of AI assistants that are no calls."""
 
 
 class BodyKind(Enum):

@@ -127,6 +127,35 @@ async def test_each_call_counts_towards_the_limit_once(tenant: TenantWorld) -> N
     assert code_of(results[30]) == "RATE_LIMITED"
 
 
+async def test_listing_tools_and_starting_count_by_key_and_by_address(tenant: TenantWorld) -> None:
+    headers = {"accept": "application/json", "content-type": "application/json"}
+    listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    calling = listing | {"method": "tools/call", "params": {"name": "posts_list"}}
+
+    async def sent(number: int, message: dict[str, Any], times: int) -> list[int]:
+        """The statuses of the last two."""
+        answers = [
+            await clients[number].post("/mcp", json=message, headers=headers) for _ in range(times)
+        ]
+        return [each.status_code for each in answers[-2:]]
+
+    clients = []
+    for name in ("first", "second", "third"):
+        _, key = await create_key(tenant.world.parts.records, tenant.id, name, ("posts:read",))
+        clients.append(tenant.world.client(tenant.host, token=key, address="192.0.2.7"))
+    assert await sent(0, listing, 121) == [200, 429]
+    assert await sent(1, listing, 120) == [200, 200]
+    assert await sent(2, listing, 61) == [200, 429]
+    # What is no message counts, too.
+    refused = await clients[0].post("/mcp", content=b"[", headers=headers)
+    assert refused.json()["error"]["code"] == "RATE_LIMITED"
+    assert 0 < int(refused.headers["retry-after"]) <= 60
+    # Calls count in the public API.
+    assert await sent(0, calling, 2) == [200, 200]
+    tenant.world.clock.advance(seconds=61)
+    assert await sent(0, listing, 2) == [200, 200]
+
+
 @pytest.mark.parametrize("token", ["", "mh_live_wrong"])
 async def test_without_a_key_there_is_nothing(tenant: TenantWorld, token: str) -> None:
     answer = await tenant.world.client(tenant.host, token=token).post("/mcp", json={})

@@ -17,6 +17,7 @@ from tests.service.cli.running import Running, serving
 
 from masthead.base.version import running_version
 from masthead.identity.api_keys import is_well_formed
+from masthead.identity.scopes import SCOPES
 
 ADMIN_LINE = r"admin: (http://demo\.localhost:\d+/admin) login: (\S+) password: (\S+)"
 
@@ -73,6 +74,7 @@ def test_the_demo_is_seeded_once_and_its_credentials_are_printed_each_time(tmp_p
         assert counts["blog_members"]["totalItems"] >= 25
         assert counts["comments"]["totalItems"] >= 30
         assert counts["tenants"]["items"][0]["plan"] == "business"
+        assert set(counts["api_keys"]["items"][0]["scopes"]) == set(SCOPES)
         public = server.get("/api/collections/posts/records").json()
         assert 0 < public["totalItems"] < counts["posts"]["totalItems"]
         sold = server.get("/api/collections/tiers/records").json()["items"]

@@ -25,17 +25,19 @@ from masthead.base.errors import Invalid, MastheadError
 from masthead.base.version import running_version
 from masthead.faces.mcp import MCP_PATH
 from masthead.faces.mcp.calls import Result, make_call, replayed
+from masthead.faces.mcp.limits import admit
 from masthead.faces.mcp.tools import tools_of
+from masthead.identity.limits.windows import Windows
 from masthead.web.answers import Answer, Stream
 from masthead.web.asgi import ASGIApp, Receive, Send
 from masthead.web.dispatch import Action, Dispatch, Route
-from masthead.web.policy import JSON_BYTES, Body, BodyKind, Policy, Who
+from masthead.web.policy import JSON_BYTES, Body, BodyKind, Limit, Policy, Who
 from masthead.web.request import Request, request_of
 from masthead.web.v1.endpoint import key_of
 from masthead.web.v1.errors import error_responder
 from masthead.web.v1.routes import Route as V1Route
 
-POLICY = Policy(who=Who.KEY, body=Body(BodyKind.JSON))
+POLICY = Policy(who=Who.KEY, limit=Limit.MESSAGES, body=Body(BodyKind.JSON))
 _INSTRUCTIONS = (
     "Tools for one publication: its posts, pages, members and settings. "
     "A created post is a draft unless `status` is `published`, which shows it to readers at once."
@@ -47,9 +49,16 @@ class McpFace:
     what has no route."""
 
     def __init__(
-        self, table: Iterable[V1Route], settings: Settings, door: ASGIApp, elsewhere: Route
+        self,
+        table: Iterable[V1Route],
+        settings: Settings,
+        windows: Windows,
+        *,
+        door: ASGIApp,
+        elsewhere: Route,
     ) -> None:
         self._door = door
+        self._windows = windows
         self._tools = tools_of(table)
         self._server: Server[Any] = Server(
             "Masthead",
@@ -70,6 +79,7 @@ class McpFace:
         request.check_is_json()
         # Read here, by the rules for all bodies.
         body = await request.body()
+        await admit(self._windows, key_of(request), request.address, body)
         return Stream(partial(self._serve, request, replayed(body, request.receive)))
 
     async def _serve(self, request: Request, receive: Receive, send: Send) -> None:

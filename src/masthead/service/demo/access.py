@@ -18,7 +18,7 @@ from masthead.engine.records.engine import Records
 from masthead.features.media.images import ImagePool
 from masthead.features.site.address import site_url
 from masthead.identity.api_keys import api_keys, create_key, hash_key
-from masthead.identity.scopes import USUAL
+from masthead.identity.scopes import SCOPES
 from masthead.identity.tenants import tenants
 from masthead.service.demo.seed import (
     FOUNDED_DAYS_AGO,
@@ -96,7 +96,7 @@ async def _seed(parts: Services, path: Path) -> Credentials:
     )
     password = secrets.token_urlsafe(9)
     tenant_id = await create_demo_tenant(records, password)
-    _, key = await create_key(records, tenant_id, "Demo", list(USUAL))
+    _, key = await create_key(records, tenant_id, "Demo", list(SCOPES))
     credentials = Credentials(OWNER, password, key)
     _write(path, credentials)
     services = _SeedServices(records, parts.objects, parts.images, parts.settings)
@@ -112,7 +112,7 @@ async def _read_stored(parts: Services, tenant_id: TenantId, path: Path) -> Cred
         return None
     if await _is_valid(parts, credentials.api_key):
         return credentials
-    _, key = await create_key(parts.records, tenant_id, "Demo", list(USUAL))
+    _, key = await create_key(parts.records, tenant_id, "Demo", list(SCOPES))
     credentials = msgspec.structs.replace(credentials, api_key=key)
     _write(path, credentials)
     return credentials
