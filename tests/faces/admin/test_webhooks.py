@@ -598,3 +598,52 @@ class TestAccess:
         if method == "GET":
             return await visitor.get(address)
         return await visitor.post(address)
+
+
+class TestChoice:
+    async def test_all_events_stay_chosen_when_the_form_is_saved(
+        self, hooks: Hooks, browser: Visitor
+    ) -> None:
+        given = filled(hooks, **{"events.*": "on"})
+        del given["events.post.created"]
+        await browser.post(f"{ADDRESS}/new", given)
+        page = f"{ADDRESS}/{given['id']}"
+        assert re.search(r'name="events\.\*"\s+checked', (await browser.get(page)).text)
+        saved = await browser.post(page, given | {"name": "Other"})
+        assert saved.status_code == 303
+        assert (await hooks.subscription(given["id"]))["events"] == ["*"]
+
+    async def test_a_filter_and_headers(self, hooks: Hooks, browser: Visitor) -> None:
+        given = filled(hooks, filter="data.title ~ 'light'", headers="X-Key: 7f3k\r\nX-Route: news")
+        made = await browser.post(f"{ADDRESS}/new", given)
+        page = f"{ADDRESS}/{given['id']}"
+        text = unescape((await browser.get(page)).text)
+        assert "X-Key, X-Route are set." in text
+        assert "data.title ~ 'light'" in text
+        assert "7f3k" not in made.text + text
+        await hooks.tenant.post(title="The lighthouse")
+        await hooks.tenant.post(title="The harbour")
+        await hooks.deliver()
+        (received,) = hooks.receiver.requests
+        assert (received.headers["x-key"], received.headers["x-route"]) == ("7f3k", "news")
+
+    async def test_headers_stay_until_they_are_removed(
+        self, hooks: Hooks, browser: Visitor
+    ) -> None:
+        given = filled(hooks, headers="X-Key: 7f3k")
+        await browser.post(f"{ADDRESS}/new", given)
+        page = f"{ADDRESS}/{given['id']}"
+        await browser.post(page, given | {"headers": ""})
+        assert (await hooks.subscription(given["id"]))["header_names"] == ["X-Key"]
+        await browser.post(page, given | {"headers": "", "remove": "headers"})
+        stored = await hooks.subscription(given["id"])
+        assert (stored["headers"], stored["header_names"]) == ("", [])
+
+    async def test_what_is_wrong_with_a_filter_stands_by_it(
+        self, hooks: Hooks, browser: Visitor
+    ) -> None:
+        wrong = filled(hooks, filter="title = 'x'", headers="Host: x")
+        refused = await browser.post(f"{ADDRESS}/new", wrong)
+        assert refused.status_code == 422
+        assert 'id="filter-error"' in refused.text
+        assert 'id="headers-error"' in refused.text

@@ -52,8 +52,10 @@ class Hooks:
         *events: str,
         url: str = "",
         api: httpx.AsyncClient | None = None,
+        **more: Any,
     ) -> dict[str, Any]:
         body = {
+            **more,
             "name": "Hook",
             "url": url or self.receiver.url(),
             "events": events or ["post.created"],

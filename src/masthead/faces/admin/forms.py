@@ -15,7 +15,7 @@ from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.fields.base import Field
 from masthead.engine.records.fields.documents import TextList
 from masthead.engine.records.fields.relation_list import RelationList
-from masthead.engine.records.fields.secrets import Secret
+from masthead.engine.records.fields.secrets import Secret, SecretValues
 from masthead.engine.records.fields.text import Email, Text, Url
 from masthead.engine.records.fields.values import Flag, Number, Select
 from masthead.faces.admin.request import AdminRequest
@@ -228,6 +228,11 @@ def _secret(asked: _AskedField) -> dict[str, Any]:
     return {"kind": "secret", "is_set": bool(asked.stored)}
 
 
+def _secret_lines(asked: _AskedField) -> dict[str, Any]:
+    typed = (asked.typed or {}).get(asked.ask.name, "")
+    return {"kind": "area", "value": typed, "is_set": bool(asked.stored), "rows": asked.ask.rows}
+
+
 def _link_rows(asked: _AskedField) -> dict[str, Any]:
     ask, typed = asked.ask, asked.typed
     links = _links(asked.stored) if typed is None else _typed_links(ask, typed)
@@ -280,6 +285,7 @@ _WIDGETS: tuple[
     tuple[Callable[[_AskedField], bool], Callable[[_AskedField], dict[str, Any]]], ...
 ] = (
     (lambda asked: _has_ticks(asked.declared, asked.ask), _ticks),
+    (lambda asked: isinstance(asked.declared, SecretValues), _secret_lines),
     (lambda asked: isinstance(asked.declared, Secret), _secret),
     (lambda asked: isinstance(asked.declared, Links), _link_rows),
     (lambda asked: isinstance(asked.declared, Flag), _switch),

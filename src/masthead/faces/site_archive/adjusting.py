@@ -124,7 +124,9 @@ def _webhook(webhook: Record, given: Circumstances) -> Record:
     if webhook["secret"]:
         return webhook
     disabled_at = webhook["disabled_at"] or given.text
-    return {**webhook, "secret": new_secret(), "paused": True, "disabled_at": disabled_at}
+    # Their values stayed behind.
+    names: Record = {"header_names": []}
+    return {**webhook, **names, "secret": new_secret(), "paused": True, "disabled_at": disabled_at}
 
 
 def _provider(provider: Record, _: Circumstances) -> Record:

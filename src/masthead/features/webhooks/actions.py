@@ -29,6 +29,7 @@ from masthead.features.webhooks.collection import (
 )
 from masthead.features.webhooks.results import Delivery, QueueKey
 from masthead.features.webhooks.sending import send
+from masthead.features.webhooks.sent_headers import headers_of
 from masthead.features.webhooks.signing import new_secret
 from masthead.features.webhooks.tables import webhook_attempts
 from masthead.outside.outbound.client import OutboundClient
@@ -115,7 +116,9 @@ async def fire_test(
         attempts=0,
     )
     secret = records.reveal(webhook_subscriptions, subscription, "secret")
-    sent = await send(client, delivery, subscription["url"], secret, now=records.clock())
+    headers = headers_of(records.reveal(webhook_subscriptions, subscription, "headers"))
+    url = subscription["url"]
+    sent = await send(client, delivery, url, secret, more_headers=headers, now=records.clock())
     ended = records.clock()
     await _log_test(records, delivery, sent, ended)
     return Tested(delivery.id, sent, ended)

@@ -16,10 +16,14 @@ from masthead.engine.records.fields.secrets import Secret
 from masthead.engine.records.fields.text import Text, Url
 from masthead.engine.records.fields.values import Date, Flag, Number, Select
 from masthead.engine.records.registry import Registry
+from masthead.features.webhooks.event_filter import EventFilter
+from masthead.features.webhooks.sent_headers import SentHeaders, stamp_header_names
 from masthead.outside.outbound.errors import OutboundError
 from masthead.outside.outbound.targets import WEBHOOKS, check_target, parse_url
 
 PENDING, DELIVERED, DEAD, DROPPED = "pending", "delivered", "dead", "dropped"
+ALL_EVENTS = "*"
+"""In a list of events: all of them, later ones too."""
 DELIVERIES_DELIVERED, DELIVERIES_DIED = "deliveries.delivered", "deliveries.died"
 """Counted by day, when a delivery ends."""
 
@@ -47,7 +51,26 @@ webhook_subscriptions = Collection(
     (
         Text(name="name", required=True, max=100),
         ReceiverUrl(name="url", required=True),
-        TextList(name="events", required=True, values=EVENT_NAMES),
+        TextList(
+            name="events",
+            required=True,
+            values=(ALL_EVENTS, *EVENT_NAMES),
+            help="Which events are sent. `*` is all of them, later ones too.",
+        ),
+        EventFilter(
+            name="filter",
+            help="Which of them, as a filter over `event` and `data.…`. Empty for all.",
+        ),
+        SentHeaders(
+            name="headers",
+            help="Headers that deliveries have in addition, as an object. Their values are not "
+            "shown again.",
+        ),
+        TextList(
+            name="header_names",
+            write=Access.ENGINE,
+            help="The names of those headers.",
+        ),
         Secret(name="secret", write=Access.ENGINE, max=500),
         # The delivery worker writes the next four directly, not through the engine: they do not
         # change the tenant's content and must not invalidate its caches.
@@ -67,6 +90,7 @@ webhook_subscriptions = Collection(
         ),
     ),
     audited="name",
+    before_save=stamp_header_names,
     help="Which events are sent where.",
     made_by="the admin or POST /api/v1/webhooks, which show the signing secret once",
     # The tenant's cached state says whether it has subscribers.

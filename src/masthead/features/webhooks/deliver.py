@@ -24,6 +24,7 @@ from masthead.features.webhooks.queue import DeliveryQueue
 from masthead.features.webhooks.results import Delivery, QueueKey, Result, Subscription
 from masthead.features.webhooks.schedule import next_attempt
 from masthead.features.webhooks.sending import ATTEMPT_SECONDS, send
+from masthead.features.webhooks.sent_headers import headers_of
 from masthead.features.webhooks.signing import Signed
 from masthead.outside.outbound.client import OutboundClient
 
@@ -196,10 +197,17 @@ class DeliveryWorker:
         return targets
 
     def _target(self, key: QueueKey, subscription: Subscription) -> Target:
+        secret = self._decrypted(key, "secret", subscription.secret)
+        headers = headers_of(self._decrypted(key, "headers", subscription.headers))
+        url = subscription.url
+        return Target(url, host_of(url), secret, headers, key.tenant_id)
+
+    def _decrypted(self, key: QueueKey, name: str, stored: str) -> str:
+        if not stored:
+            return ""
         record = {"tenant_id": key.tenant_id, "id": key.webhook_id}
-        context = secret_context(webhook_subscriptions, record, "secret")
-        secret = self._keyring.decrypt(ENCRYPTION_PURPOSE, subscription.secret, context)
-        return Target(subscription.url, host_of(subscription.url), secret, key.tenant_id)
+        context = secret_context(webhook_subscriptions, record, name)
+        return self._keyring.decrypt(ENCRYPTION_PURPOSE, stored, context)
 
     def _shares(self, targets: dict[QueueKey, Target]) -> dict[QueueKey, int]:
         """How many to claim of each queue: a site's queues of one host share its capacity, and
@@ -300,6 +308,7 @@ class DeliveryWorker:
                 delivery,
                 target.url,
                 target.secret,
+                more_headers=target.headers,
                 now=self._clock(),
                 timeout_seconds=self._attempt_seconds,
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -12,7 +12,13 @@ import sqlalchemy as sa
 from masthead.base import ids
 from masthead.engine.records.write.unit import Unit
 from masthead.engine.records.write.unit_events import WrittenEvent
-from masthead.features.webhooks.collection import PENDING, webhook_deliveries, webhook_subscriptions
+from masthead.features.webhooks.collection import (
+    ALL_EVENTS,
+    PENDING,
+    webhook_deliveries,
+    webhook_subscriptions,
+)
+from masthead.features.webhooks.event_filter import passes
 from masthead.features.webhooks.tables import webhook_lanes
 from masthead.identity.limits.plans import Plan
 from masthead.identity.tenants import tenants
@@ -51,9 +57,9 @@ class Fanout:
         unit.tenant.has_no_subscriber = not rows
         matches = [
             Match(webhook_id, event)
-            for webhook_id, names in rows
+            for webhook_id, names, filter_ in rows
             for event in written
-            if event.name in _event_names(names)
+            if lists(_event_names(names), event.name) and passes(filter_, event)
         ]
         if matches:
             await self._queue(unit, matches)
@@ -68,6 +74,10 @@ class Fanout:
         await _run(unit, self._deliver, shared, [_delivery(each) for each in matches])
         keys = dict.fromkeys(each.webhook_id for each in matches)
         await _run(unit, self._open_queues, shared, [{"webhook": key} for key in keys])
+
+
+def lists(names: Collection[str], name: str) -> bool:
+    return name in names or ALL_EVENTS in names
 
 
 @lru_cache(maxsize=1_000)
@@ -115,7 +125,7 @@ def _subscribers(subscriptions: sa.Table, tenants_table: sa.Table) -> sa.Select[
     has_webhooks = sa.exists().where(
         t.id == s.tenant_id, t.plan.in_([plan.value for plan in Plan if plan.has_api])
     )
-    found = sa.select(s.id, s.events).where(
+    found = sa.select(s.id, s.events, s["filter"]).where(
         s.tenant_id == sa.bindparam("tenant"), s.disabled_at == "", has_webhooks
     )
     # All transactions lock queues in this order.

@@ -8,6 +8,7 @@ receiver there, not the host.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 import msgspec
@@ -29,6 +30,7 @@ class Target(msgspec.Struct, frozen=True):
     url: str
     host: str
     secret: str
+    headers: Mapping[str, str]
     site: TenantId
 
 

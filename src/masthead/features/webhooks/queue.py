@@ -91,9 +91,9 @@ class DeliveryQueue:
         rows = await self._database.fetch(EVERY_TENANT, *self._sql.subscriptions({"ids": wanted}))
         return {
             QueueKey(TenantId(tenant_id), webhook_id): Subscription(
-                url, secret, status == TenantStatus.SUSPENDED
+                url, secret, headers, status == TenantStatus.SUSPENDED
             )
-            for tenant_id, webhook_id, url, secret, status in rows
+            for tenant_id, webhook_id, url, secret, headers, status in rows
         }
 
     async def claim(

@@ -32,7 +32,8 @@ class QueueKey(NamedTuple):
 class Subscription(msgspec.Struct, frozen=True):
     url: str
     secret: str
-    """Encrypted, as stored."""
+    """Encrypted, as stored; so are the headers."""
+    headers: str = ""
     is_held: bool = False
     """The site is suspended: its deliveries wait."""
 

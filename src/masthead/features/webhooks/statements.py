@@ -115,7 +115,7 @@ class QueueStatements:
             not_empty(d.next_attempt_at),
         )
         self.subscriptions = self._compile(
-            sa.select(s.tenant_id, s.id, s.url, s.secret, t.status)
+            sa.select(s.tenant_id, s.id, s.url, s.secret, s.headers, t.status)
             .join_from(self._subscriptions, self._tenants, t.id == s.tenant_id)
             .where(dialects.any_of(s.id, sa.bindparam("ids")), s.disabled_at == "")
         )

@@ -25,6 +25,7 @@ from masthead.features.webhooks.actions import (
 )
 from masthead.features.webhooks.collection import webhook_subscriptions
 from masthead.features.webhooks.retention import EVENT_RETENTION
+from masthead.features.webhooks.sent_headers import masked
 from masthead.features.webhooks.signing import new_secret
 from masthead.web.openapi.builders import MOMENT, Moment
 from masthead.web.v1.call import Call
@@ -42,25 +43,36 @@ SUBSCRIPTION = View(
         "name",
         "url",
         "events",
+        "filter",
+        "headers",
         "failure_count",
         "last_delivery_at",
         "disabled_at",
         "created",
     ),
     nullable=frozenset({"last_delivery_at", "disabled_at"}),
+    computed={"headers": masked},
+    where_set=frozenset({"filter", "headers"}),
 )
 CREATED = replace(
     SUBSCRIPTION, name="WebhookSubscriptionCreated", fields=(*SUBSCRIPTION.fields, "secret")
 )
-FIELDS = ("name", "url", "events")
+REQUIRED = frozenset({"name", "url", "events"})
+OPTIONAL = ("filter", "headers")
+FIELDS = ("name", "url", "events", *OPTIONAL)
 CREATE = Body(
-    "WebhookSubscriptionCreate", webhook_subscriptions, FIELDS, required=frozenset(FIELDS)
+    "WebhookSubscriptionCreate",
+    webhook_subscriptions,
+    FIELDS,
+    required=REQUIRED,
+    nullable=frozenset(OPTIONAL),
 )
 UPDATE = Body(
     "WebhookSubscriptionUpdate",
     webhook_subscriptions,
     FIELDS,
-    required=frozenset(FIELDS),
+    required=REQUIRED,
+    nullable=frozenset(OPTIONAL),
     partial=True,
     flags=("disabled",),
 )
@@ -125,11 +137,17 @@ async def list_subscriptions(call: Call) -> dict[str, Any]:
     page = await call.records.page(
         call.caller, webhook_subscriptions, ListRequest(per_page=MAX_PER_TENANT)
     )
-    return {"items": [SUBSCRIPTION.of(item) for item in page.items], "total": page.total}
+    items = [SUBSCRIPTION.of(_with_names(item)) for item in page.items]
+    return {"items": items, "total": page.total}
 
 
 async def get_subscription(call: Call) -> dict[str, Any]:
-    return SUBSCRIPTION.of(await call.get(webhook_subscriptions))
+    return SUBSCRIPTION.of(_with_names(await call.get(webhook_subscriptions)))
+
+
+def _with_names(record: Record) -> Record:
+    """Their names can be read, and not their values."""
+    return {**record, "headers": record["header_names"]}
 
 
 @asynccontextmanager
@@ -140,7 +158,7 @@ async def checked_url(call: Call) -> AsyncIterator[None]:
 
 async def create_subscription(call: Call) -> dict[str, Any]:
     record, secret = await subscribe(call.unit, call.body)
-    return CREATED.of({**record, "secret": secret})
+    return CREATED.of(_with_names({**record, "secret": secret}))
 
 
 async def update_subscription(call: Call) -> Record:
@@ -150,13 +168,14 @@ async def update_subscription(call: Call) -> Record:
         # One that does not exist is refused below.
         for found in await call.unit.find(webhook_subscriptions, {"id": call.record_id}, limit=1):
             stamped = paused(found, call.records.clock())
-    return await call.unit.update(
+    record = await call.unit.update(
         webhook_subscriptions,
         call.record_id,
         call.body,
         stamped=stamped,
         expected_version=call.expected_version,
     )
+    return _with_names(record)
 
 
 async def delete_subscription(call: Call) -> None:

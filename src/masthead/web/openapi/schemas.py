@@ -7,6 +7,7 @@ from typing import Any
 from masthead.engine.records.fields.base import Field
 from masthead.engine.records.fields.documents import Json, TextList
 from masthead.engine.records.fields.relation import Relation
+from masthead.engine.records.fields.secrets import SecretValues
 from masthead.engine.records.fields.text import Email, Text, Url
 from masthead.engine.records.fields.values import LARGEST, Date, Flag, Number, Select
 from masthead.web.openapi import texts
@@ -45,6 +46,12 @@ def field_schema(field: Field) -> Schema:
             return {"type": "string", "enum": list(field.values)}
         case Date():
             return {"type": "string", "format": "date-time"}
+        case SecretValues():
+            return {
+                "type": "object",
+                "additionalProperties": {"type": "string"},
+                "maxProperties": field.max_items,
+            }
         case Text():
             return _text(field)
         case Relation():
@@ -69,12 +76,13 @@ def _text(field: Text) -> Schema:
 
 # Limits concern writers. Readers only need the type.
 _ANSWER_KEYS = frozenset({"type", "format", "enum", "items"})
+_COMPUTED_KEYS = frozenset({"type", "additionalProperties"})
 
 
 def answer_schema(field: Field, *, is_computed: bool) -> Schema:
     """The schema of a value in an answer. A computed value has only the type of the stored one."""
     schema = field_schema(field)
-    keys = {"type"} if is_computed else _ANSWER_KEYS
+    keys = _COMPUTED_KEYS if is_computed else _ANSWER_KEYS
     schema = {name: value for name, value in schema.items() if name in keys}
     if isinstance(field, TextList):
         schema["items"] = {k: v for k, v in schema["items"].items() if k in _ANSWER_KEYS}

@@ -156,7 +156,8 @@ fields: dict[str, dict[str, str]] = {
     "webhook_subscriptions": {
         "name": "A name of your choice.",
         "url": "Where events are sent: an https address that is not in a private network.",
-        "events": "Which events are sent.",
+        "headers": "Headers of deliveries in addition to those of the service. Answers show `***` "
+        "in place of their values. A change replaces all of them; null removes them.",
         "failure_count": "Deliveries that failed in a row.",
         "last_delivery_at": "When a delivery was last tried.",
         "disabled_at": "When it was disabled. Nothing has been sent since.",
@@ -349,6 +350,8 @@ examples: dict[str, dict[str, Any]] = {
         "name": "Newsroom board",
         "url": "https://hooks.example.com/masthead",
         "events": ["post.published", "comment.received"],
+        "filter": "data.title ~ 'lighthouse'",
+        "headers": {"Authorization": "Bearer 7f3k"},
         "failure_count": 0,
         "last_delivery_at": "2026-11-14T09:30:01.007Z",
         "disabled_at": "",

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from masthead.engine.records.fields.base import Access
+from typing import Any
+
+import msgspec
+
+from masthead.engine.records.fields.base import Access, refuse
 from masthead.engine.records.fields.text import Text
 
 
@@ -18,3 +22,35 @@ class Secret(Text, frozen=True, kw_only=True):
 
     read: Access = Access.ENGINE
     write: Access = Access.ADMIN
+
+
+class SecretValues(Secret, frozen=True, kw_only=True):
+    """Secret texts with names, stored as the text of a JSON object."""
+
+    max: int = 8_000
+    max_items: int
+
+    def coerce(self, value: Any) -> Any:
+        """A form sends `Name: value`, one in each line."""
+        if not isinstance(value, str):
+            return value
+        lines = (line.partition(":") for line in value.splitlines() if line.strip())
+        return {name.strip(): text.strip() for name, _, text in lines}
+
+    def parse(self, value: Any) -> str:
+        if not isinstance(value, dict) or not all(isinstance(each, str) for each in value.values()):
+            raise refuse("validation_invalid_type", "Must be an object whose values are texts.")
+        if len(value) > self.max_items:
+            raise refuse(
+                "validation_max_items_constraint",
+                f"Must be no more than {self.max_items} item(s).",
+                max=self.max_items,
+            )
+        if len({name.lower() for name in value}) < len(value):
+            raise refuse("validation_invalid_value", "Has a name twice.")
+        for name, text in value.items():
+            self.check_item(name, text)
+        return super().parse(msgspec.json.encode(value).decode()) if value else ""
+
+    def check_item(self, name: str, value: str) -> None:
+        raise NotImplementedError

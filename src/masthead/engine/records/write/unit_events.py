@@ -22,6 +22,8 @@ class WrittenEvent(NamedTuple):
     record_id: str = ""
     is_restored: bool = False
     """The record came back from the trash: nobody needs an email about it."""
+    payload: str = ""
+    """JSON text."""
 
 
 class UnitEvents:
@@ -77,7 +79,8 @@ class UnitEvents:
         record_id: str = "",
         is_restored: bool = False,
     ) -> WrittenEvent:
-        written = WrittenEvent(ids.new_log_id(), name, self._now, record_id, is_restored)
+        text = msgspec.json.encode(payload).decode()
+        written = WrittenEvent(ids.new_log_id(), name, self._now, record_id, is_restored, text)
         row = (
             self._tenant_id,
             self._version,
@@ -86,7 +89,7 @@ class UnitEvents:
             name,
             collection,
             record_id,
-            msgspec.json.encode(payload).decode(),
+            text,
             self._now,
         )
         self.written.append(written)

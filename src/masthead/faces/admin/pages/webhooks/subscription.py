@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -19,13 +19,13 @@ from masthead.faces.admin.pages.webhooks.subscriptions import (
     OFFERED,
     PLAN_NEEDED,
     check_plan,
-    events_of,
+    items_of,
     last_tests,
     shown,
 )
 from masthead.faces.admin.request import AdminRequest
 from masthead.features.webhooks.actions import ENABLED, check_url, fire_test, paused, subscribe
-from masthead.features.webhooks.collection import webhook_subscriptions
+from masthead.features.webhooks.collection import ALL_EVENTS, webhook_subscriptions
 from masthead.features.webhooks.sending import body_of
 from masthead.features.webhooks.signing import new_secret
 
@@ -70,7 +70,9 @@ async def webhook_page(request: AdminRequest, webhook_id: str) -> Answer:
 
 
 async def save_webhook(request: AdminRequest, webhook_id: str) -> Answer:
-    await request.records.update(request.caller, webhook_subscriptions, webhook_id, _given(request))
+    removes = request.form.get("remove") == "headers"
+    given = {"headers": None} if removes else _given(request)
+    await request.records.update(request.caller, webhook_subscriptions, webhook_id, given)
     return Redirect(f"{ADDRESS}/{webhook_id}", "Saved. The next delivery uses it.")
 
 
@@ -128,9 +130,9 @@ async def _stamp(request: AdminRequest, webhook_id: str, stamped: Mapping[str, A
     )
 
 
-def _form(chosen: list[str]) -> Form:
+def _form(chosen: list[str], headers: Sequence[str] = ()) -> Form:
     """An event that is no longer offered stays while it is chosen."""
-    names = dict.fromkeys((*OFFERED, *chosen))
+    names = dict.fromkeys((ALL_EVENTS, *OFFERED, *chosen))
     asks = (
         Ask("name", "Name", "Only you see it. For example, the program that receives the events."),
         Ask(
@@ -139,8 +141,26 @@ def _form(chosen: list[str]) -> Form:
             "An https:// address on a public host. Every event is sent there as a POST.",
         ),
         Ask("events", "Events", choices={name: name for name in names}),
+        Ask(
+            "filter",
+            "Filter",
+            "Only events that match are sent. It compares event and data.…, as in "
+            "data.title ~ 'harbour' && data.email_only != true. Without one, all of them are.",
+            rows=2,
+        ),
+        Ask("headers", "Headers", _about_headers(headers), rows=3),
     )
     return Form(webhook_subscriptions, asks)
+
+
+def _about_headers(names: Sequence[str]) -> str:
+    if not names:
+        return (
+            "Sent with every delivery, one in each line, such as Authorization: Bearer 7f3k. "
+            "Their values are stored encrypted and not shown again."
+        )
+    are_set = f"{names[0]} is" if len(names) == 1 else f"{', '.join(names)} are"
+    return f"{are_set} set. Lines that you write here replace all of them."
 
 
 def _given(request: AdminRequest) -> dict[str, Any]:
@@ -174,14 +194,18 @@ async def _page(request: AdminRequest, record: Record, *, secret: str = "") -> A
 
 
 def _values(request: AdminRequest, record: Record | None = None) -> dict[str, Any]:
-    form = _form(events_of(record) if record else []).values(request, record)
+    chosen = items_of(record, "events") if record else []
+    names = items_of(record, "header_names") if record else []
+    form = _form(chosen, names).values(request, record)
     choices = form["fields"]["events"].choices
-    chosen = {each.value for each in choices if each.is_chosen}
+    ticked = {each.value for each in choices if each.is_chosen}
     offered = {each.value for each in choices}
     return {
         **form,
+        "has_all": ALL_EVENTS in ticked,
+        "has_headers": bool(names),
         "categories": {
-            category: [_event(kind, chosen) for kind in CATALOG if _is_in(kind, category, offered)]
+            category: [_event(kind, ticked) for kind in CATALOG if _is_in(kind, category, offered)]
             for category in Category
         },
     }

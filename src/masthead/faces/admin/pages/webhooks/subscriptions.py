@@ -16,6 +16,7 @@ from masthead.faces.admin.charts import Chart, Day, bar_chart
 from masthead.faces.admin.request import AdminRequest
 from masthead.features.webhooks.actions import MAX_PER_TENANT
 from masthead.features.webhooks.collection import (
+    ALL_EVENTS,
     DELIVERIES_DELIVERED,
     DELIVERIES_DIED,
     webhook_deliveries,
@@ -95,7 +96,7 @@ def shown(request: AdminRequest, record: Record, test: LoggedDelivery | None = N
     return record | {
         "page": f"{ADDRESS}/{record['id']}",
         "badge": _state(request, record, test),
-        "counted": _events(events_of(record)),
+        "counted": _events(items_of(record, "events")),
         "last": str(status) if status else "No answer" if was_called else "–",
         "is_last_bad": was_called and not is_good(status),
         "is_off": is_off,
@@ -105,9 +106,9 @@ def shown(request: AdminRequest, record: Record, test: LoggedDelivery | None = N
     }
 
 
-def events_of(record: Record) -> list[str]:
-    events = record["events"]
-    return _decode_names(events) if isinstance(events, msgspec.Raw) else list(events)
+def items_of(record: Record, name: str) -> list[str]:
+    items = record[name]
+    return _decode_names(items) if isinstance(items, msgspec.Raw) else list(items)
 
 
 def check_plan(request: AdminRequest) -> None:
@@ -131,6 +132,8 @@ def _state(request: AdminRequest, record: Record, test: LoggedDelivery | None) -
 
 
 def _events(names: Sequence[str]) -> str:
+    if ALL_EVENTS in names:
+        return "all"
     has_all = set(OFFERED) <= set(names)
     return f"all {len(OFFERED)}" if has_all else str(len(names))
 
