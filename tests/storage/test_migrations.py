@@ -76,7 +76,8 @@ def _sqlite_schema(path: Path) -> dict[str, list[Any]]:
             "SELECT type, name, sql FROM sqlite_master "
             "WHERE tbl_name != 'alembic_version' AND sql IS NOT NULL"
         ).fetchall()
-    return {f"{kind} {name}": _definition_parts(sql) for kind, name, sql in rows}
+    # SQLite quotes the name of a table that a migration had to make again.
+    return {f"{kind} {name}": _definition_parts(sql.replace('"', "")) for kind, name, sql in rows}
 
 
 def _definition_parts(sql: str) -> list[str]:

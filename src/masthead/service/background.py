@@ -33,6 +33,7 @@ from masthead.features.media import jobs as media_jobs
 from masthead.features.media import use_counts as media_use_counts
 from masthead.features.members.unsubscribe import Unsubscribe
 from masthead.features.pages.collection import pages
+from masthead.features.payments import gift_mails
 from masthead.features.payments import jobs as payment_jobs
 from masthead.features.payments.access import end_due
 from masthead.features.payments.reconcile import Reconciliation
@@ -87,6 +88,7 @@ def job_handlers(parts: Services) -> Mapping[str, Handler]:
         **parts.members.links.handlers(),
         **parts.passwords.staff_codes.handlers(),
         **parts.privacy.work.handlers(),
+        **gift_mails.handlers(parts.records, parts.mail, parts.sites),
         **notices.handlers(parts.records, parts.mail, parts.sites, NOTICES),
         **parts.webhooks.retries.handlers(),
         **import_jobs.handlers(parts),

@@ -15,7 +15,7 @@ NAMES = """post.created post.updated post.published post.unpublished post.delete
 comment.posted comment.approved comment.received comment.deleted
 subscriber.added subscriber.removed member.subscribed member.unsubscribed member.tier_changed
 order.paid order.refunded order.shipped product.created product.updated
-cart.abandoned gift_card.issued mailing.sent media.uploaded test.ping"""
+cart.abandoned gift_card.issued gift_card.redeemed mailing.sent media.uploaded test.ping"""
 
 each_kind = pytest.mark.parametrize("kind", CATALOG, ids=lambda kind: kind.name)
 

@@ -118,8 +118,14 @@ async def _shop(tenant: TenantWorld) -> None:
     await tenant.update("carts", cart["id"], {"status": "abandoned"})
     touched = {"email": "mira@example.com", "last_activity": "2026-11-13T08:02:11Z"}
     await tenant.create("carts", touched | {"status": "abandoned"} | bought)
-    await tenant.create("gift_cards", {"code": "GIFT-1", "amount": 5000, "currency": "eur"})
-    await tenant.create("gift_cards", {"code": "GIFT-2", "email": "mira@example.com"})
+    amount = {"code": "GIFT-1", "amount": 5000, "currency": "eur"}
+    card = await tenant.create("gift_cards", amount)
+    await tenant.update("gift_cards", card["id"], {"redeemed": True})
+    tier = await tenant.create("tiers", {"name": "Harbour", "price": 500, "currency": "eur"})
+    gift = {"kind": "membership", "tier_id": tier["id"], "months": 3, "email": "mira@example.com"}
+    card = await tenant.create("gift_cards", amount | gift | {"code": "GIFT-2"})
+    taken = {"redeemed": True, "redeemed_by": member["id"]}
+    await tenant.update("gift_cards", card["id"], taken)
 
 
 async def _regrets(tenant: TenantWorld, owner: Account, page_id: str, file_id: str) -> None:

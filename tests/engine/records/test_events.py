@@ -58,7 +58,8 @@ UPDATED: list[tuple[str, dict[str, Any], dict[str, Any], list[str]]] = [
     ("orders", ORDER | {"status": "paid"}, {"refunded_amount": 2}, []),
     ("carts", CART, {"status": "abandoned"}, ["cart.abandoned"]),
     ("carts", CART, {"status": "paid"}, []),
-    ("gift_cards", {"code": "GIFT-1"}, {"redeemed": True}, []),
+    ("gift_cards", {"code": "GIFT-1"}, {"redeemed": True}, ["gift_card.redeemed"]),
+    ("gift_cards", {"code": "GIFT-1"}, {"email": "mira@example.com"}, []),
 ]
 DELETED: list[tuple[str, dict[str, Any], list[str]]] = [
     ("posts", POST, ["post.deleted"]),

@@ -479,6 +479,7 @@ SAMPLES = (
     Sample("gift-cards-empty", "/admin/shop/gift-cards", site="empty"),
     Sample("gift-cards-nothing-found", "/admin/shop/gift-cards?email=zzzz"),
     Sample("gift-card", "/admin/shop/gift-cards/{gift_cards}"),
+    Sample("gift-membership", "/admin/shop/gift-cards/{gift_memberships}"),
     Sample("tiers", "/admin/shop/tiers"),
     Sample("tiers-empty", "/admin/shop/tiers", site="empty"),
     Sample("tier-new", "/admin/shop/tiers/new"),
@@ -1154,8 +1155,14 @@ async def _shop(demo: TenantWorld) -> dict[str, str]:
     )
     tier = {"name": "Harbour master", "price": 9000, "currency": "eur", "interval": "year"}
     made = await demo.create("tiers", {**tier, "benefits": ["Every post, and the maps"]})
+    gift = {"kind": "membership", "tier_id": made["id"], "months": 12, "amount": 9000, **sold}
+    later = {"buyer_email": "ana@example.com", "send_on": "2099-12-24 08:00:00Z"}
+    bought = await demo.create("gift_cards", {**gift, **later, "code": "7QXK-4M2P-J0VA-9RTE"})
+    void = {"voided_at": "2026-11-01 09:00:00Z", "months": 1, "code": "3NYH-C8DW-5ZGB-K6SF"}
+    await demo.create("gift_cards", {**gift, **void})
     return {
         "gift_cards": card["id"],
+        "gift_memberships": bought["id"],
         "orders": order["id"],
         "products": product["id"],
         "tiers": made["id"],

@@ -14,9 +14,13 @@ from masthead.faces.reader.member_views import (
     DeletePage,
     ForgotPage,
     FormProblem,
+    GiftPage,
+    GiftPrice,
+    GiftTier,
     InboxPage,
     OfferPage,
     OwnTier,
+    RedeemPage,
     SignIn,
     SignInPage,
     SignUpPage,
@@ -313,7 +317,20 @@ OFFER = OfferPage(
 )
 
 NO_ADDRESS = (FormProblem("email", "Must be an email address, such as ada@example.com."),)
+_MONTHLY = ((1, "£4"), (3, "£12"), (6, "£24"), (12, "£48"))
+GIFT = GiftPage(
+    (
+        GiftTier("t1", "Supporter", tuple(GiftPrice(*each) for each in _MONTHLY)),
+        GiftTier("t2", "Patron", (GiftPrice(12, "£1,200.50"),)),
+    ),
+    choices=(1, 3, 6, 12),
+    first_day="2026-11-15",
+    last_day="2027-11-15",
+    order="0rd3r",
+)
+
 ACCOUNT = AccountPage(
+    sells_gifts=True,
     name="Ines Ferro",
     email="ines.ferro@example.com",
     newsletter=True,
@@ -421,7 +438,7 @@ PAGES: dict[str, tuple[str, Chrome, object]] = {
     "tiers-member": (
         "tiers.html",
         chrome(reader=MEMBER, path="/member/tiers"),
-        TiersPage(TIERS[:3]),
+        TiersPage(TIERS[:3], sells_gifts=True),
     ),
     "tiers-german": (
         "tiers.html",
@@ -461,6 +478,48 @@ PAGES: dict[str, tuple[str, Chrome, object]] = {
         chrome(path=OFFER.path),
         OfferPage(
             "This offer has ended", OFFER.path, problem="It could be taken for a limited time."
+        ),
+    ),
+    "gift": ("gift.html", chrome(path="/member/gift"), GIFT),
+    "gift-wrong": (
+        "gift.html",
+        chrome(reader=MEMBER, path="/member/gift"),
+        replace(
+            GIFT,
+            tier="t2",
+            months="3",
+            email="mira",
+            problems=(
+                FormProblem("months", "Patron is given for 12 months."),
+                FormProblem("email", "Must be a valid email address."),
+                FormProblem(
+                    "send_on", "This day has passed. Leave it empty to send the code at once."
+                ),
+            ),
+        ),
+    ),
+    "redeem": (
+        "redeem.html",
+        chrome(reader=MEMBER, path="/member/redeem"),
+        RedeemPage("7QXK-4M2P-J0VA-9RTE"),
+    ),
+    "redeem-guest": (
+        "redeem.html",
+        chrome(path="/member/redeem"),
+        RedeemPage("7QXK-4M2P-J0VA-9RTE"),
+    ),
+    "redeem-refused": (
+        "redeem.html",
+        chrome(reader=MEMBER, path="/member/redeem"),
+        RedeemPage(
+            "7QXK-4M2P-J0VA-9RTE",
+            (
+                FormProblem(
+                    "code",
+                    "You pay for a tier that goes on. Keep the code: it works when that has ended, "
+                    "or for somebody else.",
+                ),
+            ),
         ),
     ),
     "paywall-closed": (

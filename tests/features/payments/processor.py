@@ -111,6 +111,12 @@ def refunded(amount: int = 1900, created: int = JUNE, **more: Any) -> Event:
     return event("charge.refunded", charge | more, created)
 
 
+def gift_bought(tier_id: str, created: int = JUNE, **more: Any) -> Event:
+    """As the checkout of a gift names it, which this service has opened."""
+    metadata = {"gift_tier": tier_id, "gift_months": "3", **more.pop("metadata", {})}
+    return bought(created, id="cs_gift", metadata=metadata, **more)
+
+
 def sign(secret: str, signed: bytes) -> str:
     return hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
 

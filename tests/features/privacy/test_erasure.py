@@ -127,6 +127,26 @@ async def test_a_members_records_are_deleted_or_anonymized(
     assert set(request["receipt"]["why_kept"]) == set(request["receipt"]["kept"])
 
 
+async def test_the_other_person_of_a_gift_keeps_it(app: World, tenant: TenantWorld) -> None:
+    buyer = await tenant.member(email=EMAIL)
+    gift = {"kind": "membership", "months": 3, "buyer_email": EMAIL, "email": "mira@example.com"}
+    given = await tenant.create("gift_cards", {**gift, "code": "GIFT-1"})
+    taken = {"email": EMAIL, "buyer_email": "mira@example.com", "redeemed_by": buyer.id}
+    got = await tenant.create("gift_cards", {**gift, **taken, "code": "GIFT-2"})
+    exported = await buyer.api.post(EXPORT, json={"type": "member", "member_id": buyer.id})
+    cards = (await app.client().get(exported.json()["download_url"])).json()["data"]["gift_cards"]
+    assert {each["id"] for each in cards} == {given["id"], got["id"]}
+    await buyer.api.post(DELETE, json=member_deletion(buyer.id))
+    app.clock.advance(days=30)
+    await run_jobs(app)
+    first, second = await find(app, "gift_cards", given), await find(app, "gift_cards", got)
+    assert first is not None
+    assert second is not None
+    assert (first["buyer_email"], first["email"]) == ("", "mira@example.com")
+    assert (second["email"], second["redeemed_by"]) == ("", "")
+    assert second["buyer_email"] == "mira@example.com"
+
+
 async def test_an_account_with_an_invalid_address_is_erased(
     app: World, tenant: TenantWorld, owner: Account
 ) -> None:

@@ -56,6 +56,8 @@ SUBJECTS = {
     "domain_unproven": "The domain of ",
     "webhook_disabled": "A webhook of ",
     "welcome_paid": "You are a paid member of ",
+    "gift_given": "A gift for you at ",
+    "gift_bought": "Your gift at ",
 }
 """How the subject of each template's mail begins."""
 NEWSLETTER = "A newsletter"
@@ -215,6 +217,11 @@ async def pay(tenant: TenantWorld, member: Account) -> None:
     await tenant.update("blog_members", member.id, {"tier": "paid"})
     async with tenant.world.parts.records.unit(system(tenant.id)) as unit:
         await unit.enqueue(WELCOME, {"member_id": member.id})
+    await tenant.settings(member_payment_secret_key="sk_test_1")
+    gift = {"kind": "membership", "months": 3, "buyer_email": "hal@example.com"}
+    at_once = {**gift, "send_on": "2026-01-01 08:00:00Z"}
+    await tenant.create("gift_cards", {**at_once, "code": "HAL-1"})
+    await tenant.create("gift_cards", {**at_once, "code": "HAL-2", "email": "ivy@example.com"})
 
 
 async def discuss(tenant: TenantWorld, member: Account) -> None:
@@ -267,6 +274,7 @@ async def test_opening_a_link_of_an_email_changes_nothing(office: Office) -> Non
         "/member/comment-mails",
         "/member/confirm-email",
         "/member/link",
+        "/member/redeem",
         "/member/reset-password",
         "/member/unsubscribe",
         "/posts/fog",

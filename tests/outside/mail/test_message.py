@@ -287,6 +287,14 @@ MAILS: list[Mail] = [
             ("email_changed", {"name": EVE, "new_email": "new@example.com"}),
             ("reset_password", {"link": LINK, "minutes": 15}),
             ("welcome_paid", {"name": EVE, "link": LINK}),
+            *(
+                (
+                    name,
+                    {"tier": EVE, "months": "3 months", "buyer": "ana@example.com"}
+                    | {"code": "7QXK-4M2P-J0VA-9RTE", "link": LINK},
+                )
+                for name in ("gift_given", "gift_bought")
+            ),
             (
                 "webhook_disabled",
                 {"webhook_name": EVE, "receiver": "x.example", "webhook_url": LINK, "failures": 9},

@@ -216,7 +216,13 @@ _GIFT_CARD = (
     Fact("amount", "In minor units, such as cents.", 5000),
     _CURRENCY,
     Fact("email", "Who it is for, if anyone.", "mira@example.com", nullable=True),
+    Fact("kind", "`amount`, or `membership` for some months.", "membership"),
+    Fact("tier_id", "The tier that it gives, if it gives one.", "t2i4e6r8l0v2l4s", nullable=True),
+    Fact("months", "How long the tier lasts; 0 for an amount.", 12),
     _TENANT,
+)
+_REDEEMED_BY = Fact(
+    "redeemed_by", "The member, if one redeemed it on the site.", "m5e7m9b1e3r5m7b", nullable=True
 )
 _PING = (
     Fact("webhook_id", "The subscription that is tested.", "w3h5k7m9p1r3t5v", shows="id"),
@@ -436,10 +442,19 @@ CATALOG: tuple[EventKind, ...] = (
     EventKind(
         "gift_card.issued",
         Category.COMMERCE,
-        "a gift card is created",
+        "a gift card is created; for a gift that a reader bought, when its payment has arrived",
         "gift_cards",
         _GIFT_CARD,
         _CREATE,
+    ),
+    EventKind(
+        "gift_card.redeemed",
+        Category.COMMERCE,
+        "a gift card is redeemed",
+        "gift_cards",
+        (*_GIFT_CARD[:-1], _REDEEMED_BY, _TENANT),
+        _UPDATE,
+        example_previous={"redeemed": False},
     ),
     EventKind(
         "test.ping",

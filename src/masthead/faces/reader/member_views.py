@@ -58,6 +58,8 @@ class TiersPage(msgspec.Struct, frozen=True):
     tiers: tuple[Tier, ...]
     back: str = ""
     """The path of the post from which a reader came, for links and forms."""
+    sells_gifts: bool = False
+    """Tiers can be bought for others."""
 
 
 class OfferPage(msgspec.Struct, frozen=True):
@@ -97,6 +99,46 @@ class FormProblem(msgspec.Struct, frozen=True):
 
     field: str
     message: str
+
+
+class GiftPrice(msgspec.Struct, frozen=True):
+    """The price of a tier as a gift."""
+
+    months: int
+    price: str
+
+
+class GiftTier(msgspec.Struct, frozen=True):
+    """A tier that can be given."""
+
+    id: str
+    name: str
+    prices: tuple[GiftPrice, ...]
+
+
+class GiftPage(msgspec.Struct, frozen=True):
+    """Template `gift.html`: a paid tier for another, with what was typed."""
+
+    tiers: tuple[GiftTier, ...]
+    choices: tuple[int, ...] = ()
+    """Months to choose from."""
+    tier: str = ""
+    months: str = ""
+    email: str = ""
+    send_on: str = ""
+    first_day: str = ""
+    last_day: str = ""
+    """Between which the code can be mailed."""
+    order: str = ""
+    """Goes with the form, so that sending it twice buys one gift."""
+    problems: tuple[FormProblem, ...] = ()
+
+
+class RedeemPage(msgspec.Struct, frozen=True):
+    """Template `redeem.html`: the code of a gift."""
+
+    code: str = ""
+    problems: tuple[FormProblem, ...] = ()
 
 
 class SignUpPage(msgspec.Struct, frozen=True):
@@ -194,6 +236,7 @@ class AccountPage(msgspec.Struct, frozen=True):
     typed: str = ""
     problems: tuple[FormProblem, ...] = ()
     connections: tuple[Connected, ...] = ()
+    sells_gifts: bool = False
 
 
 class DeletePage(msgspec.Struct, frozen=True):

@@ -10,6 +10,7 @@ from masthead.faces.reader.feeds import atom, json_feed, rss
 from masthead.faces.reader.machines import robots, sitemap_index, sitemap_month, sitemap_pages
 from masthead.faces.reader.markdown import SUFFIX, llms, page_as_markdown, post_as_markdown
 from masthead.faces.reader.pages.comments import delete_comment, edit_comment, post_comment
+from masthead.faces.reader.pages.gifts import GIFT, buy_gift, gift_page
 from masthead.faces.reader.pages.home import home
 from masthead.faces.reader.pages.lists import archive, author, search, tag
 from masthead.faces.reader.pages.offers import OFFERS, offer, take_offer
@@ -53,6 +54,7 @@ def reader_routes(pages: SitePages) -> list[Route]:
         pages.page("/member/plans", old_address),
         pages.form("/member/upgrade", upgrade),
         pages.form(f"{OFFERS}{{code}}", take_offer, "code", page=offer),
+        pages.form(GIFT, buy_gift, page=gift_page),
         pages.form("/member/billing", billing, while_suspended=WhileSuspended.OPEN),
         pages.page("/feed.xml", rss, for_guests=True),
         pages.page("/atom.xml", atom, for_guests=True),

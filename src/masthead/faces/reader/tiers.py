@@ -46,6 +46,11 @@ async def tiers_on_sale(request: SiteRequest) -> list[Record]:
     return await _tiers_of(request) if sells(request) else []
 
 
+async def sells_gifts(request: SiteRequest) -> bool:
+    """Gifts are paid through the processor's API only."""
+    return has_payment_key(request) and bool(await tiers_on_sale(request))
+
+
 async def _tiers_of(request: SiteRequest) -> list[Record]:
     """The active ones, in the site's order."""
     wanted = ListRequest(per_page=MAX_TIERS, sort="position,created", skip_total=True)

@@ -21,6 +21,7 @@ from masthead.faces.importers import collection as imports
 from masthead.faces.importers.collection import import_runs
 from masthead.faces.importers.member_csv import collection as csv_imports
 from masthead.faces.importers.member_csv.collection import member_imports
+from masthead.features.commerce.collection import gift_cards
 from masthead.features.mailings.collection import PAUSED, SCHEDULED, SENDING, mailings
 from masthead.features.media.collection import COPIES_JOB, is_copied, media
 from masthead.features.members.collection import blog_members
@@ -76,6 +77,8 @@ def later_of(collection: Collection, record: Record) -> Iterator[Later]:
         yield Later(COPIES_JOB, {"id": record["id"]})
     elif collection.name == tag_changes.name:
         yield Later(CHANGE_JOB, {"id": record["id"]})
+    elif collection.name == gift_cards.name and not record["sent_at"]:
+        yield from collection.jobs(Change(None, record))
     elif collection.name == gdpr_requests.name and _is_erasure(record):
         yield Later(ERASE_JOB, {"request_id": record["id"]}, run_at=record["grace_until"])
 

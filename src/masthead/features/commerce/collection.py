@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from masthead.base.errors import Invalid
 from masthead.engine.links.file_uses import Uses
-from masthead.engine.records.changes import Change, Save
+from masthead.engine.records.changes import Change, Later, Save
 from masthead.engine.records.collection import Collection, Counter, Index
-from masthead.engine.records.fields.base import Access
+from masthead.engine.records.fields.base import REQUIRED, Access
 from masthead.engine.records.fields.documents import Json
-from masthead.engine.records.fields.relation import Relation
+from masthead.engine.records.fields.relation import OnDelete, Relation
 from masthead.engine.records.fields.text import Email, Slug, Text
 from masthead.engine.records.fields.values import Date, Flag, Number, Select
 
 CURRENCY_MAX = 3
+AMOUNT, MEMBERSHIP = "amount", "membership"
+"""The kinds of gift cards."""
+MAIL_GIFT = "gifts.mail"
 
 
 def product_events(change: Change) -> Iterator[str]:
@@ -28,9 +32,28 @@ def order_events(change: Change) -> Iterator[str]:
             yield f"order.{status}"
 
 
+def check_gift(save: Save) -> Mapping[str, Any]:
+    if save.new["kind"] == MEMBERSHIP and not save.new["months"]:
+        raise Invalid({"months": REQUIRED})
+    return {}
+
+
 def gift_card_events(change: Change) -> Iterator[str]:
     if change.old is None:
         yield "gift_card.issued"
+    elif change.became("redeemed", True):
+        yield "gift_card.redeemed"
+
+
+def gift_card_jobs(change: Change) -> Iterator[Later]:
+    """The email with the code, at the time that the card has for it."""
+    card = change.new
+    if (
+        card
+        and card["send_on"]
+        and (change.old is None or change.old["send_on"] != card["send_on"])
+    ):
+        yield Later(MAIL_GIFT, {"gift_card_id": card["id"]}, run_at=card["send_on"])
 
 
 def stamp_cart(save: Save) -> Mapping[str, Any]:
@@ -134,13 +157,39 @@ gift_cards = Collection(
     "gift_cards",
     (
         Text(name="code", required=True, max=100, unique=True),
-        Number(name="amount", min=0, help="In minor units."),
+        Select(
+            name="kind",
+            values=(AMOUNT, MEMBERSHIP),
+            default=AMOUNT,
+            help="Whether the code is worth an amount of money, or time as a paid member.",
+        ),
+        Number(name="amount", min=0, help="In minor units; of a tier, what was paid for it."),
         Text(name="currency", max=CURRENCY_MAX),
-        Email(name="email", personal=True),
+        Relation(
+            name="tier_id",
+            to="tiers",
+            on_delete=OnDelete.REFUSE,
+            help="The tier that the kind `membership` gives.",
+        ),
+        Number(name="months", min=0, max=1_200, help="How long the tier lasts."),
+        Email(name="email", personal=True, help="Who it is for, if anyone was named."),
+        Email(name="buyer_email", personal=True),
+        Date(name="send_on", help="When the code is emailed, to `email` or else to the buyer."),
+        Date(name="sent_at", write=Access.ENGINE, help="When that email was queued."),
         Flag(name="redeemed"),
+        Date(name="redeemed_at", help="When a member redeemed it on the site."),
+        Relation(name="redeemed_by", to="blog_members"),
+        Date(name="voided_at", help="When it became void: its payment was refunded as a whole."),
+        Text(name="payment_id", max=255, help="The payment's id at the processor."),
     ),
     audited="",
-    help="Codes that are worth an amount of money.",
+    help="Codes that are worth an amount of money, or a paid tier for some months.",
+    before_save=check_gift,
     events=gift_card_events,
-    indexes=(Index(("email", "created", "id")),),
+    jobs=gift_card_jobs,
+    indexes=(
+        Index(("email", "created", "id")),
+        Index(("buyer_email",), skip_empty="buyer_email"),
+        Index(("payment_id",), skip_empty="payment_id"),
+    ),
 )

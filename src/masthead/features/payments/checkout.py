@@ -9,6 +9,8 @@ from urllib.parse import urlencode
 from masthead.base.ids import TenantId
 from masthead.engine.records.collection import Record
 from masthead.features.payments.coupons import Coupons
+from masthead.features.payments.gift_checkout import GiftBuyer, gift_form
+from masthead.features.payments.gifts import Gift
 from masthead.features.payments.payloads import MEMBER, OFFER
 from masthead.features.payments.processor import Processor, ProcessorError, repeat_key
 from masthead.identity.limits.sliding_window import Limits
@@ -85,6 +87,13 @@ class Checkouts:
             "return_url": buyer.account_url,
         }
         return await self._processor.open_portal(buyer.key, form)
+
+    async def gift_url(self, buyer: GiftBuyer, key: str, gift: Gift, tier: Record) -> str:
+        """Where a member or a guest pays for a gift; raises ProcessorError."""
+        await self._windows.take(buyer.tenant_id, CALLS.of(buyer.payer))
+        form = gift_form(buyer, gift, tier)
+        once = repeat_key(form, self._windows.clock())
+        return await self._processor.open_checkout(key, form, once)
 
     async def _open_for(self, buyer: Buyer, form: Mapping[str, str], attempt: int = 1) -> str:
         """Opens a checkout for the member as the customer that they are, or by address."""

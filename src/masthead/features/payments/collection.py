@@ -62,8 +62,8 @@ tiers = Collection(
         ),
     ),
     audited="name",
-    in_use="A post, a member or an offer has this tier, so it can't be deleted. Set its `active` "
-    "to false: then nobody else can buy it.",
+    in_use="A post, a member, an offer or a gift card has this tier, so it can't be deleted. Set "
+    "its `active` to false: then nobody else can buy it.",
     help="The paid tiers that a site sells.",
     rules=Rules(read=ON_SALE),
     # The payment page decides where the money goes, so only owners set it.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 
 from masthead.engine.records.write.unit import Unit
+from masthead.features.payments.gifts import is_gift, settle_gift, void_refunded
 from masthead.features.payments.inbox import Inbox
 from masthead.features.payments.memberships import SubscriptionUpdate, Terms, apply_update
 from masthead.features.payments.orders import settle_checkout, settle_refund, store_product
@@ -31,6 +32,8 @@ async def checkout_completed(unit: Unit, inbox: Inbox, event: PaymentEvent) -> s
     checkout = parse_checkout(event.subject)
     if checkout.mode == "subscription":
         await _apply_subscription(unit, event, checkout)
+    elif is_gift(checkout):
+        return await settle_gift(unit, inbox, checkout)
     elif checkout.mode == "payment":
         return await settle_checkout(unit, inbox, checkout)
     return ""
@@ -99,7 +102,9 @@ async def payment_failed(unit: Unit, _: Inbox, event: PaymentEvent) -> str:
 
 
 async def charge_refunded(unit: Unit, inbox: Inbox, event: PaymentEvent) -> str:
-    await settle_refund(unit, inbox, parse_refund(event.subject))
+    refund = parse_refund(event.subject)
+    await settle_refund(unit, inbox, refund)
+    await void_refunded(unit, inbox, refund.payment)
     return ""
 
 

@@ -68,7 +68,7 @@ _TEXTS = (
 WHY_KEPT = {
     "comments": "the words of a discussion stay, without name and address",
     "orders": "bookkeeping is required by law, without name and address",
-    "gift_cards": "they can still be redeemed, without the address",
+    "gift_cards": "they can still be redeemed, without the person's address",
     "gdpr_requests": "proof that the requests were answered, without any address",
     **dict.fromkeys(_TEXTS, "they are the site's own, without the address"),
     "audit_log": "it says what staff did, without the address",
@@ -76,6 +76,9 @@ WHY_KEPT = {
 
 KEPT_FIELDS = frozenset({("comments", "body")})
 """Exported as personal data. An erasure only removes the address, because others replied to it."""
+
+ADDRESSES_OF_TWO = frozenset({("gift_cards", "email"), ("gift_cards", "buyer_email")})
+"""Addresses of different people in one record: the one stays when the other is erased."""
 
 FREE_TEXT_COLLECTIONS = frozenset({*_TEXTS, "comments", audit_log.name})
 """Their texts may contain a member's address: an erasure removes it."""
@@ -140,12 +143,19 @@ def anonymized(collection: Collection, record: Record, person: Person) -> dict[s
         if isinstance(field, Relation):
             if field.to == blog_members.name and value == person.id:
                 changes[field.name] = ""
+        elif _is_of_another(collection, field, value, person):
+            continue
         elif field.personal and (collection.name, field.name) not in KEPT_FIELDS:
             is_name = field.required and not isinstance(field, Email)
             changes[field.name] = ANONYMOUS if is_name else field.empty()
         else:
             changes[field.name] = scrubbed(value, person.email)
     return {name: value for name, value in changes.items() if value != record[name]}
+
+
+def _is_of_another(collection: Collection, field: Field, value: Any, person: Person) -> bool:
+    """A gift has the addresses of two people, of whom one may leave."""
+    return (collection.name, field.name) in ADDRESSES_OF_TWO and value != person.email
 
 
 def anonymized_copy(registry: Registry, item: Record, person: Person) -> dict[str, Any]:

@@ -37,6 +37,8 @@ EMAILS: Final[Mapping[str, tuple[str, Mapping[str, object]]]] = {
     # To the old address, in case its owner did not request the change.
     "email_changed": ("Your email address at {site_name} was changed", {}),
     "welcome_paid": ("You are a paid member of {site_name}", {}),
+    "gift_given": ("A gift for you at {site_name}", {}),
+    "gift_bought": ("Your gift at {site_name}: the code", {}),
     # To members and staff.
     "reset_password": ("Choose a new password for {site_name}", {}),
     "comment_posted": ("New comment on “{short_title}”", {}),

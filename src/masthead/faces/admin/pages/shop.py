@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from masthead.base import clock
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.ast import Expression
 from masthead.engine.records.filter.conditions import equals
@@ -71,7 +72,10 @@ class OrderList(ShopList, frozen=True):
 class GiftCardList(ShopList, frozen=True):
     address = "/admin/shop/gift-cards"
     title = "Gift cards"
-    about = "Codes that are worth an amount of money. The list shows only the end of each code."
+    about = (
+        "Codes that are worth an amount of money, or a tier that a reader has bought for another. "
+        "The list shows only the end of each code."
+    )
     collection = gift_cards
     template = "shop/_gift-cards.html"
     search = Search("Holder’s whole email address", "Holder’s email address", "email")
@@ -79,6 +83,13 @@ class GiftCardList(ShopList, frozen=True):
     no_match = ("No gift card matches", "Type the holder’s whole email address.")
 
     email: str = ""
+
+    async def values(self, request: AdminRequest, items: Sequence[Record]) -> dict[str, Any]:
+        shown = await super().values(request, items)
+        names = await tier_names(request, items)
+        now = clock.to_text(request.now)
+        states = {each["id"]: gift_state(each, now) for each in items}
+        return {**shown, "tiers": names, "gift_states": states}
 
 
 class ProductList(ShopList, frozen=True):
@@ -161,7 +172,34 @@ async def order_page(request: AdminRequest, order_id: str) -> Answer:
 
 async def gift_card_page(request: AdminRequest, card_id: str) -> Answer:
     card = await request.records.get(request.caller, gift_cards, card_id)
-    return Page("shop/gift-card.html", "Gift card", {"card": card, "back": GiftCardList.address})
+    values = {
+        "card": card,
+        "back": GiftCardList.address,
+        "tier": (await tier_names(request, [card])).get(card["tier_id"], ""),
+        "state": gift_state(card, clock.to_text(request.now)),
+    }
+    return Page("shop/gift-card.html", "Gift card", values)
+
+
+def gift_state(card: Record, now: str) -> tuple[str, str]:
+    """The kind of badge, and its words."""
+    if card["redeemed"]:
+        return "draft", "Redeemed"
+    if card["voided_at"]:
+        return "warn", "Void"
+    if card["send_on"] > now and not card["sent_at"]:
+        return "good", "To be emailed"
+    return "good", "Open"
+
+
+async def tier_names(request: AdminRequest, cards: Sequence[Record]) -> dict[str, str]:
+    wanted = sorted({card["tier_id"] for card in cards} - {""})
+    if not wanted:
+        return {}
+    found = await request.records.find_related(
+        request.caller, tiers, "id", wanted, limit=len(wanted)
+    )
+    return {tier["id"]: tier["name"] for tier in found}
 
 
 async def new_offer(offer: Offer, request: AdminRequest) -> Answer:

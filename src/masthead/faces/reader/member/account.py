@@ -35,7 +35,7 @@ from masthead.faces.reader.member_views import (
 )
 from masthead.faces.reader.request import SiteRequest
 from masthead.faces.reader.site import site_of
-from masthead.faces.reader.tiers import own_tier
+from masthead.faces.reader.tiers import own_tier, sells_gifts
 from masthead.faces.reader.views import Head, Link, MessagePage
 from masthead.features.members.collection import ACCOUNT_PAGE, blog_members, consent
 from masthead.features.members.email_change import new_address
@@ -61,6 +61,7 @@ DONE = {
     "password": "Your new password is set. You are signed out everywhere else.",
     "sign_in": "That sign-in has ended.",
     "connection": "Removed.",
+    "gift": "Your gift is redeemed: you are a paid member.",
 }
 """The page's message after a change, by the word in its address."""
 MAILED = {
@@ -308,6 +309,7 @@ class Account:
                 for each in sign_ins
             ),
             connections=await self._connections(request, member),
+            sells_gifts=await sells_gifts(request),
             notice=notice,
             deleted_on=await _deletion_day(request, member),
             opened=opened,

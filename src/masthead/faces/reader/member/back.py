@@ -13,7 +13,13 @@ MAX_LENGTH = 500
 # name another host.
 _PATH = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f-\xa0\u2028\u2029]*")
 _NOT_AGAIN = "/member/"
-_MEMBERS_OWN = ("/member/account", "/member/tiers", "/member/offer/")
+_MEMBERS_OWN = (
+    "/member/account",
+    "/member/tiers",
+    "/member/offer/",
+    "/member/gift",
+    "/member/redeem",
+)
 
 
 def back_path(text: str) -> str:

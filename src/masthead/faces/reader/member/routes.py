@@ -7,6 +7,7 @@ from functools import partial
 from masthead.faces.reader.endpoint import SitePages
 from masthead.faces.reader.member.account import Account
 from masthead.faces.reader.member.joining import Joining
+from masthead.faces.reader.member.redeeming import redeem_code, redeem_page
 from masthead.faces.reader.member.sessions import (
     ACCOUNT,
     CODE,
@@ -17,6 +18,7 @@ from masthead.faces.reader.member.sessions import (
 )
 from masthead.faces.reader.member.single_sign_on import SignOnPages
 from masthead.features.members import mailed_links
+from masthead.features.payments.gift_mails import REDEEM
 from masthead.features.services import FeatureServices
 from masthead.web.dispatch import Route
 from masthead.web.policy import Limit, WhileSuspended
@@ -50,5 +52,6 @@ def member_page_routes(pages: SitePages, services: FeatureServices) -> list[Rout
         mine(f"{ACCOUNT}/sign-ins", account.end_sign_in),
         mine(f"{ACCOUNT}/connections", account.disconnect),
         mine(f"{ACCOUNT}/export", account.export),
+        pages.form(REDEEM, redeem_code, page=redeem_page),
         form(DELETE, account.delete, page=account.delete_page),
     ]

@@ -45,6 +45,7 @@ async def tiers(request: SiteRequest) -> Page:
     page = TiersPage(
         tuple(shown_tier(request, each) for each in found),
         way_back if slug_of_post(way_back) else "",
+        sells_gifts=has_payment_key(request),
     )
     return Page("tiers.html", head, page)
 
