@@ -72,7 +72,7 @@ FAULTS = (
     Fault(
         "guests get the cached pages of paying members",
         "faces/reader/endpoint.py",
-        """f"site{audience:d}{variant} {request.path}\"""",
+        """f"site{mark_of(reader)} {variant} {request.path}\"""",
         """f"site{variant} {request.path}\"""",
         ("faces/reader/test_caching.py", "faces/reader/test_access.py"),
     ),

@@ -41,6 +41,18 @@ class Audience(IntEnum):
     STAFF = 3
 
 
+class Reader(msgspec.Struct, frozen=True):
+    """Everything that decides which texts of a site somebody may read."""
+
+    audience: Audience = Audience.GUEST
+    level: str = ""
+    """The id of the tier that a paid member has; '' for none."""
+
+
+GUEST_READER = Reader()
+STAFF_READER = Reader(Audience.STAFF)
+
+
 class Caller(msgspec.Struct, frozen=True):
     kind: Kind
     tenant_id: TenantId | None = None
@@ -49,8 +61,8 @@ class Caller(msgspec.Struct, frozen=True):
     email: str = ""
     collection: str = ""
     scopes: frozenset[str] = frozenset()
-    audience: Audience = Audience.GUEST
-    """The audience of a page of the reader's site."""
+    reader: Reader = GUEST_READER
+    """For whom a page of the reader's site is."""
     sign_in: str = ""
     """Which sign-in of the account it is; forms are bound to it."""
     lacks_factor: bool = False
@@ -59,6 +71,10 @@ class Caller(msgspec.Struct, frozen=True):
     """The network address that staff calls from, for the audit log."""
     is_renewable: bool = True
     """The session can be prolonged: not that of an operator or an owner who acts as the account."""
+
+    @property
+    def audience(self) -> Audience:
+        return self.reader.audience
 
     @property
     def is_admin(self) -> bool:
@@ -102,8 +118,8 @@ def guest(tenant_id: TenantId | None = None) -> Caller:
     return Caller(Kind.GUEST, tenant_id)
 
 
-def site(tenant_id: TenantId, audience: Audience) -> Caller:
-    return Caller(Kind.SITE, tenant_id, audience=audience)
+def site(tenant_id: TenantId, reader: Reader) -> Caller:
+    return Caller(Kind.SITE, tenant_id, reader=reader)
 
 
 def system(tenant_id: TenantId | None = None) -> Caller:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.world import TenantWorld
 
-from masthead.base.caller import Audience
+from masthead.base.caller import Audience, Reader
 from masthead.features.mailings.letter import Letter, Recipient, draw_letter
 from masthead.features.mailings.letter_values import mailed_tokens
 from masthead.features.site.address import Site
@@ -31,7 +31,7 @@ async def drawn(tenant: TenantWorld, audience: Audience, **values: Any) -> Lette
         site=Site("The Coast", "https://coast.example"),
         newsletter=NEWSLETTER,
         post=post,
-        audience=audience,
+        reader=Reader(audience),
     )
 
 
@@ -122,7 +122,7 @@ async def test_a_newsletter_has_its_own_look(tenant: TenantWorld) -> None:
         site=Site("The Coast", "https://coast.example"),
         newsletter={**NEWSLETTER, **look},
         post=await tenant.published(content_html='<p><a href="/x">x</a></p>'),
-        audience=Audience.FREE,
+        reader=Reader(Audience.FREE),
     )
     assert 'src="https://coast.example/media/x/top.png"' in letter.html
     assert "color: #0044cc" in letter.html

@@ -11,7 +11,7 @@ from tests.features.mailings.sound import SITE
 from tests.looks import axe, resize
 from tests.world import TenantWorld
 
-from masthead.base.caller import Audience
+from masthead.base.caller import Audience, Reader
 from masthead.features.mailings.letter import Recipient, draw_letter
 from masthead.features.site.address import Site
 
@@ -35,7 +35,7 @@ async def test_a_letter_is_legible_at_every_width_in_light_and_dark(
         site=Site("The Coast", SITE),
         newsletter={"slug": "main", "name": "Weekly", "accent_color": "#ffee00"},
         post=post,
-        audience=audience,
+        reader=Reader(audience),
     )
     own = letter.for_recipient(Recipient("ada@example.com", "Ada", f"{SITE}/u?token=t"))
     context = await browser.new_context()

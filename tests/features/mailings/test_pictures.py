@@ -16,7 +16,7 @@ from tests.outside.mail.offices import text_of
 from tests.v1.keys import key_client
 from tests.world import TenantWorld
 
-from masthead.base.caller import Audience
+from masthead.base.caller import Audience, Reader
 from masthead.features.mailings.digests import Digests
 from masthead.features.mailings.letter import Letter, draw_letter
 from masthead.features.site.address import Site
@@ -76,7 +76,7 @@ async def drawn(tenant: TenantWorld, **values: Any) -> Letter:
         site=Site("The Coast", SITE),
         newsletter={**NEWSLETTER, **look},
         post=await tenant.published(**values),
-        audience=Audience.FREE,
+        reader=Reader(Audience.FREE),
     )
 
 

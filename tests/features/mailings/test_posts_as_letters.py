@@ -20,7 +20,7 @@ from tests.features.mailings.sound import SITE, problems
 from tests.outside.mail.dkim_verifier import verify
 from tests.world import START, TenantWorld
 
-from masthead.base.caller import Audience
+from masthead.base.caller import Audience, Reader
 from masthead.content.texts.markdown import convert
 from masthead.faces.importers.convert.content import prepare
 from masthead.faces.importers.platforms.exports import open_export
@@ -45,7 +45,7 @@ async def letter_of(tenant: TenantWorld, audience: Audience, post: Any) -> Lette
         site=Site("The Coast", SITE),
         newsletter=NEWSLETTER,
         post=post,
-        audience=audience,
+        reader=Reader(audience),
     )
 
 

@@ -16,8 +16,9 @@ from tests.v1.keys import key_client
 from tests.world import Account, TenantWorld, World, records_of
 
 from masthead.base import clock
-from masthead.base.caller import Audience
+from masthead.base.caller import Audience, Reader
 from masthead.engine.links.file_uses import uses_of
+from masthead.engine.records.fields.base import Access
 from masthead.features.mailings.letter import draw_letter
 from masthead.features.media.signed_addresses import IN_EMAILS, PARAMETER, sign_file
 from masthead.features.site.address import Site
@@ -403,7 +404,9 @@ class TestTexts:
         for collection in readable:
             targets = {registry[each.to] for each in collection.pointers}
             leading = {
-                each for each in readable if any(p.to == collection.name for p in each.pointers)
+                each
+                for each in readable
+                if any(p.to == collection.name and p.read < Access.SITE for p in each.pointers)
             }
             for each in (targets & set(readable)) | leading:
                 assert uses_of(each) is None, (collection.name, each.name)
@@ -422,7 +425,7 @@ class TestTexts:
             site=Site(tenant.slug, f"http://{tenant.host}"),
             newsletter=NEWSLETTER,
             post=post,
-            audience=Audience.PAID,
+            reader=Reader(Audience.PAID),
         )
         signed = re.findall(rf"/media/{item['id']}/[^\"\s)>]+", letter.html + letter.text)
         assert len(signed) >= 2

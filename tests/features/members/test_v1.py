@@ -118,7 +118,7 @@ class TestPersonalData:
     ) -> None:
         values = {"email": "ada@example.com", "name": "Ada", "labels": ["fair"]}
         member = await tenant.create("blog_members", values)
-        fuller = ANONYMOUS | {"name", "labels", "newsletter"}
+        fuller = ANONYMOUS | {"name", "labels", "newsletter", "tier_id", "access_until"}
         for _ in range(2):
             for address in (MEMBERS, f"{MEMBERS}/{member['id']}"):
                 for client, fields in ((api, ANONYMOUS), (personal, fuller), (api, ANONYMOUS)):

@@ -20,6 +20,7 @@ from tests.features.payments.processor import (
     subscription,
 )
 from tests.tiers import rounds
+from tests.v1.keys import key_client
 from tests.world import World, records_of
 
 from masthead.base import clock
@@ -191,6 +192,9 @@ async def test_a_level_that_is_in_use_cannot_be_deleted(shop: Shop) -> None:
         refused = await owner.api.delete(records_of("tiers", shop.levels[level]))
         assert refused.status_code == 409
         assert "`active` to false" in refused.json()["message"]
+    api = await key_client(tenant, "tiers:write")
+    refused = await api.delete(f"/api/v1/tiers/{shop.levels['gold']}")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "CONFLICT")
     assert (await owner.api.delete(records_of("tiers", shop.levels["bronze"]))).status_code == 204
     await shop.take()
     assert (await owner.api.delete(records_of("tiers", shop.levels["gold"]))).status_code == 204

@@ -6,18 +6,19 @@ from the time on. So one lookup answers whether somebody may open a file, howeve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from masthead.base.caller import Audience
+from masthead.base.caller import Audience, Reader
 from masthead.engine.records.collection import Record
 
 EVERYONE: Final = "files for everyone"
 """The records that everyone could read when they were saved. `open_uses` of a file counts them."""
 _EVERYONE_LATER: Final = "files for everyone later"
 _LISTS: Final = {Audience.FREE: "files for members", Audience.PAID: "files for paid members"}
+_OF_A_LEVEL: Final = "files for level {level}"
 
 
 class Part(NamedTuple):
@@ -26,6 +27,8 @@ class Part(NamedTuple):
     texts: tuple[str, ...]
     audience: Audience
     since: str
+    levels: tuple[str, ...] = ()
+    """Only paid members with one of these; empty: all of them."""
 
 
 class Shown(msgspec.Struct, frozen=True):
@@ -38,17 +41,22 @@ class Shown(msgspec.Struct, frozen=True):
     """The field with the time from which they are there."""
 
 
-def list_of(part: Part, saved: str) -> str:
-    """The list of a part's files. What was not out yet when it was saved has a list of its own:
+def lists_of(part: Part, saved: str) -> Iterator[str]:
+    """The lists of a part's files. What was not out yet when it was saved has a list of its own:
     no save moves it to the other one at its time."""
-    if part.audience is not Audience.GUEST:
-        return _LISTS[part.audience]
-    return EVERYONE if part.since <= saved else _EVERYONE_LATER
+    if part.audience is Audience.GUEST:
+        yield EVERYONE if part.since <= saved else _EVERYONE_LATER
+    elif part.levels:
+        yield from (_OF_A_LEVEL.format(level=each) for each in part.levels)
+    else:
+        yield _LISTS[part.audience]
 
 
-def lists_for(audience: Audience) -> tuple[str, ...]:
-    """The lists of the files that this audience may open."""
-    more = (name for needed, name in _LISTS.items() if audience >= needed)
+def lists_for(reader: Reader) -> tuple[str, ...]:
+    """The lists of the files that this reader may open."""
+    more = [name for needed, name in _LISTS.items() if reader.audience >= needed]
+    if reader.audience is Audience.PAID and reader.level:
+        more.append(_OF_A_LEVEL.format(level=reader.level))
     return (EVERYONE, _EVERYONE_LATER, *more)
 
 

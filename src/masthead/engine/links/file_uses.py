@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from masthead.base.caller import Audience
-from masthead.engine.links.file_readers import EVERYONE, Part, Shown, list_of
+from masthead.engine.links.file_readers import EVERYONE, Part, Shown, lists_of
 from masthead.engine.records.changes import Change
 from masthead.engine.records.collection import (
     Collection,
@@ -132,8 +132,9 @@ class Uses(msgspec.Struct, frozen=True):
             yield Listing(USES, each, record["created"])
         shown = self.shown or _everything(self.fields)
         for part in shown.parts(record):
+            lists = tuple(lists_of(part, record["updated"]))
             for each in named_files(part.texts):
-                yield Listing(list_of(part, record["updated"]), each, part.since)
+                yield from (Listing(name, each, part.since) for name in lists)
 
     def files(self, record: Record | None) -> frozenset[str]:
         """The ids of the media items whose addresses the record holds. Some may not exist."""

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from masthead.base import ids
-from masthead.base.caller import Audience
+from masthead.base.caller import Reader
 from masthead.engine.records.changes import (
     Change,
     Follower,
@@ -55,11 +55,11 @@ FREE = Rules("", "", "", "")
 """For administrators: no rule refuses anything."""
 
 
-def _everything(record: Record, _: Audience) -> Record:
+def _everything(record: Record, _: Reader) -> Record:
     return record
 
 
-def _all_found(_: Audience) -> str:
+def _all_found(_: Reader) -> str:
     return ""
 
 
@@ -67,13 +67,13 @@ class SiteRules(msgspec.Struct, frozen=True):
     """The rules by which the reader's site shows a collection."""
 
     read: str
-    """The filter for records that are on the site, for every audience."""
+    """The filter for records that are on the site, for every reader."""
     fields: tuple[str, ...]
     """All that a page may show of them, beside the id."""
-    show: Callable[[Record, Audience], Record] = _everything
-    """A record as an audience sees it, without the parts they can't read."""
-    searched: Callable[[Audience], str] = _all_found
-    """The records that an audience can search: a search must not reveal a word of a text that they
+    show: Callable[[Record, Reader], Record] = _everything
+    """A record as a reader sees it, without the parts they can't read."""
+    searched: Callable[[Reader], str] = _all_found
+    """The records that a reader can search: a search must not reveal a word of a text that they
     can't read."""
     create: str | None = None
     """The rule for records that readers make there. Locked by default."""

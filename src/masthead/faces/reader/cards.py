@@ -16,6 +16,7 @@ from masthead.engine.records.read.page import ListRequest
 from masthead.faces.reader.pictures import pictures_of, small
 from masthead.faces.reader.request import SiteRequest
 from masthead.faces.reader.views import Author, Card, Link, Pager, Picture
+from masthead.features.payments.levels import NAMELESS, names_by_id
 from masthead.features.posts.collection import posts
 from masthead.features.posts.record_view import PostRecord, as_post
 from masthead.features.posts.site import PUBLISHED_LIST, tag_slug
@@ -29,6 +30,7 @@ CARD_FIELDS = frozenset(
         "summary",
         "reading_minutes",
         "visibility",
+        "tiers",
         "published_at",
         "tags",
         "authors",
@@ -83,7 +85,23 @@ async def cards_of(request: SiteRequest, found: Iterable[Record]) -> tuple[Card,
     items = [as_post(each) for each in found]
     authors = await authors_of(request, items)
     pictures = await pictures_of(request, [item["featured_image"] for item in items])
-    return tuple(_card(request, item, authors, pictures) for item in items)
+    levels = await _levels_of(request, items)
+    return tuple(
+        _card(request, item, authors, pictures, levels=levels.get(item["id"], ())) for item in items
+    )
+
+
+async def _levels_of(
+    request: SiteRequest, items: Iterable[PostRecord]
+) -> dict[str, tuple[str, ...]]:
+    """The names of the tiers that posts are for, by the id of the post."""
+    chosen = {item["id"]: item["tiers"] for item in items if item["tiers"]}
+    wanted = {level for levels in chosen.values() for level in levels}
+    names = await names_by_id(request.records, request.tenant_id, wanted)
+    return {
+        post_id: tuple(name for level, name in names.items() if level in levels) or (NAMELESS,)
+        for post_id, levels in chosen.items()
+    }
 
 
 def _card(
@@ -91,6 +109,8 @@ def _card(
     post: PostRecord,
     authors: Mapping[str, Author],
     pictures: Mapping[str, Picture],
+    *,
+    levels: tuple[str, ...],
 ) -> Card:
     written_by = post["authors"] or [request.tenant_record["owner_id"]]
     return Card(
@@ -104,6 +124,7 @@ def _card(
         tags=tuple(tag_link(tag) for tag in msgspec.json.decode(cast(bytes, post["tags"]))),
         picture=pictures.get(post["featured_image"]),
         audience=post["visibility"],
+        levels=levels,
         is_open=post["is_open"],
     )
 

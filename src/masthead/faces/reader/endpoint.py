@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from masthead.base.caller import Audience, guest
+from masthead.base.caller import Audience, Reader, guest
 from masthead.base.errors import MastheadError, NotFound, SiteSuspended
 from masthead.faces.reader.cards import cards_of, list_posts
 from masthead.faces.reader.near_posts import near_posts
@@ -211,15 +211,15 @@ class SitePages:
         visit = Visit(guest(tenant.id))
         if not for_guests:
             visit = await visit_of(self.services, request, tenant.id)
-        audience = visit.audience
+        reader = visit.reader
         read = read_query(request.query_string, query)
         asked = urlencode(read).encode() if read else b""
-        key = (tenant.id, f"site{audience:d}{variant} {request.path}", asked)
+        key = (tenant.id, f"site{mark_of(reader)} {variant} {request.path}", asked)
         cached = await self._cache.get(key)
         if cached is not None:
             return self._whole(request, 200, cached, visit)
         version = await self._cache.version(tenant.id)
-        site_request = await open_request(self.services, tenant, audience, request, query=read)
+        site_request = await open_request(self.services, tenant, reader, request, query=read)
         result = await _result(site_request, make)
         if isinstance(result, Redirect):
             return _moved_answer(result)
@@ -270,7 +270,7 @@ class SitePages:
         site_request = await open_request(
             self.services,
             tenant,
-            visit.audience,
+            visit.reader,
             request,
             visit=visit,
             posted=self.services.posted_comments.of(request),
@@ -313,10 +313,10 @@ class SitePages:
         self, version: int, request: SiteRequest, result: Page | Document
     ) -> CachedAnswer:
         # Another version of the theme is another page, too.
-        tag = b'"%d-%s-%d-%s"' % (
+        tag = b'"%d-%s-%s-%s"' % (
             version,
             site_mark(request.tenant_id),
-            request.audience,
+            mark_of(request.reader).encode(),
             self.services.themes.fingerprint,
         )
         no_ai = _NO_AI if request.site_record["crawlers"] == "search" else ()
@@ -332,6 +332,11 @@ class SitePages:
         is_cached = result.is_cached and result.status == 200
         viewed = result.viewed if request.site_record["count_views"] else None
         return CachedAnswer(version, body, tag if is_cached else b"", headers, viewed=viewed)
+
+
+def mark_of(reader: Reader) -> str:
+    """The readers who get the same page: of an audience, and of a level."""
+    return f"{reader.audience:d}{reader.level}"
 
 
 def _make(

@@ -72,7 +72,7 @@ async def sitemap_month(request: SiteRequest, month: str) -> Document:
             per_page=AT_ONCE,
             listing=(PUBLISHED_LIST, ""),
             after=after,
-            names=frozenset({"slug", "published_at", "updated", "visibility"}),
+            names=frozenset({"slug", "published_at", "updated", "visibility", "tiers"}),
             skip_total=True,
         )
         found = (await request.records.page(request.caller, posts, wanted)).items

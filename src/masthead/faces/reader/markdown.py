@@ -39,11 +39,9 @@ async def post_as_markdown(request: SiteRequest, slug: str) -> Document:
     [card] = await cards_of(request, [as_post(found)])
     authors = ", ".join(each.name for each in card.authors)
     about = [f"{card.published:%Y-%m-%d}", *([f"by {authors}"] if authors else [])]
-    rest = [] if card.is_open else [f"*The rest of this post is for {_READERS[card.audience]}.*"]
+    readers = escaped_text(card.for_whom)
+    rest = [] if card.is_open else [f"*The rest of this post is for {readers}.*"]
     return await _document(request, found, card.url, about=about, rest=rest)
-
-
-_READERS = {"members": "members", "paid": "paid members"}
 
 
 async def page_as_markdown(request: SiteRequest, slug: str) -> Document:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import msgspec
 from msgspec.structs import replace
 
-from masthead.base.caller import Audience
+from masthead.base.caller import Reader
 from masthead.content.html.clean_texts import clean_or_plain
 from masthead.engine.records.collection import Collection, Record
 from masthead.faces.reader.endpoint import Page
@@ -38,7 +38,7 @@ class Previews(msgspec.Struct, frozen=True):
     services: ReaderServices
 
     async def page(
-        self, sent: Request, tenant: Tenant, audience: Audience, texts: Collection, *, text: Record
+        self, sent: Request, tenant: Tenant, reader: Reader, texts: Collection, *, text: Record
     ) -> bytes:
         """`text` has all of the collection's fields: who may see it was checked before."""
         # Nothing of the admin's own address is for the page.
@@ -50,7 +50,7 @@ class Previews(msgspec.Struct, frozen=True):
             address=sent.address,
             is_https=sent.is_https,
         )
-        request = await open_request(self.services, tenant, audience, visited)
+        request = await open_request(self.services, tenant, reader, visited)
         shown = {**text, "content_html": await clean_or_plain(text["content_html"])}
         drawn = await _DRAWN[texts.name](request, _on_the_site(texts, shown, request))
         head = replace(drawn.head, noindex=True, is_preview=True)
@@ -71,4 +71,4 @@ def _on_the_site(texts: Collection, text: Record, request: SiteRequest) -> Recor
     if texts is posts:
         shown |= lists_show(text)
     shown |= {name: msgspec.json.encode(shown[name]) for name in _AS_JSON if name in shown}
-    return site.show(shown, request.audience)
+    return site.show(shown, request.reader)

@@ -11,7 +11,16 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from masthead.base import clock
-from masthead.base.caller import Audience, Caller, Kind, guest, site
+from masthead.base.caller import (
+    GUEST_READER,
+    STAFF_READER,
+    Audience,
+    Caller,
+    Kind,
+    Reader,
+    guest,
+    site,
+)
 from masthead.base.errors import BadRequest
 from masthead.base.ids import TenantId
 from masthead.engine.records.collection import Record
@@ -19,7 +28,7 @@ from masthead.engine.records.engine import Records
 from masthead.faces.reader.accent_style import AccentStyles
 from masthead.faces.reader.posted_comments import PostedComments
 from masthead.faces.reader.themes import Themes
-from masthead.features.members.collection import audience_of_member, blog_members
+from masthead.features.members.collection import blog_members, reader_of_member
 from masthead.features.members.record_view import MemberRecord, as_member
 from masthead.features.services import FeatureServices
 from masthead.features.site.collection import site_settings
@@ -57,9 +66,13 @@ class Visit(msgspec.Struct, frozen=True):
     """Who asks for a page."""
 
     caller: Caller
-    audience: Audience = Audience.GUEST
+    reader: Reader = GUEST_READER
     member: MemberRecord | None = None
     member_sign_in: str = ""
+
+    @property
+    def audience(self) -> Audience:
+        return self.reader.audience
 
     @property
     def is_signed_in(self) -> bool:
@@ -74,7 +87,7 @@ class SiteRequest(msgspec.Struct, dict=True):
     services: ReaderServices
     tenant: Tenant
     caller: Caller
-    """The reader's site itself, for the reader's audience: see `SiteRules`."""
+    """The reader's site itself, for the reader: see `SiteRules`."""
     address: str
     """The client's."""
     path: str
@@ -85,7 +98,7 @@ class SiteRequest(msgspec.Struct, dict=True):
     tenant_record: Record
     member: MemberRecord | None = None
     """The member who is signed in. Only forms and personal pages have one: others are cached for
-    a whole audience. The same holds for the two below."""
+    all readers alike. The same holds for the two below."""
     staff_id: str = ""
     """The account of the staff who is signed in."""
     posted: frozenset[str] = frozenset()
@@ -112,6 +125,10 @@ class SiteRequest(msgspec.Struct, dict=True):
     def audience(self) -> Audience:
         return self.caller.audience
 
+    @property
+    def reader(self) -> Reader:
+        return self.caller.reader
+
     @cached_property
     def time_zone(self) -> ZoneInfo:
         return ZoneInfo(self.site_record["time_zone"] or "UTC")
@@ -124,7 +141,7 @@ class SiteRequest(msgspec.Struct, dict=True):
 async def open_request(
     services: ReaderServices,
     tenant: Tenant,
-    audience: Audience,
+    reader: Reader,
     request: Request,
     *,
     visit: Visit | None = None,
@@ -134,7 +151,7 @@ async def open_request(
     """`visit` is given for forms and personal pages only, `query` for all others."""
     found = await services.records.find(tenants, {"id": tenant.id}, tenant_id=tenant.id)
     stored = await services.records.find(site_settings, {}, tenant_id=tenant.id)
-    caller = site(tenant.id, audience)
+    caller = site(tenant.id, reader)
     empty = {each.name: each.default_value() for each in site_settings.fields}
     return SiteRequest(
         services,
@@ -161,11 +178,11 @@ async def visit_of(services: ReaderServices, request: Request, tenant_id: Tenant
     if caller.kind is Kind.GUEST or caller.tenant_id != tenant_id:
         return Visit(guest(tenant_id))
     if caller.kind is not Kind.MEMBER:
-        return Visit(caller, Audience.STAFF)
+        return Visit(caller, STAFF_READER)
     member = await _member(services, caller, tenant_id)
     if member is None:
         return Visit(guest(tenant_id))
-    return Visit(caller, audience_of_member(member), member, caller.sign_in)
+    return Visit(caller, reader_of_member(member), member, caller.sign_in)
 
 
 async def personal_visit(services: ReaderServices, request: Request, tenant_id: TenantId) -> Visit:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -77,9 +77,12 @@ def money_text(request: SiteRequest, amount: int, currency: str) -> str:
     return price_text(amount, currency, request.site_record["language"] or "en")
 
 
-async def offer_of(request: SiteRequest) -> Offer | None:
-    """The lowest price, in the currency of the first tier: others can't be compared with it."""
+async def offer_of(request: SiteRequest, levels: Collection[str] = ()) -> Offer | None:
+    """The lowest price, in the currency of the first tier: others can't be compared with it.
+    `levels`: of these tiers."""
     found = await tiers_on_sale(request)
+    if levels:
+        found = [each for each in found if each["id"] in levels]
     if not found:
         return None
     same = [each for each in found if each["currency"] == found[0]["currency"]]

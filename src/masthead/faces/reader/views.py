@@ -11,6 +11,7 @@ from datetime import datetime
 import msgspec
 from markupsafe import Markup
 
+from masthead.features.payments.levels import in_words
 from masthead.web import pages
 
 
@@ -91,8 +92,17 @@ class Card(msgspec.Struct, frozen=True):
     picture: Picture | None = None
     audience: str = "public"
     """`public`, `members` or `paid`: who may read all of it."""
+    levels: tuple[str, ...] = ()
+    """The names of the tiers that a post for paid members is for; empty for all of them."""
     is_open: bool = True
     """Whether this reader may."""
+
+    @property
+    def for_whom(self) -> str:
+        """Who may read all of it, as in: the rest of this post is for …"""
+        if self.levels:
+            return f"members with {in_words(self.levels)}"
+        return "paid members" if self.audience == "paid" else "members"
 
 
 class Comment(msgspec.Struct, frozen=True):

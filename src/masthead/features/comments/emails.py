@@ -16,7 +16,7 @@ from masthead.engine.records.write.unit import Unit
 from masthead.engine.records.write.unit_events import WrittenEvent
 from masthead.features.comments.collection import APPROVED, PENDING, comments
 from masthead.features.comments.mail_links import CommentMailLinks, Recipient
-from masthead.features.members.collection import audience_of_member, blog_members
+from masthead.features.members.collection import blog_members, reader_of_member
 from masthead.features.posts.collection import posts
 from masthead.features.posts.site import is_open
 from masthead.features.site.address import Site, site_in
@@ -173,4 +173,4 @@ def _short(text: str, length: int = 80) -> str:
 def _may_read(member: Record, post: Record) -> bool:
     """Now, not when they commented: a paid tier may have ended, or the post been closed."""
     has_page = post["status"] == PUBLISHED and not post["email_only"]
-    return has_page and is_open(post, audience_of_member(member))
+    return has_page and is_open(post, reader_of_member(member))

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 import sqlalchemy as sa
 
-from masthead.base.caller import Audience
+from masthead.base.caller import Audience, Reader
 from masthead.base.errors import Invalid, Problem, WrongState
 from masthead.base.ids import TenantId
 from masthead.engine.records.collection import Record
@@ -34,6 +34,7 @@ from masthead.features.mailings.starting import NO_NEWSLETTER, NO_POST, Starting
 from masthead.features.mailings.tables import IS_OPEN, RecipientState, mailing_recipients
 from masthead.features.members.newsletters import newsletters
 from masthead.features.posts.collection import posts
+from masthead.features.posts.site import reader_of_all
 from masthead.features.site.collection import MAIN_NEWSLETTER
 from masthead.identity.tenants import superusers
 from masthead.outside.mail.message import RenderedMail
@@ -157,7 +158,8 @@ class Trial(msgspec.Struct, frozen=True):
     """Which letter of a post is tried."""
 
     newsletter: str = MAIN_NEWSLETTER
-    audience: Audience = Audience.PAID
+    is_for_free: bool = False
+    """The letter of free members, who may read less of it."""
     subject: str = ""
     """Empty: the post's title."""
     changes: Mapping[str, Any] = msgspec.field(default_factory=dict)
@@ -198,7 +200,7 @@ class TestLetters(msgspec.Struct, frozen=True):
             site=site,
             newsletter=newsletter,
             post=post,
-            audience=trial.audience,
+            reader=Reader(Audience.FREE) if trial.is_for_free else reader_of_all(post),
             subject=f"[Test] {trial.subject or post['title']}"[:MAX_SUBJECT],
         )
         return await self.senders.copy(tenant_id, newsletter, letter, to)

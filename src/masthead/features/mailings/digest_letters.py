@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from html import escape
 from typing import Final
 from urllib.parse import quote
@@ -9,7 +10,7 @@ from urllib.parse import quote
 import msgspec
 
 from masthead.base import clock
-from masthead.base.caller import Audience, Caller
+from masthead.base.caller import STAFF_READER, Caller, Reader
 from masthead.base.caller import site as on_the_site
 from masthead.base.ids import TenantId
 from masthead.engine.records.collection import Record
@@ -28,7 +29,10 @@ MAX_READ: Final = 50
 MAX_POSTS: Final = 20
 """In one digest."""
 _NAMES: Final = frozenset(
-    {"id", "title", "slug", "excerpt", "summary", "featured_image", "visibility", "published_at"}
+    {
+        *("id", "title", "slug", "excerpt", "summary", "featured_image"),
+        *("visibility", "tiers", "published_at"),
+    }
 )
 MAX_SUBJECT: Final = 255
 
@@ -39,7 +43,7 @@ class DigestLetters(msgspec.Struct, frozen=True):
     senders: Senders
 
     async def draw(
-        self, tenant_id: TenantId, newsletter: Record, audience: Audience, subject: str = ""
+        self, tenant_id: TenantId, newsletter: Record, reader: Reader, subject: str = ""
     ) -> Letter | None:
         """With the posts since the last digest, or of a week if there was none. None without any.
         Takes a while."""
@@ -50,7 +54,7 @@ class DigestLetters(msgspec.Struct, frozen=True):
             tenant_id=tenant_id,
             site=await self.senders.sites.of(tenant_id),
             newsletter=newsletter,
-            audience=audience,
+            reader=reader,
             subject=subject or digest_subject(newsletter),
             weeks=(since, clock.to_text(now)),
         )
@@ -60,13 +64,13 @@ class DigestLetters(msgspec.Struct, frozen=True):
         caller: Caller,
         tenant_id: TenantId,
         newsletter: Record,
-        audience: Audience,
+        reader: Reader,
         *,
         to: str,
     ) -> bool:
         """To someone of the staff. False if there is nothing to send."""
         subject = f"[Test] {digest_subject(newsletter)}"[:MAX_SUBJECT]
-        letter = await self.draw(tenant_id, newsletter, audience, subject)
+        letter = await self.draw(tenant_id, newsletter, reader, subject)
         if letter is None:
             return False
         rendered = await self.senders.copy(tenant_id, newsletter, letter, to)
@@ -86,14 +90,14 @@ async def draw_digest(
     tenant_id: TenantId,
     site: Site,
     newsletter: Record,
-    audience: Audience,
+    reader: Reader,
     subject: str,
     weeks: tuple[str, str],
     counted: Counted | None = None,
 ) -> Letter | None:
-    """`weeks` are their beginning and their end. None if there is nothing for this audience."""
+    """`weeks` are their beginning and their end. None if there is nothing for this reader."""
     since, until = weeks
-    found = await digest_posts(records, tenant_id, audience, since=since, until=until)
+    found = readable(await posts_of_weeks(records, tenant_id, since=since, until=until), reader)
     if not found:
         return None
     return await draw_note(
@@ -108,21 +112,20 @@ async def draw_digest(
     )
 
 
-async def digest_posts(
-    records: Records, tenant_id: TenantId, audience: Audience, *, since: str, until: str
+async def posts_of_weeks(
+    records: Records, tenant_id: TenantId, *, since: str, until: str
 ) -> list[Record]:
-    """The posts on the site that were published then and that the audience can read, newest
-    first."""
+    """The posts on the site that were published then, newest first, whoever may read them."""
     wanted = ListRequest(
         per_page=MAX_READ, listing=(PUBLISHED_LIST, ""), names=_NAMES, skip_total=True
     )
-    found = await records.page(on_the_site(tenant_id, audience), posts, wanted)
-    readable = [
-        each
-        for each in found.items
-        if since < each["published_at"] <= until and is_open(each, audience)
-    ]
-    return readable[:MAX_POSTS]
+    found = await records.page(on_the_site(tenant_id, STAFF_READER), posts, wanted)
+    return [each for each in found.items if since < each["published_at"] <= until]
+
+
+def readable(found: Iterable[Record], reader: Reader) -> list[Record]:
+    """Those that the reader can read, as many as a digest has."""
+    return [each for each in found if is_open(each, reader)][:MAX_POSTS]
 
 
 def _html(found: list[Record]) -> str:

@@ -7,13 +7,13 @@ from typing import Final
 import msgspec
 
 from masthead.base import clock
-from masthead.base.caller import Audience, system
+from masthead.base.caller import Audience, Reader, system
 from masthead.base.ids import TenantId
 from masthead.engine.records.collection import Record
 from masthead.engine.records.due_records import work_off_due
 from masthead.engine.records.engine import Records
 from masthead.features.mailings.collection import DIGEST, EVERYONE, PAID, SCHEDULED, mailings
-from masthead.features.mailings.digest_letters import digest_posts, digest_subject
+from masthead.features.mailings.digest_letters import digest_subject, posts_of_weeks, readable
 from masthead.features.mailings.starting import Starting
 from masthead.features.members.digest_times import next_digest
 from masthead.features.members.newsletters import newsletters
@@ -68,11 +68,12 @@ class Digests(msgspec.Struct, frozen=True):
     async def _readers(self, tenant_id: TenantId, newsletter: Record, until: str) -> str:
         """The audience that has something to read; '' if nobody has, or nobody would get it."""
         since = newsletter["digest_since"]
-        for audience, whom in ((Audience.FREE, EVERYONE), (Audience.PAID, PAID)):
-            if await digest_posts(self.records, tenant_id, audience, since=since, until=until):
-                wanted = {"newsletter": newsletter["slug"], "audience": whom, "labels": []}
-                return whom if await self.starting.preview(tenant_id, wanted) else ""
-        return ""
+        found = await posts_of_weeks(self.records, tenant_id, since=since, until=until)
+        if not found:
+            return ""
+        whom = EVERYONE if readable(found, Reader(Audience.FREE)) else PAID
+        wanted = {"newsletter": newsletter["slug"], "audience": whom, "labels": []}
+        return whom if await self.starting.preview(tenant_id, wanted) else ""
 
 
 def _mailing(newsletter: Record, readers: str, until: str) -> Record:

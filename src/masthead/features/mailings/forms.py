@@ -1,21 +1,21 @@
-"""The messages of the mailings that are being sent: each is drawn once by every worker, for each of
-its audiences."""
+"""The messages of the mailings that are being sent: each is drawn once by every worker, for all
+readers who get the same."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 from urllib.parse import quote
 
 import msgspec
 
-from masthead.base.caller import Audience
+from masthead.base.caller import Audience, Reader
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
 from masthead.engine.records.fields.base import Access
 from masthead.features.mailings.collection import DIGEST, POST, WELCOME, mailings
-from masthead.features.mailings.digest_letters import draw_digest
+from masthead.features.mailings.digest_letters import draw_digest, posts_of_weeks
 from masthead.features.mailings.letter import Letter, Recipient, draw_letter, draw_note
 from masthead.features.mailings.message import MessageForm, message_id
 from masthead.features.mailings.queue import Claimed, MailingKey
@@ -28,15 +28,15 @@ from masthead.features.posts.collection import posts
 from masthead.features.site.address import Site, Sites
 from masthead.outside.mail.message import ComposedMail
 
-NOTHING_TO_READ: Final = "no longer a paid member, who could read the posts"
+NOTHING_TO_READ: Final = "not, or no longer, a paid member who could read the posts"
 MAX_FORMS: Final = 16
 """Mailings whose messages are kept in memory."""
 
 
 class Forms(msgspec.Struct, frozen=True):
-    free: MessageForm | None
-    """None if free members can read nothing of a digest."""
-    paid: MessageForm
+    by_reader: Mapping[Reader, MessageForm | None]
+    """None for those who can read nothing of a digest. Members with a level that is not here get
+    the same as those without one."""
     slug: str
     url_of: Callable[[str], str]
     tracked: Tracked | None
@@ -50,7 +50,10 @@ class Forms(msgspec.Struct, frozen=True):
         mail_id = message_id(claimed.key.tenant_id, claimed.key.mailing_id, claimed.member_id)
         reader = self.tracked.reader(claimed.member_id) if self.tracked else ""
         recipient = Recipient(claimed.email, claimed.name, link, reader)
-        form = self.paid if claimed.is_paid else self.free
+        reader_of = claimed.reader
+        if reader_of not in self.by_reader:
+            reader_of = Reader(reader_of.audience)
+        form = self.by_reader[reader_of]
         if form is None:
             raise ValueError(NOTHING_TO_READ)
         return mail_id, form.compose(recipient, mail_id, one_click)
@@ -95,16 +98,31 @@ class FormCache:
                 return None
             site = await self._sites.of(tenant_id)
             tracked = self._tracking.of(mailing, site.url)
-            free, paid = [
-                await self._form(mailing, listed[0], site, audience=audience, tracked=tracked)
-                for audience in (Audience.FREE, Audience.PAID)
-            ]
-            if paid is None:
+            by_reader = {
+                reader: await self._form(mailing, listed[0], site, reader=reader, tracked=tracked)
+                for reader in (
+                    Reader(Audience.FREE),
+                    Reader(Audience.PAID),
+                    *[Reader(Audience.PAID, each) for each in await self._levels(mailing)],
+                )
+            }
+            if not any(by_reader.values()):
                 return None
             url_of = self._unsubscribing.urls(site.url, tenant_id)
             is_kept = mailing["kind"] != WELCOME
-            return Forms(free, paid, slug, url_of, tracked, is_kept)
+            return Forms(by_reader, slug, url_of, tracked, is_kept)
         return None
+
+    async def _levels(self, mailing: Record) -> list[str]:
+        """The levels whose members get more than others."""
+        tenant_id = mailing["tenant_id"]
+        if mailing["kind"] == DIGEST:
+            since, until = mailing["digest_from"], mailing["digest_until"]
+            found = await posts_of_weeks(self._records, tenant_id, since=since, until=until)
+        else:
+            wanted = {"id": mailing["post_id"]}
+            found = await self._records.find(posts, wanted, tenant_id=tenant_id)
+        return sorted({level for post in found for level in post["tiers"]})
 
     async def _form(
         self,
@@ -112,13 +130,13 @@ class FormCache:
         newsletter: Record,
         site: Site,
         *,
-        audience: Audience,
+        reader: Reader,
         tracked: Tracked | None,
     ) -> MessageForm | None:
-        """None if there is nothing for this audience."""
+        """None if there is nothing for this reader."""
         draws = {POST: self._draw_post, DIGEST: self._draw_digest, WELCOME: self._draw_welcome}
         draw = draws[mailing["kind"]]
-        letter = await draw(mailing, newsletter, site, audience=audience, tracked=tracked)
+        letter = await draw(mailing, newsletter, site, reader=reader, tracked=tracked)
         if letter is None:
             return None
         sender = await self._senders.of(mailing["tenant_id"], newsletter)
@@ -130,7 +148,7 @@ class FormCache:
         newsletter: Record,
         site: Site,
         *,
-        audience: Audience,
+        reader: Reader,
         tracked: Tracked | None,
     ) -> Letter | None:
         tenant_id = mailing["tenant_id"]
@@ -144,7 +162,7 @@ class FormCache:
             site=site,
             newsletter=newsletter,
             post={**found[0], **shown},
-            audience=audience,
+            reader=reader,
             subject=mailing["subject"],
             counted=tracked,
             is_clean=True,
@@ -156,7 +174,7 @@ class FormCache:
         newsletter: Record,
         site: Site,
         *,
-        audience: Audience,
+        reader: Reader,
         tracked: Tracked | None,
     ) -> Letter | None:
         return await draw_digest(
@@ -164,7 +182,7 @@ class FormCache:
             tenant_id=mailing["tenant_id"],
             site=site,
             newsletter=newsletter,
-            audience=audience,
+            reader=reader,
             subject=mailing["subject"],
             weeks=(mailing["digest_from"], mailing["digest_until"]),
             counted=tracked,
@@ -176,10 +194,10 @@ class FormCache:
         newsletter: Record,
         site: Site,
         *,
-        audience: Audience,
+        reader: Reader,
         tracked: Tracked | None,
     ) -> Letter | None:
-        """The same for every audience: its recipients are of one tier."""
+        """The same for everyone: its recipients are of one tier."""
         tenant_id, wanted = mailing["tenant_id"], {"kind": mailing["welcome"]}
         for text in await self._records.find(welcome_emails, wanted, tenant_id=tenant_id):
             return await draw_note(

@@ -1,5 +1,6 @@
-"""The email of a post, drawn once for each audience of a mailing. The few places that differ from
-one recipient to the next are placeholders, which `Letter.for_recipient` fills in."""
+"""The email of a post, drawn once for all readers of a mailing who get the same. The few places
+that differ from one recipient to the next are placeholders, which `Letter.for_recipient` fills in.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from masthead.base.caller import Audience
+from masthead.base.caller import Reader
 from masthead.base.ids import TenantId
 from masthead.content.html.clean_texts import clean_or_plain
 from masthead.engine.records.collection import Record
@@ -84,17 +85,17 @@ async def draw_letter(
     site: Site,
     newsletter: Record,
     post: Record,
-    audience: Audience,
+    reader: Reader,
     subject: str = "",
     counted: Counted | None = None,
     is_clean: bool = False,
 ) -> Letter:
     """`post` and `newsletter` are whole records, and the post may be a draft. The letter has what
-    this audience may read on the site. Without a `subject` it is the post's title. `is_clean`: the
+    this reader may read on the site. Without a `subject` it is the post's title. `is_clean`: the
     text of the post is as readers see it."""
     if not is_clean:
         post = {**post, "content_html": await clean_or_plain(post["content_html"])}
-    shown = POSTS_ON_THE_SITE.show(post, audience)
+    shown = POSTS_ON_THE_SITE.show(post, reader)
     subject = subject or post["title"]
     values = await read_values(
         records,
@@ -102,7 +103,7 @@ async def draw_letter(
         site=site,
         newsletter=newsletter,
         post=shown,
-        audience=audience,
+        reader=reader,
     )
     # Inlining the styles of a long text takes longer than the event loop may wait.
     html, text = await asyncio.to_thread(_drawn, subject, values, counted)

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from masthead.base import clock
-from masthead.base.caller import Audience, Caller, system
+from masthead.base.caller import Audience, Caller, Reader, system
 from masthead.base.caller import site as on_the_site
 from masthead.base.ids import TenantId
 from masthead.content.html.markup import VOID, Token, iterate_tokens
@@ -26,6 +26,7 @@ from masthead.features.media.collection import file_names, media
 from masthead.features.media.path import media_path, named_file
 from masthead.features.media.signed_addresses import IN_EMAILS, sign_file
 from masthead.features.payments.collection import tiers
+from masthead.features.payments.levels import in_words, names_of
 from masthead.features.posts.site import without_paywall
 from masthead.features.site.accent import readable
 from masthead.features.site.address import Site
@@ -73,11 +74,11 @@ async def read_values(
     site: Site,
     newsletter: Record,
     post: Record,
-    audience: Audience,
+    reader: Reader,
 ) -> LetterValues:
-    """`post` is as the site shows it to this audience."""
+    """`post` is as the site shows it to this reader."""
     settings = await _settings(records, tenant_id)
-    caller = on_the_site(tenant_id, audience)
+    caller = on_the_site(tenant_id, reader)
     html = post["content_html"]
     shown = {
         "byline": await _byline(records, caller, tenant_id, settings, post=post),
@@ -107,7 +108,7 @@ async def read_note_values(
     """The values of an email that is no post: it has no page, no author and no date."""
     return await _values(
         records,
-        on_the_site(tenant_id, Audience.FREE),
+        on_the_site(tenant_id, Reader(Audience.FREE)),
         site,
         newsletter,
         settings=await _settings(records, tenant_id),
@@ -283,6 +284,15 @@ async def _wall(
             f"Joining {site.name} is free. You only need an email address.",
             "Join",
             f"{site.url}/member/sign-up",
+        )
+    if post["tiers"]:
+        names = in_words(await names_of(records, TenantId(caller.tenant_id or ""), post["tiers"]))
+        sells = await _sells_tiers(records, caller, settings)
+        return Wall(
+            f"{what} is for members with {names}",
+            f"Other members of {site.name} get its beginning.",
+            "See what you get" if sells else "See your account",
+            f"{site.url}/member/{'tiers' if sells else 'account'}",
         )
     if await _sells_tiers(records, caller, settings):
         return Wall(

@@ -16,6 +16,7 @@ import msgspec
 import sqlalchemy as sa
 
 from masthead.base import clock, ids
+from masthead.base.caller import Audience, Reader
 from masthead.base.ids import TenantId
 from masthead.engine.jobs.tables import new_job
 from masthead.features.mailings.queue_statements import COUNTED, QueueStatements, WantedStatements
@@ -50,7 +51,14 @@ class DueRecipient(NamedTuple):
     email: str
     name: str
     tier: str
+    level: str | None
     is_wanted: int
+
+    @property
+    def reader(self) -> Reader:
+        """As they are when they are claimed."""
+        is_paid = self.tier == "paid"
+        return Reader(Audience.PAID, self.level or "") if is_paid else Reader(Audience.FREE)
 
 
 class Claimed(msgspec.Struct, frozen=True):
@@ -61,7 +69,7 @@ class Claimed(msgspec.Struct, frozen=True):
     member_id: str
     email: str
     name: str
-    is_paid: bool
+    reader: Reader
     attempts: int
 
 
@@ -150,9 +158,7 @@ class RecipientQueue:
                 await tx.execute(*sql.lease(values))
             await self._count(tx, key, {"uncertain": len(lost), "unsubscribed": len(gone)})
         return [
-            Claimed(
-                key, whom, each.member_id, each.email, each.name, each.tier == "paid", each.attempts
-            )
+            Claimed(key, whom, each.member_id, each.email, each.name, each.reader, each.attempts)
             for each in mine
         ]
 

@@ -105,6 +105,7 @@ class QueueStatements:
             sa.select(
                 *columns,
                 members.c.tier,
+                members.c.tier_id,
                 sa.case((wants, sa.literal_column("1")), else_=sa.literal_column("0")),
             )
             .select_from(mailing_recipients.outerjoin(members, joined))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from masthead.base.caller import Audience, Caller, Kind
+from masthead.base.caller import GUEST_READER, Caller, Kind, Reader
 from masthead.base.errors import NotFound, RateLimited
 from masthead.base.ids import TenantId
 from masthead.engine.links.file_readers import is_open, lists_for
@@ -13,7 +13,7 @@ from masthead.engine.links.file_uses import uses_of
 from masthead.engine.records.collection import Record
 from masthead.features.media.images import ImagePool
 from masthead.features.media.signed_addresses import PARAMETER, opens_file
-from masthead.features.members.collection import audience_of_member, blog_members
+from masthead.features.members.collection import blog_members, reader_of_member
 from masthead.identity.sessions import TokenType
 from masthead.web.callers import token_of
 from masthead.web.request import Request
@@ -58,7 +58,7 @@ async def _may_open(
     if await _has_key(services, request, item):
         return True
     # A post that was saved with a later date may be out by now.
-    return not item["private"] and await _is_shown(services, item, Audience.GUEST)
+    return not item["private"] and await _is_shown(services, item, GUEST_READER)
 
 
 async def _may_read(services: FileServices, caller: Caller, item: Record) -> bool:
@@ -74,14 +74,14 @@ async def _may_read(services: FileServices, caller: Caller, item: Record) -> boo
     found = await services.records.find(
         blog_members, {"id": caller.id}, tenant_id=TenantId(item["tenant_id"])
     )
-    return bool(found) and await _is_shown(services, item, audience_of_member(found[0]))
+    return bool(found) and await _is_shown(services, item, reader_of_member(found[0]))
 
 
-async def _is_shown(services: FileServices, item: Record, audience: Audience) -> bool:
+async def _is_shown(services: FileServices, item: Record, reader: Reader) -> bool:
     records = services.records
     using = [each.name for each in records.registry.collections if uses_of(each)]
     tenant_id = TenantId(item["tenant_id"])
-    return await records.is_listed(tenant_id, using, lists_for(audience), item["id"])
+    return await records.is_listed(tenant_id, using, lists_for(reader), item["id"])
 
 
 async def _has_key(services: FileServices, request: Request, item: Record) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from masthead.base import ids
-from masthead.base.caller import Audience
+from masthead.base.caller import Audience, Reader
 from masthead.base.errors import Invalid, Problem
 from masthead.engine.records.accounts import ACCOUNT_FIELDS
 from masthead.engine.records.changes import Change, Save, Snapshot, Tally
@@ -443,7 +443,7 @@ blog_members = Collection(
 )
 
 
-def audience_of_member(member: Record) -> Audience:
-    """The audience that a member belongs to on the site."""
+def reader_of_member(member: Record) -> Reader:
+    """Decides what a member may read on the site."""
     is_paid = member["tier"] == "paid" and member["status"] != "cancelled"
-    return Audience.PAID if is_paid else Audience.FREE
+    return Reader(Audience.PAID, member["tier_id"] or "") if is_paid else Reader(Audience.FREE)

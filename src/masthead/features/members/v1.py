@@ -33,8 +33,8 @@ _ANONYMOUS = ("id", "email", "tier", "status", "created", "updated")
 _PERSONAL = View(
     "Member",
     blog_members,
-    (*_ANONYMOUS, "name", "labels", "newsletter"),
-    nullable=frozenset({"name"}),
+    (*_ANONYMOUS, "name", "labels", "newsletter", "tier_id", "access_until"),
+    nullable=frozenset({"name", "tier_id", "access_until"}),
 )
 MEMBER = View(
     "Member",

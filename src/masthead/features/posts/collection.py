@@ -203,7 +203,9 @@ EDITED = tuple(each.name for each in EDITED_FIELDS)
 FILES = Uses(
     ("content_html", "featured_image"),
     shown=Shown(
-        ("status", "published_at", "visibility", "email_only"), shown_parts, since="published_at"
+        ("status", "published_at", "visibility", "tiers", "email_only"),
+        shown_parts,
+        since="published_at",
     ),
 )
 posts = Collection(

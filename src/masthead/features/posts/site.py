@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from masthead.base.caller import Audience
+from masthead.base.caller import Audience, Reader
 from masthead.base.errors import Invalid, Problem
 from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.links.file_readers import Part
@@ -60,6 +60,7 @@ TIERS = RelationList(
     name="tiers",
     to="tiers",
     on_delete=OnDelete.REFUSE,
+    read=Access.SITE,
     help="The tiers whose members read the post. Only with the visibility `paid`; if empty, all "
     "paid members do.",
 )
@@ -131,7 +132,7 @@ def shown_parts(post: Record) -> Iterator[Part]:
     opening = html if needed is Audience.GUEST else before_paywall(html)
     yield Part((post["featured_image"], opening), Audience.GUEST, since)
     if needed is not Audience.GUEST:
-        yield Part((html,), needed, since)
+        yield Part((html,), needed, since, tuple(post["tiers"]))
 
 
 def without_paywall(html: str) -> str:
@@ -171,12 +172,22 @@ LISTINGS: Final = Listings(
 )
 
 
-def is_open(post: Record, audience: Audience) -> bool:
-    return audience >= _NEEDS.get(post["visibility"], Audience.STAFF)
+def is_open(post: Record, reader: Reader) -> bool:
+    """Whether the reader may read all of it: the one place that decides it."""
+    if reader.audience is Audience.STAFF:
+        return True
+    if reader.audience < _NEEDS.get(post["visibility"], Audience.STAFF):
+        return False
+    return not post["tiers"] or reader.level in post["tiers"]
 
 
-def _shown(post: Record, audience: Audience) -> Record:
-    if is_open(post, audience):
+def reader_of_all(post: Record) -> Reader:
+    """A paid member who may read all of it."""
+    return Reader(Audience.PAID, *post["tiers"][:1])
+
+
+def _shown(post: Record, reader: Reader) -> Record:
+    if is_open(post, reader):
         return {**post, "is_open": True}
     shown = {**post, "is_open": False}
     if "content_html" in shown:
@@ -184,9 +195,16 @@ def _shown(post: Record, audience: Audience) -> Record:
     return shown
 
 
-def _searched(audience: Audience) -> str:
-    closed = [name for name, needed in _NEEDS.items() if audience < needed]
-    return " && ".join(f"visibility != '{name}'" for name in closed)
+def _searched(reader: Reader) -> str:
+    """As `is_open`, in the query."""
+    if reader.audience is Audience.STAFF:
+        return ""
+    closed = [name for name, needed in _NEEDS.items() if reader.audience < needed]
+    conditions = [f"visibility != '{name}'" for name in closed]
+    if reader.audience is Audience.PAID:
+        has_level = f" || tiers ?= '{reader.level}'" if reader.level else ""
+        conditions.append(f"(tiers = '[]'{has_level})")
+    return " && ".join(conditions)
 
 
 SITE = SiteRules(
@@ -199,6 +217,7 @@ SITE = SiteRules(
         "summary",
         "reading_minutes",
         "visibility",
+        "tiers",
         "published_at",
         "tags",
         "authors",

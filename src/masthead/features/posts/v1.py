@@ -40,6 +40,7 @@ SUMMARY = View(
         "url",
         "status",
         "visibility",
+        "tiers",
         "email_only",
         "excerpt",
         "featured_image",
@@ -51,7 +52,7 @@ SUMMARY = View(
         "updated",
     ),
     nullable=NULLABLE - {"seo_title", "seo_description"},
-    where_set=frozenset({"email_only", "authors"}),
+    where_set=frozenset({"email_only", "authors", "tiers"}),
     added=(URL,),
 )
 POST = View(
@@ -72,6 +73,7 @@ FIELDS = (
     "status",
     "scheduled_for",
     "visibility",
+    "tiers",
     "email_only",
     "featured_image",
     "tags",

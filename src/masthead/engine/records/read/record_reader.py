@@ -105,7 +105,7 @@ class RecordReader:
         given = wanted.filter
         if terms and access is Access.SITE:
             assert collection.site is not None
-            given = collection.site.searched(caller.audience)
+            given = collection.site.searched(caller.reader)
         parsed = parse_given(given, for_admin=not caller.is_reader)
         expansion = Expansion.parse(wanted.expand)
         if wanted.search and not terms:
@@ -452,7 +452,7 @@ async def _show(caller: Caller, collection: Collection, records: list[Record]) -
     if caller.kind is not Kind.SITE or collection.site is None:
         return records
     show = collection.site.show
-    return [show(record, caller.audience) for record in records]
+    return [show(record, caller.reader) for record in records]
 
 
 async def _render_old(rendering: Rendering, records: list[Record]) -> None:

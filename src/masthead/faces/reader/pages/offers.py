@@ -24,7 +24,7 @@ from masthead.faces.reader.request import SiteRequest
 from masthead.faces.reader.site import site_of
 from masthead.faces.reader.tiers import has_payment_key, money_text, sells, shown_tier
 from masthead.faces.reader.views import Head
-from masthead.features.members.collection import audience_of_member
+from masthead.features.members.collection import reader_of_member
 from masthead.features.payments.checkout import has_checkout
 from masthead.features.payments.collection import payment_subscriptions, tiers
 from masthead.features.payments.offers import (
@@ -78,7 +78,7 @@ async def take_offer(request: SiteRequest, _form: Form, code: str) -> Page | Red
     if member is None:
         return see_other(f"/member/sign-in?back={path}")
     # A second subscription would be paid on top of the first one.
-    if audience_of_member(member) >= Audience.PAID:
+    if reader_of_member(member).audience >= Audience.PAID:
         return see_other(ACCOUNT)
     if await _has_tried(request, offered):
         return see_other(path)

@@ -50,7 +50,7 @@ async def draw_post(request: SiteRequest, found: Record, form: CommentForm | Non
     record = as_post(found)
     [card] = await cards_of(request, [record])
     html = await display(request, record["content_html"], starts_page=card.picture is None)
-    offer = None if card.is_open else await offer_of(request)
+    offer = None if card.is_open else await offer_of(request, record["tiers"])
     discussion = await discussion_of(request, record, form)
     modified = local_time(request, record["updated"])
     # Only its own excerpt: the beginning of the text follows below.

@@ -22,7 +22,7 @@ from masthead.faces.reader.tiers import (
     tiers_on_sale,
 )
 from masthead.faces.reader.views import ErrorPage, Head
-from masthead.features.members.collection import audience_of_member, blog_members
+from masthead.features.members.collection import blog_members, reader_of_member
 from masthead.features.members.convincing import convincing_post, slug_of_post
 from masthead.features.members.record_view import MemberRecord, as_member
 from masthead.features.payments.checkout import Buyer, is_on_sale
@@ -60,7 +60,7 @@ async def upgrade(request: SiteRequest, form: Form) -> Page | Redirect:
     if member is None:
         return see_other(SIGN_IN)
     # A second subscription would be paid on top of the first one.
-    if audience_of_member(member) >= Audience.PAID:
+    if reader_of_member(member).audience >= Audience.PAID:
         return see_other(ACCOUNT)
     tier = await _read_chosen(request, form.get("tier", ""))
     member = await remember_post(request, member, back_path(form.get("back", "")))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from masthead.base.caller import Audience, site
+from masthead.base.caller import STAFF_READER, site
 from masthead.base.errors import Forbidden, Invalid
 from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.records.collection import Record
@@ -53,7 +53,7 @@ async def answer_comment(request: AdminRequest, comment_id: str) -> Answer:
 def _author(request: AdminRequest) -> Author:
     name = request.account["name"] or request.site_name
     return Author(
-        site(request.tenant_id, Audience.STAFF),
+        site(request.tenant_id, STAFF_READER),
         request.client.address,
         name=name[:_NAME_LENGTH],
         staff_id=request.caller.id,

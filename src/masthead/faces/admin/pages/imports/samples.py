@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from masthead.base import clock, ids
-from masthead.base.caller import Audience, system
+from masthead.base.caller import STAFF_READER, system
 from masthead.base.errors import NotFound
 from masthead.engine.records.collection import file_key
 from masthead.engine.records.write.validation import NewRecord
@@ -50,7 +50,7 @@ async def sample_page(request: AdminRequest, run_id: str, number: str) -> Answer
     # In a thread: cleaning a long text takes a while.
     record = await asyncio.to_thread(_record, request, sample)
     body = await request.tools.previews.page(
-        request.context, request.tenant, Audience.STAFF, collection, text=record
+        request.context, request.tenant, STAFF_READER, collection, text=record
     )
     return Framed(body)
 

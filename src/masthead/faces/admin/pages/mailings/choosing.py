@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from masthead.base.caller import Audience
+from masthead.base.caller import Audience, Reader
 from masthead.base.errors import Invalid, PlanTooSmall, Problem
 from masthead.engine.records.collection import Record
 from masthead.engine.records.fields.base import FieldError
@@ -20,6 +20,7 @@ from masthead.features.mailings.collection import EVERYONE, FREE, PAID, has_reac
 from masthead.features.mailings.letter import GMAIL_BYTES, draw_letter
 from masthead.features.mailings.starting import NO_NEWSLETTER, NO_READERS
 from masthead.features.members.newsletters import newsletters
+from masthead.features.posts.site import reader_of_all
 from masthead.features.site.address import Site
 from masthead.features.site.collection import MAIN_NEWSLETTER
 from masthead.outside.mail.wording import where_stored
@@ -51,10 +52,9 @@ class MailChoice(msgspec.Struct, frozen=True):
             "subject": self.subject,
         }
 
-    @property
-    def reader(self) -> Audience:
+    def reader_of(self, post: Record) -> Reader:
         """Whose letter is the longest."""
-        return Audience.FREE if self.audience == FREE else Audience.PAID
+        return Reader(Audience.FREE) if self.audience == FREE else reader_of_all(post)
 
 
 def chosen_mail(post: Record, given: Mapping[str, str]) -> MailChoice:
@@ -129,7 +129,7 @@ async def try_values(
     request: AdminRequest, post: Record, choice: MailChoice, *, is_live: bool
 ) -> dict[str, Any]:
     """For `mailings/_try.html`: the preview, and what Gmail makes of the email's size."""
-    reader = "free" if choice.reader is Audience.FREE else "paid"
+    reader = "free" if choice.audience == FREE else "paid"
     query = {"newsletter": choice.newsletter, "subject": choice.subject, "as": reader}
     # A draft may get other readers with its publication.
     query |= {"live": "1"} if is_live else {"visibility": post["visibility"]}
@@ -152,7 +152,7 @@ async def _letter_bytes(request: AdminRequest, post: Record, choice: MailChoice)
         site=Site(request.site_name, request.site_url),
         newsletter=found[0],
         post=post,
-        audience=choice.reader,
+        reader=choice.reader_of(post),
         subject=choice.subject,
     )
     return letter.html_bytes

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import urlencode
 
-from masthead.base.caller import Audience
+from masthead.base.caller import Audience, Reader
 from masthead.content.texts.editing import Opened, open_text
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Framed, Page
@@ -14,11 +14,10 @@ from masthead.faces.admin.request import AdminRequest
 from masthead.faces.admin.sections import POSTS, READERS
 from masthead.features.mailings.letter import GMAIL_BYTES, Letter, Recipient, draw_letter
 from masthead.features.members.newsletters import newsletters
-from masthead.features.posts.site import is_open
+from masthead.features.posts.site import is_open, reader_of_all
 from masthead.features.site.address import Site
 from masthead.features.site.collection import MAIN_NEWSLETTER
 
-_READERS: Final = {"free": Audience.FREE, "paid": Audience.PAID}
 _CHOICES: Final = {
     "as": {"free": "Free member", "paid": "Paid member"},
     "width": {"700": "700 px", "375": "375 px"},
@@ -112,7 +111,7 @@ async def _letter(
         site=Site(request.site_name, request.site_url),
         newsletter=newsletter,
         post=post,
-        audience=_READERS[chosen["as"]],
+        reader=_reader(post, chosen["as"]),
         subject=request.query.get("subject", ""),
     )
 
@@ -121,11 +120,23 @@ def _shown(request: AdminRequest, opened: Opened) -> Record:
     """With the changes that wait, unless it is emailed as it is on the site."""
     post = opened.text if request.query.get("live") else opened.values
     visibility = request.query.get("visibility", "")
-    return {**post, "visibility": visibility} if visibility in READERS else post
+    return with_visibility(post, visibility) if visibility in READERS else post
+
+
+def with_visibility(post: Record, visibility: str) -> Record:
+    """As if it had been published so: only a post for paid members has tiers."""
+    levels = post["tiers"] if visibility == "paid" else []
+    return {**post, "visibility": visibility, "tiers": levels}
+
+
+def _reader(post: Record, chosen: str) -> Reader:
+    return Reader(Audience.FREE) if chosen == "free" else reader_of_all(post)
 
 
 def _sees(post: Record, reader: str) -> str:
     label = _CHOICES["as"][reader]
-    if is_open(post, _READERS[reader]):
+    if is_open(post, _reader(post, reader)):
+        if post["tiers"]:
+            return "A paid member with one of its tiers gets the whole post, others the beginning."
         return f"A {label.lower()} gets the whole post."
     return f"A {label.lower()} gets the beginning, followed by an invitation to join or upgrade."

@@ -34,10 +34,11 @@ from masthead.faces.admin.pages.mailings.choosing import (
     try_values,
 )
 from masthead.faces.admin.pages.mailings.mailing import ADDRESS
+from masthead.faces.admin.pages.mailings.preview import with_visibility
 from masthead.faces.admin.request import AdminRequest
 from masthead.faces.admin.sections import POSTS, READERS, Section
 from masthead.features.mailings.actions import Trial
-from masthead.features.mailings.collection import ENDED, SCHEDULED, may_send, refuse_sending
+from masthead.features.mailings.collection import ENDED, FREE, SCHEDULED, may_send, refuse_sending
 from masthead.features.posts.collection import posts
 from masthead.outside.mail.wording import being_sent, where_stored
 
@@ -128,8 +129,8 @@ async def mail_test(request: AdminRequest, post_id: str) -> Answer:
     choice, me = chosen_mail(post, request.form), request.account["email"]
     visibility = request.form.get("visibility", "")
     # Not stored yet, but the letter that is tried is the one that would be sent.
-    changes = {"visibility": visibility} if visibility in READERS else {}
-    trial = Trial(choice.newsletter, choice.reader, choice.subject, changes)
+    changes = with_visibility(post, visibility) if visibility in READERS else {}
+    trial = Trial(choice.newsletter, choice.audience == FREE, choice.subject, changes)
     letters = request.services.mailings.test_letters
     try:
         # Before the transaction, which must not wait for it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from masthead.base.caller import Audience
+from masthead.base.caller import Audience, Reader
 from masthead.base.errors import NotFound
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Redirect
@@ -16,7 +16,7 @@ from masthead.features.members.newsletters import newsletters
 from masthead.outside.mail.wording import being_sent, where_stored
 
 NOTHING: Final = "There is nothing to send: no new post that this reader can read."
-_READERS: Final = {"free": Audience.FREE, "paid": Audience.PAID}
+_READERS: Final = {"free": Reader(Audience.FREE), "paid": Reader(Audience.PAID)}
 _LABELS: Final = {"free": "As a free member", "paid": "As a paid member"}
 
 

@@ -2,42 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from urllib.parse import urlencode
 
 import msgspec
 
-from masthead.base.caller import Audience
+from masthead.base.caller import Audience, Reader
 from masthead.content.texts.editing import open_text
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Framed, Page
 from masthead.faces.admin.pages.texts.lists import status_of
 from masthead.faces.admin.request import AdminRequest
 from masthead.faces.admin.sections import Section
-from masthead.features.posts.site import before_paywall, is_open
+from masthead.features.posts.site import before_paywall, is_open, reader_of_all
 
 
 class _Readers(msgspec.Struct, frozen=True):
-    audience: Audience
+    reader: Reader
     label: str
     plural: str
 
 
 _READERS = {
-    "guest": _Readers(Audience.GUEST, "Guest", "Guests"),
-    "member": _Readers(Audience.FREE, "Member", "Members"),
-    "paid": _Readers(Audience.PAID, "Paid member", "Paid members"),
+    "guest": _Readers(Reader(Audience.GUEST), "Guest", "Guests"),
+    "member": _Readers(Reader(Audience.FREE), "Member", "Members"),
+    "paid": _Readers(Reader(Audience.PAID), "Paid member", "Paid members"),
 }
+_LEVEL = "level"
 _WIDTHS = {"desktop": "Desktop", "phone": "Phone"}
 
 
 async def preview(section: Section, request: AdminRequest, text_id: str) -> Answer:
     """The frame around the page, with the choices of readers and width in its address."""
     opened = await open_text(request.records, request.caller, section.kind, text_id)
-    chosen, width = _chosen(request), request.query.get("width", "")
+    text = opened.values
+    choices = _choices(text)
+    chosen, width = _chosen(request, choices), request.query.get("width", "")
     if width not in _WIDTHS:
         width = "desktop"
-    text = opened.values
-    readers = _READERS[chosen]
+    readers = choices[chosen]
     own = section.url(text_id)
 
     def url(readers: str, width: str) -> str:
@@ -51,7 +54,7 @@ async def preview(section: Section, request: AdminRequest, text_id: str) -> Answ
         "status": status,
         "has_copy": opened.copy is not None,
         "readers": [
-            (each.label, url(name, width), name == chosen, None) for name, each in _READERS.items()
+            (each.label, url(name, width), name == chosen, None) for name, each in choices.items()
         ],
         "widths": [
             (label, url(chosen, name), name == width, None) for name, label in _WIDTHS.items()
@@ -67,21 +70,30 @@ async def preview(section: Section, request: AdminRequest, text_id: str) -> Answ
 async def preview_page(section: Section, request: AdminRequest, text_id: str) -> Answer:
     """The page itself, for the frame."""
     opened = await open_text(request.records, request.caller, section.kind, text_id)
-    audience = _READERS[_chosen(request)].audience
+    choices = _choices(opened.values)
+    reader = choices[_chosen(request, choices)].reader
     body = await request.tools.previews.page(
-        request.context, request.tenant, audience, section.texts, text=opened.values
+        request.context, request.tenant, reader, section.texts, text=opened.values
     )
     return Framed(body)
 
 
-def _chosen(request: AdminRequest) -> str:
+def _choices(text: Record) -> dict[str, _Readers]:
+    """The readers by the name in the address; with those of a tier if the post is for one."""
+    if not text.get("tiers"):
+        return _READERS
+    with_level = _Readers(reader_of_all(text), "With the tier", "Members with one of its tiers")
+    return {**_READERS, _LEVEL: with_level}
+
+
+def _chosen(request: AdminRequest, choices: Mapping[str, _Readers]) -> str:
     chosen = request.query.get("as", "")
-    return chosen if chosen in _READERS else "guest"
+    return chosen if chosen in choices else "guest"
 
 
 def _sees(readers: _Readers, text: Record) -> str:
     """How much of the text they get."""
-    if "visibility" not in text or is_open(text, readers.audience):
+    if "visibility" not in text or is_open(text, readers.reader):
         return f"{readers.plural} read everything."
     if before_paywall(text["content_html"]):
         return f"{readers.plural} read only the part before the paywall."
