@@ -11,8 +11,8 @@ from alembic import op
 from masthead.storage import dialects as types
 from masthead.storage.dialects import not_empty
 
-revision = "0080"
-down_revision = "0079"
+revision = "0081"
+down_revision = "0080"
 
 _TEXTS = ("buyer_email", "send_on", "sent_at", "redeemed_at", "voided_at", "payment_id")
 _RELATIONS = (("tier_id", "tiers"), ("redeemed_by", "blog_members"))
