@@ -77,6 +77,6 @@ def _append(
 def _add_up(sums: Sums, rows: Sequence[Sequence[object]]) -> None:
     """Rows that differ in the last value only become one."""
     for row in rows:
-        *key, number = row
+        key, number = tuple(row[:-1]), row[-1]
         assert isinstance(number, int)
-        sums[tuple(key)] = sums.get(tuple(key), 0) + number
+        sums[key] = sums.get(key, 0) + number

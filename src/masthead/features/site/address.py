@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 import msgspec
@@ -57,6 +58,12 @@ def site_url(settings: Settings, slug: str, custom_domain: str = "") -> str:
     """From stored values, never from the request: a forged Host header must not get into a link."""
     if slug == settings.default_tenant and not custom_domain:
         return settings.base_url.rstrip("/")
-    base = urlsplit(settings.base_url)
-    port = f":{base.port}" if base.port else ""
-    return f"{base.scheme}://{custom_domain or f'{slug}.{settings.base_domain}'}{port}"
+    scheme, port = _scheme_and_port(settings.base_url)
+    return f"{scheme}://{custom_domain or f'{slug}.{settings.base_domain}'}{port}"
+
+
+@lru_cache(maxsize=8)
+def _scheme_and_port(base_url: str) -> tuple[str, str]:
+    """Cached: an answer with one post needs them, and splitting takes longer than the rest."""
+    base = urlsplit(base_url)
+    return base.scheme, f":{base.port}" if base.port else ""
