@@ -32,6 +32,7 @@ from masthead.engine.jobs.tables import jobs, new_job
 from masthead.engine.records.collection import file_key
 from masthead.faces.admin.pages.account.passkeys import short_id
 from masthead.faces.importers import collection as imports
+from masthead.faces.importers import jobs as import_jobs
 from masthead.faces.importers.member_csv.rows import BAD_EMAIL, BAD_TIER, REPEATED
 from masthead.faces.importers.report import Position, Report
 from masthead.faces.importers.source import Options
@@ -799,7 +800,7 @@ async def _imports(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str,
     made: dict[str, str] = {}
 
     async def work() -> None:
-        runner = JobRunner(parts.database, parts.imports.handlers(parts), parts.records.clock)
+        runner = JobRunner(parts.database, import_jobs.handlers(parts), parts.records.clock)
         while await runner.run_due():
             pass
 

@@ -13,6 +13,7 @@ from playwright.async_api import BrowserContext, Page, expect
 from tests.browser import Browser, needs_chromium
 from tests.databases import fresh_url
 from tests.faces.admin.served import served
+from tests.features.statistics.site import reader
 from tests.world import Account, RunningClock, TenantWorld, World, open_world
 
 from masthead.base.caller import system
@@ -173,6 +174,35 @@ async def test_imports_and_mailings_move(desk: Desk) -> None:
     await expect(one.locator("#mailing dl div", has_text="Sent").first).to_contain_text("7")
     for each in (listed, opened, mails, one):
         assert await is_same(each)
+
+
+async def test_numbers_follow_but_not_while_a_table_is_read(desk: Desk) -> None:
+    page = await desk.open("/admin/statistics")
+    # Asking every ten seconds, without the wait.
+    await page.clock.install()
+    await page.reload()
+    views = page.locator("#counted .stat strong").first
+    before = int(await views.inner_text())
+
+    async def view() -> None:
+        path = f"/posts/{desk.post['slug']}"
+        await reader(desk.tenant).get(path, headers={"user-agent": "Firefox"})
+        await desk.world.parts.views.flush()
+        await page.clock.fast_forward(10_000)
+
+    await view()
+    await expect(views).to_have_text(str(before + 1))
+    table = page.locator("#counted .data").first
+    await table.locator("summary").click()
+    await view()
+    await page.clock.fast_forward(10_000)
+    await expect(table).to_have_attribute("open", "")
+    await expect(views).to_have_text(str(before + 1))
+    await table.locator("summary").click()
+    await page.locator("h1").click()
+    await page.evaluate("document.activeElement.blur()")
+    await page.clock.fast_forward(10_000)
+    await expect(views).to_have_text(str(before + 2))
 
 
 async def test_without_the_stream_a_page_asks_as_before(desk: Desk) -> None:

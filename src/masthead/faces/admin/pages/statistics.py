@@ -46,7 +46,7 @@ async def statistics_page(request: AdminRequest) -> Answer:
         "sources": report.sources,
         "letters": await _letters(request),
     }
-    return Page("statistics/site.html", "Statistics", values)
+    return Page("statistics/site.html", "Statistics", values, fragment="statistics/_site.html")
 
 
 async def post_statistics(request: AdminRequest, post_id: str) -> Answer:
@@ -67,7 +67,7 @@ async def post_statistics(request: AdminRequest, post_id: str) -> Answer:
         "own": own,
         "title": opened.values["title"],
     }
-    return Page("statistics/post.html", "Statistics", values)
+    return Page("statistics/post.html", "Statistics", values, fragment="statistics/_post.html")
 
 
 def _span(request: AdminRequest) -> int:

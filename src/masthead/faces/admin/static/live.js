@@ -76,9 +76,9 @@ function addressOf(here) {
 // lost.
 function isAtWork(here) {
   const marked = getSelection();
-  const field = document.activeElement.closest("input:not([type=checkbox]), select, textarea");
+  const field = document.activeElement.closest("input:not([type=checkbox]), select, textarea, summary");
   return Date.now() - lastWork < WORK
-    || here.querySelector("input:checked, dialog[open]") !== null
+    || here.querySelector("input:checked, dialog[open], .data[open]") !== null
     || (field !== null && here.contains(field))
     || (!marked.isCollapsed && here.contains(marked.anchorNode));
 }
