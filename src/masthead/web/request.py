@@ -147,9 +147,15 @@ class Request:
         limit = self.max_body if most is None else min(most, self.max_body)
         return await read_body(self.scope, self.receive, limit=limit)
 
-    async def json(self) -> dict[str, Any]:
+    async def json(self, *, is_optional: bool = False) -> dict[str, Any]:
         """A body that says that it is JSON: a page of another site could post a form or plain text
-        without a preflight."""
+        without a preflight. Where it is optional, none is an empty object."""
+        if is_optional:
+            body = await self.body()
+            if not body:
+                return {}
+            self.check_is_json()
+            return await json_object(body)
         self.check_is_json()
         return await json_object(await self.body())
 

@@ -639,6 +639,23 @@ class TestChoice:
         stored = await hooks.subscription(given["id"])
         assert (stored["headers"], stored["header_names"]) == ("", [])
 
+    async def test_the_old_secret_works_for_as_long_as_was_chosen(
+        self, hooks: Hooks, browser: Visitor
+    ) -> None:
+        hook = await hooks.subscribe()
+        page = f"{ADDRESS}/{hook['id']}"
+        made = await browser.post(f"{page}/rotate", {"overlap": "24"})
+        assert "The secret before this one works until" in made.text
+        new = secret_in(made.text)
+        await hooks.tenant.post()
+        await hooks.deliver()
+        headers, body = hooks.receiver.requests[0].headers, hooks.receiver.requests[0].body
+        stamp = headers["x-service-timestamp"]
+        both = [sign(each, stamp, body) for each in (new, hook["secret"])]
+        assert headers["x-service-signature"] == ",".join(both)
+        hooks.clock.advance(hours=24)
+        assert "before this one works" not in (await browser.get(page)).text
+
     async def test_what_is_wrong_with_a_filter_stands_by_it(
         self, hooks: Hooks, browser: Visitor
     ) -> None:

@@ -75,7 +75,7 @@ def test_the_standard_scheme(body: bytes, digest: str) -> None:
 
 
 def headers(secret: str, *, sent_at: datetime = SENT_AT, body: bytes = BODY) -> dict[str, str]:
-    signed = sign_attempt(secret, "delivery00001ab", int(sent_at.timestamp()), body)
+    signed = sign_attempt([secret], "delivery00001ab", int(sent_at.timestamp()), body)
     return signed_headers(signed, event="post.published", delivery_id="delivery00001ab")
 
 

@@ -128,7 +128,7 @@ def _webhook(webhook: Record, given: Circumstances) -> Record:
         return webhook
     disabled_at = webhook["disabled_at"] or given.text
     # Their values stayed behind.
-    names: Record = {"header_names": []}
+    names: Record = {"header_names": [], "previous_secret_until": ""}
     return {**webhook, **names, "secret": new_secret(), "paused": True, "disabled_at": disabled_at}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -36,6 +36,7 @@ from masthead.outside.outbound.client import OutboundClient
 from masthead.storage.database import scope_of
 
 MAX_PER_TENANT = 100
+MAX_OVERLAP_HOURS = 168
 ENABLED = {"disabled_at": "", "failure_count": 0, "paused": False}
 """Set on a subscription that is enabled again. It gets events from now on: pending deliveries were
 dropped when it was disabled."""
@@ -115,13 +116,47 @@ async def fire_test(
         await _read_payload(records, tenant_id, written.id),
         attempts=0,
     )
-    secret = records.reveal(webhook_subscriptions, subscription, "secret")
+    signed_with = _secrets_of(records, subscription)
     headers = headers_of(records.reveal(webhook_subscriptions, subscription, "headers"))
     url = subscription["url"]
-    sent = await send(client, delivery, url, secret, more_headers=headers, now=records.clock())
+    sent = await send(client, delivery, url, signed_with, more_headers=headers, now=records.clock())
     ended = records.clock()
     await _log_test(records, delivery, sent, ended)
     return Tested(delivery.id, sent, ended)
+
+
+def _secrets_of(records: Records, subscription: Record) -> list[str]:
+    secrets = [records.reveal(webhook_subscriptions, subscription, "secret")]
+    if subscription["previous_secret_until"] > clock.to_text(records.clock()):
+        secrets.append(records.reveal(webhook_subscriptions, subscription, "previous_secret"))
+    return secrets
+
+
+async def rotate_secret(
+    records: Records,
+    unit: Unit,
+    webhook_id: str,
+    overlap_hours: int = 0,
+    *,
+    expected_version: int | None = None,
+) -> tuple[Record, str]:
+    """The subscription and its new secret. With an overlap, deliveries are signed with the old one
+    as well until it ends; a rotation before then ends the overlap of the earlier one."""
+    secret, previous, until = new_secret(), "", ""
+    # One that does not exist is refused below.
+    for found in await unit.find(webhook_subscriptions, {"id": webhook_id}, limit=1):
+        if overlap_hours:
+            previous = records.reveal(webhook_subscriptions, found, "secret")
+            until = clock.to_text(records.clock() + timedelta(hours=overlap_hours))
+    stamped = {
+        "secret": secret,
+        "previous_secret": previous,
+        "previous_secret_until": until,
+    }
+    record = await unit.update(
+        webhook_subscriptions, webhook_id, {}, stamped=stamped, expected_version=expected_version
+    )
+    return record, secret
 
 
 async def _read_payload(records: Records, tenant_id: TenantId, event_id: str) -> str:

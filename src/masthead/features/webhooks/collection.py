@@ -71,7 +71,22 @@ webhook_subscriptions = Collection(
             write=Access.ENGINE,
             help="The names of those headers.",
         ),
+        Number(
+            name="per_minute",
+            nullable=True,
+            default=None,
+            min=1,
+            max=6_000,
+            help="At most so many deliveries in a minute. Empty for no limit.",
+        ),
         Secret(name="secret", write=Access.ENGINE, max=500),
+        Secret(name="previous_secret", write=Access.ENGINE, max=500),
+        Date(
+            name="previous_secret_until",
+            read=Access.ADMIN,
+            write=Access.ENGINE,
+            help="Until then deliveries are signed with the previous secret, too.",
+        ),
         # The delivery worker writes the next four directly, not through the engine: they do not
         # change the tenant's content and must not invalidate its caches.
         Number(name="failure_count", write=Access.ENGINE),

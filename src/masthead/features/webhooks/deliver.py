@@ -22,7 +22,7 @@ from masthead.features.webhooks.collection import DEAD, DELIVERED, PENDING, webh
 from masthead.features.webhooks.hosts import ClaimedDelivery, Host, Hosts, Target, host_of
 from masthead.features.webhooks.queue import DeliveryQueue
 from masthead.features.webhooks.results import Delivery, QueueKey, Result, Subscription
-from masthead.features.webhooks.schedule import next_attempt
+from masthead.features.webhooks.schedule import Pace, next_attempt
 from masthead.features.webhooks.sending import ATTEMPT_SECONDS, send
 from masthead.features.webhooks.sent_headers import headers_of
 from masthead.features.webhooks.signing import Signed
@@ -197,10 +197,13 @@ class DeliveryWorker:
         return targets
 
     def _target(self, key: QueueKey, subscription: Subscription) -> Target:
-        secret = self._decrypted(key, "secret", subscription.secret)
+        secrets = [self._decrypted(key, "secret", subscription.secret)]
+        if subscription.previous_secret_until > clock.to_text(self._clock()):
+            secrets.append(self._decrypted(key, "previous_secret", subscription.previous_secret))
         headers = headers_of(self._decrypted(key, "headers", subscription.headers))
         url = subscription.url
-        return Target(url, host_of(url), secret, headers, key.tenant_id)
+        pace = Pace(subscription.per_minute) if subscription.per_minute else None
+        return Target(url, host_of(url), secrets, headers, key.tenant_id, pace)
 
     def _decrypted(self, key: QueueKey, name: str, stored: str) -> str:
         if not stored:
@@ -224,7 +227,8 @@ class DeliveryWorker:
         return shares
 
     async def _claim(self, wanted: dict[QueueKey, int], targets: dict[QueueKey, Target]) -> int:
-        claimed = await self._claim_from(wanted)
+        paces = {key: pace for key in wanted if (pace := targets[key].pace)}
+        claimed = await self._claim_from(wanted, paces)
         if len(claimed) < len(wanted):
             self._polls_soon = True
         for key, deliveries in claimed.items():
@@ -236,16 +240,18 @@ class DeliveryWorker:
             self._start_calls(host)
         return sum(map(len, claimed.values()))
 
-    async def _claim_from(self, wanted: dict[QueueKey, int]) -> dict[QueueKey, list[Delivery]]:
+    async def _claim_from(
+        self, wanted: dict[QueueKey, int], paces: dict[QueueKey, Pace]
+    ) -> dict[QueueKey, list[Delivery]]:
         """A queue that can't be claimed from waits; the others of the batch go on."""
         try:
-            return await self._queue.claim(wanted, self._clock())
+            return await self._queue.claim(wanted, self._clock(), paces)
         except Unavailable:
             raise
         # Part of the job's edge.
         except Exception:
             if len(wanted) > 1:
-                each = [await self._claim_from({key: wanted[key]}) for key in wanted]
+                each = [await self._claim_from({key: wanted[key]}, paces) for key in wanted]
                 return {key: claimed for one in each for key, claimed in one.items()}
             [key] = wanted
             log.exception("webhooks.not_claimed", webhook_id=key.webhook_id)
@@ -307,7 +313,7 @@ class DeliveryWorker:
                 self._client,
                 delivery,
                 target.url,
-                target.secret,
+                target.secrets,
                 more_headers=target.headers,
                 now=self._clock(),
                 timeout_seconds=self._attempt_seconds,

@@ -8,13 +8,14 @@ receiver there, not the host.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
 import msgspec
 
 from masthead.base.ids import TenantId
 from masthead.features.webhooks.results import Delivery, QueueKey
+from masthead.features.webhooks.schedule import Pace
 
 INITIAL_CALLS = 2
 """The limit of a host that has not answered yet; each answer adds one."""
@@ -29,9 +30,11 @@ MAX_HOSTS = 10_000
 class Target(msgspec.Struct, frozen=True):
     url: str
     host: str
-    secret: str
+    secrets: Sequence[str]
+    """The newest first; during a rotation with overlap also the previous one."""
     headers: Mapping[str, str]
     site: TenantId
+    pace: Pace | None = None
 
 
 class ClaimedDelivery(msgspec.Struct, frozen=True):

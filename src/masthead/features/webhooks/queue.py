@@ -36,11 +36,15 @@ from masthead.features.webhooks.results import (
     tallies_of,
 )
 from masthead.features.webhooks.retention import Retention
+from masthead.features.webhooks.schedule import Pace
 from masthead.features.webhooks.statements import CLAIM_SIZES, DROP_BATCH, QueueStatements
 from masthead.identity.tenants import TenantStatus
 from masthead.storage.database import EVERY_TENANT, Database, Transaction
 
 NOTIFY_DISABLED = "webhooks.tell_disabled"
+_NO_PACES: Mapping[QueueKey, Pace] = {}
+_ROUNDING = timedelta(microseconds=999)
+"""Stored moments have milliseconds."""
 LEASE = timedelta(seconds=30)
 """After it another worker may claim the delivery. Nothing is sent with less of it left than an
 attempt may take, so two workers never send the same delivery at the same time."""
@@ -91,16 +95,20 @@ class DeliveryQueue:
         rows = await self._database.fetch(EVERY_TENANT, *self._sql.subscriptions({"ids": wanted}))
         return {
             QueueKey(TenantId(tenant_id), webhook_id): Subscription(
-                url, secret, headers, status == TenantStatus.SUSPENDED
+                status == TenantStatus.SUSPENDED, *values
             )
-            for tenant_id, webhook_id, url, secret, headers, status in rows
+            for tenant_id, webhook_id, status, *values in rows
         }
 
     async def claim(
-        self, wanted: Mapping[QueueKey, int], now: datetime
+        self,
+        wanted: Mapping[QueueKey, int],
+        now: datetime,
+        paces: Mapping[QueueKey, Pace] = _NO_PACES,
     ) -> dict[QueueKey, list[Delivery]]:
         """Leases up to so many due deliveries of each queue, and sets the time when the queue is
-        due again. A queue that another transaction has locked is skipped."""
+        due again. A queue that another transaction has locked is skipped. `paces`: of the queues
+        that have one, of which all workers claim no more than it allows."""
         moment = clock.to_text(now)
         async with self._database.transaction(EVERY_TENANT) as tx:
             # PostgreSQL assumes that tenant and webhook are independent, so it expects few rows
@@ -109,11 +117,18 @@ class DeliveryQueue:
             held = await self._lock(tx, wanted)
             leases = await self._leases(tx, held)
             claims = {
-                key: await self._claim_due(tx, key, leases[key], wanted[key], now=now)
-                for key in held
+                key: await self._claim_due(
+                    tx, key, leases[key], _allowed(wanted[key], paces.get(key), spent, now), now=now
+                )
+                for key, spent in held.items()
             }
             await self._write_leases(tx, leases, claims, moment)
-            await self._set_due(tx, claims, moment)
+            plain = {key: claim for key, claim in claims.items() if key not in paces}
+            await self._set_due(tx, plain, moment)
+            for key in claims.keys() - plain.keys():
+                await self._set_paced(
+                    tx, key, claims[key], pace=paces[key], spent=held[key], now=now
+                )
         return {key: claim.claimed for key, claim in claims.items()}
 
     async def postpone(self, key: QueueKey, until: datetime) -> None:
@@ -183,13 +198,17 @@ class DeliveryQueue:
         return [each for each in results if each.attempt_id not in recorded]
 
     async def sweep(self, now: datetime) -> None:
-        """Deletes rows whose retention has ended."""
+        """Deletes rows whose retention has ended, and previous secrets that sign no more."""
         await self.retention.sweep(now)
+        async with self._database.transaction(EVERY_TENANT) as tx:
+            await tx.execute(*self._sql.forget_secrets({"now": clock.to_text(now)}))
 
-    async def _lock(self, tx: Transaction, keys: Collection[QueueKey]) -> list[QueueKey]:
-        """Locks the queues' rows and returns those that no other transaction has locked."""
+    async def _lock(self, tx: Transaction, keys: Collection[QueueKey]) -> dict[QueueKey, str]:
+        """Locks the queues' rows and returns those that no other transaction has locked, and until
+        when the pace of each is spent."""
         rows = await tx.fetch(*self._sql.lock_queues(self._lists(keys)))
-        return [key for key in _queue_keys(rows) if key in keys]
+        locked = {QueueKey(TenantId(row[0]), row[1]): row[2] for row in rows}
+        return {key: spent for key, spent in locked.items() if key in keys}
 
     def _lists(self, keys: Collection[QueueKey]) -> dict[str, Any]:
         return {
@@ -268,6 +287,26 @@ class DeliveryQueue:
         if rows:
             await tx.execute_many(sql, rows)
 
+    async def _set_paced(
+        self,
+        tx: Transaction,
+        key: QueueKey,
+        claim: _Claim,
+        *,
+        pace: Pace,
+        spent: str,
+        now: datetime,
+    ) -> None:
+        """The queue stays open until its pace is no longer spent: a closed one would forget it."""
+        spent_until = pace.spend(_moment(spent, now), now, len(claim.claimed))
+        if not claim.next_times and spent_until <= now:
+            await self._close_queue(tx, key)
+            return
+        next_at = pace.next_at(spent_until) if claim.next_times else spent_until
+        due = max(clock.to_text(max(next_at, now)), min(claim.next_times, default=""))
+        spent_text = clock.to_text(spent_until + _ROUNDING)
+        await tx.execute(*self._sql.pace({**_key(key), "due": due, "spent": spent_text}))
+
     async def _close_queue(self, tx: Transaction, key: QueueKey) -> None:
         await tx.execute(*self._sql.close_queue(_key(key)))
 
@@ -335,6 +374,14 @@ class DeliveryQueue:
     async def _drop_some(self, tx: Transaction, key: QueueKey, now: datetime) -> int:
         values = {**_key(key), "now": clock.to_text(now)}
         return await tx.execute(*self._sql.drop_some(values), slow=True)
+
+
+def _allowed(wanted: int, pace: Pace | None, spent: str, now: datetime) -> int:
+    return min(wanted, pace.allowance(_moment(spent, now), now)) if pace else wanted
+
+
+def _moment(spent: str, now: datetime) -> datetime:
+    return clock.from_text(spent) if spent else now
 
 
 _Leases = dict[str, str]

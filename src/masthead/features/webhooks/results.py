@@ -30,12 +30,15 @@ class QueueKey(NamedTuple):
 
 
 class Subscription(msgspec.Struct, frozen=True):
+    is_held: bool
+    """The site is suspended: its deliveries wait."""
     url: str
     secret: str
     """Encrypted, as stored; so are the headers."""
     headers: str = ""
-    is_held: bool = False
-    """The site is suspended: its deliveries wait."""
+    previous_secret: str = ""
+    previous_secret_until: str = ""
+    per_minute: int | None = None
 
 
 class Delivery(msgspec.Struct, frozen=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from masthead.base import clock
@@ -27,14 +27,14 @@ async def send(
     client: OutboundClient,
     delivery: Delivery,
     url: str,
-    secret: str,
+    secrets: Sequence[str],
     *,
     more_headers: Mapping[str, str],
     now: datetime,
     timeout_seconds: float = ATTEMPT_SECONDS,
 ) -> SendResult:
     body = body_of(delivery.event, delivery.event_created, delivery.payload)
-    signed = sign_attempt(secret, delivery.id, int(now.timestamp()), body)
+    signed = sign_attempt(secrets, delivery.id, int(now.timestamp()), body)
     own_headers = signed_headers(signed, event=delivery.event, delivery_id=delivery.id)
     headers = {**more_headers, **own_headers}
     loop = asyncio.get_running_loop()

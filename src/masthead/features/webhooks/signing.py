@@ -9,6 +9,7 @@ import base64
 import hashlib
 import hmac
 import secrets
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
@@ -31,11 +32,12 @@ class Signed(msgspec.Struct, frozen=True):
     standard_signature: str
 
 
-def sign_attempt(secret: str, delivery_id: str, timestamp: int, body: bytes) -> Signed:
+def sign_attempt(secrets_: Sequence[str], delivery_id: str, timestamp: int, body: bytes) -> Signed:
+    """With each secret: two during a rotation with overlap, the newer one first."""
     return Signed(
         timestamp,
-        sign(secret, timestamp, body),
-        sign_standard(secret, delivery_id, timestamp, body),
+        ",".join(sign(each, timestamp, body) for each in secrets_),
+        " ".join(sign_standard(each, delivery_id, timestamp, body) for each in secrets_),
     )
 
 
@@ -75,5 +77,8 @@ def verify(secret: str, signature: str, timestamp: str, body: bytes, *, now: dat
         age_seconds = abs(now.timestamp() - int(timestamp))
     except ValueError:
         return False
-    is_signed = hmac.compare_digest(sign(secret, timestamp, body).encode(), signature.encode())
+    expected = sign(secret, timestamp, body).encode()
+    # All are compared, so that the time tells nothing.
+    signatures = [each.encode() for each in signature.split(",")]
+    is_signed = sum([hmac.compare_digest(expected, each) for each in signatures]) > 0
     return is_signed and age_seconds <= TOLERANCE_SECONDS

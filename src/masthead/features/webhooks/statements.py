@@ -75,7 +75,7 @@ class QueueStatements:
             .limit(_limit)
         )
         self.lock_queues = self._compile(
-            sa.select(lanes.c.tenant_id, lanes.c.webhook_id)
+            sa.select(lanes.c.tenant_id, lanes.c.webhook_id, lanes.c.spent_until)
             .where(
                 dialects.any_of(lanes.c.tenant_id, sa.bindparam("tenants")),
                 dialects.any_of(lanes.c.webhook_id, sa.bindparam("webhooks")),
@@ -84,6 +84,11 @@ class QueueStatements:
         )
         self.set_due = self._compile(
             sa.update(lanes).where(*this).values(due_at=sa.bindparam("due"))
+        )
+        self.pace = self._compile(
+            sa.update(lanes)
+            .where(*this)
+            .values(due_at=sa.bindparam("due"), spent_until=sa.bindparam("spent"))
         )
         self.open_queue = self._compile(dialects.upsert_least(lanes, keys, "due_at"))
         self.close_queue = self._compile(sa.delete(lanes).where(*this))
@@ -115,7 +120,10 @@ class QueueStatements:
             not_empty(d.next_attempt_at),
         )
         self.subscriptions = self._compile(
-            sa.select(s.tenant_id, s.id, s.url, s.secret, s.headers, t.status)
+            sa.select(
+                *(s.tenant_id, s.id, t.status, s.url, s.secret, s.headers),
+                *(s.previous_secret, s.previous_secret_until, s.per_minute),
+            )
             .join_from(self._subscriptions, self._tenants, t.id == s.tenant_id)
             .where(dialects.any_of(s.id, sa.bindparam("ids")), s.disabled_at == "")
         )
@@ -205,6 +213,11 @@ class QueueStatements:
             )
         )
         self.enqueue = self._compile(sa.insert(jobs))
+        self.forget_secrets = self._compile(
+            sa.update(self._subscriptions)
+            .where(s.previous_secret != "", s.previous_secret_until <= _now)
+            .values(previous_secret="")
+        )
         self.disable = self._compile(
             change.where(
                 s.disabled_at == "",

@@ -15,6 +15,8 @@ webhook_lanes = Table(
     Column("tenant_id", dialects.Text(), nullable=False),
     Column("webhook_id", dialects.Text(), nullable=False),
     Column("due_at", dialects.Text(), nullable=False),
+    # Until when the pace of the subscription is spent, if it has one.
+    Column("spent_until", dialects.Text(), nullable=False, server_default=text("''")),
     PrimaryKeyConstraint("tenant_id", "webhook_id"),
     Index("ix_webhook_lanes__due_at", "due_at"),
 )

@@ -14,19 +14,21 @@ from masthead.base.errors import Invalid, Problem
 from masthead.engine.events.log import MAX_ITEMS, LoggedEvent
 from masthead.engine.events.names import EVENT_NAMES
 from masthead.engine.records.collection import Record
+from masthead.engine.records.fields.values import Number
 from masthead.engine.records.read.page import ListRequest
 from masthead.features.webhooks.actions import (
     ENABLED,
+    MAX_OVERLAP_HOURS,
     MAX_PER_TENANT,
     check_url,
     fire_test,
     paused,
+    rotate_secret,
     subscribe,
 )
 from masthead.features.webhooks.collection import webhook_subscriptions
 from masthead.features.webhooks.retention import EVENT_RETENTION
 from masthead.features.webhooks.sent_headers import masked
-from masthead.features.webhooks.signing import new_secret
 from masthead.web.openapi.builders import MOMENT, Moment
 from masthead.web.v1.call import Call
 from masthead.web.v1.parameters import Parameter
@@ -45,6 +47,7 @@ SUBSCRIPTION = View(
         "events",
         "filter",
         "headers",
+        "per_minute",
         "failure_count",
         "last_delivery_at",
         "disabled_at",
@@ -52,13 +55,13 @@ SUBSCRIPTION = View(
     ),
     nullable=frozenset({"last_delivery_at", "disabled_at"}),
     computed={"headers": masked},
-    where_set=frozenset({"filter", "headers"}),
+    where_set=frozenset({"filter", "headers", "per_minute"}),
 )
 CREATED = replace(
     SUBSCRIPTION, name="WebhookSubscriptionCreated", fields=(*SUBSCRIPTION.fields, "secret")
 )
 REQUIRED = frozenset({"name", "url", "events"})
-OPTIONAL = ("filter", "headers")
+OPTIONAL = ("filter", "headers", "per_minute")
 FIELDS = ("name", "url", "events", *OPTIONAL)
 CREATE = Body(
     "WebhookSubscriptionCreate",
@@ -75,6 +78,17 @@ UPDATE = Body(
     nullable=frozenset(OPTIONAL),
     partial=True,
     flags=("disabled",),
+)
+
+OVERLAP = Number(
+    name="overlap_hours",
+    max=MAX_OVERLAP_HOURS,
+    min=0,
+    help="For so many hours deliveries are signed with the old secret as well. Without it, the old "
+    "one stops working at once.",
+)
+ROTATE = Body(
+    "WebhookSecretRotation", webhook_subscriptions, (), inputs=(OVERLAP,), is_optional=True
 )
 
 _Secret = Annotated[
@@ -184,14 +198,10 @@ async def delete_subscription(call: Call) -> None:
     )
 
 
-async def rotate_secret(call: Call) -> WebhookSecret:
-    secret = new_secret()
-    record = await call.unit.update(
-        webhook_subscriptions,
-        call.record_id,
-        {},
-        stamped={"secret": secret},
-        expected_version=call.expected_version,
+async def rotate(call: Call) -> WebhookSecret:
+    hours = call.body.get(OVERLAP.name, 0)
+    record, secret = await rotate_secret(
+        call.records, call.unit, call.record_id, hours, expected_version=call.expected_version
     )
     return WebhookSecret(record["id"], secret)
 
@@ -307,11 +317,12 @@ routes = (
     _unwrapped(
         "POST",
         "/webhooks/{id}/rotate-secret",
-        rotate_secret,
+        rotate,
         WRITE,
+        body=ROTATE,
         example=WebhookSecret(_ID, "4f8c1e6a9b2d7053" * 4),
         is_secret=True,
-        summary="Replace the signing secret at once",
+        summary="Replace the signing secret, at once or with an overlap",
     ),
     _unwrapped(
         "POST",

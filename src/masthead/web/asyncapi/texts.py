@@ -67,8 +67,10 @@ HEADERS: dict[str, Any] = {
         },
         "X-Service-Signature": {
             "type": "string",
-            "pattern": "^v1=[0-9a-f]{64}$",
-            "description": "`v1=` and the hex HMAC-SHA256 of `v1:<timestamp>:<raw body>`.",
+            "pattern": "^v1=[0-9a-f]{64}(,v1=[0-9a-f]{64})?$",
+            "description": "`v1=` and the hex HMAC-SHA256 of `v1:<timestamp>:<raw body>`. While a "
+            "secret is rotated with an overlap there are two, with a comma: of the new secret and "
+            "of the old one.",
         },
         "webhook-id": {
             "type": "string",
@@ -80,9 +82,10 @@ HEADERS: dict[str, Any] = {
         },
         "webhook-signature": {
             "type": "string",
-            "pattern": "^v1,[A-Za-z0-9+/]{43}=$",
+            "pattern": "^v1,[A-Za-z0-9+/]{43}=( v1,[A-Za-z0-9+/]{43}=)?$",
             "description": "Standard Webhooks: `v1,` and the base64 HMAC-SHA256 of "
-            "`<webhook-id>.<webhook-timestamp>.<raw body>`, keyed with the secret read as base64.",
+            "`<webhook-id>.<webhook-timestamp>.<raw body>`, keyed with the secret read as base64. "
+            "Two with a blank while a secret is rotated with an overlap.",
         },
     },
 }

@@ -169,7 +169,7 @@ def _operation(route: Route, operation_id: str, settings: Settings) -> dict[str,
         operation["requestBody"] = _upload_body(route, settings)
     elif route.body is not None:
         operation["requestBody"] = {
-            "required": True,
+            "required": not route.body.is_optional,
             "content": {
                 JSON: {"schema": schema_ref(route.body.name), "example": body_example(route.body)}
             },

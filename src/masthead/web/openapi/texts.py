@@ -351,6 +351,7 @@ examples: dict[str, dict[str, Any]] = {
         "url": "https://hooks.example.com/masthead",
         "events": ["post.published", "comment.received"],
         "filter": "data.title ~ 'lighthouse'",
+        "per_minute": 60,
         "headers": {"Authorization": "Bearer 7f3k"},
         "failure_count": 0,
         "last_delivery_at": "2026-11-14T09:30:01.007Z",

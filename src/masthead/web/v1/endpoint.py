@@ -141,7 +141,7 @@ class V1Answers:
         if route.body is None:
             name_ignored(request, ignored)
             return {}
-        given = await request.json()
+        given = await request.json(is_optional=route.body.is_optional)
         name_ignored(request, route.body.ignored(given), ignored)
         return await route.body.take(given, self._services.records.clock())
 

@@ -94,6 +94,8 @@ class Body(msgspec.Struct, frozen=True, dict=True):
     translate: Translation | None = None
     check: Callable[[Mapping[str, Any], datetime], Mapping[str, Problem]] | None = None
     """Problems of what must not be misunderstood, given the whole body and the time."""
+    is_optional: bool = False
+    """A request without a body is as one with an empty object."""
     rejects_unknown: bool = False
     """Unknown fields are refused, if ignoring them would mislead."""
     help: str = ""

@@ -7,13 +7,13 @@ from typing import Any
 
 import msgspec
 
-from masthead.base import ids
+from masthead.base import clock, ids
 from masthead.base.errors import Invalid
 from masthead.engine.events.catalog import CATALOG, Category, EventKind
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.forms import Ask, Form, problem_of
-from masthead.faces.admin.pages.webhooks.deliveries import DELIVERIES, DeliveryFilters
+from masthead.faces.admin.pages.webhooks.deliveries import DELIVERIES, DeliveryFilters, moment_of
 from masthead.faces.admin.pages.webhooks.subscriptions import (
     ADDRESS,
     OFFERED,
@@ -24,12 +24,26 @@ from masthead.faces.admin.pages.webhooks.subscriptions import (
     shown,
 )
 from masthead.faces.admin.request import AdminRequest
-from masthead.features.webhooks.actions import ENABLED, check_url, fire_test, paused, subscribe
+from masthead.features.webhooks.actions import (
+    ENABLED,
+    check_url,
+    fire_test,
+    paused,
+    rotate_secret,
+    subscribe,
+)
 from masthead.features.webhooks.collection import ALL_EVENTS, webhook_subscriptions
 from masthead.features.webhooks.sending import body_of
-from masthead.features.webhooks.signing import new_secret
 
 NEW = f"{ADDRESS}/new"
+OVERLAPS = {
+    "0": "At once",
+    "1": "After an hour",
+    "24": "After a day",
+    "72": "After 3 days",
+    "168": "After a week",
+}
+"""When the old secret stops working: the hours and their words."""
 _EXAMPLE_TIME = "2026-11-14T09:30:00.123Z"
 
 
@@ -92,8 +106,10 @@ async def turn_on(request: AdminRequest, webhook_id: str) -> Answer:
 
 async def rotate(request: AdminRequest, webhook_id: str) -> Answer:
     await _get(request, webhook_id)
-    secret = new_secret()
-    record = await _stamp(request, webhook_id, {"secret": secret})
+    overlap = request.form.get("overlap", "0")
+    hours = int(overlap) if overlap in OVERLAPS else 0
+    async with request.records.unit(request.caller) as unit:
+        record, secret = await rotate_secret(request.records, unit, webhook_id, hours)
     return await _page(request, record, secret=secret)
 
 
@@ -148,6 +164,11 @@ def _form(chosen: list[str], headers: Sequence[str] = ()) -> Form:
             "data.title ~ 'harbour' && data.email_only != true. Without one, all of them are.",
             rows=2,
         ),
+        Ask(
+            "per_minute",
+            "Deliveries in a minute",
+            "At most so many, from 1 to 6,000; what comes faster waits. Empty for no limit.",
+        ),
         Ask("headers", "Headers", _about_headers(headers), rows=3),
     )
     return Form(webhook_subscriptions, asks)
@@ -186,11 +207,20 @@ async def _page(request: AdminRequest, record: Record, *, secret: str = "") -> A
         **_values(request, record),
         "webhook": shown(request, record, tests.get(record["id"])),
         "secret": secret,
+        "overlaps": OVERLAPS,
+        "old_until": _old_until(request, record),
         "deliveries": DeliveryFilters(webhook=record["id"]).url(),
         "has_plan": request.tenant.plan.has_api,
         "back": ADDRESS,
     }
     return Page("webhooks/edit.html", record["name"], values)
+
+
+def _old_until(request: AdminRequest, record: Record) -> str:
+    """In words, while the previous secret signs, too."""
+    until = record["previous_secret_until"]
+    is_over = until <= clock.to_text(request.records.clock())
+    return "" if is_over else moment_of(request, until)
 
 
 def _values(request: AdminRequest, record: Record | None = None) -> dict[str, Any]:
