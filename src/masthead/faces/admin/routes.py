@@ -297,21 +297,21 @@ def _shop(pages: AdminPages) -> list[Route]:
         at(f"{shop.OrderList.address}/{{id}}", get=shop.order_page),
         at(gift_cards.address, get=gift_cards.show),
         at(f"{gift_cards.address}/{{id}}", get=shop.gift_card_page),
-        *_offer_routes(pages, shop.PRODUCTS),
-        *_offer_routes(pages, shop.TIERS),
+        *_goods_routes(pages, shop.PRODUCTS),
+        *_goods_routes(pages, shop.TIERS),
     ]
 
 
-def _offer_routes(pages: AdminPages, offer: shop.Offer) -> list[Route]:
-    at, address = partial(pages.at, who=Who.OWNER), offer.page.address
+def _goods_routes(pages: AdminPages, goods: shop.Goods) -> list[Route]:
+    at, address = partial(pages.at, who=Who.OWNER), goods.page.address
 
     def of(handler: Handler) -> Handler:
-        return partial(handler, offer)
+        return partial(handler, goods)
 
     return [
-        at(address, get=offer.page.show),
-        at(f"{address}/new", get=of(shop.new_offer), post=of(shop.create_offer)),
-        at(f"{address}/{{id}}", get=of(shop.offer_form), post=of(shop.save_offer)),
+        at(address, get=goods.page.show),
+        at(f"{address}/new", get=of(shop.new_goods), post=of(shop.create_goods)),
+        at(f"{address}/{{id}}", get=of(shop.goods_form), post=of(shop.save_goods)),
     ]
 
 

@@ -97,7 +97,7 @@ class ProductList(ShopList, frozen=True):
     title = "Products"
     noun = "product"
     collection = products
-    template = "shop/_offers.html"
+    template = "shop/_goods.html"
     empty = (
         "No products yet",
         "You sell products through the payment processor, which reports each sale to the site.",
@@ -109,14 +109,14 @@ class TierList(ShopList, frozen=True):
     title = "Tiers"
     noun = "tier"
     collection = tiers
-    template = "shop/_offers.html"
+    template = "shop/_goods.html"
     empty = (
         "No tiers yet",
         "Paid members can read posts for paid members. Set a price and describe what they get.",
     )
 
 
-class Offer(msgspec.Struct, frozen=True):
+class Goods(msgspec.Struct, frozen=True):
     """A kind of thing that owners put up for sale."""
 
     page: type[ShopList]
@@ -127,7 +127,7 @@ class Offer(msgspec.Struct, frozen=True):
         return Form(self.page.collection, self.asks)
 
 
-PRODUCTS = Offer(
+PRODUCTS = Goods(
     ProductList,
     (
         Ask("name", "Name"),
@@ -139,7 +139,7 @@ PRODUCTS = Offer(
         Ask("active", "For sale"),
     ),
 )
-TIERS = Offer(
+TIERS = Goods(
     TierList,
     (
         Ask("name", "Name"),
@@ -202,37 +202,37 @@ async def tier_names(request: AdminRequest, cards: Sequence[Record]) -> dict[str
     return {tier["id"]: tier["name"] for tier in found}
 
 
-async def new_offer(offer: Offer, request: AdminRequest) -> Answer:
-    request.records.check_may_create(request.caller, offer.page.collection)
-    return _offer_page(request, offer)
+async def new_goods(goods: Goods, request: AdminRequest) -> Answer:
+    request.records.check_may_create(request.caller, goods.page.collection)
+    return _goods_page(request, goods)
 
 
-async def create_offer(offer: Offer, request: AdminRequest) -> Answer:
-    given = offer.form.given(request)
-    made = await request.records.create(request.caller, offer.page.collection, given)
-    return Redirect(offer.page.address, f"{made['name']} is {_state(made)}.")
+async def create_goods(goods: Goods, request: AdminRequest) -> Answer:
+    given = goods.form.given(request)
+    made = await request.records.create(request.caller, goods.page.collection, given)
+    return Redirect(goods.page.address, f"{made['name']} is {_state(made)}.")
 
 
-async def offer_form(offer: Offer, request: AdminRequest, record_id: str) -> Answer:
-    record = await request.records.get(request.caller, offer.page.collection, record_id)
-    return _offer_page(request, offer, record)
+async def goods_form(goods: Goods, request: AdminRequest, record_id: str) -> Answer:
+    record = await request.records.get(request.caller, goods.page.collection, record_id)
+    return _goods_page(request, goods, record)
 
 
-async def save_offer(offer: Offer, request: AdminRequest, record_id: str) -> Answer:
-    given, collection = offer.form.given(request), offer.page.collection
+async def save_goods(goods: Goods, request: AdminRequest, record_id: str) -> Answer:
+    given, collection = goods.form.given(request), goods.page.collection
     saved = await request.records.update(request.caller, collection, record_id, given)
-    return Redirect(offer.page.address, f"{saved['name']} is saved and {_state(saved)}.")
+    return Redirect(goods.page.address, f"{saved['name']} is saved and {_state(saved)}.")
 
 
-def _offer_page(request: AdminRequest, offer: Offer, record: Record | None = None) -> Page:
-    title = str(record["name"]) if record else f"New {offer.page.noun}"
+def _goods_page(request: AdminRequest, goods: Goods, record: Record | None = None) -> Page:
+    title = str(record["name"]) if record else f"New {goods.page.noun}"
     values = {
-        "offer": offer,
-        **offer.form.values(request, record),
-        "action": f"{offer.page.address}/{record['id'] if record else 'new'}",
+        "goods": goods,
+        **goods.form.values(request, record),
+        "action": f"{goods.page.address}/{record['id'] if record else 'new'}",
         "is_new": record is None,
     }
-    return Page("shop/offer.html", title, values)
+    return Page("shop/goods.html", title, values)
 
 
 def _state(record: Record) -> str:
