@@ -130,6 +130,10 @@ CHECKED_FURTHER = {
     ("MailingCreate", "post_id"),
     ("MailingTest", "post_id"),
     ("MediaUpload", "file"),
+    ("TagCreate", "name"),
+    ("TagUpdate", "name"),
+    ("OfferCreate", "tier"),
+    ("OfferUpdate", "tier"),
     ("WebhookSubscriptionCreate", "url"),
     ("WebhookSubscriptionUpdate", "url"),
 }

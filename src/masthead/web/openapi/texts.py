@@ -41,6 +41,7 @@ HTTPS, key, plan, limits, scope, query and body, existence, permission. Every an
 tags: dict[str, tuple[str, str]] = {
     "posts": ("Posts", "What the site publishes, drafts included."),
     "pages": ("Pages", "Standalone pages, such as About, drafts included."),
+    "tags": ("Tags", "Of posts: their names, addresses and descriptions."),
     "media": ("Media", "Uploaded pictures and files."),
     "trash": ("Trash", "Deleted posts, pages and files, which can be restored for 30 days."),
     "comments": ("Comments", "Readers' comments on posts."),
@@ -305,6 +306,13 @@ examples: dict[str, dict[str, Any]] = {
         "payment_url": "",
         "payment_price_id": "price_1Abc",
     },
+    "tags": {
+        "id": "t8a6g4s2c0o9a7s",
+        "name": "coast",
+        "slug": "coast",
+        "description": "Everything between high and low water.",
+        "posts": 12,
+    },
     "offers": {
         "id": "o1f3f5e7r9s2p4r",
         "code": "spring",
@@ -382,6 +390,10 @@ bodies: dict[str, list[str]] = {
     "MemberUpdate": ["tier"],
     "TierCreate": ["name", "price", "currency", "interval", "benefits"],
     "TierUpdate": ["active"],
+    "TagCreate": ["name", "description"],
+    "TagUpdate": ["description"],
+    "OfferCreate": ["code", "tier", "kind", "value", "months", "max_uses"],
+    "OfferUpdate": ["active"],
     "RedirectCreate": [],
     "WebhookSubscriptionCreate": ["name", "url", "events"],
     "WebhookSubscriptionUpdate": ["events"],
