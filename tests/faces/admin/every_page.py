@@ -486,6 +486,15 @@ SAMPLES = (
     Sample("tier-new", "/admin/shop/tiers/new"),
     Sample("tier-refused", "/admin/shop/tiers/new", act=fill(press="Create")),
     Sample("tier", "/admin/shop/tiers/{tiers}"),
+    Sample("offers", "/admin/shop/offers"),
+    Sample("offers-empty", "/admin/shop/offers", site="empty"),
+    Sample("offer-new", "/admin/shop/offers/new"),
+    Sample(
+        "offer-refused",
+        "/admin/shop/offers/new",
+        act=fill(("#code", "half price"), press="Create"),
+    ),
+    Sample("offer", "/admin/shop/offers/{offers}"),
     Sample("orders", "/admin/shop/orders"),
     Sample("orders-empty", "/admin/shop/orders", site="empty"),
     Sample("orders-nothing-found", "/admin/shop/orders?email=zzzz"),
@@ -1161,9 +1170,18 @@ async def _shop(demo: TenantWorld) -> dict[str, str]:
     bought = await demo.create("gift_cards", {**gift, **later, "code": "7QXK-4M2P-J0VA-9RTE"})
     void = {"voided_at": "2026-11-01 09:00:00Z", "months": 1, "code": "3NYH-C8DW-5ZGB-K6SF"}
     await demo.create("gift_cards", {**gift, **void})
+    offer = {"code": "spring", "tier": made["id"], "kind": "percent", "value": 50}
+    await demo.create(
+        "offers", {**offer, "code": "old", "ends_at": "2026-01-01T00:00:00Z", "months": 12}
+    )
+    await demo.create("offers", {**offer, "code": "try", "kind": "trial_days", "value": 14})
+    await demo.create("offers", {**offer, "code": "less", "kind": "amount", "active": False})
+    limits = {"ends_at": "2027-01-01T00:00:00Z", "max_uses": 100}
+    offered = await demo.create("offers", {**offer, **limits})
     return {
         "gift_cards": card["id"],
         "gift_memberships": bought["id"],
+        "offers": offered["id"],
         "orders": order["id"],
         "products": product["id"],
         "tiers": made["id"],

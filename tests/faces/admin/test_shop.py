@@ -23,6 +23,7 @@ PAGES = (
     "/admin/shop/gift-cards",
     "/admin/shop/products",
     "/admin/shop/tiers",
+    "/admin/shop/offers",
 )
 
 

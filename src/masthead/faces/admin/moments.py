@@ -14,11 +14,17 @@ PAST = Problem("validation_past", "Choose a time in the future.")
 
 def future_moment(request: AdminRequest, name: str, typed: str) -> str:
     """Raises Invalid for the field of this name."""
+    moment = read_moment(request, name, typed)
+    if clock.from_text(moment) <= request.now:
+        raise Invalid({name: PAST})
+    return moment
+
+
+def read_moment(request: AdminRequest, name: str, typed: str) -> str:
+    """Raises Invalid for the field of this name."""
     moment = _read(request, typed)
     if moment is None:
         raise Invalid({name: NO_TIME})
-    if moment <= request.now:
-        raise Invalid({name: PAST})
     return clock.to_text(moment)
 
 

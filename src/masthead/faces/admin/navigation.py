@@ -69,6 +69,7 @@ _READERS = (
 IN_SHOP = (
     _Entry("Orders", "/admin/shop/orders", "shopping-bag", Access.ADMIN),
     _Entry("Tiers", "/admin/shop/tiers", "credit-card", Access.ADMIN),
+    _Entry("Offers", "/admin/shop/offers", "ticket-percent", Access.ADMIN),
     _Entry("Products", "/admin/shop/products", "package", Access.ADMIN),
     _Entry("Gift cards", "/admin/shop/gift-cards", "gift", Access.ADMIN),
 )

@@ -13,7 +13,7 @@ from masthead.faces.admin.live import ADDRESS as LIVE
 from masthead.faces.admin.live import live
 from masthead.faces.admin.mailing_routes import mailing_routes
 from masthead.faces.admin.navigation import every_group_of
-from masthead.faces.admin.pages import activity, shop, staff, statistics, trash, undo
+from masthead.faces.admin.pages import activity, offers, shop, staff, statistics, trash, undo
 from masthead.faces.admin.pages.account import appearance
 from masthead.faces.admin.pages.comments import changes as comment_changes
 from masthead.faces.admin.pages.comments import comment
@@ -299,6 +299,9 @@ def _shop(pages: AdminPages) -> list[Route]:
         at(f"{gift_cards.address}/{{id}}", get=shop.gift_card_page),
         *_goods_routes(pages, shop.PRODUCTS),
         *_goods_routes(pages, shop.TIERS),
+        at(offers.OfferList.address, get=offers.OfferList.show),
+        at(f"{offers.OfferList.address}/new", get=offers.new_offer, post=offers.create_offer),
+        at(f"{offers.OfferList.address}/{{id}}", get=offers.offer_form, post=offers.save_offer),
     ]
 
 

@@ -80,6 +80,7 @@ _SUBJECTS = sorted_words({name: noun.capitalize() for name, noun in NOUNS.items(
 _PAGES = {
     "posts": "/admin/posts",
     "_superusers": "/admin/staff",
+    "offers": "/admin/shop/offers",
     "import_runs": "/admin/tools/import",
     "mailings": "/admin/mailings",
     "newsletters": "/admin/settings/newsletters",
