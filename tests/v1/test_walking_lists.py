@@ -92,6 +92,10 @@ async def sell(tenant: TenantWorld, api: httpx.AsyncClient, number: int) -> None
     await tenant.create("tiers", {"name": f"Tier {number}", "price": 500, "currency": "eur"})
 
 
+async def tag(tenant: TenantWorld, api: httpx.AsyncClient, number: int) -> None:
+    await tenant.create("tags", {"name": f"Tag {number}"})
+
+
 async def offer(tenant: TenantWorld, api: httpx.AsyncClient, number: int) -> None:
     tier = await tenant.create("tiers", {"name": "Tier", "price": 500, "currency": "eur"})
     await tenant.create("offers", {"code": f"offer-{number}", "tier": tier["id"], "value": 50})
@@ -122,6 +126,7 @@ CREATE: dict[str, Callable[[TenantWorld, httpx.AsyncClient, int], Awaitable[None
     "/media": upload,
     "/comments": comment,
     "/members": join,
+    "/tags": tag,
     "/tiers": sell,
     "/offers": offer,
     "/redirects": redirect,
