@@ -313,6 +313,25 @@ async def test_a_role_that_is_no_superuser_migrates_the_rows_of_all_tenants() ->
     assert found == [("t",)]
 
 
+async def test_0081_keeps_the_gift_cards_that_are_there(engine: str, tmp_path: Path) -> None:
+    url = empty_url(engine, tmp_path)
+    await _migrate_to("0080", url)
+    await _run(url, "INSERT INTO tenants (tenant_id, id, slug, name) VALUES ('t', 't', 't', 'T')")
+    await _run(
+        url,
+        "INSERT INTO gift_cards (tenant_id, id, code, amount, currency, email, redeemed, created, "
+        "updated, version) VALUES ('t', 'g', 'GIFT-1', 500, 'eur', 'a@b.example', true, 'c', 'u', "
+        "3)",
+    )
+
+    await migrate(url)
+
+    columns = "code, amount, currency, email, redeemed, created, updated, version, kind, tier_id"
+    ((*kept, kind, tier_id),) = await _read(url, f"SELECT {columns} FROM gift_cards")
+    assert kept == ["GIFT-1", 500, "eur", "a@b.example", True, "c", "u", 3]
+    assert (kind, tier_id) == ("amount", None)
+
+
 def test_the_newest_and_the_oldest_revision() -> None:
     scripts = ScriptDirectory.from_config(configuration())
     assert (scripts.get_current_head(), scripts.get_base()) == (HEAD, OLDEST)

@@ -134,3 +134,25 @@ async def test_another_sites_orders_are_not_found(tenant: TenantWorld) -> None:
     stranger, _ = await staff(other, "owner")
     assert (await stranger.get(f"/admin/shop/orders/{order['id']}")).status_code == 404
     assert "ana@" not in (await stranger.get("/admin/shop/orders")).text
+
+
+async def test_gift_cards_say_what_they_give_and_their_state(tenant: TenantWorld) -> None:
+    owner, _ = await staff(tenant, "owner")
+    tier = {"name": "Harbour master", "price": 900, "currency": "eur"}
+    tier_id = (await tenant.create("tiers", tier))["id"]
+    gift = {"kind": "membership", "tier_id": tier_id, "months": 3, "buyer_email": "bo@example.com"}
+    states = {
+        "Open": {},
+        "Redeemed": {"redeemed": True},
+        "Void": {"voided_at": "2026-11-01 09:00:00Z"},
+        "To be emailed": {"send_on": "2099-12-24 08:00:00Z"},
+    }
+    for state, values in states.items():
+        card = await tenant.create("gift_cards", {**gift, **values, "code": f"GIFT-{state}"})
+        listed = (await owner.get("/admin/shop/gift-cards")).text
+        shown = (await owner.get(f"/admin/shop/gift-cards/{card['id']}")).text
+        assert "Harbour master, 3 months" in " ".join(listed.split())
+        assert f">{state}</span>" in listed
+        assert f">{state}</span>" in shown
+        assert "3 months of Harbour master" in " ".join(shown.split())
+        assert "bo@example.com" in shown
