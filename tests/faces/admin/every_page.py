@@ -314,6 +314,7 @@ SAMPLES = (
     ),
     Sample("member", "/admin/members/{blog_members}"),
     Sample("member-editor", "/admin/members/{blog_members}", who="editor"),
+    Sample("member-access", "/admin/members/{blog_members}/access"),
     Sample("member-erase", "/admin/members/{blog_members}/erase"),
     Sample(
         "member-erase-refused",

@@ -22,6 +22,7 @@ from masthead.faces.admin.pages.home import home
 from masthead.faces.admin.pages.mailings import preview as mail_preview
 from masthead.faces.admin.pages.media import item as media_item
 from masthead.faces.admin.pages.media import library as media
+from masthead.faces.admin.pages.members import access as member_access
 from masthead.faces.admin.pages.members import download as members_csv
 from masthead.faces.admin.pages.members import listing as members
 from masthead.faces.admin.pages.members import member, stopped
@@ -95,6 +96,9 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         *import_routes(pages),
         owners("/admin/members/change", post=members.change_members),
         at("/admin/members/{id}", get=member.member_page, post=member.save_member),
+        owners(
+            "/admin/members/{id}/access", get=member.member_page, post=member_access.change_access
+        ),
         owners("/admin/members/{id}/mail-again", get=stopped.lift_form, post=stopped.lift),
         sensitive(
             "/admin/members/{id}/export", post=member_privacy.export_member, while_suspended=True

@@ -89,6 +89,7 @@ POSTS = Section(
     _asks(
         "/posts/",
         Ask("visibility", "Who can read it", choices=READERS),
+        Ask("tiers", "Only with these tiers", "Without a tick, all paid members read it."),
         Ask(
             "email_only",
             "Only by email",

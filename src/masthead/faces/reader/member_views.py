@@ -42,6 +42,8 @@ class OwnTier(msgspec.Struct, frozen=True):
     """When it is paid again."""
     ends: datetime | None = None
     """When it ends, once it was cancelled."""
+    given: datetime | None = None
+    """Until when they were given access, whether they pay or not."""
     can_manage: bool = False
     """The payment service has a page for cards, invoices and the end of it."""
     can_upgrade: bool = False

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
+from datetime import timedelta
 
 import msgspec
 from msgspec.structs import replace
@@ -92,7 +93,11 @@ async def offer_of(request: SiteRequest, levels: Collection[str] = ()) -> Offer 
 
 async def own_tier(request: SiteRequest, member: MemberRecord) -> OwnTier:
     subscription = await _subscription_of(request, member)
-    tier = _tier_of(subscription, await _tiers_of(request))
+    until = member["access_until"]
+    # It ends at the end of a day.
+    given = local_time(request, until) - timedelta(milliseconds=1) if until else None
+    level = member["tier_id"] if given else (subscription or {}).get("tier_id", "")
+    tier = await _level(request, level or member["tier_id"])
     is_paid = member["tier"] == "paid" and member["status"] != "cancelled"
     ends, renews = (
         local_time(request, subscription[name]) if subscription and subscription[name] else None
@@ -104,10 +109,12 @@ async def own_tier(request: SiteRequest, member: MemberRecord) -> OwnTier:
         is_past_due=is_paid and member["status"] == "past_due",
         has_ended=not is_paid and member["status"] == "cancelled",
         name=tier["name"] if tier else "",
-        price=_price(request, tier) if tier else "",
+        # What was given has no price.
+        price=_price(request, tier) if tier and subscription and not given else "",
         interval=tier["interval"] if tier else "",
         renews=renews if is_paid and not ends else None,
         ends=ends if is_paid else None,
+        given=given if is_paid else None,
         can_manage=has_payment_key(request) and bool(member["payment_customer_id"]),
         can_upgrade=not is_paid and bool(await tiers_on_sale(request)),
     )
@@ -130,9 +137,12 @@ async def _subscription_of(request: SiteRequest, member: MemberRecord) -> Record
     return max(running, key=lambda row: str(row["event_created"])) if running else None
 
 
-def _tier_of(subscription: Record | None, found: Sequence[Record]) -> Record | None:
-    price = subscription["payment_price_id"] if subscription else ""
-    return next((tier for tier in found if price and tier["payment_price_id"] == price), None)
+async def _level(request: SiteRequest, level: str) -> Record | None:
+    """The tier that the member has, also one that is no longer on sale."""
+    if not level:
+        return None
+    found = await request.records.find(tiers, {"id": level}, tenant_id=request.tenant_id)
+    return found[0] if found else None
 
 
 def _with_check(request: SiteRequest, own: OwnTier) -> OwnTier:

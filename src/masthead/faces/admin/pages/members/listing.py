@@ -18,6 +18,7 @@ from masthead.engine.records.filter.conditions import equals, has_item, newer
 from masthead.engine.records.write.unit import Unit
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.forms import Ask, Form
+from masthead.faces.admin.levels import level_names
 from masthead.faces.admin.lists import Listing, ListPage, Pick, Search, sorted_words
 from masthead.faces.admin.pages.undo import undo_address
 from masthead.faces.admin.request import AdminRequest
@@ -57,7 +58,9 @@ class MemberList(ListPage, frozen=True):
     address = ADDRESS
     title = "Members"
     collection = blog_members
-    names = frozenset({"email", "name", "tier", "status", "newsletter", "labels", "created"})
+    names = frozenset(
+        {"email", "name", "tier", "tier_id", "status", "newsletter", "labels", "created"}
+    )
     template = "members/_list.html"
     page = "members/list.html"
     search = Search("Search names and addresses", "Search members")
@@ -76,6 +79,8 @@ class MemberList(ListPage, frozen=True):
     newsletter: str = ""
     joined: str = ""
     label: str = ""
+    level: str = ""
+    """The id of a tier."""
     sort: str = ""
 
     @property
@@ -84,7 +89,7 @@ class MemberList(ListPage, frozen=True):
 
     @property
     def is_counted(self) -> bool:
-        return not (self.q or self.joined or (self.label and self.newsletter))
+        return not (self.q or self.joined or self.level or (self.label and self.newsletter))
 
     def listing(self, request: AdminRequest) -> Listing:
         found = super().listing(request)
@@ -98,6 +103,8 @@ class MemberList(ListPage, frozen=True):
             conditions.append(has_item("labels", self.label))
         if self.status:
             conditions.append(equals("status", self.status))
+        if self.level:
+            conditions.append(equals("tier_id", self.level))
         if self.tier:
             conditions.append(equals("tier", self.tier))
         if self.newsletter:
@@ -110,12 +117,15 @@ class MemberList(ListPage, frozen=True):
     async def values(self, request: AdminRequest, items: Sequence[Record]) -> dict[str, Any]:
         labels = await _labels(request, self.label)
         by_label = (Pick("label", "Label", "Any label", labels),) if labels else ()
+        levels = await level_names(request)
+        by_level = (Pick("level", "Paid tier", "Any paid tier", levels),) if levels else ()
         return {
             "tiers": TIERS,
+            "levels": levels,
             "states": STATES,
             "total": await request.records.counts.total(request.caller, blog_members, ""),
             "tally": await _tally(request),
-            "picks": (*self.picks, *by_label),
+            "picks": (*self.picks, *by_level, *by_label),
             "order_url": replace(self, sort="" if self.sort else "created").url(),
             "csv_query": urlencode(self.parameters()),
             "may_change": may_change(request),

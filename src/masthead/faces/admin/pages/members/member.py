@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 import msgspec
+from msgspec.structs import replace
 
 from masthead.base import clock
 from masthead.engine.records.access import access_of
@@ -15,7 +16,10 @@ from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.environment import clock_time, items_of
 from masthead.faces.admin.forms import Ask, Form
+from masthead.faces.admin.levels import level_names
 from masthead.faces.admin.pages.comments.listing import by_id, short
+from masthead.faces.admin.pages.members.access import LABELS as ACCESS_LABELS
+from masthead.faces.admin.pages.members.access import access_values
 from masthead.faces.admin.pages.members.listing import (
     ADDRESS,
     LABELS_HELP,
@@ -47,20 +51,18 @@ from masthead.features.posts.collection import posts
 from masthead.outside.mail.outbox import RETENTION
 from masthead.outside.mail.wording import where_stored
 
-FORM = Form(
-    blog_members,
-    (
-        Ask("name", "Name"),
-        Ask("tier", "Tier", choices=TIERS),
-        Ask("status", "Status", choices=STATUSES),
-        Ask("newsletter", "Newsletter", "Off: no newsletter at all."),
-        Ask("labels", "Labels", LABELS_HELP),
-        Ask(
-            "note",
-            "Note",
-            "Only staff see this. An export of the person's data includes it.",
-            rows=3,
-        ),
+_ASKS = (
+    Ask("name", "Name"),
+    Ask("tier", "Tier", choices=TIERS),
+    Ask("tier_id", "Which paid tier", "The next report of a payment sets it, too."),
+    Ask("status", "Status", choices=STATUSES),
+    Ask("newsletter", "Newsletter", "Off: no newsletter at all."),
+    Ask("labels", "Labels", LABELS_HELP),
+    Ask(
+        "note",
+        "Note",
+        "Only staff see this. An export of the person's data includes it.",
+        rows=3,
     ),
 )
 NEWEST = 20
@@ -159,8 +161,19 @@ class Entry(msgspec.Struct, frozen=True):
     """The person who did it, or its outcome."""
 
 
+def _form(names: Mapping[str, str]) -> Form:
+    """With the tiers of the site, if it has any."""
+    levels = {"": "None", **names}
+    asks = (replace(each, choices=levels) if each.name == "tier_id" else each for each in _ASKS)
+    return Form(blog_members, tuple(each for each in asks if names or each.name != "tier_id"))
+
+
 async def save_member(request: AdminRequest, member_id: str) -> Answer:
-    await request.records.update(request.caller, blog_members, member_id, FORM.given(request))
+    given = _form(await level_names(request)).given(request)
+    if given.get("tier") == "free":
+        # The page hides the choice then.
+        given.pop("tier_id", None)
+    await request.records.update(request.caller, blog_members, member_id, given)
     return Redirect(f"{ADDRESS}/{member_id}", "Saved.")
 
 
@@ -179,10 +192,12 @@ async def member_page(request: AdminRequest, member_id: str) -> Answer:
     bought = await _of_member(request, orders, member_id)
     since = request.local(member["created"])
     badge, words = STATES[member["status"]]
+    names = await level_names(request)
+    tier = names.get(member["tier_id"]) or TIERS[member["tier"]]
     values = {
         "member": member,
         "labels": items_of(member["labels"]),
-        "badge_of": (badge, f"{TIERS[member['tier']]}, {words.lower()}"),
+        "badge_of": (badge, f"{tier}, {words.lower()}"),
         "since": f"Member since {since.day} {since:%B %Y}",
         "initials": _initials(member),
         "stopped": _stopped(request, member),
@@ -192,7 +207,8 @@ async def member_page(request: AdminRequest, member_id: str) -> Answer:
         "kind": kind,
         "orders": [each | {"what": _what(each)} for each in bought],
         "order_badges": _ORDER_BADGES,
-        **FORM.values(request, member),
+        **_form(names).values(request, member, labels=ACCESS_LABELS),
+        **access_values(request, member, names),
         "may_change": may_change(request),
         "requests": await requests_of(request, member_id) if may_change(request) else [],
         "back": ADDRESS,

@@ -27,6 +27,7 @@ from masthead.engine.records.collection import Record
 from masthead.engine.records.write.slugs import slugify
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.forms import Ask, given_values, sent_values, sentence_of, widgets
+from masthead.faces.admin.levels import level_names
 from masthead.faces.admin.pages.mailings.sending import mail_link
 from masthead.faces.admin.pages.texts.lists import status_of
 from masthead.faces.admin.pages.texts.posts import with_known_tags
@@ -68,15 +69,21 @@ async def asks_of(section: Section, request: AdminRequest, record: Record) -> tu
     """Authors that the form does not list stay authors."""
     if not section.has_authors:
         return section.asks
-    if request.caller.kind is Kind.AUTHOR:
-        # Only editors and owners may name authors.
-        return tuple(each for each in section.asks if each.name != "authors")
-    names = await staff_names(request)
-    own = dict.fromkeys(beginners(section, request), "You")
-    authors = dict.fromkeys(record["authors"], "Another author") | own | names
+    choices = {"tiers": await _levels(request, record)}
+    # Only editors and owners may name authors.
+    if request.caller.kind is not Kind.AUTHOR:
+        names = await staff_names(request)
+        own = dict.fromkeys(beginners(section, request), "You")
+        choices["authors"] = dict.fromkeys(record["authors"], "Another author") | own | names
     return tuple(
-        replace(each, choices=authors) if each.name == "authors" else each for each in section.asks
+        replace(each, choices=choices.get(each.name, each.choices))
+        for each in section.asks
+        if each.name not in ("authors", "tiers") or choices.get(each.name)
     )
+
+
+async def _levels(request: AdminRequest, record: Record) -> dict[str, str]:
+    return dict.fromkeys(record["tiers"], "A tier that is deleted") | await level_names(request)
 
 
 def beginners(section: Section, request: AdminRequest) -> list[str]:
@@ -234,6 +241,9 @@ def _edited(opened: Opened) -> _Edited:
 async def _read_given(section: Section, request: AdminRequest, record: Record) -> dict[str, Any]:
     asks = await asks_of(section, request, record)
     given = given_values(request.caller, section.texts, asks, request.form)
+    if "tiers" in given and given.get("visibility", record.get("visibility")) != "paid":
+        # The page hides the ticks then.
+        given["tiers"] = []
     # Unchanged but for line ends, which a browser rewrites: not the author's change.
     if given.get("content_html") == _lines(record["content_html"]):
         del given["content_html"]

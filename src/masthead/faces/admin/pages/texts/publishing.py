@@ -32,6 +32,7 @@ from masthead.faces.admin.pages.mailings.choosing import (
     try_values,
 )
 from masthead.faces.admin.pages.mailings.mailing import ADDRESS as MAILINGS
+from masthead.faces.admin.pages.mailings.preview import with_visibility
 from masthead.faces.admin.pages.mailings.sending import (
     begin_mailing,
     mail_link,
@@ -205,7 +206,9 @@ async def _act(request: AdminRequest, opened: Opened, choice: PublishingChoice) 
     text = (request.records, request.caller, opened.kind, opened.text["id"])
     version = request.form.get("version", "")
     seen_both = "replaces_newer" in request.form
-    given = {"visibility": choice.visibility} if choice.visibility else {}
+    given: dict[str, Any] = {"visibility": choice.visibility} if choice.visibility else {}
+    if choice.visibility and choice.visibility != "paid":
+        given["tiers"] = []
     if choice.what in (PUBLISH, UPDATE):
         await put_live(*text, version=version, given=given, replaces_newer=seen_both)
     elif choice.what == UNPUBLISH:
@@ -278,7 +281,7 @@ async def _mail_values(
         "bytes": 0,
     }
     if choice.mail is not None:
-        post = {**dialog.opened.values, "id": dialog.text_id, "visibility": choice.visibility}
+        post = with_visibility(dialog.opened.values, choice.visibility) | {"id": dialog.text_id}
         values |= await try_values(request, post, choice.mail, is_live=False)
     return values
 
@@ -297,7 +300,7 @@ def _readers(choice: PublishingChoice) -> list[tuple[str, str, bool]]:
 
 def _sentence(request: AdminRequest, dialog: Dialog, choice: PublishingChoice, mailed: str) -> str:
     host = urlsplit(request.site_url).netloc
-    who = _WHO_READS.get(choice.visibility, "Everyone can read it.")
+    who = _who_reads(dialog, choice)
     if dialog.is_email_only or dialog.opened.text.get("email_only"):
         return f"{_sentence_of_email(request, dialog, choice, host)} {mailed}".strip()
     match choice.what:
@@ -318,6 +321,12 @@ def _sentence(request: AdminRequest, dialog: Dialog, choice: PublishingChoice, m
     return f"{said} {mailed}".strip()
 
 
+def _who_reads(dialog: Dialog, choice: PublishingChoice) -> str:
+    if choice.visibility == "paid" and dialog.opened.values["tiers"]:
+        return "Paid members with one of its tiers can read it."
+    return _WHO_READS.get(choice.visibility, "Everyone can read it.")
+
+
 def _sentence_of_email(
     request: AdminRequest, dialog: Dialog, choice: PublishingChoice, host: str
 ) -> str:
@@ -335,7 +344,7 @@ def _sentence_of_email(
         case "unpublish":
             return f"It becomes a draft. It has no page on {host}."
         case "update" if not dialog.is_email_only:
-            return f"It gets a page on {host} now. {_WHO_READS[choice.visibility]}"
+            return f"It gets a page on {host} now. {_who_reads(dialog, choice)}"
         case "update" if not dialog.opened.text["email_only"]:
             return f"It is removed from {host} now. {_GONE}"
         case "update":
