@@ -42,6 +42,7 @@ BODIES: dict[str, dict[str, Any]] = {
         "events": ["post.created"],
     },
     "WebhookSubscriptionUpdate": {"name": "hook"},
+    "WebhookSecretRotation": {"overlap_hours": 1},
 }
 
 

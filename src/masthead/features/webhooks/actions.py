@@ -132,7 +132,7 @@ def _secrets_of(records: Records, subscription: Record) -> list[str]:
     return secrets
 
 
-async def rotate_secret(
+async def replace_secret(
     records: Records,
     unit: Unit,
     webhook_id: str,

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol, cast
 
 from msgspec import Meta, Raw, Struct
 from msgspec.structs import replace
 
 from masthead.base import clock
-from masthead.base.errors import Invalid, Problem
+from masthead.base.errors import Invalid, NotFound, Problem
 from masthead.engine.events.log import MAX_ITEMS, LoggedEvent
 from masthead.engine.events.names import EVENT_NAMES
 from masthead.engine.records.collection import Record
 from masthead.engine.records.fields.values import Number
-from masthead.engine.records.read.page import ListRequest
+from masthead.engine.records.filter.conditions import equals
+from masthead.engine.records.read.page import ListRequest, Page
 from masthead.features.webhooks.actions import (
     ENABLED,
     MAX_OVERLAP_HOURS,
@@ -23,15 +24,23 @@ from masthead.features.webhooks.actions import (
     check_url,
     fire_test,
     paused,
-    rotate_secret,
+    replace_secret,
     subscribe,
 )
-from masthead.features.webhooks.collection import webhook_subscriptions
+from masthead.features.webhooks.collection import (
+    DEAD,
+    DELIVERED,
+    DROPPED,
+    PENDING,
+    webhook_deliveries,
+    webhook_subscriptions,
+)
 from masthead.features.webhooks.retention import EVENT_RETENTION
 from masthead.features.webhooks.sent_headers import masked
+from masthead.features.webhooks.services import WebhookServices
 from masthead.web.openapi.builders import MOMENT, Moment
 from masthead.web.v1.call import Call
-from masthead.web.v1.parameters import Parameter
+from masthead.web.v1.parameters import PAGING, Parameter
 from masthead.web.v1.routes import Route, Shape, delete
 from masthead.web.v1.schema import Body, View
 
@@ -91,6 +100,22 @@ ROTATE = Body(
     "WebhookSecretRotation", webhook_subscriptions, (), inputs=(OVERLAP,), is_optional=True
 )
 
+DELIVERY = View(
+    "WebhookDelivery",
+    webhook_deliveries,
+    (
+        *("id", "event", "event_id", "state", "attempts"),
+        *("last_status", "next_attempt_at", "created"),
+    ),
+    nullable=frozenset({"next_attempt_at"}),
+)
+STATE = Parameter(
+    "state",
+    "Only deliveries in this state.",
+    "choice",
+    choices=(PENDING, DELIVERED, DEAD, DROPPED),
+)
+
 _Secret = Annotated[
     str, Meta(description="Signs every delivery. Shown only once.", min_length=64, max_length=64)
 ]
@@ -109,6 +134,25 @@ class WebhookTest(Struct, frozen=True):
     duration_ms: int
     error: Annotated[str | None, Meta(description="What went wrong.")]
     delivered_at: Moment
+
+
+class WebhookAttempt(Struct, frozen=True):
+    number: int
+    status: Annotated[int, Meta(description="0 if there was no answer.")]
+    duration_ms: int
+    error: Annotated[str | None, Meta(description="What went wrong.")]
+    created: Moment
+
+
+class WebhookDeliveryDetails(Struct, frozen=True):
+    id: Annotated[str, Meta(description="The same as in `X-Service-Delivery`.")]
+    event: str
+    event_id: str
+    state: Literal["pending", "delivered", "dead", "dropped"]
+    last_status: Annotated[int | None, Meta(description="Null without an answer.")]
+    next_attempt_at: Annotated[Moment | None, Meta(description="Null unless it is pending.")]
+    created: Moment
+    attempts: Annotated[list[WebhookAttempt], Meta(description="Oldest first, of 30 days.")]
 
 
 class PolledEvent(Struct, frozen=True):
@@ -198,9 +242,9 @@ async def delete_subscription(call: Call) -> None:
     )
 
 
-async def rotate(call: Call) -> WebhookSecret:
+async def rotate_secret(call: Call) -> WebhookSecret:
     hours = call.body.get(OVERLAP.name, 0)
-    record, secret = await rotate_secret(
+    record, secret = await replace_secret(
         call.records, call.unit, call.record_id, hours, expected_version=call.expected_version
     )
     return WebhookSecret(record["id"], secret)
@@ -219,6 +263,48 @@ async def fire_test_event(call: Call) -> WebhookTest:
         error=sent.error or None,
         delivered_at=clock.to_text(tested.ended),
     )
+
+
+async def list_deliveries(call: Call) -> Page:
+    await call.get(webhook_subscriptions)
+    conditions = [equals("webhook_id", call.record_id)]
+    if call.query["state"]:
+        conditions.append(equals("state", call.query["state"]))
+    return await call.page(webhook_deliveries, *conditions)
+
+
+async def get_delivery(call: Call) -> WebhookDeliveryDetails:
+    await call.get(webhook_subscriptions)
+    log, delivery_id = _services(call).deliveries.log, call.request.path_parameters["delivery_id"]
+    # The attempts first: the state shown is then never older than the last attempt.
+    attempts = await log.attempts(call.tenant.id, delivery_id)
+    found = await log.get(call.tenant.id, delivery_id)
+    if found is None or found.webhook_id != call.record_id:
+        raise NotFound("There is no such delivery of this subscription.")
+    return WebhookDeliveryDetails(
+        found.id,
+        found.event,
+        found.event_id,
+        found.state,  # type: ignore[arg-type]
+        found.last_status,
+        found.next_attempt_at or None,
+        found.created,
+        [
+            WebhookAttempt(
+                each.number, each.status, each.duration_ms, each.error or None, each.created
+            )
+            for each in attempts
+        ],
+    )
+
+
+class _Services(Protocol):
+    @property
+    def webhooks(self) -> WebhookServices: ...
+
+
+def _services(call: Call) -> WebhookServices:
+    return cast(_Services, call.services).webhooks
 
 
 async def poll_events(call: Call) -> Events:
@@ -242,6 +328,16 @@ _POLLED = PolledEvent(
     "post.published",
     1_794_648_600,
     Raw(b'{"post_id":"k3v9q0x7m2c8b1d","slug":"the-lighthouse"}'),
+)
+_DELIVERED = WebhookDeliveryDetails(
+    "d1f3h5j7l9n1p3r",
+    "post.published",
+    "e2g4i6k8m0o2q4s",
+    "delivered",
+    204,
+    None,
+    MOMENT,
+    [WebhookAttempt(1, 204, 84, None, MOMENT)],
 )
 _TESTED = WebhookTest(_ID, "test.ping", True, 204, 84, None, MOMENT)
 
@@ -315,9 +411,27 @@ routes = (
     ),
     delete("/webhooks/{id}", delete_subscription, scope=WRITE, summary="Unsubscribe"),
     _unwrapped(
+        "GET",
+        "/webhooks/{id}/deliveries",
+        list_deliveries,
+        READ,
+        shape=Shape.PAGE,
+        view=DELIVERY,
+        parameters=(*PAGING, STATE),
+        summary="List the deliveries of a subscription, newest first",
+    ),
+    _unwrapped(
+        "GET",
+        "/webhooks/{id}/deliveries/{delivery_id}",
+        get_delivery,
+        READ,
+        example=_DELIVERED,
+        summary="View a delivery with its attempts",
+    ),
+    _unwrapped(
         "POST",
         "/webhooks/{id}/rotate-secret",
-        rotate,
+        rotate_secret,
         WRITE,
         body=ROTATE,
         example=WebhookSecret(_ID, "4f8c1e6a9b2d7053" * 4),

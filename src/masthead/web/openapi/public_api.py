@@ -190,9 +190,15 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
     }
     return [
         *([_parameter_ref("Id")] if route.has_id else []),
+        *map(_path_parameter, sorted(route.path_names - {"id"})),
         *map(_query_parameter, route.parameters),
         *(_parameter_ref(name) for name, does_apply in applies.items() if does_apply),
     ]
+
+
+def _path_parameter(name: str) -> dict[str, Any]:
+    schema = {"type": "string", "minLength": 1, "pattern": "^[^/]+$"}
+    return {"name": name, "in": "path", "required": True, "schema": schema}
 
 
 def _query_parameter(parameter: Parameter) -> dict[str, Any]:

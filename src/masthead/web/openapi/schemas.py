@@ -184,7 +184,7 @@ def body_example(body: Body) -> dict[str, Any]:
     examples = texts.examples.get(body.collection.name, {})
     named = texts.bodies.get(body.name, [name for name in body.fields if name in examples])
     asked = [body.collection.by_name[name] for name in named]
-    asked += [each for each in body.inputs if each.name in body.required]
+    asked += [each for each in body.inputs if each.name in body.required or not body.fields]
     return {each.name: _example(body.collection.name, each) for each in asked}
 
 

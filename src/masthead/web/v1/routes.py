@@ -91,8 +91,12 @@ class Route(msgspec.Struct, frozen=True, dict=True):
         return self.method != "GET" and not self.calls_out
 
     @property
+    def path_names(self) -> frozenset[str]:
+        return frozenset(each[1:-1] for each in self.path.split("/") if each.startswith("{"))
+
+    @property
     def has_id(self) -> bool:
-        return "{id}" in self.path
+        return "id" in self.path_names
 
 
 def list_of(

@@ -29,7 +29,7 @@ from masthead.features.webhooks.actions import (
     check_url,
     fire_test,
     paused,
-    rotate_secret,
+    replace_secret,
     subscribe,
 )
 from masthead.features.webhooks.collection import ALL_EVENTS, webhook_subscriptions
@@ -109,7 +109,7 @@ async def rotate(request: AdminRequest, webhook_id: str) -> Answer:
     overlap = request.form.get("overlap", "0")
     hours = int(overlap) if overlap in OVERLAPS else 0
     async with request.records.unit(request.caller) as unit:
-        record, secret = await rotate_secret(request.records, unit, webhook_id, hours)
+        record, secret = await replace_secret(request.records, unit, webhook_id, hours)
     return await _page(request, record, secret=secret)
 
 
