@@ -101,6 +101,8 @@ class SourceMember(Struct, frozen=True):
     note: str = ""
     past_state: Literal["", "cancelled", "past_due"] = ""
     """'' for active."""
+    levels: tuple[str, ...] = ()
+    """The names of the paid tiers that they have there."""
 
 
 class SourceComment(Struct, frozen=True):

@@ -39,6 +39,22 @@ async def test_a_new_member_comes_over(tenant: TenantWorld) -> None:
     }
 
 
+async def test_a_tier_of_the_same_name_is_theirs(tenant: TenantWorld) -> None:
+    gold = await tenant.create("tiers", {"name": "Gold", "price": 900, "currency": "eur"})
+    readers: list[SourceMember | Skipped] = [
+        ada(tier="paid", levels=("Silver", "Gold")),
+        ada(email="free@example.com", levels=("Gold",)),
+        ada(email="silver@example.com", tier="paid", levels=("Silver",)),
+    ]
+    await imported(tenant, WrittenExport(readers=readers))
+    found = {each["email"]: each["tier_id"] or "" for each in await rows(tenant, "blog_members")}
+    assert found == {
+        "ada@example.com": gold["id"],
+        "free@example.com": "",
+        "silver@example.com": "",
+    }
+
+
 async def test_a_second_run_changes_nothing(tenant: TenantWorld) -> None:
     source = WrittenExport(readers=[ada(), ada(email="b@example.com")])
     await imported(tenant, source)

@@ -90,4 +90,5 @@ def _joined(first: SourceMember, later: SourceMember) -> SourceMember:
         tier="paid" if "paid" in (first.tier, later.tier) else "free",
         payment_customer_id=first.payment_customer_id or later.payment_customer_id,
         created=first.created or later.created,
+        levels=first.levels or later.levels,
     )

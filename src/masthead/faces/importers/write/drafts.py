@@ -97,6 +97,9 @@ def _values(item: SourcePost | SourceMember | SourceComment) -> list[Any]:
     values = [getattr(item, name) for name in _COUNTED[type(item)]]
     # Only those that are given, so that the fingerprints of versions before stay the same.
     later = [getattr(item, name) for name in _LATER.get(type(item), ())]
+    if isinstance(item, SourceMember) and not item.levels:
+        # The newest of them: members with the others have a fingerprint of a version before.
+        later.pop()
     return [*values, later] if any(later) else values
 
 
@@ -106,12 +109,12 @@ def _digest(values: list[Any]) -> str:
 
 _LATER: Final[Mapping[type, tuple[str, ...]]] = {
     SourcePost: ("scheduled_for", "email_only"),
-    SourceMember: ("labels", "note", "past_state"),
+    SourceMember: ("labels", "note", "past_state", "levels"),
 }
 _NOT_COUNTED: Final = frozenset(
     {
         *("warnings", "authors", "other_paths", "scheduled_for", "email_only"),
-        *("labels", "note", "past_state"),
+        *("labels", "note", "past_state", "levels"),
     }
 )
 _COUNTED: Final = {

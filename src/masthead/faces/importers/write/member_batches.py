@@ -28,6 +28,7 @@ from masthead.faces.importers.write.dry_unit import AnyUnit
 from masthead.faces.importers.write.previous_imports import Item
 from masthead.features.members.collection import blog_members, imported_consent
 from masthead.features.members.welcome import welcomed_elsewhere
+from masthead.features.payments.collection import tiers
 
 EXISTS: Final = "already a member"
 CUT: Final = "The note or the labels of a member were cut: too long or too many."
@@ -39,6 +40,8 @@ class _MemberState(BatchState, frozen=True):
     items: Mapping[str, Item]
     by_id: Mapping[str, Record]
     by_email: Mapping[str, Record]
+    levels: Mapping[str, Record]
+    """The tiers of this site, by name."""
 
 
 class _Decision(Struct, frozen=True):
@@ -59,6 +62,9 @@ class MemberBatches(Batches[SourceMember, _MemberState]):
             known,
             await read(blog_members.name, ids, unit),
             await read(blog_members.name, emails, unit, by="email"),
+            await read(
+                tiers.name, {name for each in items for name in each.levels}, unit, by="name"
+            ),
         )
 
     async def _write(self, unit: AnyUnit, item: SourceMember, state: _MemberState) -> Outcome:
@@ -73,14 +79,15 @@ class MemberBatches(Batches[SourceMember, _MemberState]):
                     stamp |= imported_consent(self._destination.consent, unit.now)
                 stamp |= welcomed_elsewhere(item.tier)
                 record = await unit.create(
-                    blog_members, _values(item), stamped={**credentials(""), **stamp}
+                    blog_members,
+                    _with_level(_values(item), item, state),
+                    stamped={**credentials(""), **stamp},
                 )
                 record_id, version = record["id"], record["version"]
             elif decision.changes:
                 welcomed = welcomed_elsewhere(decision.changes.get("tier", ""))
-                record = await unit.update(
-                    blog_members, record_id, decision.changes, stamped=welcomed
-                )
+                changes = _with_level(decision.changes, item, state)
+                record = await unit.update(blog_members, record_id, changes, stamped=welcomed)
                 version = record["version"]
         except Invalid as error:
             return self._outcome(item, "failed", reason_of(error))
@@ -144,6 +151,14 @@ def _merged(member: SourceMember, known: Record) -> _Decision:
     if not changes:
         return _Decision("skipped", EXISTS, record_id=known["id"])
     return _Decision("updated", record_id=known["id"], changes=changes)
+
+
+def _with_level(
+    values: Mapping[str, Any], member: SourceMember, state: _MemberState
+) -> Mapping[str, Any]:
+    """With the tier of this site that has the name of theirs, if they are paid."""
+    known = [state.levels[name]["id"] for name in member.levels if name in state.levels]
+    return {**values, "tier_id": known[0]} if known and values.get("tier") == "paid" else values
 
 
 def _values(member: SourceMember) -> dict[str, Any]:

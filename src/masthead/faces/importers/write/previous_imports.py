@@ -37,6 +37,7 @@ _COLUMNS = {
     "_superusers": ("id", "version", "email"),
     "redirects": ("id", "version", "source", "destination"),
     "media": ("id", "file"),
+    "tiers": ("id", "name"),
     "blog_members": (
         *("id", "email", "version", "name", "tier", "payment_customer_id", "note", "labels"),
     ),

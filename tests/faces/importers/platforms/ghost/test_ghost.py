@@ -315,9 +315,15 @@ def test_members_of_a_backup(export: Export) -> None:
         "no row",
         members_stripe_customers=[{"member_id": "1", "customer_id": "cus_1"}],
         members_newsletters=[{"member_id": "1"}, {"member_id": "4"}],
+        products=[{"id": "9", "name": "Gold"}, "no row"],
+        members_products=[
+            {"member_id": "1", "product_id": "9"},
+            {"member_id": "1", "product_id": "8"},
+        ],
     )
+    paid = {"payment_customer_id": "cus_1", "levels": ("Gold",)}
     assert members == [
-        SourceMember("paid@example.com", "P", "paid", payment_customer_id="cus_1"),
+        SourceMember("paid@example.com", "P", "paid", **paid),
         SourceMember("comped@example.com", tier="paid", newsletter=False),
         SourceMember("gift@example.com", tier="paid", newsletter=False),
         SourceMember("free@example.com", newsletter=False),
@@ -360,7 +366,7 @@ CSV = (
 MEMBERS = [
     SourceMember("free@example.com", "Free", created="2024-01-02T03:04:05.000Z"),
     SourceMember("comped@example.com", tier="paid", newsletter=False),
-    SourceMember("paid@example.com", tier="paid", payment_customer_id="cus_1"),
+    SourceMember("paid@example.com", tier="paid", payment_customer_id="cus_1", levels=("Gold",)),
     Skipped("member", "row 4", "deleted at the source"),
     Skipped("member", "row 5", "invalid email address", "nobody"),
 ]

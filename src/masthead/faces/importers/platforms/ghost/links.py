@@ -79,6 +79,8 @@ class Links:
         self._paying: set[str] = set()
         self._labels: dict[str, str] = {}
         self._member_labels: dict[str, list[str]] = {}
+        self._levels: dict[str, str] = {}
+        self._member_levels: dict[str, list[str]] = {}
         # Hashes, to save memory: there may be a row for every member.
         self._newsletter_members: set[int] | None = None
         self._held = 0
@@ -113,7 +115,7 @@ class Links:
         count = self._linked[table]
         if count <= ALWAYS_ALLOWED:
             return
-        if table in ("tags", "labels"):
+        if table in ("tags", "labels", "products"):
             limit = MAX_TAGS
         else:
             owners = self.members if table.startswith("members") else self.posts
@@ -139,6 +141,11 @@ class Links:
     def labels(self, member_id: str) -> tuple[str, ...]:
         ids = self._member_labels.get(member_id, ())
         return tuple(self._labels[each] for each in ids if each in self._labels)
+
+    def levels(self, member_id: str) -> tuple[str, ...]:
+        """The names of the member's tiers, which Ghost calls products in its tables."""
+        ids = self._member_levels.get(member_id, ())
+        return tuple(self._levels[each] for each in ids if each in self._levels)
 
     def customer(self, member_id: str) -> str:
         return self._customers.get(member_id, "")
@@ -211,6 +218,13 @@ class Links:
         labels = self._member_labels.setdefault(key(row.get("member_id")), [])
         labels.append(self._limited(key(row.get("label_id"))))
 
+    def _add_level(self, row: dict[str, Any]) -> None:
+        self._levels[key(row.get("id"))] = self._limited(text(row.get("name")))
+
+    def _add_member_level(self, row: dict[str, Any]) -> None:
+        levels = self._member_levels.setdefault(key(row.get("member_id")), [])
+        levels.append(self._limited(key(row.get("product_id"))))
+
     def _add_newsletter_member(self, row: dict[str, Any]) -> None:
         self._newsletter_members = self._newsletter_members or set()
         self._newsletter_members.add(hash(key(row.get("member_id"))))
@@ -234,5 +248,7 @@ _TABLES: Final = {
     "members_stripe_customers_subscriptions": Links._add_subscription,
     "labels": Links._add_label,
     "members_labels": Links._add_member_label,
+    "products": Links._add_level,
+    "members_products": Links._add_member_level,
     "members_newsletters": Links._add_newsletter_member,
 }

@@ -48,6 +48,7 @@ def _of_csv(email: str, row: Row) -> SourceMember:
         labels=tuple(each for each in labels if each not in states),
         note=row.get("note", "").strip(),
         past_state=states[0] if states else "",
+        levels=tuple(filter(None, map(str.strip, row.get("tiers", "").split(",")))),
     )
 
 
@@ -70,6 +71,7 @@ def _of_row(email: str, row: Mapping[str, Any], links: Links) -> SourceMember:
         created=utc_text(row.get("created_at")),
         labels=links.labels(member_id),
         note=text(row.get("note")),
+        levels=links.levels(member_id),
     )
 
 
