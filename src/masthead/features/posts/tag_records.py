@@ -68,7 +68,7 @@ tags = Collection(
 
 
 async def _make_tags(unit: Unit, names: Sequence[str]) -> None:
-    known = {each["name"] for each in await unit.find_some(tags, sorted(set(names)), by="name")}
+    known = await unit.existing(tags, sorted(set(names)), by="name")
     for name in dict.fromkeys(names):
         if name not in known:
             await unit.by_service().store(tags, NewRecord.of(tags, {"name": name}))

@@ -256,26 +256,26 @@ class WriteStatements:
     def list_value(self, values: Sequence[object]) -> object:
         return self._database.list_value(values)
 
-    def existing_ids(self, collection: Collection) -> Statement:
-        """The `keys` that are ids of the tenant's records."""
+    def existing(self, collection: Collection, by: str) -> Statement:
+        """The `keys` that records of the tenant have in the field `by`: its index is enough."""
 
         def build() -> sa.Select[Any]:
             c = self._tables[collection.name].c
-            is_wanted = dialects.any_of(c.id, sa.bindparam("keys", required=True))
-            return sa.select(c.id).where(c.tenant_id == sa.bindparam("tenant"), is_wanted)
+            is_wanted = dialects.any_of(c[by], sa.bindparam("keys", required=True))
+            return sa.select(c[by]).where(c.tenant_id == sa.bindparam("tenant"), is_wanted)
 
-        return self._cached(("existing ids", collection.name), build)
+        return self._cached(("existing", collection.name, by), build)
 
-    def find_some(self, collection: Collection, by: str = "id") -> Statement:
-        """Whole rows of the tenant's records whose field `by` is among the `keys`."""
+    def find_some(self, collection: Collection) -> Statement:
+        """Whole rows of the tenant's records whose ids are among the `keys`."""
 
         def build() -> sa.Select[Any]:
             table = self._tables[collection.name]
-            is_wanted = dialects.any_of(table.c[by], sa.bindparam("keys", required=True))
+            is_wanted = dialects.any_of(table.c.id, sa.bindparam("keys", required=True))
             columns = (table.c[each.name] for each in collection.all_fields)
             return sa.select(*columns).where(table.c.tenant_id == sa.bindparam("tenant"), is_wanted)
 
-        return self._cached(("find some", collection.name, by), build)
+        return self._cached(("find some", collection.name), build)
 
     def dependents(self, collection: Collection, relation: Pointer) -> Statement:
         """Records that point at the target, in no order: with an ORDER BY, SQLite would scan all

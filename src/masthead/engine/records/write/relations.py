@@ -45,9 +45,7 @@ async def check_relations(
 
 async def _check_list(unit: TenantTransaction, relation: RelationList, record: Record) -> None:
     value = record[relation.name]
-    statement = unit.context.statements.existing_ids(unit.registry[relation.to])
-    keys = {"tenant": unit.tenant_id, "keys": unit.context.statements.list_value(value)}
-    if len(await unit.fetch(statement, keys)) != len(value):
+    if len(await unit.existing(unit.registry[relation.to], value)) != len(value):
         raise Invalid({relation.name: missing_relation(relation.to).problem})
 
 

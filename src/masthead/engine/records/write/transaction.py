@@ -120,15 +120,21 @@ class TenantTransaction:
             return found
         raise NotFound(missing)
 
-    async def find_some(
+    async def find_some(self, collection: Collection, record_ids: Sequence[str]) -> list[Record]:
+        """Those of the tenant's records that have one of these ids, in no order."""
+        statements = self.context.statements
+        values = {"tenant": self.tenant_id, "keys": statements.list_value(record_ids)}
+        rows = await self.fetch(statements.find_some(collection), values)
+        return [engine_decoder(collection).record(row) for row in rows]
+
+    async def existing(
         self, collection: Collection, keys: Sequence[str], *, by: str = "id"
-    ) -> list[Record]:
-        """Those of the tenant's records that have one of these ids, or of these values in another
-        indexed field, in no order."""
+    ) -> set[str]:
+        """Those of the keys that are ids of the tenant's records, or values of another field."""
         statements = self.context.statements
         values = {"tenant": self.tenant_id, "keys": statements.list_value(keys)}
-        rows = await self.fetch(statements.find_some(collection, by), values)
-        return [engine_decoder(collection).record(row) for row in rows]
+        rows = await self.fetch(statements.existing(collection, by), values)
+        return {key for (key,) in rows}
 
     async def count_listed(
         self, listing: str, values: Sequence[str], collections: Sequence[str]
