@@ -46,6 +46,16 @@ class TestWhatTheMemberHas:
         await shop.tenant.update("tiers", shop.tier["id"], {"active": False})
         assert TIERS not in await own_tier(shop, member)
 
+    async def test_a_member_on_trial_sees_until_when_it_is_free(
+        self, shop: Shop, member: Account, processor: Processor
+    ) -> None:
+        await processor.send(subscription("trialing", kind="created", **ours(member)))
+        row = await own_tier(shop, member)
+        assert "Paid, active" in row
+        assert "Free until 10 July 2024." in row
+        await processor.send(subscription("active", JUNE + 1, **ours(member)))
+        assert "Paid again on 10 July 2024." in await own_tier(shop, member)
+
     async def test_a_paid_member_sees_the_tier_and_the_next_payment(
         self, shop: Shop, member: Account, processor: Processor
     ) -> None:

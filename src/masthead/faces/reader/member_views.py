@@ -32,6 +32,8 @@ class OwnTier(msgspec.Struct, frozen=True):
     """They pay for it; an owner may also have made them a paid member."""
     is_past_due: bool = False
     """The last payment failed."""
+    is_trial: bool = False
+    """The first payment is still to come."""
     has_ended: bool = False
     """They were a paid member."""
     name: str = ""

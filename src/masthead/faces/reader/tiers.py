@@ -107,6 +107,7 @@ async def own_tier(request: SiteRequest, member: MemberRecord) -> OwnTier:
         is_paid=is_paid,
         is_subscribed=is_paid and subscription is not None,
         is_past_due=is_paid and member["status"] == "past_due",
+        is_trial=is_paid and subscription is not None and subscription["status"] == "trialing",
         has_ended=not is_paid and member["status"] == "cancelled",
         name=tier["name"] if tier else "",
         # What was given has no price.
