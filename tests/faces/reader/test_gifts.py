@@ -270,7 +270,9 @@ class TestRedeeming:
         assert card["redeemed_at"] == "2027-01-31T10:00:00.000Z"
         reader = shop.reader(member)
         assert "Behind it." in (await reader.get(f"/posts/{post['slug']}")).text
-        assert "Your gift is redeemed" in (await reader.get(f"{ACCOUNT}?done=gift")).text
+        page = (await reader.get(f"{ACCOUNT}?done=gift")).text
+        assert "Your gift is redeemed" in page
+        assert "You were given access until 28 February 2027." in page
 
     async def test_redeeming_is_an_event_without_the_code(
         self, shop: Shop, member: Account

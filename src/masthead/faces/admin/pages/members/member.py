@@ -116,6 +116,8 @@ MAIL_WORDS = {
     "mailing_failed": "that a mailing failed",
     "mailing_paused": "that a mailing was paused",
     "newsletter_test": "a test of a newsletter",
+    "gift_bought": "the code of a gift to hand over",
+    "gift_given": "the code of a gift",
     "privacy_deletion": "that an erasure is scheduled",
     "privacy_export_ready": "a link to an export of the data",
     "privacy_receipt": "the receipt of an erasure",
