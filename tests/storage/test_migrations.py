@@ -20,14 +20,13 @@ from tests.databases import create_tables, empty_postgres_url
 from tests.storage import notebook
 from tests.upgrade.catalogue import stored_columns
 
-from masthead.base.errors import Unavailable
+from masthead.base.errors import NewerDatabase, Unavailable
 from masthead.base.ids import is_id
 from masthead.service.schema import complete_metadata
 from masthead.storage.migrate import (
     HEAD,
     OLDEST,
     NeverReleased,
-    NewerDatabase,
     migrate,
     revision_of,
     sqlite_schema,

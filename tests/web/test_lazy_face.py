@@ -11,8 +11,7 @@ from tests.web.routed import everywhere, routed
 
 from masthead.base.errors import MastheadError, NotFound
 from masthead.web.answers import Answer
-from masthead.web.dispatch import Dispatch, LazyRoute
-from masthead.web.lazy_face import LazyFace
+from masthead.web.dispatch import Dispatch, LazyFace, LazyRoute
 from masthead.web.request import Request
 
 

@@ -127,6 +127,10 @@ class StatementTimeout(MastheadError):
     message = "This query takes too long. Narrow the filter or ask for fewer records."
 
 
+class NewerDatabase(MastheadError):
+    message = "The database was migrated by a newer version of Masthead. Upgrade this one."
+
+
 class Unavailable(MastheadError):
     """The database or the object store does not answer."""
 

@@ -69,11 +69,10 @@ from masthead.web.assets import Assets, assets_routes
 from masthead.web.asyncapi.endpoint import event_description_routes
 from masthead.web.cache import AnswerCache
 from masthead.web.checks import Checks
-from masthead.web.dispatch import Dispatch, LazyRoute, Route
+from masthead.web.dispatch import Dispatch, Face, LazyFace, LazyRoute, Route
 from masthead.web.errors import ErrorResponder, ErrorResponders, MethodNotAllowed
 from masthead.web.front_door import FrontDoor
 from masthead.web.in_flight import InFlight
-from masthead.web.lazy_face import Face, LazyFace
 from masthead.web.observers import RequestObserver, join_observers
 from masthead.web.one_address import OneAddress
 from masthead.web.openapi.endpoints import description_routes

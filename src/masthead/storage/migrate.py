@@ -21,10 +21,6 @@ _LOCK_KEY = 7_306_086_967  # for PostgreSQL's advisory lock; the same in every v
 _CONNECT_SECONDS = 5.0
 
 
-class NewerDatabase(MastheadError):
-    message = "The database was migrated by a newer version of Masthead. Upgrade this one."
-
-
 class NeverReleased(MastheadError):
     """A database or an archive from before `OLDEST`; the message says what to do."""
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from contextlib import AsyncExitStack
+from typing import Any, Final
 
 from masthead.base.counters import BODIES_REFUSED
 from masthead.base.errors import (
@@ -25,9 +26,6 @@ from masthead.base.errors import (
 from masthead.identity.limits.networks import is_loopback, network_of
 from masthead.web.answers import header_lines
 from masthead.web.asgi import Message, Receive, Scope
-
-if TYPE_CHECKING:
-    from masthead.web.request import Request
 
 STALLED_SECONDS: Final = 60.0
 """That a body may keep the service waiting in all, and `LEAST_RATE` adds to it."""
@@ -44,6 +42,29 @@ RETRY_SECONDS: Final = 10
 
 TOO_MANY: Final = "Too many requests from your network are still being sent. Try again later."
 TOO_MUCH: Final = "The service is receiving too much at once. Try again in a moment."
+
+
+class Sender:
+    """The part of a request that a body needs: who sends it, and what is closed when the handler
+    has answered."""
+
+    __slots__ = ("_resources", "address")
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        """The client's IP address, behind trusted proxies too."""
+        self._resources: AsyncExitStack | None = None
+
+    @property
+    def resources(self) -> AsyncExitStack:
+        """Closes what is entered here when the handler has answered."""
+        if self._resources is None:
+            self._resources = AsyncExitStack()
+        return self._resources
+
+    @property
+    def holds_resources(self) -> bool:
+        return self._resources is not None
 
 
 class ArrivingBody:
@@ -69,7 +90,7 @@ class ArrivingBody:
         """Its reader keeps at most `in_memory` bytes of it in memory. Raises TooLarge if it says
         that it has more than `limit` bytes."""
         # None for a reader without a service around it.
-        self._request: Request | None = scope.get("masthead.request")
+        self._request: Sender | None = scope.get("masthead.request")
         self._receive = receive
         self._declared = _declared_length(scope, limit)
         self._limit = limit

@@ -4,18 +4,19 @@ in a table; any other is matched only against the routes with the same first seg
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import cached_property
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
+from masthead.base.errors import MastheadError
 from masthead.web.answers import Answer, Stream
 from masthead.web.errors import ErrorResponder
-from masthead.web.lazy_face import LazyFace
 from masthead.web.policy import Origin, Policy
 from masthead.web.request import Request
 
@@ -78,6 +79,36 @@ class Route(_Path, frozen=True):
         """The checks before a request gets a 405."""
         first = next(iter(self.actions.values())).policy
         return replace(first, scope="", origin=Origin.ANY, body=None)
+
+
+class Face(Protocol):
+    @property
+    def routes(self) -> Dispatch: ...
+
+    async def error_answer(self, request: Request, error: MastheadError) -> Answer | Stream: ...
+
+
+class LazyFace:
+    """A face that is imported and built after the start, or by its first request. The front door
+    asks it for the routes of all its paths.
+
+    `build` runs in a thread, because it takes some tenths of a second: the event loop answers other
+    requests meanwhile, and those to this face wait."""
+
+    def __init__(self, build: Callable[[], Face]) -> None:
+        self._build = build
+        self._face: Face | None = None
+        self._building = asyncio.Lock()
+
+    async def load(self) -> Face:
+        if self._face is None:
+            async with self._building:
+                if self._face is None:
+                    self._face = await asyncio.to_thread(self._build)
+        return self._face
+
+    async def error_answer(self, request: Request, error: MastheadError) -> Answer | Stream:
+        return await (await self.load()).error_answer(request, error)
 
 
 class LazyRoute(_Path, frozen=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from masthead.base.caller import Caller
@@ -12,6 +11,7 @@ from masthead.engine.records.collection import Record
 from masthead.identity.directory import Tenant
 from masthead.identity.sign_ins import Client
 from masthead.web.answers import RawHeaders, header
+from masthead.web.arriving import Sender
 from masthead.web.asgi import Receive, Scope
 from masthead.web.bodies import json_object, read_body
 
@@ -29,14 +29,12 @@ class Viewed(NamedTuple):
     """The id of a record, or the name of a list."""
 
 
-class Request:
+class Request(Sender):
     """Its parts are read when they are asked for: most requests need few of them."""
 
     __slots__ = (
-        "_resources",
         "account",
         "added",
-        "address",
         "caller",
         "error",
         "files",
@@ -66,13 +64,12 @@ class Request:
         is_https: bool = False,
         added: RawHeaders | None = None,
     ) -> None:
+        super().__init__(address)
         self.scope = scope
         self.receive = receive
         self.id = request_id
         self.tenant = tenant
         """The tenant by host, default or `x-tenant-id`; None on the bare host."""
-        self.address = address
-        """The client's IP address, behind trusted proxies too."""
         self.is_https = is_https
         self.added: RawHeaders = [] if added is None else added
         """Headers that its response gets, whatever it is."""
@@ -97,7 +94,6 @@ class Request:
         """The page of the reader's site that it shows to a reader: see `features/statistics`."""
         self.files: list[Upload] = []
         """The files of the form; open until the handler has answered."""
-        self._resources: AsyncExitStack | None = None
         # For what has only the scope.
         scope["masthead.request"] = self
 
@@ -163,17 +159,6 @@ class Request:
         content_type = (self.header(b"content-type") or "").partition(";")[0].strip().lower()
         if content_type != "application/json" and not content_type.endswith("+json"):
             raise BadRequest("Send the body as JSON, with `Content-Type: application/json`.")
-
-    @property
-    def resources(self) -> AsyncExitStack:
-        """Closes what is entered here when the handler has answered."""
-        if self._resources is None:
-            self._resources = AsyncExitStack()
-        return self._resources
-
-    @property
-    def holds_resources(self) -> bool:
-        return self._resources is not None
 
 
 def request_of(scope: Scope) -> Request:

@@ -11,15 +11,8 @@ import msgspec
 
 from masthead.base.caller import Audience
 from masthead.engine.links.file_readers import EVERYONE, Part, Shown, lists_of
-from masthead.engine.records.changes import Change
-from masthead.engine.records.collection import (
-    Collection,
-    Listing,
-    Listings,
-    Record,
-    Relisted,
-    collection_id,
-)
+from masthead.engine.records.changes import Change, Listing, Relisted
+from masthead.engine.records.collection import Collection, Listings, Record, collection_id
 from masthead.engine.records.write.unit import Unit
 
 MEDIA: Final = "media"

@@ -7,8 +7,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from masthead.engine.records.changes import Change
-from masthead.engine.records.collection import Relisted
+from masthead.engine.records.changes import Change, Relisted
 from masthead.engine.records.fields.text import Text
 from masthead.engine.records.write.unit import Unit
 

@@ -3,15 +3,14 @@ events, jobs, copies and counts that follow from it."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
 from masthead.base.caller import Caller
 
-if TYPE_CHECKING:
-    from masthead.engine.records.collection import Record, Relisted
+Record = dict[str, Any]
 
 
 class Site(msgspec.Struct, frozen=True):
@@ -143,6 +142,21 @@ class Snapshot(NamedTuple):
     """How many with the same value of `by` stay; older ones are deleted."""
     names_caller: bool = False
     """It also has `changed_by` and `account_id`: who made the change."""
+
+
+class Listing(NamedTuple):
+    """A row that puts a record into an ordered list: by a value of a field, at a position."""
+
+    name: str
+    value: str
+    position: str
+
+
+class Relisted(NamedTuple):
+    """The ordered lists that a change takes its record out of, and those that it puts it into."""
+
+    left: Set[Listing]
+    joined: Set[Listing]
 
 
 class Follower(Protocol):

@@ -7,10 +7,10 @@ and the counters for totals. Every face and the database tables are built from i
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
@@ -20,11 +20,14 @@ from masthead.engine.records.changes import (
     Change,
     Follower,
     Later,
+    Listing,
+    Relisted,
     Rendering,
     Save,
     Snapshot,
     Tally,
 )
+from masthead.engine.records.changes import Record as Record
 from masthead.engine.records.fields.base import Access, Field, refuse
 from masthead.engine.records.fields.documents import Json, TextList
 from masthead.engine.records.fields.file import File
@@ -34,7 +37,6 @@ from masthead.engine.records.fields.secrets import Secret
 from masthead.engine.records.fields.text import SiteAddress, Slug, Text
 from masthead.engine.records.fields.values import Date, Number
 
-Record = dict[str, Any]
 KEPT_FOR: Final = timedelta(days=30)
 """How long most deleted records can be restored."""
 BUCKET_SEPARATOR = "\x1f"
@@ -77,21 +79,6 @@ class SiteRules(msgspec.Struct, frozen=True):
     can't read."""
     create: str | None = None
     """The rule for records that readers make there. Locked by default."""
-
-
-class Listing(NamedTuple):
-    """A row that puts a record into an ordered list: by a value of a field, at a position."""
-
-    name: str
-    value: str
-    position: str
-
-
-class Relisted(NamedTuple):
-    """The ordered lists that a change takes its record out of, and those that it puts it into."""
-
-    left: Set[Listing]
-    joined: Set[Listing]
 
 
 _NO_LISTINGS: Final[frozenset[Listing]] = frozenset()

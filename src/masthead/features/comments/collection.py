@@ -8,13 +8,12 @@ from typing import Any
 
 from masthead.base.caller import Kind
 from masthead.base.errors import Forbidden
-from masthead.engine.records.changes import Change, Save
+from masthead.engine.records.changes import Change, Listing, Save
 from masthead.engine.records.collection import (
     FREE,
     Collection,
     Counter,
     Index,
-    Listing,
     Listings,
     Record,
     Searched,

@@ -20,8 +20,8 @@ from masthead.content.texts.content import (
     update_content_source,
 )
 from masthead.engine.links.file_uses import Uses
-from masthead.engine.records.changes import Change, Save
-from masthead.engine.records.collection import Collection, Index, Record, Relisted
+from masthead.engine.records.changes import Change, Relisted, Save
+from masthead.engine.records.collection import Collection, Index, Record
 from masthead.engine.records.fields.base import Access
 from masthead.engine.records.fields.documents import Json
 from masthead.engine.records.fields.text import Text

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from masthead.engine.records.changes import Change, Save
-from masthead.engine.records.collection import Record, Relisted
+from masthead.engine.records.changes import Change, Relisted, Save
+from masthead.engine.records.collection import Record
 from masthead.engine.records.write.unit import Unit
 
 FREE, PAID = "free", "paid"

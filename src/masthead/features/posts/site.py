@@ -12,8 +12,8 @@ from masthead.base.caller import Audience, Reader
 from masthead.base.errors import Invalid, Problem
 from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.links.file_readers import Part
-from masthead.engine.records.changes import Save
-from masthead.engine.records.collection import Listing, Listings, Record, SiteRules
+from masthead.engine.records.changes import Listing, Save
+from masthead.engine.records.collection import Listings, Record, SiteRules
 from masthead.engine.records.fields.base import Access
 from masthead.engine.records.fields.relation import OnDelete
 from masthead.engine.records.fields.relation_list import RelationList

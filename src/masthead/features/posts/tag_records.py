@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from masthead.engine.records.changes import Change, Save
-from masthead.engine.records.collection import Collection, Index, Relisted, Rules
+from masthead.engine.records.changes import Change, Relisted, Save
+from masthead.engine.records.collection import Collection, Index, Rules
 from masthead.engine.records.fields.base import REQUIRED, Access, FieldError, refuse
 from masthead.engine.records.fields.documents import TextList
 from masthead.engine.records.fields.text import Text

@@ -10,13 +10,13 @@ from typing import NamedTuple
 from masthead.base import logs
 from masthead.base.config.settings import Settings, SettingsError
 from masthead.base.config.values import LogFormat
-from masthead.base.errors import MastheadError, Unavailable
+from masthead.base.errors import MastheadError, NewerDatabase, Unavailable
 from masthead.base.ids import TenantId
 from masthead.engine.records.collection import Record
 from masthead.identity.tenant_lookup import find_tenant_named
 from masthead.service.cli.invocation import Invocation
 from masthead.service.installation import Installation, open_installation
-from masthead.storage.migrate import HEAD, NewerDatabase, migrate, revision_of
+from masthead.storage.migrate import HEAD, migrate, revision_of
 
 
 class OutdatedDatabase(MastheadError):

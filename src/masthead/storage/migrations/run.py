@@ -23,7 +23,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from masthead.base.config import private_files
-from masthead.storage.migrate import NewerDatabase
+from masthead.base.errors import NewerDatabase
 
 VERSIONS = Path(__file__).parent / "versions"
 _LOCK_SECONDS = 60

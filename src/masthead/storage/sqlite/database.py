@@ -18,6 +18,7 @@ from masthead.storage.disk import DiskState
 from masthead.storage.sqlite.checkpoints import Checkpoints
 from masthead.storage.sqlite.connection import translated
 from masthead.storage.sqlite.readers import Readers
+from masthead.storage.sqlite.transaction import SqliteTransaction
 from masthead.storage.sqlite.writer import Writer
 
 PING_SECONDS = 1.5
@@ -74,7 +75,7 @@ class SqliteDatabase:
         return await self._readers.fetch(scope, statement, values, slow, max_bytes=max_bytes)
 
     def transaction(self, scope: Scope) -> AbstractAsyncContextManager[Transaction]:
-        return self._writer.transaction()
+        return SqliteTransaction(self._writer)
 
     async def listen(self, heard: Callable[[str], None]) -> None:
         return None
@@ -91,15 +92,25 @@ class SqliteDatabase:
         return await asyncio.to_thread(_size, self._path)
 
     async def ping(self) -> None:
+        """Returns once a transaction succeeds, or if one just has: reads would not notice another
+        process's lock. Of a busy writer's transactions, the next to commit may be far away."""
         # Writes to a file that was removed or replaced would be lost at the next start.
         if _identity(self._path) != self._file:
             raise Unavailable
         self.data_version()
-        await self._writer.ping(PING_SECONDS)
+        if not self._writer.has_just_committed:
+            try:
+                async with asyncio.timeout(PING_SECONDS), SqliteTransaction(self._writer):
+                    pass
+            except TimeoutError as error:
+                raise Unavailable from error
         if self._disk.is_full:
             raise DiskFull
 
     async def close(self) -> None:
+        with suppress(Unavailable):
+            async with SqliteTransaction(self._writer):
+                pass  # it ends after all transactions before it
         await self._writer.close()
         await self._readers.close()
 

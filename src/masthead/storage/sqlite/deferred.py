@@ -14,6 +14,8 @@ from masthead.storage import deferred
 from masthead.storage.database import Statement
 from masthead.storage.deferred import Rows
 
+INLINE_ROWS = 100
+"""More rows are written in a thread."""
 MAX_ROWS = 48
 """Per statement. SQLite prepares and caches a statement for each number of rows."""
 _INSERT, _INSERT_OR_FAIL = "INSERT INTO ", "INSERT OR FAIL INTO "

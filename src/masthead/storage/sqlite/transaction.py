@@ -6,18 +6,14 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from masthead.base.errors import DiskFull, Unavailable
 from masthead.storage.database import Deferral, Row, Statement
 from masthead.storage.sqlite.connection import code_of
-from masthead.storage.sqlite.deferred import Deferred, run_rows
+from masthead.storage.sqlite.deferred import INLINE_ROWS, Deferred, run_rows
+from masthead.storage.sqlite.writer import Commit, Writer
 
-if TYPE_CHECKING:
-    from masthead.storage.sqlite.writer import Commit, Writer
-
-INLINE_ROWS = 100
-"""More rows are written in a thread."""
 _RETRY_IN_THREAD = {sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_TOOBIG}
 
 Result = TypeVar("Result")

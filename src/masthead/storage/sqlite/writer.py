@@ -61,8 +61,7 @@ from masthead.storage.sqlite.connection import (
     limit_values,
     translated,
 )
-from masthead.storage.sqlite.deferred import Deferred
-from masthead.storage.sqlite.transaction import INLINE_ROWS, SqliteTransaction
+from masthead.storage.sqlite.deferred import INLINE_ROWS, Deferred
 
 MAX_BATCH = 64
 MIN_BATCH = 8
@@ -125,24 +124,12 @@ class Writer:
         self._read_deadline = math.inf
         self._committed_at = -math.inf
 
-    def transaction(self) -> SqliteTransaction:
-        return SqliteTransaction(self)
-
-    async def ping(self, seconds: float) -> None:
-        """Returns once a transaction succeeds, or if one just has: reads would not notice another
-        process's lock. Of a busy writer's transactions, the next to commit may be far away."""
-        if time.monotonic() - self._committed_at < PROVEN_SECONDS:
-            return
-        try:
-            async with asyncio.timeout(seconds), self.transaction():
-                pass
-        except TimeoutError as error:
-            raise Unavailable from error
+    @property
+    def has_just_committed(self) -> bool:
+        return time.monotonic() - self._committed_at < PROVEN_SECONDS
 
     async def close(self) -> None:
-        with suppress(Unavailable):
-            async with self.transaction():
-                pass  # it ends after all transactions before it
+        """After the last transaction."""
         if self._closing is not None:
             self._closing.cancel()  # the batch is empty
         try:

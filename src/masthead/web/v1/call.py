@@ -20,7 +20,6 @@ from masthead.web.multipart import Upload
 from masthead.web.request import Request
 from masthead.web.services import WebServices
 from masthead.web.v1.parameters import NEWEST
-from masthead.web.v1.routes import Route
 from masthead.web.v1.schema import View
 
 _ANOTHER_ORDER = Problem(
@@ -33,7 +32,6 @@ _NO_SUCH_RECORD = "There is no such record. It may have been deleted."
 @dataclass(slots=True)
 class Call:
     services: WebServices
-    route: Route
     request: Request
     caller: Caller
     tenant: Tenant

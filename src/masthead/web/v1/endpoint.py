@@ -63,7 +63,7 @@ class V1Answers:
             version = await self._cache.version(key.tenant.id)
             call, ignored = self._call(route, request)
             name_ignored(request, ignored)
-            body, tag, links = await self._answer(call, version)
+            body, tag, links = await self._answer(route, call, version)
             if not tag:
                 return Answer(200, body, [JSON, _PRIVATE, *links])
             if ignored:
@@ -76,9 +76,11 @@ class V1Answers:
             return Answer(304, headers=headers[1:])
         return Answer(200, cached.body, headers)
 
-    async def _answer(self, call: Call, version: int) -> tuple[bytes, bytes, RawHeaders]:
+    async def _answer(
+        self, route: Route, call: Call, version: int
+    ) -> tuple[bytes, bytes, RawHeaders]:
         """The body, its ETag (empty if it must not be cached) and its Link headers."""
-        result = await call.route.handler(call)
+        result = await route.handler(call)
         if isinstance(result, Page):
             holds = call.holds and result.is_complete
             tag = etag(version, call.tenant.id) if holds else b""
@@ -101,37 +103,39 @@ class V1Answers:
         if route.policy.is_repeatable:
             call.idempotency_key = _idempotency_key(request.scope)
         if route.prepare is None:
-            return await self._answer_change(call)
+            return await self._answer_change(route, call)
         # It is told of a failure: a file without a record must not stay.
         async with route.prepare(call) as call.prepared:
-            return await self._answer_change(call)
+            return await self._answer_change(route, call)
 
-    def _answer_change(self, call: Call) -> Awaitable[Answer]:
+    def _answer_change(self, route: Route, call: Call) -> Awaitable[Answer]:
         if call.idempotency_key:
-            return self._run_once(call, key_of(call.request), call.idempotency_key)
-        return self._run(call)
+            return self._run_once(route, call, key_of(call.request), call.idempotency_key)
+        return self._run(route, call)
 
-    async def _run(self, call: Call) -> Answer:
-        if not call.route.opens_unit:
-            return _encoded(call, await call.route.handler(call))
-        async with await self._unit(call) as call.unit:
-            result = await call.route.handler(call)
-        return _encoded(call, result)
+    async def _run(self, route: Route, call: Call) -> Answer:
+        if not route.opens_unit:
+            return _encoded(route, call, await route.handler(call))
+        async with await self._unit(route, call) as call.unit:
+            result = await route.handler(call)
+        return _encoded(route, call, result)
 
-    async def _unit(self, call: Call) -> AbstractAsyncContextManager[Unit]:
-        records, body = self._services.records, call.route.body
+    async def _unit(self, route: Route, call: Call) -> AbstractAsyncContextManager[Unit]:
+        records, body = self._services.records, route.body
         prepared = await records.prepare(body.collection, call.body) if body else None
         return records.unit(call.caller, prepared=prepared)
 
-    async def _run_once(self, call: Call, key: ApiKey, idempotency_key: str) -> Answer:
-        subject = subject_of(key.id, call.route.method, call.request.path, idempotency_key)
+    async def _run_once(
+        self, route: Route, call: Call, key: ApiKey, idempotency_key: str
+    ) -> Answer:
+        subject = subject_of(key.id, route.method, call.request.path, idempotency_key)
         fingerprint = fingerprint_of(msgspec.json.encode(call.body, order="sorted").decode())
-        async with await self._unit(call) as call.unit:
+        async with await self._unit(route, call) as call.unit:
             answer = await self._idempotency.find(call.unit, subject, fingerprint)
             if answer is None:
-                answer = _encoded(call, await call.route.handler(call))
+                answer = _encoded(route, call, await route.handler(call))
                 await self._idempotency.store(
-                    call.unit, subject, fingerprint, answer, is_secret=call.route.is_secret
+                    call.unit, subject, fingerprint, answer, is_secret=route.is_secret
                 )
         return answer
 
@@ -177,7 +181,7 @@ class V1Answers:
         query, ignored = read_query(request.query_string, route.parameters)
         key = key_of(request)
         view = route.view and route.view.for_scopes(key.scopes)
-        return Call(self._services, route, request, key.caller, key.tenant, query, view), ignored
+        return Call(self._services, request, key.caller, key.tenant, query, view), ignored
 
 
 _FLAGS = {"true": True, "false": False}
@@ -195,21 +199,21 @@ def _idempotency_key(scope: Scope) -> str | None:
     return given
 
 
-def _encoded(call: Call, result: Any) -> Answer:
-    if call.route.shape is Shape.EMPTY:
-        return Answer(call.route.status)
+def _encoded(route: Route, call: Call, result: Any) -> Answer:
+    if route.shape is Shape.EMPTY:
+        return Answer(route.status)
     if isinstance(result, Page):
         links = _links(call, result)
         return Answer(200, encode(_page_body(call, result)), [JSON, _PRIVATE, *links])
-    answer = Answer(call.route.status, encode(_wrapped(call, result)), [JSON])
+    answer = Answer(route.status, encode(_wrapped(route, call, result)), [JSON])
     # A record. Checking for Mapping instead would cost more than the rest of this function.
     if isinstance(result, dict) and "version" in result:
         answer.headers.append((b"etag", etag(result["version"], call.tenant.id)))
     return answer
 
 
-def _wrapped(call: Call, result: Any) -> Any:
-    if call.route.shape is Shape.DATA:
+def _wrapped(route: Route, call: Call, result: Any) -> Any:
+    if route.shape is Shape.DATA:
         return {"data": apply_view(call.view, result)}
     return result
 

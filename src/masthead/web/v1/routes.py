@@ -7,22 +7,20 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from masthead.web.policy import Body as BodyPolicy
 from masthead.web.policy import BodyKind, Cache, Limit, Policy, Who
+from masthead.web.v1.call import Call
 from masthead.web.v1.parameters import PAGING, Parameter
 from masthead.web.v1.schema import Body, View
 
-if TYPE_CHECKING:
-    from masthead.web.v1.call import Call
-
 PREFIX = "/api/v1"
 
-Handler = Callable[["Call"], Awaitable[Any]]
-Prepare = Callable[["Call"], AbstractAsyncContextManager[Any]]
+Handler = Callable[[Call], Awaitable[Any]]
+Prepare = Callable[[Call], AbstractAsyncContextManager[Any]]
 
 
 class Shape(StrEnum):

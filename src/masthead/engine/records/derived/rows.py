@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 
 from masthead.base.ids import TenantId
-from masthead.engine.records.changes import Change, Tally
-from masthead.engine.records.collection import Collection, Counter, Record, Relisted
+from masthead.engine.records.changes import Change, Relisted, Tally
+from masthead.engine.records.collection import Collection, Counter, Record
 from masthead.engine.records.derived.daily_counts import DailyCounts
 from masthead.engine.records.derived.list_items import listed_values
 from masthead.engine.records.search import terms as search_terms

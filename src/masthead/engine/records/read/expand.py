@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
+from masthead.base.caller import Caller
 from masthead.base.errors import BadRequest
 from masthead.engine.records.access import access_of
 from masthead.engine.records.collection import TENANT_ID, Collection, Pointer, Record
 from masthead.engine.records.fields.relation import Relation
 from masthead.engine.records.fields.relation_list import RelationList
-
-if TYPE_CHECKING:
-    from masthead.base.caller import Caller
-    from masthead.engine.records.read.record_reader import RecordReader
+from masthead.engine.records.registry import Registry
 
 MAX_DEPTH = 6
 MAX_PATHS = 50
@@ -56,26 +53,98 @@ def with_relations(
     return names | {each.name for each in collection.pointers} | {"tenant_id"}
 
 
-async def expand_records(
-    records: RecordReader,
-    caller: Caller,
-    collection: Collection,
-    items: Sequence[Record],
-    *,
-    expansion: Expansion,
-    max_bytes: int | None = None,
-) -> None:
-    """Adds `expand` to the items in place. Unknown, hidden and locked relations are left out.
+class Expander(msgspec.Struct, frozen=True):
+    """Adds `expand` to records in place. Unknown, hidden and locked relations are left out.
 
     Each relation reads at most `max_bytes`. A record may appear several times, so the appearances
     are limited as well."""
-    await _expand(records, caller, collection, items, expansion=expansion, max_bytes=max_bytes)
-    counted: dict[int, int] = {}
-    if sum(_count_shown(item, counted) for item in items) > MAX_SHOWN:
-        raise BadRequest(
-            f"The expansions would show more than {MAX_SHOWN:,} records. "
-            "Expand fewer relations, or ask for fewer records."
+
+    registry: Registry
+    find_related: Callable[..., Awaitable[list[Record]]]
+    """`RecordReader.find_related`."""
+    caller: Caller
+    max_bytes: int | None = None
+
+    async def expand(
+        self, collection: Collection, items: Sequence[Record], expansion: Expansion
+    ) -> None:
+        await self._expand(collection, items, expansion)
+        counted: dict[int, int] = {}
+        if sum(_count_shown(item, counted) for item in items) > MAX_SHOWN:
+            raise BadRequest(
+                f"The expansions would show more than {MAX_SHOWN:,} records. "
+                "Expand fewer relations, or ask for fewer records."
+            )
+
+    async def _expand(
+        self, collection: Collection, items: Sequence[Record], expansion: Expansion
+    ) -> None:
+        """For a caller without a tenant the items hold their `tenant_id`. It is removed afterwards
+        if the caller may not read it."""
+        access = access_of(self.caller)
+        for name, nested in expansion.steps.items():
+            relation = collection.by_name.get(name)
+            if isinstance(relation, Relation | RelationList):
+                if relation.read <= access:
+                    await self._expand_forward(relation, items, nested)
+                continue
+            back = self.registry.back_relation(collection, name)
+            if back and back[1].read <= access:
+                await self._expand_backward(*back, items, nested)
+        if self.caller.tenant_id is None and access < TENANT_ID.read:
+            for item in items:
+                del item["tenant_id"]
+
+    async def _expand_forward(
+        self, relation: Pointer, items: Sequence[Record], nested: Expansion
+    ) -> None:
+        keys = list({key for item in items for key in _keys(item, relation)})
+        if not keys:
+            return
+        target = self.registry[relation.to]
+        # Without a tenant several records may have the same id.
+        limit = len(keys) if self.caller.tenant_id is not None else MAX_RELATED
+        found = await self._find(target, "id", keys, limit)
+        by_id = {(self._tenant_key(record), record["id"]): record for record in found}
+        tenants = [self._tenant_key(item) for item in items]
+        await self._expand_nested(target, found, nested)
+        for tenant, item in zip(tenants, items, strict=True):
+            shown = [key for key in _keys(item, relation) if (tenant, key) in by_id]
+            if related := [by_id[tenant, key] for key in shown]:
+                is_one = isinstance(relation, Relation)
+                _add(item, relation.name, related[0] if is_one else related)
+
+    async def _expand_backward(
+        self, source: Collection, relation: Pointer, items: Sequence[Record], nested: Expansion
+    ) -> None:
+        found = await self._find(source, relation.name, [each["id"] for each in items], MAX_RELATED)
+        grouped: dict[tuple[str, str], list[Record]] = {}
+        for record in found:
+            for key in _keys(record, relation):
+                grouped.setdefault((self._tenant_key(record), key), []).append(record)
+        await self._expand_nested(source, found, nested)
+        for item in items:
+            if related := grouped.get((self._tenant_key(item), item["id"])):
+                _add(item, f"{source.name}_via_{relation.name}", related)
+
+    async def _expand_nested(
+        self, collection: Collection, found: Sequence[Record], nested: Expansion
+    ) -> None:
+        for record in found:
+            record["collectionId"] = collection.id
+            record["collectionName"] = collection.name
+        await self._expand(collection, found, nested)
+
+    async def _find(
+        self, collection: Collection, name: str, keys: Sequence[str], limit: int
+    ) -> list[Record]:
+        return await self.find_related(
+            self.caller, collection, name, keys, limit=limit, max_bytes=self.max_bytes
         )
+
+    def _tenant_key(self, record: Record) -> str:
+        """Ids are unique within a tenant. Where the caller has one, all records are in it."""
+        return record["tenant_id"] if self.caller.tenant_id is None else ""
 
 
 def _count_shown(record: Record, counted: dict[int, int]) -> int:
@@ -90,123 +159,12 @@ def _count_shown(record: Record, counted: dict[int, int]) -> int:
     return known
 
 
-async def _expand(
-    records: RecordReader,
-    caller: Caller,
-    collection: Collection,
-    items: Sequence[Record],
-    *,
-    expansion: Expansion,
-    max_bytes: int | None,
-) -> None:
-    """For a caller without a tenant the items hold their `tenant_id`. It is removed afterwards if
-    the caller may not read it."""
-    await _expand_all(records, caller, collection, items, expansion=expansion, max_bytes=max_bytes)
-    if caller.tenant_id is None and access_of(caller) < TENANT_ID.read:
-        for item in items:
-            del item["tenant_id"]
-
-
-async def _expand_all(
-    records: RecordReader,
-    caller: Caller,
-    collection: Collection,
-    items: Sequence[Record],
-    *,
-    expansion: Expansion,
-    max_bytes: int | None,
-) -> None:
-    for name, nested in expansion.steps.items():
-        relation = collection.by_name.get(name)
-        if isinstance(relation, Relation | RelationList):
-            if relation.read <= access_of(caller):
-                await _expand_forward(
-                    records, caller, relation, items, nested=nested, max_bytes=max_bytes
-                )
-            continue
-        back = records.registry.back_relation(collection, name)
-        if back and back[1].read <= access_of(caller):
-            await _expand_backward(
-                records, caller, *back, items=items, nested=nested, max_bytes=max_bytes
-            )
-
-
-async def _expand_forward(
-    records: RecordReader,
-    caller: Caller,
-    relation: Pointer,
-    items: Sequence[Record],
-    *,
-    nested: Expansion,
-    max_bytes: int | None,
-) -> None:
-    keys = list({key for item in items for key in _keys(item, relation)})
-    if not keys:
-        return
-    target = records.registry[relation.to]
-    # Without a tenant several records may have the same id.
-    limit = len(keys) if caller.tenant_id is not None else MAX_RELATED
-    found = await records.find_related(caller, target, "id", keys, limit=limit, max_bytes=max_bytes)
-    by_id = {(_tenant_key(caller, record), record["id"]): record for record in found}
-    tenants = [_tenant_key(caller, item) for item in items]
-    await _expand_nested(records, caller, target, found, nested=nested, max_bytes=max_bytes)
-    for tenant, item in zip(tenants, items, strict=True):
-        related = [by_id[tenant, key] for key in _keys(item, relation) if (tenant, key) in by_id]
-        if related:
-            is_one = isinstance(relation, Relation)
-            _add(item, relation.name, related[0] if is_one else related)
-
-
-async def _expand_backward(
-    records: RecordReader,
-    caller: Caller,
-    source: Collection,
-    relation: Pointer,
-    *,
-    items: Sequence[Record],
-    nested: Expansion,
-    max_bytes: int | None,
-) -> None:
-    keys = [item["id"] for item in items]
-    found = await records.find_related(
-        caller, source, relation.name, keys, limit=MAX_RELATED, max_bytes=max_bytes
-    )
-    grouped: dict[tuple[str, str], list[Record]] = {}
-    for record in found:
-        for key in _keys(record, relation):
-            grouped.setdefault((_tenant_key(caller, record), key), []).append(record)
-    await _expand_nested(records, caller, source, found, nested=nested, max_bytes=max_bytes)
-    for item in items:
-        if related := grouped.get((_tenant_key(caller, item), item["id"])):
-            _add(item, f"{source.name}_via_{relation.name}", related)
-
-
 def _keys(record: Record, relation: Pointer) -> list[str]:
     """The ids that the record's relation holds."""
     value = record.get(relation.name)
     if not value:
         return []
     return [value] if isinstance(relation, Relation) else value
-
-
-def _tenant_key(caller: Caller, record: Record) -> str:
-    """Ids are unique within a tenant. Where the caller has one, all records are in it."""
-    return record["tenant_id"] if caller.tenant_id is None else ""
-
-
-async def _expand_nested(
-    records: RecordReader,
-    caller: Caller,
-    collection: Collection,
-    found: Sequence[Record],
-    *,
-    nested: Expansion,
-    max_bytes: int | None,
-) -> None:
-    for record in found:
-        record["collectionId"] = collection.id
-        record["collectionName"] = collection.name
-    await _expand(records, caller, collection, found, expansion=nested, max_bytes=max_bytes)
 
 
 def _add(item: Record, name: str, value: Record | list[Record]) -> None:

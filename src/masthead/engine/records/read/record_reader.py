@@ -31,7 +31,7 @@ from masthead.engine.records.read.context import Context
 from masthead.engine.records.read.counts import Counts
 from masthead.engine.records.read.decoding import engine_decoder
 from masthead.engine.records.read.due_dates import due_date
-from masthead.engine.records.read.expand import Expansion, expand_records, with_relations
+from masthead.engine.records.read.expand import Expander, Expansion, with_relations
 from masthead.engine.records.read.page import (
     MAX_OFFSET,
     ListRequest,
@@ -138,9 +138,8 @@ class RecordReader:
             caller, shape, parsed, context, wanted=wanted, total=total
         )
         if expansion and items:
-            await expand_records(
-                self, caller, collection, items, expansion=expansion, max_bytes=wanted.max_bytes
-            )
+            expander = self.expander(caller, wanted.max_bytes)
+            await expander.expand(collection, items, expansion)
         costly = context.is_costly
         return Page(items, wanted.page, wanted.per_page, total, is_complete, weight, costly)
 
@@ -187,9 +186,7 @@ class RecordReader:
             raise BadRequest(SEVERAL_TENANTS)
         [record] = await _show(caller, collection, [prepared.rows.record(rows[0])])
         if expansion:
-            await expand_records(
-                self, caller, collection, [record], expansion=expansion, max_bytes=max_bytes
-            )
+            await self.expander(caller, max_bytes).expand(collection, [record], expansion)
         return record
 
     async def find(
@@ -345,6 +342,9 @@ class RecordReader:
         for tenant_id, record_id in await self.database.fetch(EVERY_TENANT, statement, bound):
             found.setdefault(TenantId(tenant_id), []).append(record_id)
         return found
+
+    def expander(self, caller: Caller, max_bytes: int | None = None) -> Expander:
+        return Expander(self.registry, self.find_related, caller, max_bytes)
 
     async def find_related(
         self,

@@ -19,7 +19,7 @@ from masthead.engine.records.change_log import LoggedChange
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.engine import Records
 from masthead.engine.records.fields.base import Access
-from masthead.engine.records.read.expand import Expansion, expand_records
+from masthead.engine.records.read.expand import Expansion
 from masthead.engine.records.read.projection import Projection
 from masthead.engine.records.read.record_reader import StateTest
 from masthead.engine.records.write.unit_changes import CREATED, DELETED, UPDATED
@@ -188,14 +188,8 @@ class _Writer:
         shown = await self._records.as_read_by(access_of(caller), collection, record)
         await complete_addresses(self._services, caller, collection, [shown])
         if (expansion := Expansion.parse(options.expand)) is not None:
-            await expand_records(
-                self._records,
-                caller,
-                collection,
-                [shown],
-                expansion=expansion,
-                max_bytes=max_answer_bytes(caller),
-            )
+            expander = self._records.expander(caller, max_answer_bytes(caller))
+            await expander.expand(collection, [shown], expansion)
         shown = await render_record(collection, shown, Projection.parse(options.fields))
         return encode({"record": shown, "action": action})
 
