@@ -55,6 +55,8 @@ CHOSEN: dict[tuple[str, str], Any] = {
     ("site_settings", "domain_check_at"): "",
     ("site_settings", "domain_missing_since"): "",
     ("site_settings", "deleted_at"): "",
+    ("webhook_subscriptions", "filter"): 'event = "post.published"',
+    ("webhook_subscriptions", "headers"): '{"X-Key":"secret webhook_subscriptions 1"}',
     ("newsletters", "accent_color"): "#aa3311",
     ("newsletters", "digest_at"): "2099-01-01 00:00:00.000Z",
     ("mailings", "status"): "sent",

@@ -44,7 +44,7 @@ def check_field(collection: Collection, field: Field, value: Any) -> None:
     if field.is_empty(value):
         return
     try:
-        field.check(value)
+        field.check_stored(value)
     except FieldError as error:
         raise _bad(collection.name, field.name, error.problem.message) from error
 

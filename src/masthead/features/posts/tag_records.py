@@ -20,17 +20,25 @@ POST_TAGS: Final = TextList(name="tags", indexed=True)
 
 
 class TagName(Text, frozen=True, kw_only=True):
-    """A name that people type: without a comma, which separates tags in forms."""
+    """A name that people type has no comma, which separates tags in forms. That of a tag which a
+    post brings may have one."""
 
     max: int = POST_TAGS.max_length
 
     def parse(self, value: Any) -> str:
         name = " ".join(super().parse(value).split())
-        if "," in name:
-            raise refuse("validation_invalid_format", "A tag can't contain a comma.")
         if not name:
             raise FieldError(REQUIRED)
         return name
+
+    def check(self, value: Any) -> Any:
+        name = super().check(value)
+        if "," in name:
+            raise refuse("validation_invalid_format", "A tag can't contain a comma.")
+        return name
+
+    def check_stored(self, value: Any) -> None:
+        super().check(value)
 
 
 def _stamp_slug(save: Save) -> Mapping[str, Any]:

@@ -112,3 +112,7 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
         if self.required and self.is_empty(parsed):
             raise FieldError(REQUIRED)
         return parsed
+
+    def check_stored(self, value: Any) -> None:
+        """Raises `FieldError` if no record can have this value, not even one of the service's."""
+        self.check(value)

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from masthead.engine.records.fields.base import Access, refuse
+from masthead.engine.records.fields.base import Access, FieldError, refuse
 from masthead.engine.records.fields.text import Text
 
 
@@ -37,9 +37,17 @@ class SecretValues(Secret, frozen=True, kw_only=True):
         lines = (line.partition(":") for line in value.splitlines() if line.strip())
         return {name.strip(): text.strip() for name, _, text in lines}
 
+    def check_stored(self, value: Any) -> None:
+        """As the text of the object that was sent."""
+        try:
+            values = msgspec.json.decode(value, type=dict[str, str]) if value else {}
+        except (TypeError, msgspec.DecodeError):
+            raise _no_values() from None
+        self.check(values)
+
     def parse(self, value: Any) -> str:
         if not isinstance(value, dict) or not all(isinstance(each, str) for each in value.values()):
-            raise refuse("validation_invalid_type", "Must be an object whose values are texts.")
+            raise _no_values()
         if len(value) > self.max_items:
             raise refuse(
                 "validation_max_items_constraint",
@@ -54,3 +62,7 @@ class SecretValues(Secret, frozen=True, kw_only=True):
 
     def check_item(self, name: str, value: str) -> None:
         raise NotImplementedError
+
+
+def _no_values() -> FieldError:
+    return refuse("validation_invalid_type", "Must be an object whose values are texts.")
