@@ -46,10 +46,9 @@ async def sensitive_calls(tenant: TenantWorld, staff_id: str) -> list[tuple[str,
         ("PATCH", f"{records_of('api_keys')}/{key['id']}", {"scopes+": "posts:write"}),
         ("PATCH", f"{records_of('api_keys')}/{key['id']}", {"revoked_at": ""}),
         ("DELETE", f"{records_of('api_keys')}/{key['id']}", None),
-        (
-            "PATCH",
-            f"{records_of('webhook_subscriptions')}/{webhook['id']}",
-            {"url": "https://example.org"},
+        *(
+            ("PATCH", f"{records_of('webhook_subscriptions')}/{webhook['id']}", body)
+            for body in ({"url": "https://example.org"}, {"headers": {"X-Name": "value"}})
         ),
         *(
             ("PATCH", f"{records_of('site_settings')}/{settings}", {name: value})

@@ -35,7 +35,7 @@ SENSITIVE: Final[Mapping[str, Sensitive]] = {
         frozenset(each.name for each in sign_in_providers.fields), deletion=True
     ),
     sign_in_links.name: Sensitive(deletion=True),
-    webhook_subscriptions.name: Sensitive(frozenset({"url"})),
+    webhook_subscriptions.name: Sensitive(frozenset({"url", "headers"})),
     site_settings.name: Sensitive(
         frozenset(
             {
