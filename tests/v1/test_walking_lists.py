@@ -38,9 +38,9 @@ async def test_the_documented_rel_leads_through_the_whole_list(
     tenant: TenantWorld, route: Route
 ) -> None:
     api = await key_client(tenant)
-    for number in range(COUNT):
-        await CREATE[route.path](tenant, api, number)
-    address, seen, rels = f"{PREFIX}{route.path}?per_page=10", [], []
+    made = [await CREATE[route.path](tenant, api, number) for number in range(COUNT)]
+    path = route.path.format(id=made[0])
+    address, seen, rels = f"{PREFIX}{path}?per_page=10", [], []
     while address:
         answer = await api.get(address)
         assert answer.status_code == 200, answer.text
@@ -120,7 +120,16 @@ async def delete_post(tenant: TenantWorld, api: httpx.AsyncClient, number: int) 
     await records.delete(system(tenant.id), records.registry["posts"], post["id"])
 
 
-CREATE: dict[str, Callable[[TenantWorld, httpx.AsyncClient, int], Awaitable[None]]] = {
+async def deliver(tenant: TenantWorld, api: httpx.AsyncClient, number: int) -> str:
+    hooks = f"{PREFIX}/webhooks"
+    body = {"name": "Hook", "url": "https://93.184.216.34/in", "events": ["post.created"]}
+    known = (await api.get(hooks)).json()["items"]
+    hook = known[0] if known else (await api.post(hooks, json=body)).json()
+    await tenant.post()
+    return str(hook["id"])
+
+
+CREATE: dict[str, Callable[[TenantWorld, httpx.AsyncClient, int], Awaitable[str | None]]] = {
     "/posts": create_post,
     "/pages": create_page,
     "/media": upload,
@@ -132,4 +141,5 @@ CREATE: dict[str, Callable[[TenantWorld, httpx.AsyncClient, int], Awaitable[None
     "/redirects": redirect,
     "/mailings": send,
     "/trash": delete_post,
+    "/webhooks/{id}/deliveries": deliver,
 }

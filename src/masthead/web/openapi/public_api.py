@@ -198,7 +198,8 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
 
 def _path_parameter(name: str) -> dict[str, Any]:
     schema = {"type": "string", "minLength": 1, "pattern": "^[^/]+$"}
-    return {"name": name, "in": "path", "required": True, "schema": schema}
+    meaning = f"The id of the {name.removesuffix('_id')}."
+    return {"name": name, "in": "path", "required": True, "description": meaning, "schema": schema}
 
 
 def _query_parameter(parameter: Parameter) -> dict[str, Any]:
