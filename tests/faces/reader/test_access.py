@@ -55,7 +55,6 @@ async def readers(app: World, tenant: TenantWorld) -> dict[str, httpx.AsyncClien
     }
 
 
-@pytest.mark.slow("every reader opens every address twice, as the second answer is a cached one")
 @pytest.mark.parametrize("with_marker", [pytest.param(False, marks=pytest.mark.sweep), True])
 async def test_the_gated_text_is_exactly_where_it_may_be(
     tenant: TenantWorld, readers: dict[str, httpx.AsyncClient], with_marker: bool

@@ -14,7 +14,7 @@ from tests.browser import Browser, needs_chromium
 from tests.faces.reader.live_site import LiveSite, live_site
 from tests.features.payments.processor import bought
 
-pytestmark = [needs_chromium, pytest.mark.slow("a whole way of two readers in a browser")]
+pytestmark = needs_chromium
 
 MIRA = "mira@example.com"
 PAID = "Where the money went"

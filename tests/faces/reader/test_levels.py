@@ -76,7 +76,6 @@ def gated_in(answer: httpx.Response) -> set[str]:
     return {name for name in POSTS if f"{GATED} {name}" in answer.text}
 
 
-@pytest.mark.slow("every reader opens every address twice, as the second answer is a cached one")
 async def test_each_reader_gets_the_texts_of_their_level(tenant: TenantWorld) -> None:
     await tenant.create("_superusers", {"email": "n@example.com", "name": "Nell", "role": "author"})
     levels = await levels_of(tenant)

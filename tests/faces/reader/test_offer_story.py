@@ -29,10 +29,7 @@ async def site(tmp_path: Path) -> AsyncIterator[LiveSite]:
 
 @pytest.mark.parametrize(
     "way",
-    [
-        pytest.param("with-script", marks=pytest.mark.slow("a way through several pages")),
-        pytest.param("without-script", marks=pytest.mark.sweep),
-    ],
+    ["with-script", pytest.param("without-script", marks=pytest.mark.sweep)],
 )
 async def test_a_reader_joins_takes_an_offer_and_is_the_last_who_can(
     site: LiveSite, browser: Browser, way: str
