@@ -43,6 +43,7 @@ BODIES: dict[str, dict[str, Any]] = {
     },
     "WebhookSubscriptionUpdate": {"name": "hook"},
     "WebhookSecretRotation": {"overlap_hours": 1},
+    "WebhookReplay": {"from": "2026-11-01T00:00:00Z", "to": "2026-11-30T00:00:00Z"},
 }
 
 

@@ -27,8 +27,8 @@ SCOPES: dict[str, str] = {
     "settings:write": "update the site settings that are not secret; list, create and delete "
     "redirects",
     "stats:read": "view how often the site and its posts are read",
-    "webhooks:read": "list webhook subscriptions and poll the events",
-    "webhooks:write": "create, update, delete and test webhook subscriptions",
+    "webhooks:read": "list webhook subscriptions and their deliveries, and poll the events",
+    "webhooks:write": "create, update, delete and test webhook subscriptions; send events again",
 }
 
 PERSONAL = "members:personal"

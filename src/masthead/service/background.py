@@ -91,6 +91,7 @@ def job_handlers(parts: Services) -> Mapping[str, Handler]:
         **gift_mails.handlers(parts.records, parts.mail, parts.sites),
         **notices.handlers(parts.records, parts.mail, parts.sites, NOTICES),
         **parts.webhooks.retries.handlers(),
+        **parts.webhooks.replays.handlers(),
         **import_jobs.handlers(parts),
         **parts.site_exports.handlers(),
         **parts.site_imports.handlers(),

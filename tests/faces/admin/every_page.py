@@ -194,6 +194,13 @@ async def new_webhook(page: Page) -> None:
     await fill(("#name", LONG), receiver, press="Create webhook")(page)
 
 
+async def try_a_filter(page: Page) -> None:
+    await page.locator("[name='events.*']").check()
+    await page.fill("#filter", "event ~ 'post.%' && data.title ~ 'the'")
+    await page.get_by_role("button", name="Try it on the last events").click()
+    await page.locator("#tried table").wait_for()
+
+
 async def ask_to_retry(page: Page) -> None:
     async with page.expect_navigation():
         await page.locator(".list-action button").click()
@@ -590,6 +597,13 @@ SAMPLES = (
     Sample("webhook-refused", "/admin/webhooks/new", act=fill(press="Create webhook")),
     Sample("webhook", "/admin/webhooks/{webhook_subscriptions}"),
     Sample("webhook-off", "/admin/webhooks/{webhook_subscriptions-off}"),
+    Sample("webhook-tried", "/admin/webhooks/{webhook_subscriptions}", act=try_a_filter),
+    Sample("webhook-replay", "/admin/webhooks/{webhook_subscriptions}/replay"),
+    Sample(
+        "webhook-replay-counted",
+        "/admin/webhooks/{webhook_subscriptions}/replay",
+        act=fill(press="Count them"),
+    ),
     Sample("webhook-delete", "/admin/webhooks/{webhook_subscriptions}/delete"),
     Sample("delivery", "/admin/webhooks/deliveries/{webhook_deliveries}"),
     Sample("delivery-waiting", "/admin/webhooks/deliveries/{webhook_deliveries-pending}"),

@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 from tests.faces.admin.payloads import PAYLOADS
 from tests.faces.admin.test_posts import HTMX, link_in
-from tests.faces.admin.visitor import Visitor, hidden_in, staff
+from tests.faces.admin.visitor import OWN, Visitor, hidden_in, staff
 from tests.features.webhooks.conftest import authority, hooks, hooks_world
 from tests.features.webhooks.hooks import Hooks
 from tests.outside.mail.offices import Office, text_of
@@ -664,3 +664,99 @@ class TestChoice:
         assert refused.status_code == 422
         assert 'id="filter-error"' in refused.text
         assert 'id="headers-error"' in refused.text
+
+
+class TestFilter:
+    async def test_a_filter_is_tried_on_the_last_events(
+        self, hooks: Hooks, browser: Visitor
+    ) -> None:
+        for number in range(25):
+            await hooks.tenant.post(title=f"The {'lighthouse' if number % 3 else 'harbour'}")
+            hooks.clock.advance(seconds=1)
+        typed = filled(hooks, name="Typed", filter="data.title ~ 'light'")
+        page = await browser.post(f"{ADDRESS}/new/try", typed)
+        assert page.status_code == 200
+        shown = unescape(page.text)
+        assert "Would have matched 13 of the last 20 events." in shown
+        assert shown.count(">Matches<") == 13
+        assert 'value="Typed"' in shown
+        assert "data.title ~ 'light'</textarea>" in shown
+        hook = await hooks.subscribe("post.created")
+        saved = f"{ADDRESS}/{hook['id']}"
+        tried = {**typed, "filter": "event = 'x'", "form_token": await browser.token()}
+        part = await browser.api.post(f"{saved}/try", data=tried, headers={**OWN, **HTMX})
+        assert part.text.lstrip().startswith('<div id="tried"')
+        assert "Would have matched 0 of the last 20 events." in part.text
+        assert "filter" not in (await hooks.api.get(f"/api/v1/webhooks/{hook['id']}")).json()
+
+    @pytest.mark.parametrize(
+        ("values", "sentence"),
+        [
+            ({"filter": "title = 'x'"}, "The filter can’t be used. Unknown field title."),
+            ({"filter": "event ="}, "The filter can’t be used."),
+            ({"events.post.created": ""}, "None of the chosen events has happened"),
+            ({}, "Choose events first"),
+        ],
+    )
+    async def test_what_can_not_be_tried(
+        self, hooks: Hooks, browser: Visitor, values: dict[str, str], sentence: str
+    ) -> None:
+        typed = filled(hooks, **values)
+        if not values:
+            del typed["events.post.created"]
+        page = await browser.post(f"{ADDRESS}/new/try", typed)
+        assert (page.status_code, sentence in unescape(page.text)) == (200, True)
+
+    async def test_what_is_tried_is_escaped(self, hooks: Hooks, browser: Visitor) -> None:
+        for payload in PAYLOADS:
+            await hooks.tenant.post(title=payload)
+        page = await browser.post(f"{ADDRESS}/new/try", filled(hooks))
+        assert "Would have matched" in page.text
+        assert not [each for each in PAYLOADS if "<" in each and each in page.text]
+
+
+class TestReplay:
+    async def test_events_are_sent_again_after_a_question(
+        self, hooks: Hooks, browser: Visitor
+    ) -> None:
+        hook = await hooks.subscribe("post.created")
+        for title in ("One", "Two"):
+            await hooks.tenant.post(title=title)
+        await hooks.deliver()
+        hooks.clock.advance(minutes=5)
+        address = f"{ADDRESS}/{hook['id']}/replay"
+        form = (await browser.get(address)).text
+        assert address in (await browser.get(f"{ADDRESS}/{hook['id']}")).text
+        [begin], [end] = (
+            re.findall(rf'name="{name}"[^>]*?value="([^"]+)"', form) for name in ("from", "to")
+        )
+        given = {"from": begin, "to": end, "event": ""}
+        question = (await browser.post(address, given)).text
+        assert "Send 2 events again?" in question
+        confirmed = hidden_in(question)
+        assert confirmed.items() >= {"from": begin, "confirmed": "1"}.items()
+        for _ in range(2):
+            page = await browser.follow(await browser.post(address, confirmed))
+            assert "2 events are being sent again." in page
+        while await run_jobs(hooks):
+            pass
+        await hooks.deliver()
+        assert len(hooks.receiver.requests) == 4
+        activity = unescape((await browser.get("/admin/activity")).text)
+        assert "Sent events again to" in activity
+
+    async def test_what_is_wrong_stands_by_its_field(self, hooks: Hooks, browser: Visitor) -> None:
+        hook = await hooks.subscribe("post.created")
+        address = f"{ADDRESS}/{hook['id']}/replay"
+        for values, error in (
+            ({"from": "", "to": "2026-11-16T10:00"}, 'id="from-error"'),
+            ({"from": "2026-11-16T10:00", "to": "2026-11-16T09:00"}, 'id="to-error"'),
+            ({"from": "2026-09-01T10:00", "to": "2026-11-16T09:00"}, 'id="to-error"'),
+            ({"from": "2026-11-01T10:00", "to": "2026-11-16T09:00", "event": "x"}, "Events</a>"),
+        ):
+            refused = await browser.post(address, values)
+            assert (refused.status_code, error in refused.text) == (422, True), values
+        nothing = await browser.post(
+            address, {"from": "2026-11-01T10:00", "to": "2026-11-02T10:00"}
+        )
+        assert "No event matches in that time." in nothing.text

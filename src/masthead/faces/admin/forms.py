@@ -171,9 +171,10 @@ class Form(msgspec.Struct, frozen=True):
         caller: Caller | None = None,
         *,
         labels: Mapping[str, str] | None = None,
+        keeps_typed: bool = False,
     ) -> dict[str, Any]:
-        """The widgets, and what is wrong. What was typed is shown again where it was refused.
-        `labels`: of what can be wrong besides the fields."""
+        """The widgets, and what is wrong. What was typed is shown again where it was refused, or
+        not meant to be saved (`keeps_typed`). `labels`: of what can be wrong besides the fields."""
         form, stored = request.form, record or empty_record(self.collection)
         is_sent = any(each.name in form or f"has_{each.name}" in form for each in self.asks)
         fields = widgets(
@@ -181,7 +182,7 @@ class Form(msgspec.Struct, frozen=True):
             self.collection,
             self.asks,
             stored,
-            typed=form if request.problems and is_sent else None,
+            typed=form if (request.problems or keeps_typed) and is_sent else None,
             problems=request.problems,
         )
         named = {each.name: each.label for each in self.asks} | dict(labels or {})

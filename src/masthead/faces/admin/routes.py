@@ -54,7 +54,7 @@ from masthead.faces.admin.pages.texts import (
 from masthead.faces.admin.pages.texts import form as text
 from masthead.faces.admin.pages.texts import pages as site_pages
 from masthead.faces.admin.pages.texts.lists import TextList
-from masthead.faces.admin.pages.webhooks import retry, subscription
+from masthead.faces.admin.pages.webhooks import replay, retry, subscription
 from masthead.faces.admin.pages.webhooks.delivery import delivery_page
 from masthead.faces.admin.pages.webhooks.overview import webhooks_page
 from masthead.faces.admin.request import AdminRequest
@@ -204,6 +204,7 @@ def _webhooks(pages: AdminPages) -> list[Route]:
             post=subscription.new_webhook,
             asks_again=True,
         ),
+        at(f"{address}/new/try", post=subscription.try_new),
         at(f"{address}/retry", post=retry.retry_some),
         at(f"{address}/retries/{{id}}", get=retry.retry_page),
         at(f"{address}/deliveries/{{id}}", get=delivery_page),
@@ -215,6 +216,8 @@ def _webhooks(pages: AdminPages) -> list[Route]:
             post=subscription.save_webhook,
             asks_again=True,
         ),
+        at(f"{address}/{{id}}/try", post=subscription.try_saved),
+        at(f"{address}/{{id}}/replay", get=replay.replay_form, post=replay.replay),
         at(f"{address}/{{id}}/pause", post=subscription.pause),
         at(f"{address}/{{id}}/turn-on", post=subscription.turn_on),
         at(f"{address}/{{id}}/rotate", post=subscription.rotate, asks_again=True),

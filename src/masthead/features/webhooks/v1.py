@@ -14,7 +14,8 @@ from masthead.base.errors import Invalid, NotFound, Problem
 from masthead.engine.events.log import MAX_ITEMS, LoggedEvent
 from masthead.engine.events.names import EVENT_NAMES
 from masthead.engine.records.collection import Record
-from masthead.engine.records.fields.values import Number
+from masthead.engine.records.fields.documents import TextList
+from masthead.engine.records.fields.values import Date, Number
 from masthead.engine.records.filter.conditions import equals
 from masthead.engine.records.read.page import ListRequest, Page
 from masthead.features.webhooks.actions import (
@@ -34,6 +35,14 @@ from masthead.features.webhooks.collection import (
     PENDING,
     webhook_deliveries,
     webhook_subscriptions,
+)
+from masthead.features.webhooks.replays import (
+    LONGEST,
+    MOST,
+    Replay,
+    check_span,
+    span_of,
+    start_replay,
 )
 from masthead.features.webhooks.retention import EVENT_RETENTION
 from masthead.features.webhooks.sent_headers import masked
@@ -100,6 +109,31 @@ ROTATE = Body(
     "WebhookSecretRotation", webhook_subscriptions, (), inputs=(OVERLAP,), is_optional=True
 )
 
+FROM = Date(
+    name="from",
+    required=True,
+    help=f"Events from this moment on. Those of the last {EVENT_RETENTION.days} days are stored.",
+)
+TO = Date(
+    name="to",
+    required=True,
+    help=f"Events before this moment, at most {LONGEST.days} days after the first one. A moment in "
+    "the future means now.",
+)
+EVENTS = TextList(
+    name="events",
+    values=EVENT_NAMES,
+    help="Only these, of those that the subscription gets. Empty for all of them.",
+)
+REPLAY = Body(
+    "WebhookReplay",
+    webhook_subscriptions,
+    (),
+    required=frozenset({"from", "to"}),
+    inputs=(FROM, TO, EVENTS),
+    help=f"At most {MOST:,} events.",
+)
+
 DELIVERY = View(
     "WebhookDelivery",
     webhook_deliveries,
@@ -124,6 +158,12 @@ _Secret = Annotated[
 class WebhookSecret(Struct, frozen=True):
     id: str
     secret: _Secret
+
+
+class WebhookReplayed(Struct, frozen=True):
+    replayed: Annotated[
+        int, Meta(description="How many events are sent again, in the background.", ge=0)
+    ]
 
 
 class WebhookTest(Struct, frozen=True):
@@ -248,6 +288,25 @@ async def rotate_secret(call: Call) -> WebhookSecret:
         call.records, call.unit, call.record_id, hours, expected_version=call.expected_version
     )
     return WebhookSecret(record["id"], secret)
+
+
+@asynccontextmanager
+async def counted_events(call: Call) -> AsyncIterator[tuple[Replay, str]]:
+    """They are counted before the transaction: all other changes of the site wait for that one."""
+    since, until = call.body[FROM.name], call.body[TO.name]
+    check_span(since, until)
+    subscription = await call.get(webhook_subscriptions)
+    names = call.body.get(EVENTS.name, ())
+    span = span_of(subscription, since, until, names, now=call.records.clock())
+    replays = _services(call).replays
+    counted = await replays.prepare(call.tenant.id, subscription["id"], span)
+    yield counted, subscription["name"]
+
+
+async def replay_events(call: Call) -> WebhookReplayed:
+    replay, name = call.prepared
+    await start_replay(call.unit, replay, name)
+    return WebhookReplayed(replay.total)
 
 
 async def fire_test_event(call: Call) -> WebhookTest:
@@ -437,6 +496,18 @@ routes = (
         example=WebhookSecret(_ID, "4f8c1e6a9b2d7053" * 4),
         is_secret=True,
         summary="Replace the signing secret, at once or with an overlap",
+    ),
+    _unwrapped(
+        "POST",
+        "/webhooks/{id}/replay",
+        replay_events,
+        WRITE,
+        status=202,
+        body=REPLAY,
+        example=WebhookReplayed(12),
+        prepare=counted_events,
+        may_conflict=True,
+        summary="Send the events of a span of time again",
     ),
     _unwrapped(
         "POST",

@@ -379,6 +379,8 @@ examples: dict[str, dict[str, Any]] = {
         "filter": "data.title ~ 'lighthouse'",
         "per_minute": 60,
         "overlap_hours": 24,
+        "from": "2026-11-14T09:00:00Z",
+        "to": "2026-11-14T12:00:00Z",
         "headers": {"Authorization": "Bearer 7f3k"},
         "failure_count": 0,
         "last_delivery_at": "2026-11-14T09:30:01.007Z",

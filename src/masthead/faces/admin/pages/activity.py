@@ -30,6 +30,7 @@ from masthead.engine.audit.collection import (
     PLANNED_DELETION,
     PLANNED_ERASURE,
     REMOVED_FACTOR,
+    REPLAYED_EVENTS,
     RESET_FACTORS,
     RETRIED_JOB,
     SIGNED_IN,
@@ -109,6 +110,7 @@ _EVENTS = {
     CONNECTED: "Connected a sign-in provider:",
     DISCONNECTED: "Disconnected a sign-in provider:",
     DISCARDED_JOB: "Discarded failed work:",
+    REPLAYED_EVENTS: "Sent events again to",
 }
 """Sentences for actions that change no record."""
 _UNNAMED: dict[str, str] = {Kind.SHELL: "The command line"}

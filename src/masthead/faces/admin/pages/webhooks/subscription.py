@@ -14,6 +14,7 @@ from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.forms import Ask, Form, problem_of
 from masthead.faces.admin.pages.webhooks.deliveries import DELIVERIES, DeliveryFilters, moment_of
+from masthead.faces.admin.pages.webhooks.filter_trial import Trial, try_filter
 from masthead.faces.admin.pages.webhooks.subscriptions import (
     ADDRESS,
     OFFERED,
@@ -44,6 +45,7 @@ OVERLAPS = {
     "168": "After a week",
 }
 """When the old secret stops working: the hours and their words."""
+_TRIED = "webhooks/_tried.html"
 _EXAMPLE_TIME = "2026-11-14T09:30:00.123Z"
 
 
@@ -185,26 +187,49 @@ def _about_headers(names: Sequence[str]) -> str:
 
 
 def _given(request: AdminRequest) -> dict[str, Any]:
-    return _form([kind.name for kind in CATALOG if f"events.{kind.name}" in request.form]).given(
-        request
-    )
+    return _form(_chosen(request)).given(request)
+
+
+def _chosen(request: AdminRequest) -> list[str]:
+    names = (ALL_EVENTS, *(kind.name for kind in CATALOG))
+    return [name for name in names if f"events.{name}" in request.form]
+
+
+async def try_new(request: AdminRequest) -> Answer:
+    """The form with what was typed, and what its filter would have let through."""
+    return _new_page(request, await _try(request))
+
+
+async def try_saved(request: AdminRequest, webhook_id: str) -> Answer:
+    record = await _get(request, webhook_id)
+    return await _page(request, record, trial=await _try(request))
+
+
+async def _try(request: AdminRequest) -> Trial:
+    return await try_filter(request, _chosen(request), request.form.get("filter", ""))
 
 
 async def new_form(request: AdminRequest) -> Answer:
+    return _new_page(request)
+
+
+def _new_page(request: AdminRequest, trial: Trial | None = None) -> Page:
     sent_id = request.form.get("id", "")
     values = {
-        **_values(request),
+        **_values(request, trial=trial),
         "id": sent_id if ids.is_id(sent_id) else ids.new_id(),
         "plan_needed": "" if request.tenant.plan.has_api else PLAN_NEEDED,
         "back": ADDRESS,
     }
-    return Page("webhooks/new.html", "New webhook", values)
+    return Page("webhooks/new.html", "New webhook", values, fragment=_TRIED)
 
 
-async def _page(request: AdminRequest, record: Record, *, secret: str = "") -> Answer:
+async def _page(
+    request: AdminRequest, record: Record, *, secret: str = "", trial: Trial | None = None
+) -> Page:
     tests = await last_tests(request, [record])
     values = {
-        **_values(request, record),
+        **_values(request, record, trial),
         "webhook": shown(request, record, tests.get(record["id"])),
         "secret": secret,
         "overlaps": OVERLAPS,
@@ -213,7 +238,7 @@ async def _page(request: AdminRequest, record: Record, *, secret: str = "") -> A
         "has_plan": request.tenant.plan.has_api,
         "back": ADDRESS,
     }
-    return Page("webhooks/edit.html", record["name"], values)
+    return Page("webhooks/edit.html", record["name"], values, fragment=_TRIED)
 
 
 def _old_until(request: AdminRequest, record: Record) -> str:
@@ -223,15 +248,18 @@ def _old_until(request: AdminRequest, record: Record) -> str:
     return "" if is_over else moment_of(request, until)
 
 
-def _values(request: AdminRequest, record: Record | None = None) -> dict[str, Any]:
+def _values(
+    request: AdminRequest, record: Record | None = None, trial: Trial | None = None
+) -> dict[str, Any]:
     chosen = items_of(record, "events") if record else []
     names = items_of(record, "header_names") if record else []
-    form = _form(chosen, names).values(request, record)
+    form = _form(chosen, names).values(request, record, keeps_typed=trial is not None)
     choices = form["fields"]["events"].choices
     ticked = {each.value for each in choices if each.is_chosen}
     offered = {each.value for each in choices}
     return {
         **form,
+        "trial": trial,
         "has_all": ALL_EVENTS in ticked,
         "has_headers": bool(names),
         "categories": {
