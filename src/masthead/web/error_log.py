@@ -87,20 +87,19 @@ class ErrorLog:
         await self._writes.finish()
 
     async def newest(self) -> list[RequestError]:
-        rows = await self._database.fetch(EVERY_TENANT, self._newest, self._newest.bind({}))
+        rows = await self._database.fetch(EVERY_TENANT, *self._newest())
         return [RequestError(*row) for row in rows]
 
     async def find(self, request_id: str) -> RequestError | None:
-        bound = self._one.bind({"request_id": request_id})
-        rows = await self._database.fetch(EVERY_TENANT, self._one, bound)
+        rows = await self._database.fetch(EVERY_TENANT, *self._one({"request_id": request_id}))
         return RequestError(*rows[0]) if rows else None
 
     async def sweep(self) -> None:
-        bound = self._sweep.bind({"before": clock.to_text(self._clock() - RETENTION)})
+        bound = self._sweep({"before": clock.to_text(self._clock() - RETENTION)})
         removed = BATCH
         while removed == BATCH:
             async with self._database.transaction(EVERY_TENANT) as tx:
-                removed = await tx.execute(self._sweep, bound, slow=True)
+                removed = await tx.execute(*bound, slow=True)
 
     async def _write(self) -> None:
         errors, self._pending = self._pending, []
@@ -110,7 +109,7 @@ class ErrorLog:
         try:
             async with self._database.transaction(EVERY_TENANT) as tx:
                 await tx.execute_many(self._insert, rows)
-                await tx.execute(self._drop_oldest, self._drop_oldest.bind({}), slow=True)
+                await tx.execute(*self._drop_oldest(), slow=True)
         except (Unavailable, StatementTimeout):
             log.warning("request_errors.not_recorded", rows=len(rows))
 

@@ -31,8 +31,8 @@ class AuditRetention:
         self._remove = database.compile(sa.delete(table).where(key.in_(oldest)))
 
     async def sweep(self) -> None:
-        bound = self._remove.bind({"before": clock.to_text(self._clock() - RETENTION)})
+        bound = self._remove({"before": clock.to_text(self._clock() - RETENTION)})
         removed = BATCH
         while removed == BATCH:
             async with self._database.transaction(EVERY_TENANT) as tx:
-                removed = await tx.execute(self._remove, bound, slow=True)
+                removed = await tx.execute(*bound, slow=True)

@@ -109,5 +109,4 @@ class EventLog:
     async def _fetch(
         self, tenant_id: TenantId, statement: Any, values: dict[str, Any], *, slow: bool = False
     ) -> Any:
-        bound = statement.bind(values)
-        return await self._database.fetch(scope_of(tenant_id), statement, bound, slow=slow)
+        return await self._database.fetch(scope_of(tenant_id), *statement(values), slow=slow)

@@ -293,17 +293,16 @@ class _Queue:
 
     async def _due_kinds(self, now: str) -> list[str]:
         """A read without the write lock: mostly there is nothing to do."""
-        bound = self._has_due.bind({"now": now})
-        (row,) = await self._database.fetch(EVERY_TENANT, self._has_due, bound)
+        (row,) = await self._database.fetch(EVERY_TENANT, *self._has_due({"now": now}))
         return [kind for kind, is_due in zip(self._kinds, row, strict=True) if is_due]
 
     async def _claim_one(self, tx: Transaction, kind: str, now: str, lease: str) -> Job | None:
-        rows = await tx.fetch(self._next, self._next.bind({"kind": kind, "now": now}))
+        rows = await tx.fetch(*self._next({"kind": kind, "now": now}))
         if not rows:
             return None
         ((tenant_id, job_id, payload, attempts),) = rows
         values = {"key_tenant": tenant_id, "key_id": job_id, "until": lease}
-        await tx.execute(self._claim, self._claim.bind(values))
+        await tx.execute(*self._claim(values))
         return Job(
             TenantId(tenant_id), job_id, kind, _payload(payload), attempts + 1, self._is_stopping
         )
@@ -345,7 +344,7 @@ class _Queue:
     async def _execute(self, statement: Statement, job: Job, **values: str) -> int:
         key = {"key_tenant": job.tenant_id, "key_id": job.id}
         async with self._database.transaction(EVERY_TENANT) as tx:
-            return await tx.execute(statement, statement.bind(key | values))
+            return await tx.execute(*statement(key | values))
 
 
 def _payload(stored: str) -> Mapping[str, Any]:

@@ -27,5 +27,5 @@ async def enqueue_once(database: Database, kind: str, job_id: str, now: datetime
         )
     )
     async with database.transaction(EVERY_TENANT) as tx:
-        await tx.execute(remove, remove.bind({"key_id": job_id}))
-        return bool(await tx.execute(insert, insert.bind(job)))
+        await tx.execute(*remove({"key_id": job_id}))
+        return bool(await tx.execute(*insert(job)))

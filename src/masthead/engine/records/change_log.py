@@ -139,8 +139,7 @@ class ChangeLog:
 
     async def states(self, tenants: Iterable[str]) -> dict[str, LogState]:
         listed = self._database.list_value(list(tenants))
-        bound = self._states.bind({"tenants": listed})
-        rows = await self._database.fetch(EVERY_TENANT, self._states, bound)
+        rows = await self._database.fetch(EVERY_TENANT, *self._states({"tenants": listed}))
         return {
             tenant_id: LogState(version, identity, changes_from if watched_until else -1)
             for tenant_id, version, identity, changes_from, watched_until in rows
@@ -148,8 +147,8 @@ class ChangeLog:
 
     async def after(self, tenant_id: TenantId, place: LogPlace) -> list[LoggedChange]:
         """The next changes, oldest first: at most `READ_AT_ONCE`."""
-        bound = self._after.bind({"tenant": tenant_id, **place._asdict()})
-        rows = await self._database.fetch(scope_of(tenant_id), self._after, bound)
+        bound = self._after({"tenant": tenant_id, **place._asdict()})
+        rows = await self._database.fetch(scope_of(tenant_id), *bound)
         return [
             LoggedChange(
                 LogPlace(version, ordinal),
@@ -177,8 +176,7 @@ class ChangeLog:
         long."""
         now = self._now()
         old = clock.to_text(now - RETENTION)
-        bound = self._watched.bind({})
-        watched = await self._database.fetch(EVERY_TENANT, self._watched, bound, slow=True)
+        watched = await self._database.fetch(EVERY_TENANT, *self._watched(), slow=True)
         for tenant_id, watched_until in watched:
             scope, values = TenantId(tenant_id), {"tenant": tenant_id}
             if watched_until < clock.to_text(now):
@@ -198,8 +196,7 @@ class ChangeLog:
     async def _version_of(
         self, tenant_id: TenantId, statement: Statement, values: dict[str, Any]
     ) -> int:
-        bound = statement.bind(values)
-        rows = await self._database.fetch(scope_of(tenant_id), statement, bound, slow=True)
+        rows = await self._database.fetch(scope_of(tenant_id), *statement(values), slow=True)
         return int(rows[0][0] or 0) if rows else 0
 
     async def _remove_until(self, tenant_id: TenantId, version: int) -> None:
@@ -207,13 +204,13 @@ class ChangeLog:
         removed = SWEEP_BATCH
         while removed == SWEEP_BATCH:
             async with self._database.transaction(scope_of(tenant_id)) as tx:
-                removed = await tx.execute(self._remove, self._remove.bind(values), slow=True)
+                removed = await tx.execute(*self._remove(values), slow=True)
 
     async def _write(
         self, tenant_id: TenantId, statement: Statement, values: dict[str, Any]
     ) -> list[Any]:
         async with self._database.transaction(scope_of(tenant_id)) as tx:
-            return await tx.fetch(statement, statement.bind(values))
+            return await tx.fetch(*statement(values))
 
 
 def _newest_old() -> sa.Select[Any]:

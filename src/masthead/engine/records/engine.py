@@ -238,9 +238,7 @@ class Records(RecordReader):
         if not caller.is_platform:
             raise no_tenant(caller)
         statement = self._statements.tenants_of(collection)
-        found = await self.database.fetch(
-            EVERY_TENANT, statement, statement.bind({"id": record_id})
-        )
+        found = await self.database.fetch(EVERY_TENANT, *statement({"id": record_id}))
         if not found:
             raise NotFound
         if len(found) > 1:

@@ -136,7 +136,7 @@ class _SecretColumn:
 
     async def after(self, last: Row) -> list[Row]:
         values = {"last_tenant": last[0], "last_id": last[1]}
-        return await self._database.fetch(EVERY_TENANT, self._after, self._after.bind(values))
+        return await self._database.fetch(EVERY_TENANT, *self._after(values))
 
     async def replace(self, tenant_id: str, record_id: str, old: str, new: str) -> int:
         values: dict[str, Any] = {
@@ -146,4 +146,4 @@ class _SecretColumn:
             "new": new,
         }
         async with self._database.transaction(EVERY_TENANT) as tx:
-            return await tx.execute(self._replace, self._replace.bind(values))
+            return await tx.execute(*self._replace(values))

@@ -84,8 +84,8 @@ class Ledger:
 
     async def by_day(self, tenant_id: TenantId, since: str) -> dict[str, DayOfUse]:
         """From the UTC day `since` on; a day without calls is left out."""
-        bound = self._by_day.bind({"tenant": tenant_id, "since": since})
-        rows = await self._database.fetch(scope_of(tenant_id), self._by_day, bound)
+        bound = self._by_day({"tenant": tenant_id, "since": since})
+        rows = await self._database.fetch(scope_of(tenant_id), *bound)
         return {day: DayOfUse(calls, tokens) for day, calls, tokens in rows}
 
     def _today(self) -> str:

@@ -142,7 +142,7 @@ class RecipientQueue:
         sql, following = self._sql, self._wanted(whom).next
         values = {**_bound(key), **_named(whom), "now": self._now(), "limit": limit}
         async with self._database.transaction(EVERY_TENANT) as tx:
-            due = [DueRecipient(*row) for row in await tx.fetch(following, following.bind(values))]
+            due = [DueRecipient(*row) for row in await tx.fetch(*following(values))]
             lost = [each.member_id for each in due if each.state == RecipientState.HANDING_OVER]
             pending = [each for each in due if each.state == RecipientState.PENDING]
             gone = [each.member_id for each in pending if not each.is_wanted]

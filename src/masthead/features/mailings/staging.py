@@ -198,9 +198,9 @@ async def stage_many(
     crash, and with several workers, each batch continues where the last one ended."""
     for mailing in await records.find(mailings, {"id": mailing_id}, tenant_id=tenant_id):
         number = recipients.number(mailing)
-        bound = number.bind(recipients.values(tenant_id, mailing))
+        bound = number(recipients.values(tenant_id, mailing))
         database = records.database
-        ((total,),) = await database.fetch(scope_of(tenant_id), number, bound, slow=True)
+        ((total,),) = await database.fetch(scope_of(tenant_id), *bound, slow=True)
         if total <= recipients.at_once:
             return
     while True:

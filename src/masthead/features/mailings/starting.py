@@ -213,8 +213,8 @@ class Starting:
     async def preview(self, tenant_id: TenantId, mailing: Mapping[str, Any]) -> int:
         """How many would get it now, for a page: nobody who writes has to wait for it."""
         statement = self.recipients.number(mailing)
-        bound = statement.bind(self.recipients.values(tenant_id, mailing))
-        ((number,),) = await self._database.fetch(scope_of(tenant_id), statement, bound, slow=True)
+        bound = statement(self.recipients.values(tenant_id, mailing))
+        ((number,),) = await self._database.fetch(scope_of(tenant_id), *bound, slow=True)
         return int(number)
 
     async def _checked(

@@ -199,9 +199,9 @@ class Reconciliation:
                 yield member, by_member[member["id"]]
 
     async def _next_payers(self, tenant_id: TenantId, after: str) -> list[str]:
-        values = self._payers.bind({"tenant": tenant_id, "after": after})
+        values = self._payers({"tenant": tenant_id, "after": after})
         scope = scope_of(tenant_id)
-        rows = await self._records.database.fetch(scope, self._payers, values, slow=True)
+        rows = await self._records.database.fetch(scope, *values, slow=True)
         return [member_id for (member_id,) in rows]
 
     async def _find_matching(
@@ -213,8 +213,8 @@ class Reconciliation:
 
     async def _events(self, tenant_id: TenantId, now: datetime) -> Kind:
         since = clock.to_text(now - EVENT_PERIOD)
-        values = self._unprocessed.bind({"tenant": tenant_id, "since": since})
-        rows = await self._records.database.fetch(scope_of(tenant_id), self._unprocessed, values)
+        values = self._unprocessed({"tenant": tenant_id, "since": since})
+        rows = await self._records.database.fetch(scope_of(tenant_id), *values)
         return _kind([Finding(event_id, note) for event_id, note in rows])
 
 

@@ -51,8 +51,8 @@ class EmailSearch:
                 await asyncio.sleep(time.monotonic() - began)
 
     async def _rows(self, tenant_id: TenantId, page: Statement, after: str) -> list[Row]:
-        bound = page.bind({"t": tenant_id, "after": after})
-        return await self._database.fetch(scope_of(tenant_id), page, bound, slow=True)
+        bound = page({"t": tenant_id, "after": after})
+        return await self._database.fetch(scope_of(tenant_id), *bound, slow=True)
 
 
 def _page(table: sa.Table) -> sa.Select[tuple[str, ...]]:

@@ -144,23 +144,23 @@ class TenantRows:
 
     async def keys(self, batch: Batch, tenant_id: TenantId, keep: str) -> list[Any]:
         assert batch.keys is not None
-        bound = batch.keys.bind({"t": tenant_id, "keep": keep})
-        rows = await self._database.fetch(scope_of(tenant_id), batch.keys, bound, slow=True)
+        bound = batch.keys({"t": tenant_id, "keep": keep})
+        rows = await self._database.fetch(scope_of(tenant_id), *bound, slow=True)
         return [row[0] for row in rows]
 
     async def remove(
         self, tx: Transaction, batch: Batch, tenant_id: TenantId, keep: str, *, keys: Sequence[Any]
     ) -> int:
         listed = self._database.list_value(keys)
-        bound = batch.statement.bind({"t": tenant_id, "keep": keep, "keys": listed})
-        return await tx.execute(batch.statement, bound, slow=True)
+        bound = batch.statement({"t": tenant_id, "keep": keep, "keys": listed})
+        return await tx.execute(*bound, slow=True)
 
     async def run(
         self, tx: Transaction, batch: Batch, tenant_id: TenantId, keep: str, *, most: int
     ) -> int:
         """A step of a batch that finds its own rows."""
-        bound = batch.statement.bind({"t": tenant_id, "keep": keep, "most": most})
-        return await tx.execute(batch.statement, bound, slow=True)
+        bound = batch.statement({"t": tenant_id, "keep": keep, "most": most})
+        return await tx.execute(*bound, slow=True)
 
     async def receipt(self, tx: Transaction, tenant_id: TenantId, keep: str) -> str:
         """The stored receipt: an interrupted run may have committed more than it returned."""

@@ -95,9 +95,7 @@ class Statistics:
             "days": self._database.list_value(names),
             "subject": subject,
         }
-        rows = await self._database.fetch(
-            scope_of(tenant_id), self._days, self._days.bind(values), slow=True
-        )
+        rows = await self._database.fetch(scope_of(tenant_id), *self._days(values), slow=True)
         seen = {day: (views, readers) for day, views, readers in rows}
         gained = await self._gains(tenant_id, [subject], first)
         joined, paid = (gained[metric, subject] for metric in _GAINS)
@@ -133,9 +131,7 @@ class Statistics:
     ) -> list[tuple[str, int, int]]:
         statement = self._tops[kind]
         values = {"tenant": tenant_id, "first": first.isoformat(), "last": last.isoformat()}
-        rows = await self._database.fetch(
-            scope_of(tenant_id), statement, statement.bind(values), slow=True
-        )
+        rows = await self._database.fetch(scope_of(tenant_id), *statement(values), slow=True)
         return [(subject, int(views), int(readers)) for subject, views, readers in rows]
 
     async def _gains(

@@ -65,8 +65,8 @@ class Retention:
     async def forget_readers(self) -> None:
         """The salts go last: where one is, there may be readers."""
         before = (self._clock() - _AFTER).date() + timedelta(days=1)
-        bound = self._old.bind({"before": before.isoformat()})
-        for tenant_id, day in await self._database.fetch(EVERY_TENANT, self._old, bound):
+        bound = self._old({"before": before.isoformat()})
+        for tenant_id, day in await self._database.fetch(EVERY_TENANT, *bound):
             await self._forget_day(tenant_id, day)
 
     async def _forget_day(self, tenant_id: str, day: str) -> None:
@@ -74,12 +74,11 @@ class Retention:
         last = ""
         while last != _BEYOND:
             async with self._database.transaction(EVERY_TENANT) as tx:
-                found = await tx.fetch(self._last, self._last.bind(values))
+                found = await tx.fetch(*self._last(values))
                 last = found[0][0] if found else _BEYOND
-                bound = self._forget.bind({**values, "last": last})
-                await tx.execute(self._forget, bound, slow=True)
+                await tx.execute(*self._forget({**values, "last": last}), slow=True)
                 if last == _BEYOND:
-                    await tx.execute(self._drop_salt, self._drop_salt.bind(values))
+                    await tx.execute(*self._drop_salt(values))
 
     async def add_up_months(self) -> None:
         """Puts the days of a month that is over for three years on its first day."""
@@ -90,11 +89,11 @@ class Retention:
 
     async def clear(self, tenant_id: TenantId) -> int:
         """Deletes all counts of views of a site, and says how many there were."""
-        bound = self._of_tenant.bind({"tenant": tenant_id})
-        for (day,) in await self._database.fetch(EVERY_TENANT, self._of_tenant, bound):
+        bound = self._of_tenant({"tenant": tenant_id})
+        for (day,) in await self._database.fetch(EVERY_TENANT, *bound):
             await self._forget_day(tenant_id, day)
         async with self._database.transaction(EVERY_TENANT) as tx:
-            return await tx.execute(self._clear, self._clear.bind({"tenant": tenant_id}), slow=True)
+            return await tx.execute(*self._clear({"tenant": tenant_id}), slow=True)
 
 
 class _Months:
@@ -132,7 +131,7 @@ class _Months:
     async def add_up(self, before: str) -> None:
         while True:
             rows = await self._database.fetch(
-                EVERY_TENANT, self._find, self._find.bind({"before": before}), slow=True
+                EVERY_TENANT, *self._find({"before": before}), slow=True
             )
             if not rows:
                 return
@@ -141,4 +140,4 @@ class _Months:
             values = {"tenant": tenant_id, "day": first, "end": f"{month}-32", "first": first}
             async with self._database.transaction(EVERY_TENANT) as tx:
                 for statement in (self._add, self._delete):
-                    await tx.execute(statement, statement.bind(values), slow=True)
+                    await tx.execute(*statement(values), slow=True)

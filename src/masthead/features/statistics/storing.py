@@ -104,10 +104,10 @@ class ViewStore:
         salt = b""
         if is_recognising(day, self._clock()):
             given = {"tenant_id": tenant_id, "day": day, "salt": secrets.token_hex(16)}
-            ((found,),) = await tx.fetch(self._lock, self._lock.bind(given))
+            ((found,),) = await tx.fetch(*self._lock(given))
             salt = bytes.fromhex(found)
         of_day = {"tenant": tenant_id, "day": day}
-        stored = await tx.fetch(self._sources, self._sources.bind(of_day))
+        stored = await tx.fetch(*self._sources(of_day))
         views = _with_few_sources(views, {subject for (subject,) in stored})
         readers = await self._new_readers(tx, of_day, views, salt) if salt else Counter[str]()
         counted: Counter[tuple[str, str]] = Counter()
@@ -133,8 +133,8 @@ class ViewStore:
         if not seen:
             return Counter()
         listed = self._database.list_value(sorted({reader for reader, _ in seen}))
-        bound = self._known.bind({**of_day, "readers": listed})
-        known = {(reader, subject) for reader, subject in await tx.fetch(self._known, bound)}
+        bound = self._known({**of_day, "readers": listed})
+        known = {(reader, subject) for reader, subject in await tx.fetch(*bound)}
         new = sorted(seen - known)
         if new:
             await tx.execute_many(self._remember, [(*of_day.values(), *each) for each in new])

@@ -74,8 +74,8 @@ class Retention:
         values = {"finished": finished, "dead": dead, "events": old_events}
         rows: list[Row] = [("",)]
         while rows and not self._is_stopping:
-            bound = self._tenants.bind({**values, "last": rows[-1][0]})
-            rows = await self._database.fetch(EVERY_TENANT, self._tenants, bound, slow=True)
+            bound = self._tenants({**values, "last": rows[-1][0]})
+            rows = await self._database.fetch(EVERY_TENANT, *bound, slow=True)
             for (tenant_id,) in rows:
                 yield tenant_id
 

@@ -170,8 +170,8 @@ class Outbox:
 
     async def failures(self, tenant_id: TenantId, most: int) -> list[FailedMail]:
         """The newest first; those that were sent later are not among them."""
-        bound = self._failures.bind({"tenant": tenant_id, "most": most})
-        rows = await self._database.fetch(scope_of(tenant_id), self._failures, bound)
+        bound = self._failures({"tenant": tenant_id, "most": most})
+        rows = await self._database.fetch(scope_of(tenant_id), *bound)
         return [_failed_mail(row) for row in rows]
 
     async def remove(self, tenant_id: TenantId, mail_id: str) -> None:

@@ -60,8 +60,8 @@ class Queues:
     async def count_waiting(self) -> list[Waiting]:
         """All kinds, also those with nothing to do."""
         now = self._clock()
-        bound = self._states.bind({"now": clock.to_text(now)})
-        rows = await self._database.fetch(EVERY_TENANT, self._states, bound, slow=True)
+        bound = self._states({"now": clock.to_text(now)})
+        rows = await self._database.fetch(EVERY_TENANT, *bound, slow=True)
         found = []
         for kind, depth, oldest in rows:
             late = (now - clock.from_text(oldest)).total_seconds() if depth and oldest else 0.0

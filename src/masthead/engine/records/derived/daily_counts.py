@@ -106,7 +106,7 @@ class DailyCounts:
             "subjects": self._database.list_value(subjects),
             "since": since,
         }
-        rows: list[Row] = await self._database.fetch(scope, self._read, self._read.bind(values))
+        rows: list[Row] = await self._database.fetch(scope, *self._read(values))
         found: dict[tuple[str, str], ByDay] = {
             (metric, subject): {} for metric in metrics for subject in subjects
         }
@@ -118,7 +118,7 @@ class DailyCounts:
     async def sweep(self, now: datetime, lasting: Sequence[str] = ()) -> None:
         """Deletes old days, but those of `lasting` metrics: in small batches with pauses, so that
         writes do not wait long."""
-        bound = self._sweep.bind(
+        bound = self._sweep(
             {
                 "before": day_of(now - RETENTION),
                 "lasting": self._database.list_value(lasting),
@@ -128,6 +128,6 @@ class DailyCounts:
         while removed == BATCH:
             async with self._database.transaction(EVERY_TENANT) as tx:
                 began = time.monotonic()
-                removed = await tx.execute(self._sweep, bound, slow=True)
+                removed = await tx.execute(*bound, slow=True)
                 took = time.monotonic() - began
             await asyncio.sleep(took * PAUSE_FACTOR)

@@ -127,7 +127,7 @@ class DerivedRows:
         await tx.execute(self._unqueue, (key.tenant_id, key.collection, key.record_id))
         document = search_terms.document_key(*key)
         statement = self._delete_document
-        await tx.execute(statement, statement.bind(document), slow=True)
+        await tx.execute(*statement(document), slow=True)
 
 
 class _RecordKey(NamedTuple):

@@ -255,8 +255,7 @@ class SearchIndex:
         values = {"tenant": tenant_id, "limit": records, MAX_BYTES: max_bytes}
         return await self._database.fetch(
             _scope(tenant_id),
-            statement,
-            statement.bind(values),
+            *statement(values),
             # A batch of the indexer is never short, and a search has a few records at most.
             slow=tenant_id is None,
             max_bytes=max_bytes,
@@ -296,7 +295,7 @@ class SearchIndex:
             taken = [
                 each
                 for each in sorted(found, key=_position)
-                if await tx.execute(self._take, self._take.bind(each[0].key()))
+                if await tx.execute(*self._take(each[0].key()))
             ]
             await self._remove(tx, taken)
             documents = [document for _, document in taken]

@@ -110,7 +110,7 @@ async def _database(settings: Settings, nothing: str) -> AsyncIterator[Database]
 
 async def _rows(opened: Database, query: sa.Select[Any], **values: str) -> list[Row]:
     statement = opened.compile(query)
-    return await opened.fetch(EVERY_TENANT, statement, statement.bind(values), slow=True)
+    return await opened.fetch(EVERY_TENANT, *statement(values), slow=True)
 
 
 @command("doctor")
