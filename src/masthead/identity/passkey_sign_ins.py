@@ -71,13 +71,13 @@ class PasskeySignIns(msgspec.Struct, frozen=True):
         home, account_id = account_named_by(read_answer(given.answer))
         attempt = Attempt(PASSKEYS, f"{home}/{account_id}", client.address, (home, account_id))
         await self.throttle.admit(attempt)
-        found = await self.records.find(superusers, {"id": account_id}, tenant_id=home)
+        found = await self.records.find_one(superusers, {"id": account_id}, tenant_id=home)
         is_known_here = not tenant_id or home in ("", tenant_id)
         if not found or not is_known_here:
             raise PasskeyRefused
-        await self._use(found[0], given, party, _SIGN_IN + party.host, needs_owner=True)
+        await self._use(found, given, party, _SIGN_IN + party.host, needs_owner=True)
         await self.throttle.note_success(attempt)
-        return await self.accounts.begin(superusers, found[0], client, tenant_id)
+        return await self.accounts.begin(superusers, found, client, tenant_id)
 
     async def finish(
         self,
@@ -116,8 +116,8 @@ class PasskeySignIns(msgspec.Struct, frozen=True):
         now = clock.to_text(self.records.clock())
         async with self.records.unit(system(TenantId(account["tenant_id"]))) as unit:
             # Read in the transaction: a copy of the passkey may be used at the same time.
-            found = await unit.find(superusers, {"id": account["id"]}, limit=1)
-            used = with_use(passkeys_of(found[0]), passkey.id, count, now) if found else None
+            found = await unit.find_one(superusers, {"id": account["id"]})
+            used = with_use(passkeys_of(found), passkey.id, count, now) if found else None
             if used is not None:
                 stamped = {"passkeys": stored(used)}
                 await unit.update(superusers, account["id"], {}, stamped=stamped)

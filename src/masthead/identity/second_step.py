@@ -79,8 +79,8 @@ class SecondSteps(msgspec.Struct, frozen=True):
         await self.throttle.admit(attempt, CODE_LIMITS)
         async with self.records.unit(system(TenantId(account["tenant_id"]))) as unit:
             # Read in the transaction: of two requests with the same code one comes second.
-            found = await unit.find(superusers, {"id": account["id"]}, limit=1)
-            used = self._used(found[0], code) if found else None
+            found = await unit.find_one(superusers, {"id": account["id"]})
+            used = self._used(found, code) if found else None
             if used is not None:
                 await unit.update(superusers, account["id"], {}, stamped=used)
         if used is None:

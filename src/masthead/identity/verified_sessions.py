@@ -96,13 +96,15 @@ class VerifiedSessions:
         tenant_id = account["tenant_id"]
         version = (await self._versions.of(tenant_id)).identity
         # Read again after the version: the first read only found the tenant.
-        found = await self._records.find(
+        found = await self._records.find_one(
             collection, {"id": account["id"]}, tenant_id=TenantId(tenant_id)
         )
-        claims = found and sessions.verify(
+        if found is None:
+            return None
+        claims = sessions.verify(
             self._keyring,
             token,
-            found[0]["token_key"],
+            found["token_key"],
             token_type=token_type,
             now=self._records.clock,
         )
@@ -111,9 +113,9 @@ class VerifiedSessions:
         sign_in = claims.sign_in
         if sign_in and not await self._sign_ins.is_open(tenant_id, sign_in, claims.id):
             return None
-        caller = account_caller(collection, found[0])
+        caller = account_caller(collection, found)
         # A token without a sign-in is older than the table of them.
-        lacks = await self.lacks_factor(collection, found[0])
+        lacks = await self.lacks_factor(collection, found)
         caller = replace(
             caller,
             sign_in=sign_in or _digest(token),
@@ -131,8 +133,8 @@ class VerifiedSessions:
             return False
         settings = self._records.registry["site_settings"]
         tenant_id = TenantId(account["tenant_id"])
-        found = await self._records.find(settings, {}, tenant_id=tenant_id)
-        return bool(found) and bool(found[0]["require_second_factor"])
+        found = await self._records.find_one(settings, {}, tenant_id=tenant_id)
+        return bool(found and found["require_second_factor"])
 
 
 def _unless_lacking(caller: Caller, *, lacking: bool) -> Caller | None:

@@ -163,9 +163,9 @@ class StaffSignIn(msgspec.Struct, frozen=True, kw_only=True):
         request.caller = caller
         if caller.kind is not Kind.GUEST:
             home = TenantId("") if caller.kind is Kind.OPERATOR else caller.tenant_id
-            found = await self.records.find(superusers, {"id": caller.id}, tenant_id=home)
+            found = await self.records.find_one(superusers, {"id": caller.id}, tenant_id=home)
             if found:
-                request.account = found[0]
+                request.account = found
             else:
                 request.caller = guest(request.tenant_id)
 

@@ -40,11 +40,11 @@ async def _redirect(unit: Unit, move: Move) -> None:
         await unit.delete(redirects, each["id"])
     for each in await unit.find(redirects, {"destination": old}, limit=MAX_CHANGED):
         await unit.update(redirects, each["id"], {"destination": new})
-    found = await unit.find(redirects, {"source": old}, limit=1)
+    found = await unit.find_one(redirects, {"source": old})
     source = redirects.by_name["source"]
     assert isinstance(source, Text)
     if found:
-        await unit.update(redirects, found[0]["id"], {"destination": new})
+        await unit.update(redirects, found["id"], {"destination": new})
     elif len(old) <= source.max:
         await unit.create(redirects, {"source": old, "destination": new})
 

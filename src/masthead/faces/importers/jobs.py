@@ -60,7 +60,7 @@ def handlers(services: ImportServices) -> Mapping[str, Handler]:
 async def _sweep(services: ImportServices, job: Job) -> None:
     """`imports.sweep`: the files of a run that is deleted, or whose file was not used for long."""
     records, run_id = services.records, job.payload["run_id"]
-    found = await records.find(import_runs, {"id": run_id}, tenant_id=job.tenant_id)
+    found = await records.find_one(import_runs, {"id": run_id}, tenant_id=job.tenant_id)
     if not found:
         await services.objects.delete_prefix(folder_of(job.tenant_id, run_id))
         return
@@ -78,4 +78,4 @@ async def _sweep(services: ImportServices, job: Job) -> None:
                 # Its job is gone.
                 stamped = {"state": FAILED, "error": INTERRUPTED}
                 await unit.update(import_runs, run_id, {}, stamped=stamped)
-    await drop_file(services, found[0])
+    await drop_file(services, found)

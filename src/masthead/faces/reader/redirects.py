@@ -48,11 +48,11 @@ async def redirect_of(request: SiteRequest) -> tuple[str, int] | None:
     """Where an address that leads to nothing led to before, and with which status."""
     for source in dict.fromkeys(_sources(request)):
         if len(source) <= MAX_PATH:
-            found = await request.records.find(
+            found = await request.records.find_one(
                 redirects, {"source": source}, tenant_id=request.tenant_id
             )
-            if found and found[0]["destination"] != request.path:
-                return found[0]["destination"], found[0]["status_code"]
+            if found and found["destination"] != request.path:
+                return found["destination"], found["status_code"]
     feed = _FEEDS.get(request.path.rstrip("/"))
     return (feed, 301) if feed else None
 

@@ -149,8 +149,8 @@ async def open_request(
     query: dict[str, str] | None = None,
 ) -> SiteRequest:
     """`visit` is given for forms and personal pages only, `query` for all others."""
-    found = await services.records.find(tenants, {"id": tenant.id}, tenant_id=tenant.id)
-    stored = await services.records.find(site_settings, {}, tenant_id=tenant.id)
+    found = await services.records.require(tenants, {"id": tenant.id}, tenant_id=tenant.id)
+    stored = await services.records.find_one(site_settings, {}, tenant_id=tenant.id)
     caller = site(tenant.id, reader)
     empty = {each.name: each.default_value() for each in site_settings.fields}
     return SiteRequest(
@@ -161,8 +161,8 @@ async def open_request(
         request.path,
         request.query_string,
         read_query(request.query_string) if query is None else query,
-        as_settings(stored[0] if stored else empty),
-        found[0],
+        as_settings(stored or empty),
+        found,
         visit.member if visit else None,
         visit.staff_id if visit else "",
         posted,
@@ -201,8 +201,8 @@ async def personal_visit(services: ReaderServices, request: Request, tenant_id: 
 async def _member(
     services: ReaderServices, caller: Caller, tenant_id: TenantId
 ) -> MemberRecord | None:
-    found = await services.records.find(blog_members, {"id": caller.id}, tenant_id=tenant_id)
-    return as_member(found[0]) if found else None
+    found = await services.records.find_one(blog_members, {"id": caller.id}, tenant_id=tenant_id)
+    return as_member(found) if found else None
 
 
 def read_query(raw: bytes, names: Sequence[str] | None = None) -> dict[str, str]:

@@ -142,8 +142,7 @@ async def _level(request: SiteRequest, level: str) -> Record | None:
     """The tier that the member has, also one that is no longer on sale."""
     if not level:
         return None
-    found = await request.records.find(tiers, {"id": level}, tenant_id=request.tenant_id)
-    return found[0] if found else None
+    return await request.records.find_one(tiers, {"id": level}, tenant_id=request.tenant_id)
 
 
 def _with_check(request: SiteRequest, own: OwnTier) -> OwnTier:

@@ -118,10 +118,10 @@ async def confirm_email_change(call: Call) -> Answer:
 
 
 async def _check_password(call: Call, tenant_id: TenantId, member_id: str, password: Any) -> None:
-    found = await call.records.find(blog_members, {"id": member_id}, tenant_id=tenant_id)
+    found = await call.records.find_one(blog_members, {"id": member_id}, tenant_id=tenant_id)
     accounts, address = call.services.accounts, call.request.address
     if not found or not await accounts.verify_password(
-        blog_members, account_caller(blog_members, found[0]), password, address
+        blog_members, account_caller(blog_members, found), password, address
     ):
         raise Invalid({"password": WRONG_PASSWORD}, INVALID)
 

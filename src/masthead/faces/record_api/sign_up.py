@@ -55,8 +55,8 @@ async def sign_up(call: Call) -> Answer:
 
 
 async def _check_open(call: Call, tenant_id: TenantId) -> None:
-    found = await call.records.find(site_settings, {}, tenant_id=tenant_id)
-    site = as_settings(found[0]) if found else None
+    found = await call.records.find_one(site_settings, {}, tenant_id=tenant_id)
+    site = as_settings(found) if found else None
     if site is None or not site["members_enabled"]:
         raise Forbidden(CLOSED)
     if site["read_only_mode"] or site["deleted_at"]:

@@ -118,9 +118,11 @@ class SiteImports(msgspec.Struct, frozen=True):
 
     async def _is_done(self, new_ids: NewIds, contents: Contents) -> bool:
         tenant_id = TenantId(new_ids.of(contents.header.tenant_id))
-        found = await self.records.find(tenants, {"id": tenant_id}, tenant_id=tenant_id)
-        is_hidden = bool(found) and found[0]["slug"].startswith("-")
-        if not found or (is_hidden and found[0]["status"] == TenantStatus.SUSPENDED):
+        found = await self.records.find_one(tenants, {"id": tenant_id}, tenant_id=tenant_id)
+        is_unfinished = found is None or (
+            found["slug"].startswith("-") and found["status"] == TenantStatus.SUSPENDED
+        )
+        if is_unfinished:
             await Leftovers(self.records, self.objects).remove(tenant_id)
             return False
         return True

@@ -252,15 +252,17 @@ _KINDS = {"posts": posts, "pages": pages, "members": blog_members, "media": medi
 async def blog_of(services: ExportServices, tenant: Record, now: str) -> Blog:
     tenant_id = TenantId(tenant["id"])
     site = await services.sites.of(tenant_id)
-    stored = await services.records.find(site_settings, {}, tenant_id=tenant_id)
-    owner = await services.records.find(superusers, {"id": tenant["owner_id"]}, tenant_id=tenant_id)
+    stored = await services.records.find_one(site_settings, {}, tenant_id=tenant_id)
+    owner = await services.records.find_one(
+        superusers, {"id": tenant["owner_id"]}, tenant_id=tenant_id
+    )
     return Blog(
         slug=tenant["slug"],
         name=site.name,
-        description=stored[0]["site_description"] if stored else "",
+        description=stored["site_description"] if stored else "",
         url=site.url,
         hosts=_hosts(services.settings, tenant["slug"], site.url),
-        owner_email=owner[0]["email"] if owner else f"owner@{urlsplit(site.url).hostname}",
+        owner_email=owner["email"] if owner else f"owner@{urlsplit(site.url).hostname}",
         now=now,
     )
 

@@ -59,10 +59,9 @@ def used_by(ai_for: str | None, has_key: bool, settings: Settings) -> AiFor:
 async def site_ai(records: Records, tenant_id: TenantId | None) -> SiteAi:
     if tenant_id is None:
         return SiteAi()
-    found = await records.find(site_settings, {}, tenant_id=tenant_id)
-    if not found:
+    site = await records.find_one(site_settings, {}, tenant_id=tenant_id)
+    if not site:
         return SiteAi()
-    site = found[0]
     return SiteAi(
         provider=AiProvider(site["ai_provider"]) if site["ai_provider"] else None,
         base_url=site["ai_base_url"].rstrip("/"),

@@ -217,9 +217,13 @@ def _text_problem(text: str) -> Problem | None:
 
 async def _check_parent(unit: Unit, post: Record, parent_id: str) -> None:
     """Only a comment that readers see can be answered."""
-    found = await unit.find(comments, {"id": parent_id}, limit=1)
-    is_shown = found and found[0]["status"] == APPROVED and found[0]["shown_as"] != DELETED
-    if not is_shown or found[0]["post_id"] != post["id"]:
+    found = await unit.find_one(comments, {"id": parent_id})
+    if (
+        found is None
+        or found["status"] != APPROVED
+        or found["shown_as"] == DELETED
+        or found["post_id"] != post["id"]
+    ):
         raise Invalid({"parent_id": _NOT_ANSWERABLE})
 
 

@@ -70,10 +70,10 @@ class CommentEmails:
         if found is None or not found[0]["parent_id"]:
             return
         comment, post = found
-        parents = await unit.find(comments, {"id": comment["parent_id"]}, limit=1)
-        if not parents:
+        parent = await unit.find_one(comments, {"id": comment["parent_id"]})
+        if not parent:
             return
-        answered = await _account_of(unit, parents[0])
+        answered = await _account_of(unit, parent)
         if answered is None:
             return
         collection, account = answered
@@ -84,7 +84,7 @@ class CommentEmails:
         if collection is superusers and any(each["id"] == account["id"] for each in known):
             return
         site, to = await site_in(unit, self._settings), Recipient(collection.name, account["id"])
-        values = {**_values(site, comment, post), "own": _quoted(parents[0])}
+        values = {**_values(site, comment, post), "own": _quoted(parent)}
         await self._queue(unit, "comment_answered", site, account, to=to, values=values)
 
     async def _queue(
@@ -124,11 +124,11 @@ def comment_url(site_url: str, post: Record, comment: Record) -> str:
 
 
 async def _comment_and_post(unit: Unit, comment_id: str) -> tuple[Record, Record] | None:
-    found = await unit.find(comments, {"id": comment_id}, limit=1)
+    found = await unit.find_one(comments, {"id": comment_id})
     if not found:
         return None
-    [post] = await unit.find(posts, {"id": found[0]["post_id"]}, limit=1)
-    return found[0], post
+    [post] = await unit.find(posts, {"id": found["post_id"]}, limit=1)
+    return found, post
 
 
 async def _readers_of_post(unit: Unit, post: Record, *, is_waiting: bool) -> list[Record]:
@@ -149,8 +149,8 @@ async def _readers_of_post(unit: Unit, post: Record, *, is_waiting: bool) -> lis
 async def _account_of(unit: Unit, comment: Record) -> tuple[Collection, Record] | None:
     for collection, name in ((blog_members, "member_id"), (superusers, "staff_id")):
         if comment[name]:
-            found = await unit.find(collection, {"id": comment[name]}, limit=1)
-            return (collection, found[0]) if found else None
+            found = await unit.find_one(collection, {"id": comment[name]})
+            return (collection, found) if found else None
     return None
 
 

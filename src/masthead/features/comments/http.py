@@ -105,8 +105,8 @@ async def _comment(records: Records, tenant_id: TenantId, comment_id: str) -> Re
 
 async def _approve(records: Records, tenant_id: TenantId, to: Recipient, comment_id: str) -> None:
     """As the account that got the mail: what it may do now decides."""
-    found = await records.find(superusers, {"id": to.id}, tenant_id=tenant_id)
+    found = await records.find_one(superusers, {"id": to.id}, tenant_id=tenant_id)
     if not found:
         raise BadRequest(BAD_LINK)
-    caller = account_caller(superusers, found[0])
+    caller = account_caller(superusers, found)
     await records.update(caller, comments, comment_id, {"status": APPROVED})

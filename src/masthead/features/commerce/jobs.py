@@ -23,8 +23,8 @@ async def mark_abandoned(records: Records, *, batch_size: int = CART_BATCH) -> N
         async with records.unit(system(tenant_id)) as unit:
             for cart_id in cart_ids:
                 # Another worker may have marked it, or the customer has come back.
-                found = await unit.find(carts, {"id": cart_id}, limit=1)
-                if found and "" < found[0]["idle_since"] <= clock.to_text(until):
+                found = await unit.find_one(carts, {"id": cart_id})
+                if found and "" < found["idle_since"] <= clock.to_text(until):
                     await unit.update(carts, cart_id, {"status": "abandoned"})
 
     await work_off_due(records, carts, "idle_since", until, work=mark, at_once=batch_size)

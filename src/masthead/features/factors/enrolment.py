@@ -97,14 +97,12 @@ class Factors(msgspec.Struct, frozen=True):
     async def _tell_of_browser(self, job: Job) -> None:
         tenant_id = TenantId(job.payload["tenant_id"])
         wanted = {"id": job.payload["account_id"]}
-        found = await self.records.find(superusers, wanted, tenant_id=tenant_id)
+        found = await self.records.find_one(superusers, wanted, tenant_id=tenant_id)
         if not found:
             return
         site = await self.sites.of(tenant_id)
         browser, address = job.payload["browser"], job.payload["address"]
-        notice = write_email(
-            "new_browser", site, found[0]["email"], browser=browser, address=address
-        )
+        notice = write_email("new_browser", site, found["email"], browser=browser, address=address)
         async with self.records.unit(system(tenant_id)) as unit:
             await self.outbox.queue(unit, notice)
 

@@ -45,9 +45,9 @@ class Digests(msgspec.Struct, frozen=True):
             until, following = await self._weeks(tenant_id, newsletter)
             readers = await self._readers(tenant_id, newsletter, until)
             async with self.records.unit(system(tenant_id)) as unit:
-                now = await unit.find(newsletters, {"id": newsletter_id}, limit=1)
+                now = await unit.find_one(newsletters, {"id": newsletter_id})
                 # Another process has done it, or staff has changed it.
-                if unit.is_read_only or not now or now[0]["version"] != newsletter["version"]:
+                if unit.is_read_only or not now or now["version"] != newsletter["version"]:
                     continue
                 if readers:
                     values = _mailing(newsletter, readers, until)
@@ -58,8 +58,8 @@ class Digests(msgspec.Struct, frozen=True):
     async def _weeks(self, tenant_id: TenantId, newsletter: Record) -> tuple[str, str]:
         """The end of the last week that is over, and when the next one is. Weeks that passed while
         no worker was running are in one digest."""
-        stored = await self.records.find(site_settings, {}, tenant_id=tenant_id, limit=1)
-        zone = stored[0]["time_zone"] if stored else ""
+        stored = await self.records.find_one(site_settings, {}, tenant_id=tenant_id)
+        zone = stored["time_zone"] if stored else ""
         until = clock.from_text(newsletter["digest_at"])
         while (following := next_digest(newsletter, until, zone)) <= self.records.clock():
             until = following

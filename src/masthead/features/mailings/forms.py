@@ -152,16 +152,16 @@ class FormCache:
         tracked: Tracked | None,
     ) -> Letter | None:
         tenant_id = mailing["tenant_id"]
-        found = await self._records.find(posts, {"id": mailing["post_id"]}, tenant_id=tenant_id)
+        found = await self._records.find_one(posts, {"id": mailing["post_id"]}, tenant_id=tenant_id)
         if not found:
             return None
-        shown = await self._records.as_read_by(Access.SITE, posts, found[0])
+        shown = await self._records.as_read_by(Access.SITE, posts, found)
         return await draw_letter(
             self._records,
             tenant_id=tenant_id,
             site=site,
             newsletter=newsletter,
-            post={**found[0], **shown},
+            post={**found, **shown},
             reader=reader,
             subject=mailing["subject"],
             counted=tracked,

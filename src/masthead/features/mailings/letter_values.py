@@ -122,8 +122,8 @@ _NO_POST: Final = {"email_only": True, "featured_image": "", "excerpt": "", "sum
 
 
 async def _settings(records: Records, tenant_id: TenantId) -> Record:
-    stored = await records.find(site_settings, {}, tenant_id=tenant_id, limit=1)
-    return stored[0] if stored else {each.name: each.default_value() for each in _FIELDS}
+    stored = await records.find_one(site_settings, {}, tenant_id=tenant_id)
+    return stored or {each.name: each.default_value() for each in _FIELDS}
 
 
 async def _values(

@@ -113,8 +113,8 @@ class MailingProgress:
     async def fail(self, key: MailingKey, reason: str) -> None:
         """It can't go on. Its open recipients stay open, so that staff can resume it."""
         async with self._records.unit(system(key.tenant_id)) as unit:
-            found = await unit.find(mailings, {"id": key.mailing_id}, limit=1)
-            if found and found[0]["status"] in (SCHEDULED, SENDING):
+            found = await unit.find_one(mailings, {"id": key.mailing_id})
+            if found and found["status"] in (SCHEDULED, SENDING):
                 failed = {"status": FAILED, "reason": reason, "finished_at": unit.now}
                 await unit.update(mailings, key.mailing_id, {}, stamped=failed)
         self._forms.forget(key)
@@ -157,14 +157,14 @@ class MailingProgress:
         await self._outbox.queue(unit, mail)
 
     async def _end(self, unit: Unit, key: MailingKey) -> None:
-        found = await unit.find(mailings, {"id": key.mailing_id}, limit=1)
-        if not found or found[0]["status"] != SENDING:
+        found = await unit.find_one(mailings, {"id": key.mailing_id})
+        if not found or found["status"] != SENDING:
             return
         values = {"tenant": key.tenant_id, "mailing": key.mailing_id}
         if await unit.fetch(self._is_open, values):
             return
-        refused = found[0]["failed"] + found[0]["uncertain"]
-        has_failed = bool(refused and not found[0]["sent"])
+        refused = found["failed"] + found["uncertain"]
+        has_failed = bool(refused and not found["sent"])
         ended = {
             "status": FAILED if has_failed else SENT,
             "reason": NONE_ACCEPTED if has_failed else "",
@@ -174,5 +174,5 @@ class MailingProgress:
 
 
 async def _is_sending(unit: Unit, key: MailingKey) -> bool:
-    found = await unit.find(mailings, {"id": key.mailing_id}, limit=1)
-    return bool(found) and found[0]["status"] == SENDING
+    found = await unit.find_one(mailings, {"id": key.mailing_id})
+    return bool(found and found["status"] == SENDING)

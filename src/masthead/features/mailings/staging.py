@@ -213,10 +213,10 @@ async def _stage_batch(
     records: Records, recipients: Recipients, tenant_id: TenantId, mailing_id: str
 ) -> bool:
     async with records.unit(system(tenant_id)) as unit:
-        found = await unit.find(mailings, {"id": mailing_id}, limit=1)
-        if not found or found[0]["status"] != SCHEDULED:
+        found = await unit.find_one(mailings, {"id": mailing_id})
+        if not found or found["status"] != SCHEDULED:
             return False
-        return await recipients.stage(unit, found[0])
+        return await recipients.stage(unit, found)
 
 
 def _key(unit: Unit, mailing: Record) -> dict[str, Any]:

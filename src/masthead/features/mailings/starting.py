@@ -150,16 +150,15 @@ class Starting:
 
     async def start_due(self, unit: Unit, mailing_id: str) -> None:
         """Starts a scheduled one, if its time has come and its post is published."""
-        found = await unit.find(mailings, {"id": mailing_id}, limit=1)
-        if not found or found[0]["status"] != SCHEDULED or found[0]["scheduled_for"] > unit.now:
+        mailing = await unit.find_one(mailings, {"id": mailing_id})
+        if not mailing or mailing["status"] != SCHEDULED or mailing["scheduled_for"] > unit.now:
             return
-        mailing = found[0]
         if mailing["kind"] == POST:
-            post = await unit.find(posts, {"id": mailing["post_id"]}, limit=1)
+            post = await unit.find_one(posts, {"id": mailing["post_id"]})
             if not post:
                 await self._end(unit, mailing_id, NOTHING_TO_SEND)
                 return
-            if not _is_published(post[0], unit.now):
+            if not _is_published(post, unit.now):
                 return
         number = await self.recipients.settle(unit, mailing)
         if number is None:
@@ -176,8 +175,8 @@ class Starting:
     async def welcome(self, unit: Unit, text: Record, member_id: str) -> None:
         """Adds a new member to the mailing of this welcome email, which has no end. Repeated, it
         changes nothing."""
-        found = await unit.find(mailings, {"welcome": text["kind"]}, limit=1)
-        mailing = found[0] if found else await self._begin_welcome(unit, text)
+        found = await unit.find_one(mailings, {"welcome": text["kind"]})
+        mailing = found or await self._begin_welcome(unit, text)
         if not await self.recipients.welcome(unit, mailing, member_id):
             return
         values = {"recipients": mailing["recipients"] + 1, "subject": text["subject"]}
@@ -222,18 +221,18 @@ class Starting:
     ) -> tuple[Record, Record]:
         """The post and the newsletter."""
         problems = {}
-        listed = await unit.find(newsletters, {"slug": newsletter}, limit=1)
+        listed = await unit.find_one(newsletters, {"slug": newsletter})
         if listed:
             # Before the post, whose text may be long, is read.
             await self.refuse_second(unit, given["post_id"], newsletter)
         else:
             problems["newsletter"] = NO_NEWSLETTER
-        found = await unit.find(posts, {"id": given["post_id"]}, limit=1)
+        found = await unit.find_one(posts, {"id": given["post_id"]})
         if not found:
             problems["post_id"] = NO_POST
-        if problems:
+        if not found or not listed:
             raise Invalid(problems)
-        return found[0], listed[0]
+        return found, listed
 
     async def refuse_second(self, unit: Unit, post_id: str, newsletter: str) -> None:
         """A post is mailed to a newsletter once. A mailing that ended before anyone got it does not

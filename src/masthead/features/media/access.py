@@ -71,10 +71,10 @@ async def _may_read(services: FileServices, caller: Caller, item: Record) -> boo
     if caller.kind is not Kind.MEMBER:
         return False
     # Read for each request, because access to paid posts ends with the payment.
-    found = await services.records.find(
+    found = await services.records.find_one(
         blog_members, {"id": caller.id}, tenant_id=TenantId(item["tenant_id"])
     )
-    return bool(found) and await _is_shown(services, item, reader_of_member(found[0]))
+    return found is not None and await _is_shown(services, item, reader_of_member(found))
 
 
 async def _is_shown(services: FileServices, item: Record, reader: Reader) -> bool:

@@ -16,21 +16,21 @@ def handlers(records: Records) -> Mapping[str, Handler]:
     async def learn_alts(job: Job) -> None:
         """`media.learn_alts`: what the text says now, as it may have been changed since."""
         payload = job.payload
-        found = await records.find(
+        found = await records.find_one(
             records.registry[payload["collection"]], {"id": payload["id"]}, tenant_id=job.tenant_id
         )
         if not found:
             return
-        alts = alts_in(found[0])
+        alts = alts_in(found)
         async with records.unit(system(job.tenant_id)) as unit:
             for item_id, before in payload["before"].items():
-                items = await unit.find(media, {"id": item_id}, limit=1)
+                item = await unit.find_one(media, {"id": item_id})
                 alt = alts.get(item_id)
-                if not items or not alt or items[0]["alt"] == alt:
+                if not item or not alt or item["alt"] == alt:
                     continue
                 # A text that is written in the library, or for another post, stays.
-                is_its_own = items[0]["alt"] == before and items[0]["uses"] <= 1
-                if not items[0]["alt"] or is_its_own:
+                is_its_own = item["alt"] == before and item["uses"] <= 1
+                if not item["alt"] or is_its_own:
                     await unit.update(media, item_id, {"alt": alt})
 
     return {LEARN_ALTS_JOB: learn_alts}

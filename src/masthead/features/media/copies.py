@@ -52,10 +52,10 @@ async def _copy(
         # Deleted meanwhile, with its file.
         return
     async with records.unit(system(tenant_id), emit_events=False) as unit:
-        found = await unit.find(media, {"id": item["id"]}, limit=1)
+        found = await unit.find_one(media, {"id": item["id"]})
         # Its file may have been replaced meanwhile: the new one has a job of its own.
-        if found and found[0]["file"] == item["file"]:
-            await unit.stamp(media, found[0], {"picture_sizes": sizes})
+        if found and found["file"] == item["file"]:
+            await unit.stamp(media, found, {"picture_sizes": sizes})
 
 
 async def _make_sizes(

@@ -25,11 +25,11 @@ def handlers(records: Records, store: ObjectStore) -> Mapping[str, Handler]:
         trash."""
         collection = records.registry[job.payload["collection"]]
         key = job.payload["key"]
-        found = await records.find(
+        found = await records.find_one(
             collection, {"id": job.payload["record_id"]}, tenant_id=job.tenant_id
         )
         names = (
-            [found[0][each.name] for each in collection.fields if isinstance(each, File)]
+            [found[each.name] for each in collection.fields if isinstance(each, File)]
             if found
             else []
         )

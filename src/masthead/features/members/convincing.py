@@ -22,8 +22,8 @@ async def convincing_post(unit: Unit, way_back: str) -> str:
     slug = slug_of_post(way_back)
     if not slug:
         return ""
-    found = await unit.find(posts, {"slug": slug, "status": "published"}, limit=1)
-    return str(found[0]["id"]) if found else ""
+    found = await unit.find_one(posts, {"slug": slug, "status": "published"})
+    return str(found["id"]) if found else ""
 
 
 def slug_of_post(way_back: str) -> str:

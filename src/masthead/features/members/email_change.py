@@ -146,11 +146,11 @@ class EmailChanges:
         await unit.execute(*self._rows.update({"token_hash": ""}, key))
 
     async def _check_unchanged(self, unit: Unit, pending: PendingChange) -> Record:
-        found = await unit.find(blog_members, {"id": pending.member_id}, limit=1)
-        mark = hash_token(found[0]["token_key"]) if found else ""
-        if not hmac.compare_digest(mark, pending.account_mark):
+        found = await unit.find_one(blog_members, {"id": pending.member_id})
+        mark = hash_token(found["token_key"]) if found else ""
+        if found is None or not hmac.compare_digest(mark, pending.account_mark):
             raise BadRequest(DEAD_LINK)
-        return found[0]
+        return found
 
     def _open(self, tenant_id: TenantId, token: str) -> Bound:
         key = {"tenant_id": tenant_id, "token_hash": hash_token(token)}

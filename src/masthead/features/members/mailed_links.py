@@ -243,10 +243,10 @@ def _is_due(unit: Unit, purpose: Purpose, member: Record | None) -> bool:
 
 
 async def _account(unit: Unit, link: Link) -> Record:
-    found = await unit.find(blog_members, {"id": link.member_id}, limit=1)
-    if not found or hash_token(found[0]["token_key"]) != link.account_mark:
+    found = await unit.find_one(blog_members, {"id": link.member_id})
+    if not found or hash_token(found["token_key"]) != link.account_mark:
         raise BadRequest(DEAD_LINK)
-    return await confirm(unit, found[0], {})
+    return await confirm(unit, found, {})
 
 
 def _link(rows: list[Row]) -> Link:

@@ -95,18 +95,18 @@ async def sign_up(unit: Unit, link: Link, details: Mapping[str, str], *, page: s
     the form was."""
     if unit.tenant.site.read_only or not is_open(unit) or await is_suspended(unit):
         raise Forbidden(CLOSED)
-    found = await unit.find(blog_members, {"email": link.email}, limit=1)
+    found = await unit.find_one(blog_members, {"email": link.email})
     if not found:
         return await _create(unit, link, details, page)
     wants: dict[str, Any] = {"newsletter": True} if link.newsletter else {}
     if wants and link.newsletters:
         off = await _not_chosen(unit, link.newsletters)
-        if found[0]["newsletter"]:
+        if found["newsletter"]:
             # What they got before they still get.
-            off = [each for each in found[0]["newsletters_off"] if each in off]
+            off = [each for each in found["newsletters_off"] if each in off]
         wants["newsletters_off"] = off
     agreed = consent(SIGN_UP_FORM, unit.now, page) if wants else {}
-    return await confirm(unit, found[0], wants, agreed)
+    return await confirm(unit, found, wants, agreed)
 
 
 async def confirm(

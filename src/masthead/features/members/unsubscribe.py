@@ -77,9 +77,9 @@ class Unsubscribe:
         return any(matches)
 
     async def _former_keys(self, tenant_id: TenantId) -> list[bytes]:
-        found = await self._records.find(site_settings, {}, tenant_id=tenant_id)
+        found = await self._records.find_one(site_settings, {}, tenant_id=tenant_id)
         try:
-            return former_keys(self._records, found[0]) if found else []
+            return former_keys(self._records, found) if found else []
         except DecryptionError:
             return []
 
@@ -87,9 +87,9 @@ class Unsubscribe:
         """The one of the link, if the site has others as well."""
         if not slug or len(slug) > MAX_SLUG:
             return None
-        found = await self._records.find(newsletters, {"slug": slug}, tenant_id=tenant_id)
+        found = await self._records.find_one(newsletters, {"slug": slug}, tenant_id=tenant_id)
         several = await self._records.find(newsletters, {}, tenant_id=tenant_id, limit=2)
-        return found[0] if found and len(several) > 1 else None
+        return found if found and len(several) > 1 else None
 
     async def unsubscribe(
         self, tenant_id: TenantId, email: str, newsletter: Record | None = None

@@ -82,8 +82,8 @@ class PasswordResets(msgspec.Struct, frozen=True):
         account_tenant = TenantId(account["tenant_id"])
         async with self.records.unit(system(account_tenant)) as unit:
             # Checked again inside the transaction, for two concurrent clicks.
-            found = await unit.find(collection, {"id": account["id"]}, limit=1)
-            if not found or not self.accounts.is_reset_token(token, found[0]):
+            found = await unit.find_one(collection, {"id": account["id"]})
+            if not found or not self.accounts.is_reset_token(token, found):
                 raise DeadLink
             # The link came by email, so the address is verified.
             stamped = {**stamped, "verified": True}

@@ -66,10 +66,10 @@ class StaffCodes(msgspec.Struct, frozen=True):
         async with self.resets.records.unit(system(code.tenant_id)) as unit:
             # In the transaction, so that of two attempts one finds it used.
             is_unused = await self.codes.spend(unit, code)
-            found = await unit.find(superusers, {"id": code.staff_id}, limit=1)
-            if not is_unused or not found or account_mark(found[0]) != code.account_mark:
+            found = await unit.find_one(superusers, {"id": code.staff_id})
+            if not is_unused or not found or account_mark(found) != code.account_mark:
                 raise BadRequest(WRONG_CODE)
-            return found[0]
+            return found
 
     async def _mail(self, job: Job) -> None:
         requested = job.payload

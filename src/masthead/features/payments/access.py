@@ -46,8 +46,8 @@ async def end_due(records: Records, *, batch_size: int = BATCH) -> None:
         async with records.unit(system(tenant_id)) as unit:
             for member_id in member_ids:
                 # Another worker may have ended it, or staff have given more time.
-                found = await unit.find(blog_members, {"id": member_id}, limit=1)
-                if found and "" < found[0]["access_until"] <= clock.to_text(now):
+                found = await unit.find_one(blog_members, {"id": member_id})
+                if found and "" < found["access_until"] <= clock.to_text(now):
                     await end_access(unit, member_id)
 
     await work_off_due(records, blog_members, "access_until", now, work=end, at_once=batch_size)

@@ -47,24 +47,24 @@ async def settle_refund(unit: Unit, inbox: Inbox, refund: Refund) -> None:
 async def store_product(unit: Unit, item: Item) -> None:
     if not item.product:
         return
-    known = await unit.find(payment_products, {"payment_product_id": item.product}, limit=1)
-    ours = await unit.find(products, {"payment_product_id": item.product}, limit=1)
+    known = await unit.find_one(payment_products, {"payment_product_id": item.product})
+    ours = await unit.find_one(products, {"payment_product_id": item.product})
     values = {
         "payment_product_id": item.product,
-        "payment_price_id": item.price or (known[0]["payment_price_id"] if known else ""),
-        "product_id": ours[0]["id"] if ours else (known[0]["product_id"] if known else ""),
+        "payment_price_id": item.price or (known["payment_price_id"] if known else ""),
+        "product_id": ours["id"] if ours else (known["product_id"] if known else ""),
     }
     if known:
-        await unit.update(payment_products, known[0]["id"], values)
+        await unit.update(payment_products, known["id"], values)
     else:
         await unit.create(payment_products, values)
 
 
 async def _order_of(unit: Unit, checkout: Checkout) -> Record | None:
     """The order with this payment, else the pending one."""
-    found = await unit.find(orders, {"payment_id": checkout.payment}, limit=1)
+    found = await unit.find_one(orders, {"payment_id": checkout.payment})
     if found:
-        return found[0]
+        return found
     pending = await _by_id(unit, orders, checkout.metadata.get("order_id"))
     return pending if pending and not pending["payment_id"] else None
 
@@ -131,12 +131,12 @@ async def _items(unit: Unit, checkout: Checkout, product: Record | None) -> list
 
 
 async def _order_item(unit: Unit, item: Item) -> dict[str, Any]:
-    ours = await unit.find(products, {"payment_product_id": item.product}, limit=1)
+    ours = await unit.find_one(products, {"payment_product_id": item.product})
     return {
-        "product_id": ours[0]["id"] if ours and item.product else None,
+        "product_id": ours["id"] if ours and item.product else None,
         "payment_product_id": item.product,
         "payment_price_id": item.price,
-        "name": ours[0]["name"] if ours and item.product else item.name,
+        "name": ours["name"] if ours and item.product else item.name,
         "quantity": item.quantity,
         "amount": item.amount,
     }

@@ -95,9 +95,9 @@ class _TenantReceiver(_Receiver):
 
     async def receive(self, request: Request) -> Answer:
         tenant = await self._tenant(request)
-        found = await self._records.find(site_settings, {}, tenant_id=tenant.id)
+        found = await self._records.find_one(site_settings, {}, tenant_id=tenant.id)
         secret, key = (
-            self._records.reveal(site_settings, found[0], name) if found else ""
+            self._records.reveal(site_settings, found, name) if found else ""
             for name in ("member_payment_webhook_secret", "member_payment_secret_key")
         )
         if not secret:

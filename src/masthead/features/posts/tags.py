@@ -138,10 +138,10 @@ def handlers(records: Records) -> Mapping[str, Handler]:
     async def change(job: Job) -> None:
         """`tags.change`: until no post and no working copy has the tag."""
         wanted = {"id": job.payload["id"]}
-        found = await records.find(tag_changes, wanted, tenant_id=job.tenant_id)
+        found = await records.find_one(tag_changes, wanted, tenant_id=job.tenant_id)
         if not found:
             return
-        while await change_some(records, system(job.tenant_id), found[0]):
+        while await change_some(records, system(job.tenant_id), found):
             pass
 
     async def make_slugs(job: Job) -> None:

@@ -63,10 +63,10 @@ class MemberErasure:
 
     async def erase(self, request: Record, email: str, slice_: TimeSlice) -> None:
         tenant_id = TenantId(request["tenant_id"])
-        found = await self._records.find(
+        found = await self._records.find_one(
             blog_members, {"id": request["member_id"]}, tenant_id=tenant_id
         )
-        person = person_of(found[0]) if found else await self._find_deleted_member(request, email)
+        person = person_of(found) if found else await self._find_deleted_member(request, email)
         await self._delete_events(tenant_id, request, person)
         await self._expire_exports(tenant_id, person)
         for collection in member_collections(self._records.registry):

@@ -72,8 +72,8 @@ async def _member(unit: Unit, person: Person, page: str) -> Record:
         return await confirm(unit, member, {}) if not member["token_key"] else member
     if not person.verified_email:
         raise not_admitted(person, UNVERIFIED)
-    found = await unit.find(blog_members, {"email": person.verified_email}, limit=1)
-    member = await _known(unit, person, found[0]) if found else await _join(unit, person, page)
+    found = await unit.find_one(blog_members, {"email": person.verified_email})
+    member = await _known(unit, person, found) if found else await _join(unit, person, page)
     await add_link(unit, person, MEMBERS, member["id"])
     return member
 

@@ -71,10 +71,10 @@ class SignOns(msgspec.Struct, frozen=True):
     async def provider(self, tenant_id: TenantId | None, slug: str, audience: str) -> Record:
         if tenant_id is None:
             raise NotFound
-        found = await self.records.find(sign_in_providers, {"slug": slug}, tenant_id=tenant_id)
-        if not found or not serves(found[0], audience):
+        found = await self.records.find_one(sign_in_providers, {"slug": slug}, tenant_id=tenant_id)
+        if not found or not serves(found, audience):
             raise NotFound
-        return found[0]
+        return found
 
     async def depart(self, provider: Record, pending: Pending, redirect_uri: str) -> Departure:
         """Raises ProviderFailed."""

@@ -13,7 +13,7 @@ import msgspec
 
 from masthead.base.caller import Caller, system
 from masthead.base.config.tokens import Sealed
-from masthead.base.errors import BadRequest, Invalid, NotFound
+from masthead.base.errors import BadRequest, Invalid
 from masthead.base.ids import TenantId
 from masthead.base.logs import log
 from masthead.engine.audit.collection import CHANGED, CONNECTED, CREATED, DISCONNECTED
@@ -79,16 +79,14 @@ class StaffSignOns(msgspec.Struct, frozen=True):
         here."""
         assert caller.tenant_id is not None
         async with self.records.unit(system(caller.tenant_id)) as unit:
-            providers = await unit.find(sign_in_providers, {"id": provider_id}, limit=1)
-            accounts = await unit.find(superusers, {"id": caller.id}, limit=1)
-            if not providers or not accounts:
-                raise NotFound
-            person = Person(providers[0], subject, {})
+            provider = await unit.require(sign_in_providers, {"id": provider_id})
+            account = await unit.require(superusers, {"id": caller.id})
+            person = Person(provider, subject, {})
             link = await link_of(unit, person, STAFF)
             if link is not None and link["staff_id"] != caller.id:
                 raise BadRequest(TAKEN)
             if link is None:
-                await _connect(unit, person, accounts[0], caller)
+                await _connect(unit, person, account, caller)
 
     async def connections(self, tenant_id: TenantId, account: Record) -> list[Connection]:
         return await connections_of(self.records, tenant_id, STAFF, account["id"])
@@ -128,10 +126,9 @@ async def _by_email(unit: Unit, person: Person) -> tuple[Record, str]:
         return {}, UNVERIFIED
     if not person.is_of_allowed_domain:
         return {}, OTHER_DOMAIN
-    found = await unit.find(superusers, {"email": email}, limit=1)
-    if not found:
+    account = await unit.find_one(superusers, {"email": email})
+    if not account:
         return await _create(unit, person)
-    account = found[0]
     if account["role"] == Role.OWNER:
         return {}, OWNERS
     # An address may be given to somebody else at the provider.

@@ -118,7 +118,7 @@ async def _restore(unit: Unit, step: Record, undone: Undone) -> None:
 
 
 async def _set_back(unit: Unit, collection: Collection, step: Record, undone: Undone) -> None:
-    found = await unit.find(collection, {"id": step["id"]}, limit=1)
+    found = await unit.find_one(collection, {"id": step["id"]})
     if not found:
         undone.gone += 1
         return
@@ -129,7 +129,7 @@ async def _set_back(unit: Unit, collection: Collection, step: Record, undone: Un
     try:
         await unit.update(collection, step["id"], {}, stamped=was, expected_version=step["version"])
     except (Conflict, NotFound):
-        undone.left.append(found[0])
+        undone.left.append(found)
     else:
         undone.count += 1
 

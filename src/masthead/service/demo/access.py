@@ -57,9 +57,9 @@ class DemoAccess(msgspec.Struct, frozen=True):
 async def demo_access(parts: Services) -> DemoAccess | None:
     """Seeds an empty database. None where there is no demo tenant, or no `demo.json` for it."""
     path = parts.settings.data_dir / FILE
-    found = await parts.records.find(tenants, {"slug": SLUG})
+    found = await parts.records.find_one(tenants, {"slug": SLUG})
     if found:
-        credentials = await _read_stored(parts, TenantId(found[0]["id"]), path)
+        credentials = await _read_stored(parts, TenantId(found["id"]), path)
     elif await parts.records.find(tenants, {}):
         log.warning("demo.not_seeded", reason="the database has tenants already")
         return None
@@ -119,8 +119,8 @@ async def _read_stored(parts: Services, tenant_id: TenantId, path: Path) -> Cred
 
 
 async def _is_valid(parts: Services, key: str) -> bool:
-    found = await parts.records.find(api_keys, {"key_hash": hash_key(key)})
-    return bool(found) and not found[0]["revoked_at"]
+    found = await parts.records.find_one(api_keys, {"key_hash": hash_key(key)})
+    return found is not None and not found["revoked_at"]
 
 
 def _read(path: Path) -> Credentials | None:

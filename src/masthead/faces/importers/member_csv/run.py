@@ -71,13 +71,13 @@ class MemberImport:
         self._id: str = job.payload["import_id"]
 
     async def run(self) -> None:
-        found = await self._records.find(
+        found = await self._records.find_one(
             member_imports, {"id": self._id}, tenant_id=self._tenant_id
         )
-        if not found or found[0]["status"] in (DONE, FAILED):
+        if not found or found["status"] in (DONE, FAILED):
             return
         try:
-            await self._import(found[0])
+            await self._import(found)
         except Unavailable:
             if self._job.attempts >= MAX_ATTEMPTS:
                 await self._end(FAILED, error=NO_ANSWER)
@@ -128,7 +128,7 @@ class MemberImport:
         if isinstance(row, BadRow):
             return REFUSED, row.reason
         try:
-            found = await unit.find(blog_members, {"email": row.values["email"]}, limit=1)
+            found = await unit.find_one(blog_members, {"email": row.values["email"]})
             if not found:
                 stamp = created_stamp(row.created, self._records.clock())
                 if row.values.get("newsletter"):
@@ -136,10 +136,10 @@ class MemberImport:
                 stamp |= welcomed_elsewhere(row.values.get("tier", FREE))
                 await unit.create(blog_members, row.values, stamped={**credentials(""), **stamp})
                 return ADDED, ""
-            changes = await _changes(unit, found[0], row.values)
+            changes = await _changes(unit, found, row.values)
             if changes:
                 stamp_tier = welcomed_elsewhere(changes.get("tier", ""))
-                await unit.update(blog_members, found[0]["id"], changes, stamped=stamp_tier)
+                await unit.update(blog_members, found["id"], changes, stamped=stamp_tier)
             return (CHANGED if changes else UNCHANGED), ""
         except Invalid as error:
             return REFUSED, " ".join(problems_of(error))

@@ -379,12 +379,12 @@ async def require_writable_site(services: ImportServices, tenant_id: TenantId) -
     """Its settings. Checked here, because the engine lets the system caller write to a read-only
     site."""
     records = services.records
-    found = await records.find(records.registry["site_settings"], {}, tenant_id=tenant_id)
-    if found and (found[0]["read_only_mode"] or found[0]["deleted_at"]):
+    found = await records.find_one(records.registry["site_settings"], {}, tenant_id=tenant_id)
+    if found and (found["read_only_mode"] or found["deleted_at"]):
         raise Forbidden(
             "This site is read-only. Nothing can be imported until it is writable again."
         )
-    return found[0] if found else None
+    return found
 
 
 class PostReader:

@@ -89,9 +89,9 @@ class Undo:
         async with records.unit(system(self._tenant_id), emit_events=self._emit_events) as unit:
             items = await self._previous.of_run(unit, name, BATCH)
             for item in items:
-                found = await unit.find(collection, {"id": item.record_id}, limit=1)
-                reason = await self._remove(unit, collection, item, found[0]) if found else GONE
-                title = _title_of(collection, found[0]) if found else ""
+                found = await unit.find_one(collection, {"id": item.record_id})
+                reason = await self._remove(unit, collection, item, found) if found else GONE
+                title = _title_of(collection, found) if found else ""
                 undone.add(name, item.record_id, title, reason)
                 # Deleted records are remembered, so that a later import does not bring them back.
                 (stayed if reason else removed).append(item.record_id)

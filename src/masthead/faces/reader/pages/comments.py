@@ -84,10 +84,10 @@ async def _sign(request: SiteRequest, sent: CommentForm) -> Author:
     """With a name: of the account, or as a guest typed it."""
     author = author_of(request)
     if author.staff_id:
-        found = await request.records.find(
+        found = await request.records.find_one(
             superusers, {"id": author.staff_id}, tenant_id=request.tenant_id
         )
-        name = (found[0]["name"] if found else "") or site_of(request).name
+        name = (found["name"] if found else "") or site_of(request).name
         return replace(author, name=name[:NAME_LENGTH])
     if request.member is not None:
         name = request.member["name"][:NAME_LENGTH] or sent.name

@@ -39,8 +39,8 @@ async def tag(request: SiteRequest, slug: str) -> Page:
     name = next(link.label for link in cards[0].tags if tag_slug(link.label) == slug)
     site = site_of(request)
     feed = Link(f"{name}, {site.name}", f"/tags/{quote(slug)}/feed.xml")
-    kept = await request.records.find(tags, {"name": name}, tenant_id=request.tenant_id)
-    description = kept[0]["description"] if kept else ""
+    kept = await request.records.find_one(tags, {"name": name}, tenant_id=request.tenant_id)
+    description = kept["description"] if kept else ""
     head = Head(title=f"{name} · {site.name}", description=description[:160], feeds=(feed,))
     return Page("list.html", head, ListPage(name, description, cards, pager), viewed=TAG)
 

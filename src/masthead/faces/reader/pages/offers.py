@@ -107,8 +107,7 @@ async def _read_offer(request: SiteRequest, code: str) -> _Found:
 
 
 async def _find(request: SiteRequest, collection: Collection, **equals: str) -> Record | None:
-    found = await request.records.find(collection, equals, tenant_id=request.tenant_id, limit=1)
-    return found[0] if found else None
+    return await request.records.find_one(collection, equals, tenant_id=request.tenant_id)
 
 
 async def _has_tried(request: SiteRequest, offered: Record) -> bool:

@@ -8,7 +8,6 @@ import click
 
 from masthead.base.caller import shell, system
 from masthead.base.email_address import normal_email
-from masthead.base.errors import NotFound
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.ast import Comparison, Identifier, Literal, Or
 from masthead.engine.records.read.page import ListRequest
@@ -97,12 +96,11 @@ async def delete(invocation: Invocation, tenant: str, email: str, yes: bool) -> 
     async with opened_site(invocation, tenant) as site:
         records = site.parts.records
         wanted = {"email": normal_email(email)}
-        found = await records.find(blog_members, wanted, tenant_id=site.id, limit=1)
-        if not found:
-            raise NotFound(f"{tenant} has no member {email!r}")
-        confirm(f"Delete the member {found[0]['email']} of {tenant}?", yes=yes)
-        await records.delete(shell(site.id), blog_members, found[0]["id"])
-    return Output(_shown(found[0]), f"{found[0]['email']} is no longer a member.")
+        missing = f"{tenant} has no member {email!r}"
+        found = await records.require(blog_members, wanted, tenant_id=site.id, missing=missing)
+        confirm(f"Delete the member {found['email']} of {tenant}?", yes=yes)
+        await records.delete(shell(site.id), blog_members, found["id"])
+    return Output(_shown(found), f"{found['email']} is no longer a member.")
 
 
 def _shown(member: Record) -> dict[str, Any]:

@@ -76,8 +76,7 @@ async def reset_factors(invocation: Invocation, tenant: str, email: str) -> Outp
 
 async def _account(site: OpenedSite, email: str) -> Record | None:
     wanted = {"email": normal_email(email)}
-    found = await site.parts.records.find(superusers, wanted, tenant_id=site.id, limit=1)
-    return found[0] if found else None
+    return await site.parts.records.find_one(superusers, wanted, tenant_id=site.id)
 
 
 def _require_owner(account: Record | None, email: str, tenant: str) -> Record:

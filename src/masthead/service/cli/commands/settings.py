@@ -9,7 +9,6 @@ import click
 
 from masthead.base.caller import system
 from masthead.base.config.served_secret import refuse_other
-from masthead.base.errors import NotFound
 from masthead.base.suggestions import suggestion
 from masthead.engine.records.collection import Record
 from masthead.engine.records.fields.secrets import Secret
@@ -72,10 +71,8 @@ def parse_changes(changes: Sequence[str]) -> dict[str, Any]:
 
 
 async def _settings_of(site: OpenedSite) -> Record:
-    found = await site.parts.records.find(site_settings, {}, tenant_id=site.id)
-    if not found:
-        raise NotFound(f"The settings record of the tenant {site.tenant['slug']} was deleted.")
-    return found[0]
+    missing = f"The settings record of the tenant {site.tenant['slug']} was deleted."
+    return await site.parts.records.require(site_settings, {}, tenant_id=site.id, missing=missing)
 
 
 def _shown(settings: Record) -> dict[str, Any]:

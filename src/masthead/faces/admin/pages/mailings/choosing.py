@@ -141,7 +141,7 @@ async def try_values(
 
 
 async def _letter_bytes(request: AdminRequest, post: Record, choice: MailChoice) -> int:
-    found = await request.records.find(
+    found = await request.records.find_one(
         newsletters, {"slug": choice.newsletter}, tenant_id=request.tenant_id
     )
     if not found:
@@ -150,7 +150,7 @@ async def _letter_bytes(request: AdminRequest, post: Record, choice: MailChoice)
         request.records,
         tenant_id=request.tenant_id,
         site=Site(request.site_name, request.site_url),
-        newsletter=found[0],
+        newsletter=found,
         post=post,
         reader=choice.reader_of(post),
         subject=choice.subject,

@@ -230,9 +230,9 @@ def _question(filters: MemberList, chosen: Selection, label: str = "", problem: 
 async def _relabel_one(
     unit: Unit, member_id: str, action: str, label: str, *, steps: Steps
 ) -> None:
-    found = await unit.find(blog_members, {"id": member_id}, limit=1)
-    if not found or (action == "label" and label in found[0]["labels"]):
+    found = await unit.find_one(blog_members, {"id": member_id})
+    if not found or (action == "label" and label in found["labels"]):
         return
-    others = [each for each in found[0]["labels"] if each != label]
+    others = [each for each in found["labels"] if each != label]
     given = {"labels": [*others, label] if action == "label" else others}
-    steps.note_change(found[0], await unit.update(blog_members, member_id, given))
+    steps.note_change(found, await unit.update(blog_members, member_id, given))

@@ -200,7 +200,7 @@ async def tenant_page(request: AdminRequest, tenant_id: str) -> Answer:
     counts = request.records.counts
     stored = await counts.by_tenant(media, [tenant["id"]], summed="size")
     thrown_away = await counts.by_tenant(trash, [tenant["id"]], summed="size")
-    owners = await request.records.find(
+    owner = await request.records.find_one(
         superusers, {"id": tenant["owner_id"]}, tenant_id=TenantId(tenant["id"])
     )
     values = {
@@ -212,8 +212,8 @@ async def tenant_page(request: AdminRequest, tenant_id: str) -> Answer:
         "sizes": sizes,
         "media_bytes": size_text(stored.get(tenant["id"], 0)),
         "trash_bytes": size_text(thrown_away.get(tenant["id"], 0)),
-        "owner": owners[0]["email"] if owners else "",
-        "is_invited": bool(owners) and not owners[0]["password_hash"],
+        "owner": owner["email"] if owner else "",
+        "is_invited": owner is not None and not owner["password_hash"],
         "back": ADDRESS,
     }
     return Page("operator/tenant.html", tenant["name"], values)

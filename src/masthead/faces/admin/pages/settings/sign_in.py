@@ -156,10 +156,10 @@ async def _all(request: AdminRequest) -> list[Record]:
 async def _provider(request: AdminRequest, record_id: str) -> Record:
     """With whether it has a secret, which only the engine reads."""
     record = await request.records.get(request.caller, sign_in_providers, record_id)
-    found = await request.records.find(
+    found = await request.records.find_one(
         sign_in_providers, {"id": record_id}, tenant_id=request.tenant_id
     )
-    return {**record, "client_secret": found[0]["client_secret"] if found else ""}
+    return {**record, "client_secret": found["client_secret"] if found else ""}
 
 
 def _page(

@@ -223,8 +223,8 @@ async def _form(
 async def _record(request: AdminRequest, tag: str) -> Record | None:
     # PostgreSQL would refuse NUL as a parameter.
     wanted = {"name": tag.replace("\0", "")}
-    found = await request.records.find(tags, wanted, tenant_id=request.tenant_id)
-    return found[0] if found and "\0" not in tag else None
+    found = await request.records.find_one(tags, wanted, tenant_id=request.tenant_id)
+    return found if found and "\0" not in tag else None
 
 
 async def _describe(request: AdminRequest, tag: str, typed: str) -> Answer:

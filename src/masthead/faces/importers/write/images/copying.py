@@ -194,11 +194,11 @@ class ImageCopier:
 
     async def _store_media(self, key: str, upload: Upload) -> str:
         records, tenant_id = self._services.records, self._tenant_id
-        same = await records.find(media, {"sha256": upload.sha256}, tenant_id=tenant_id)
+        same = await records.find_one(media, {"sha256": upload.sha256}, tenant_id=tenant_id)
         if same:
             async with records.unit(system(tenant_id)) as unit:
-                await self._save_item(unit, key, same[0], "")
-            return _url_of(same[0])
+                await self._save_item(unit, key, same, "")
+            return _url_of(same)
         async with (
             store_file(self._services, tenant_id, media, upload) as kept,
             records.unit(system(tenant_id), emit_events=self._emit_events) as unit,

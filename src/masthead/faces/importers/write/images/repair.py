@@ -118,18 +118,16 @@ class ImageRepair(Import):
             # Which pictures can be fetched is not known.
             return True
         collection = collection_of(found.post)
-        records = await unit.find(collection, {"id": found.record_id}, limit=1)
-        if not records:
+        record = await unit.find_one(collection, {"id": found.record_id})
+        if not record:
             return False
-        changed = await unit.update(
-            collection, found.record_id, _with_new_urls(records[0], new_urls)
-        )
-        if changed["version"] == records[0]["version"]:
+        changed = await unit.update(collection, found.record_id, _with_new_urls(record, new_urls))
+        if changed["version"] == record["version"]:
             return False
         # So that the next import does not take this update for an edit by the publisher.
         key = key_of_post(found.post)
         known = await self._destination.items([key], unit)
-        if known and known[key].record_version == records[0]["version"]:
+        if known and known[key].record_version == record["version"]:
             item = msgspec.structs.replace(known[key], record_version=changed["version"])
             await self._destination.save(unit, {key: item})
         return True
