@@ -17,10 +17,12 @@ from masthead.engine.records.collection import (
 )
 from masthead.engine.records.fields.base import Access, Field
 from masthead.features.media.collection import OWN as OWN_FILE
+from masthead.features.media.collection import OWN_OR_OPEN
 from masthead.features.members.collection import SELF as OWN_RECORD
 from masthead.features.payments.collection import ON_SALE
-from masthead.features.posts.collection import OWN, OWN_POST, PUBLIC
+from masthead.features.posts.collection import OWN, OWN_DRAFT, OWN_POST, OWN_POST_DRAFT, PUBLIC
 from masthead.features.trash.collection import OWN as OWN_ENTRY
+from masthead.features.trash.collection import OWN_DELETED
 from masthead.identity.tenants import SELF as OWN_ACCOUNT
 from masthead.service.schema import registry
 
@@ -42,15 +44,17 @@ This page is made from the code by `make docs`.
 
 ## How to read it
 
-"Guest" is a caller without a session, "member" a signed-in reader. "Author", "editor" and "owner"
-are roles of a site's staff, and all of these stay in their own site. "Operator" runs the platform
-and may do in every site what its owner may, and what is marked "operator".
+"Guest" is a caller without a session, "member" a signed-in reader. "Contributor", "author",
+"editor" and "owner" are roles of a site's staff, and all of these stay in their own site.
+"Operator" runs the platform and may do in every site what its owner may, and what is marked
+"operator".
 
 - **type**: the JSON type with its limits. Lengths are in characters.
 - **needed**: the field must be sent at creation and can't be empty.
 - **read**, **set**: who sees the field, and who may set it, in a record that they may see or
-  change. "staff" is author, editor and owner. "service" is set by the service, whatever is sent.
-  "once" is at creation only. What a caller can't read is unknown to their filters as well.
+  change. "staff" is contributor, author, editor and owner. "service" is set by the service,
+  whatever is sent. "once" is at creation only. What a caller can't read is unknown to their
+  filters as well.
 - A **slug** is made from the title or name when none is sent, with a number where that is taken. It
   may hold letters and digits of any script, hyphens and other signs, but no blanks, slashes,
   backslashes, `?` or `#`.
@@ -70,13 +74,14 @@ COMMON = (
 CALLERS = {
     Access.PUBLIC: "guest",
     Access.MEMBER: "member",
+    Access.CONTRIBUTOR: "contributor",
     Access.AUTHOR: "author",
     Access.EDITOR: "editor",
     Access.ADMIN: "owner",
     Access.PLATFORM: "operator",
 }
 
-STAFF = ["author", "editor", "owner"]
+STAFF = ["contributor", "author", "editor", "owner"]
 
 PASSWORDS = """\
 `password`, `passwordConfirm` and `oldPassword` can be sent and are never shown: see
@@ -90,6 +95,10 @@ RULES = {
     OWN_ACCOUNT: "their own",
     OWN_POST: "those of their own posts",
     OWN: "those that name them in `authors`",
+    OWN_DRAFT: "their own drafts that are not scheduled",
+    OWN_POST_DRAFT: "those of their own drafts",
+    OWN_OR_OPEN: "those that they have uploaded, and that readers see",
+    OWN_DELETED: "those of their own that they deleted",
     OWN_FILE: "those that they have uploaded",
     OWN_ENTRY: "those of their own posts and files",
     ON_SALE: "the active ones",

@@ -137,14 +137,14 @@ def pages_of(context: BrowserContext, demo: Demo) -> Iterator[tuple[str, Page]]:
 
 
 async def take_admin(folder: Path, wanted: str) -> None:
-    """The samples whose name begins with `wanted`, to their end."""
+    """The samples whose name begins with one of the `wanted`, to their end."""
     with tempfile.TemporaryDirectory(prefix="masthead-") as data:
         async with every_page(Path(data)) as pages, launched() as chromium:
             windows = Windows(pages, WatchedBrowser(chromium))
             for view, size in VIEWS.items():
                 windows.size = size
                 for sample in SAMPLES:
-                    if sample.is_page and sample.name.startswith(wanted):
+                    if sample.is_page and sample.name.startswith(tuple(wanted.split(","))):
                         await take_sample(windows, sample, folder, view)
     if REFUSED:
         raise SystemExit("\n".join(REFUSED))
@@ -196,7 +196,11 @@ def write_for_docs(name: str, screenshot: bytes) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--docs", action="store_true", help="only the pictures in docs/images")
-    parser.add_argument("--admin", metavar="NAME", help="only samples of the admin, by name")
+    parser.add_argument(
+        "--admin",
+        metavar="NAME",
+        help="only samples of the admin whose names begin so; several with commas",
+    )
     wanted = parser.parse_args()
     folder = ROOT / "build" / "screenshots"
     for each in (folder, IMAGES):

@@ -39,7 +39,16 @@ def actions_of(routes: list[Route]) -> Iterator[tuple[Route, str, Policy]]:
             yield route, method, action.policy
 
 
-ROLES = ["guest", "member", "owner of another site", "author", "editor", "owner", "operator"]
+ROLES = [
+    "guest",
+    "member",
+    "owner of another site",
+    "contributor",
+    "author",
+    "editor",
+    "owner",
+    "operator",
+]
 
 
 @pytest.fixture
@@ -50,6 +59,7 @@ async def roles(app: World, tenant: TenantWorld, other_tenant: TenantWorld) -> d
         "guest": (0, Visitor(tenant.guest)),
         "member": (0, visitor(app, member, tenant.host)),
         "owner of another site": (0, visitor(app, stranger, tenant.host)),
+        "contributor": (1, (await staff(tenant, "contributor"))[0]),
         "author": (1, (await staff(tenant, "author"))[0]),
         "editor": (2, (await staff(tenant, "editor"))[0]),
         "owner": (3, (await staff(tenant, "owner"))[0]),
@@ -65,8 +75,8 @@ def is_signed_out(answer: Any) -> bool:
 @pytest.mark.parametrize(
     "role",
     [
-        "author",
-        *(pytest.param(each, marks=pytest.mark.sweep) for each in ROLES if each != "author"),
+        "contributor",
+        *(pytest.param(each, marks=pytest.mark.sweep) for each in ROLES if each != "contributor"),
     ],
 )
 async def test_pages_of_the_admin_are_for_their_roles(

@@ -13,6 +13,8 @@ from masthead.base.ids import TenantId
 class Kind(StrEnum):
     GUEST = "guest"
     MEMBER = "member"
+    CONTRIBUTOR = "contributor"
+    """Staff of a tenant: own drafts, by the collections' rules for contributors."""
     AUTHOR = "author"
     """Staff of a tenant: own posts, by the collections' rules for authors."""
     EDITOR = "editor"
@@ -79,8 +81,13 @@ class Caller(msgspec.Struct, frozen=True):
     @property
     def is_admin(self) -> bool:
         """May read and change everything of the tenant: no access rules apply. For editors and
-        authors they do."""
+        writers they do."""
         return self.kind in _ADMINS
+
+    @property
+    def is_writer(self) -> bool:
+        """An author or a contributor: sees own posts only, and may be a guest of the site."""
+        return self.kind in _WRITERS
 
     @property
     def is_reader(self) -> bool:
@@ -104,7 +111,10 @@ class Caller(msgspec.Struct, frozen=True):
         return self.kind in _PEOPLE and bool(self.id)
 
 
-_PEOPLE = frozenset({Kind.AUTHOR, Kind.EDITOR, Kind.OWNER, Kind.OPERATOR})
+SITE_STAFF = frozenset({Kind.CONTRIBUTOR, Kind.AUTHOR, Kind.EDITOR, Kind.OWNER})
+"""The accounts of a tenant's own staff."""
+_PEOPLE = SITE_STAFF | {Kind.OPERATOR}
+_WRITERS = frozenset({Kind.CONTRIBUTOR, Kind.AUTHOR})
 _ADMINS = frozenset({Kind.OWNER, Kind.OPERATOR, Kind.KEY, Kind.SYSTEM, Kind.SHELL})
 _READERS = frozenset({Kind.GUEST, Kind.MEMBER})
 _PLATFORM = frozenset({Kind.OPERATOR, Kind.SYSTEM, Kind.SHELL})

@@ -7,7 +7,12 @@ from masthead.base.ids import TenantId
 from masthead.engine.records.collection import Collection, Record
 from masthead.identity.tenants import Role, superusers
 
-_STAFF = {Role.OWNER: Kind.OWNER, Role.EDITOR: Kind.EDITOR, Role.AUTHOR: Kind.AUTHOR}
+_STAFF = {
+    Role.OWNER: Kind.OWNER,
+    Role.EDITOR: Kind.EDITOR,
+    Role.AUTHOR: Kind.AUTHOR,
+    Role.CONTRIBUTOR: Kind.CONTRIBUTOR,
+}
 
 
 def account_key(account: Record | None) -> tuple[str, str]:

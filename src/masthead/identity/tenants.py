@@ -36,6 +36,7 @@ class Role(StrEnum):
     OWNER = "owner"
     EDITOR = "editor"
     AUTHOR = "author"
+    CONTRIBUTOR = "contributor"
 
 
 def author_moves(change: Change) -> Iterator[Move]:
@@ -68,6 +69,7 @@ superusers = Collection(
     ),
     editors=Rules(read=SELF, update=SELF),
     authors=Rules(read=SELF, update=SELF),
+    contributors=Rules(read=SELF, update=SELF),
     site=SiteRules(read="name != ''", fields=("name", "slug", "bio", "picture")),
     listings=(_FILES.listings,),
     followers=(_FILES, Moves(author_moves)),

@@ -38,7 +38,7 @@ from masthead.features.payments import jobs as payment_jobs
 from masthead.features.payments.access import end_due
 from masthead.features.payments.reconcile import Reconciliation
 from masthead.features.posts import jobs as post_jobs
-from masthead.features.posts import tags
+from masthead.features.posts import review_emails, tags
 from masthead.features.posts.collection import posts
 from masthead.features.privacy import jobs as privacy_jobs
 from masthead.features.site import notices
@@ -72,6 +72,9 @@ def job_handlers(parts: Services) -> Mapping[str, Handler]:
         **media_use_counts.handlers(parts.records),
         **media_alt_texts.handlers(parts.records),
         **post_jobs.handlers(parts.records),
+        **review_emails.handlers(
+            parts.records, parts.mail, parts.sites, parts.single_sign_on.staff.connected
+        ),
         **emptying.handlers(parts.records),
         **text_jobs.handlers(parts.records, (posts, pages)),
         **tags.handlers(parts.records),

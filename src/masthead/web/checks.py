@@ -48,7 +48,12 @@ class RoleTooLow(Forbidden):
         super().__init__(f"{_ROLES[caller.kind]} can't open this page. Ask {_WHO_MAY[who]}.")
 
 
-_ROLES = {Kind.AUTHOR: "Authors", Kind.EDITOR: "Editors", Kind.OWNER: "Owners"}
+_ROLES = {
+    Kind.CONTRIBUTOR: "Contributors",
+    Kind.AUTHOR: "Authors",
+    Kind.EDITOR: "Editors",
+    Kind.OWNER: "Owners",
+}
 _WHO_MAY = {
     Who.EDITOR: "an editor or an owner of the site",
     Who.OWNER: "an owner of the site",
@@ -135,7 +140,7 @@ class Checks(msgspec.Struct, frozen=True, kw_only=True):
         if caller.kind is not Kind.OPERATOR and policy.while_suspended is not WhileSuspended.OPEN:
             _check_open(request.site)
         is_below_owner = policy.who is Who.OWNER and not caller.is_admin
-        if is_below_owner or (policy.who is Who.EDITOR and caller.kind is Kind.AUTHOR):
+        if is_below_owner or (policy.who is Who.EDITOR and caller.is_writer):
             raise RoleTooLow(caller, policy.who)
         if request.site is None and policy.needs_site:
             raise SiteNotChosen

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from masthead.base.caller import Kind, guest, in_tenant
+from masthead.base.caller import SITE_STAFF, Kind, guest, in_tenant
 from masthead.base.errors import BadRequest, Conflict, MastheadError
 from masthead.base.ids import TenantId
 from masthead.engine.records.collection import Record
@@ -44,7 +44,7 @@ TICKET_COOKIE = "mh_second_step"
 OWNER_HEADER = b"x-page-owner"
 """The header with the owner of the page whose script calls: see `page_owner`."""
 
-_STAFF = frozenset({Kind.OWNER, Kind.EDITOR, Kind.AUTHOR, Kind.OPERATOR})
+_STAFF = SITE_STAFF | {Kind.OPERATOR}
 
 
 class SignInFailed(MastheadError):

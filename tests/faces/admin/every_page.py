@@ -90,7 +90,8 @@ class Sample:
     """The name of its test and its picture."""
     address: str
     who: str = "owner"
-    """`owner`, `editor`, `author`, `operator`, `guest`, or `guarded`, who has a second factor."""
+    """`owner`, `editor`, `author`, `contributor`, `operator`, `guest`, or `guarded`, who has a
+    second factor."""
     site: str = "demo"
     """`demo` has content, `empty` has none, at `regatta` work goes on, `strict` requires a second
     factor; `` is the service's own host."""
@@ -401,6 +402,8 @@ SAMPLES = (
     Sample("posts-tags-part", "/admin/posts/tags?tag=h", is_page=False),
     Sample("posts-selected", "/admin/posts", act=select_a_row),
     Sample("posts-author", "/admin/posts", who="author"),
+    Sample("posts-ready", "/admin/posts?status=ready"),
+    Sample("posts-contributor", "/admin/posts", who="contributor"),
     Sample("post-new", "/admin/posts/new"),
     Sample("post", "/admin/posts/{posts}"),
     Sample("post-html", "/admin/posts/{posts-html}"),
@@ -409,6 +412,17 @@ SAMPLES = (
         "/admin/posts/{posts-html}",
         act=fill(("#slug", "not a slug"), press="Update…"),
     ),
+    Sample("post-ready", "/admin/posts/{posts-ready}"),
+    Sample("post-ready-html", "/admin/posts/{posts-ready}?as=html"),
+    Sample("post-send-back", "/admin/posts/{posts-ready}/send-back"),
+    Sample(
+        "post-send-back-refused",
+        "/admin/posts/{posts-ready}/send-back",
+        act=fill(("#review_note", " "), press="Send back"),
+    ),
+    Sample("post-sent-back", "/admin/posts/{posts-sent-back}", who="contributor"),
+    Sample("post-new-contributor", "/admin/posts/new", who="contributor"),
+    Sample("post-read", "/admin/posts/{posts-contributed}", who="contributor"),
     Sample("post-delete", "/admin/posts/{posts}/delete"),
     Sample("post-preview", "/admin/posts/{posts}/preview?as=paid"),
     Sample("post-publish", "/admin/posts/{posts-draft}/publish"),
@@ -707,6 +721,7 @@ async def _filled(world: World, port: int) -> EveryPage:
         "owner": await _owner(demo),
         "editor": await demo.owner(name="Ines Ferro", role="editor"),
         "author": await demo.owner(name="Marguerite Oyelaran-Whitcombe", role="author"),
+        "contributor": await demo.owner(name="Tobias Lindqvist", role="contributor"),
         "operator": await world.operator(name="Theo Vance"),
         "guarded": await _guarded(demo),
         "empty": await empty.owner(name="Nell Ashby"),
@@ -756,6 +771,7 @@ async def _content(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str,
         **await _pages(demo),
         **await _settings(demo, accounts["owner"]),
         **await _posts(demo, accounts),
+        **await _reviews(demo, accounts),
         **await _views(demo),
         **await _shop(demo),
         **await _staff(demo, accounts),
@@ -1163,6 +1179,26 @@ async def _posts(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, s
         "posts-revised": revised["id"],
         "posts-draft": draft["id"],
         "post_revisions": revision["id"],
+    }
+
+
+async def _reviews(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, str]:
+    """A contributor's posts: one that is ready, one that was sent back, one that is published."""
+    records, posts = demo.world.parts.records, demo.world.collection("posts")
+    contributor, owner = (
+        Caller(kind, demo.id, accounts[kind].id, collection=superusers.name)
+        for kind in (Kind.CONTRIBUTOR, Kind.OWNER)
+    )
+    ready = {"content_html": FOG, "review": "ready"}
+    back = await records.create(contributor, posts, {"title": "Where the eels go", **ready})
+    note = "A fine start.\nCould you ask the warden for this year’s count, and cut the second part?"
+    await records.update(owner, posts, back["id"], {"review": "", "review_note": note})
+    mine = await demo.published(title="The ferryman’s dog", authors=[contributor.id])
+    made = await records.create(contributor, posts, {"title": "Counting the terns", **ready})
+    return {
+        "posts-sent-back": back["id"],
+        "posts-contributed": mine["id"],
+        "posts-ready": made["id"],
     }
 
 

@@ -14,11 +14,11 @@ from tests.faces.admin.visitor import OWN, Visitor
 
 pytestmark = pytest.mark.slow("fills sites with a sample of every page")
 
-ROLES = ["guest", "author", "editor", "owner", "operator"]
+ROLES = ["guest", "contributor", "author", "editor", "owner", "operator"]
 """Each may do what the ones before it may."""
 
 LOWEST = {
-    "/admin": "author",
+    "/admin": "contributor",
     "/admin/sign-in": "guest",
     "/admin/forgot": "guest",
     "/admin/reset-password": "guest",
@@ -34,6 +34,7 @@ LOWEST = {
     "/admin/members/{id}/requests": "owner",
     "/admin/operator": "operator",
     "/admin/pages": "editor",
+    "/admin/posts/{id}/send-back": "editor",
     "/admin/settings": "owner",
     "/admin/shop": "owner",
     "/admin/staff": "owner",
@@ -81,7 +82,7 @@ def parts(path: str) -> list[tuple[str, str]]:
     return [(path[: each.end()], each[1]) for each in re.finditer(r"\{(\w+)\}", path)]
 
 
-@pytest.mark.parametrize("role", ["guest", "author", "editor", "owner"])
+@pytest.mark.parametrize("role", ["guest", "contributor", "editor", "owner"])
 async def test_a_page_refuses_the_roles_it_is_not_for(pages: EveryPage, role: str) -> None:
     let_in = []
     async with client(pages, Sample("", "/admin", who=role)) as api:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from urllib.parse import quote
 
@@ -21,7 +21,7 @@ from masthead.base.caller import guest, system
 from masthead.base.config.keyring import KeyRing
 from masthead.base.errors import RateLimited
 from masthead.engine.records.accounts import credentials
-from masthead.engine.records.filter.ast import Comparison, Identifier, conjuncts
+from masthead.engine.records.filter.ast import Comparison, Expression, Identifier
 from masthead.engine.records.filter.parser import parse
 from masthead.engine.records.write.unit_changes import LogPlace
 from masthead.faces.record_api.realtime import watcher
@@ -512,7 +512,12 @@ def test_the_log_has_what_the_read_rules_ask(app: World) -> None:
     """Otherwise nobody could say who might read the record before."""
     for collection in app.parts.records.registry.collections:
         known = {"id", "tenant_id", *collection.logged_fields}
-        for rules in (collection.rules, collection.editors, collection.authors):
+        for rules in (
+            collection.rules,
+            collection.editors,
+            collection.authors,
+            collection.contributors,
+        ):
             for name in _fields_of(rules.read or ""):
                 assert name in known, (collection.name, name)
 
@@ -520,8 +525,14 @@ def test_the_log_has_what_the_read_rules_ask(app: World) -> None:
 def _fields_of(rule: str) -> set[str]:
     if not rule:
         return set()
-    compared = [each for each in conjuncts(parse(rule)) if isinstance(each, Comparison)]
-    assert len(compared) == len(conjuncts(parse(rule)))
-    operands = [operand for each in compared for operand in (each.left, each.right)]
+    operands = [operand for each in _compared(parse(rule)) for operand in (each.left, each.right)]
     names = {each.path[0] for each in operands if isinstance(each, Identifier)}
     return {name for name in names if not name.startswith("@")}
+
+
+def _compared(rule: Expression) -> Iterator[Comparison]:
+    if isinstance(rule, Comparison):
+        yield rule
+        return
+    for each in rule.items:
+        yield from _compared(each)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
 from tests.world import PASSWORD, Account, TenantWorld, World, records_of
 
-from masthead.base.caller import system
+from masthead.base import clock
+from masthead.base.caller import Caller, Kind, system
+from masthead.base.errors import Forbidden
 from masthead.engine.records.collection import Record
 from masthead.features.mailings.collection import mailings
 from masthead.features.members.mail_log import MemberMails
@@ -16,7 +20,8 @@ from masthead.service.schema import registry, tables
 
 POSTS = records_of("posts")
 STAFF = records_of("_superusers")
-ROLES = ("editor", "author")
+ROLES = ("editor", "author", "contributor")
+WRITERS = ("author", "contributor")
 VERBS = ("list", "view", "create", "update", "delete")
 
 READ, ALL = {"list", "view"}, set(VERBS)
@@ -31,6 +36,11 @@ ALLOWED = {
     ("author", "categories"): READ,
     ("author", "tiers"): READ,
     ("author", "media"): READ | {"create"},
+    ("contributor", "categories"): READ,
+    ("contributor", "tiers"): READ,
+    ("contributor", "tags"): READ,
+    # What others have uploaded and nobody can see is not there.
+    ("contributor", "media"): {"list", "create"},
     ("editor", "post_revisions"): READ,
     ("editor", "page_revisions"): READ,
     ("editor", "tags"): READ | {"update"},
@@ -44,7 +54,7 @@ ALLOWED = {
     ("editor", "post_working_copies"): READ | {"update", "delete"},
     ("editor", "page_working_copies"): READ | {"update", "delete"},
 }
-"""Rules for records that others have made; `_superusers`, an author's posts and their copies have
+"""Rules for records that others have made; `_superusers`, a writer's posts and their copies have
 tests of their own."""
 BY_POST = ("posts", "post_revisions", "post_working_copies", "trash")
 
@@ -71,8 +81,15 @@ async def colleague(tenant: TenantWorld) -> Account:
 
 
 @pytest.fixture
-async def staff(owner: Account, editor: Account, author: Account) -> dict[str, Account]:
-    return {"owner": owner, "editor": editor, "author": author}
+async def contributor(tenant: TenantWorld) -> Account:
+    return await tenant.owner(role="contributor", name="Trillian")
+
+
+@pytest.fixture
+async def staff(
+    owner: Account, editor: Account, author: Account, contributor: Account
+) -> dict[str, Account]:
+    return {"owner": owner, "editor": editor, "author": author, "contributor": contributor}
 
 
 async def upload(account: Account) -> httpx.Response:
@@ -169,7 +186,7 @@ CLOSED_OR_OPEN = [
     (role, each.name)
     for role in ROLES
     for each in registry.collections
-    if each.name != "_superusers" and not (role == "author" and each.name in BY_POST)
+    if each.name != "_superusers" and not (role in WRITERS and each.name in BY_POST)
 ]
 
 
@@ -180,8 +197,8 @@ async def test_a_role_has_exactly_the_rights_of_its_row(
     record = await made_by_owner(staff["owner"], tenant, collection)
     allowed = ALLOWED.get((role, collection), set())
     statuses = await tried(staff[role], tenant, collection, record)
-    # Authors change files of their own; others' are not found for that.
-    refused = 404 if (role, collection) == ("author", "media") else 403
+    # Writers change files of their own; others' are not found for that.
+    refused = 404 if role in WRITERS and collection == "media" else 403
     expected = {verb: refused for verb in VERBS if verb not in allowed}
     expected |= {verb: 204 if verb == "delete" else 200 for verb in allowed}
     assert statuses == expected
@@ -265,6 +282,116 @@ class TestAuthorsPosts:
     async def test_a_large_text_is_accepted(self, author: Account) -> None:
         body = {"title": "Long", "content_html": "<p>" + "word " * 40_000 + "</p>"}
         assert (await author.api.post(POSTS, json=body)).status_code == 200
+
+
+def caller_of(contributor: Account, tenant: TenantWorld) -> Caller:
+    return Caller(Kind.CONTRIBUTOR, tenant.id, contributor.id, contributor.email, "_superusers")
+
+
+class TestContributorsPosts:
+    async def test_own_drafts_are_written_and_deleted(
+        self, contributor: Account, tenant: TenantWorld
+    ) -> None:
+        made = await contributor.api.post(POSTS, json={"title": "One", "status": "draft"})
+        assert (made.status_code, made.json()["authors"]) == (200, [contributor.id])
+        one = f"{POSTS}/{made.json()['id']}"
+        changed = await contributor.api.patch(one, json=made.json() | {"title": "Two"})
+        assert (changed.status_code, changed.json()["title"]) == (200, "Two")
+        assert (await contributor.api.delete(one)).status_code == 204
+        (entry,) = (await contributor.api.get(records_of("trash"))).json()["items"]
+        async with tenant.world.parts.records.unit(caller_of(contributor, tenant)) as unit:
+            await unit.restore(entry["id"])
+        assert (await contributor.api.get(one)).json()["title"] == "Two"
+
+    async def test_nothing_is_published_or_scheduled(
+        self, contributor: Account, tenant: TenantWorld
+    ) -> None:
+        mine = await tenant.post(authors=[contributor.id])
+        later = clock.to_text(tenant.world.clock() + timedelta(hours=1))
+        for given in (
+            {"status": "published"},
+            {"scheduled_for": later},
+            {"status": "published", "published_at": later},
+            {"review_note": "Well done."},
+        ):
+            for answer in (
+                await contributor.api.post(POSTS, json={"title": "New", **given}),
+                await contributor.api.patch(f"{POSTS}/{mine['id']}", json=given),
+            ):
+                assert answer.status_code == 403, (given, answer.text)
+        (only,) = (await contributor.api.get(POSTS)).json()["items"]
+        assert (only["id"], only["status"], only["scheduled_for"]) == (mine["id"], "draft", "")
+
+    async def test_a_published_or_scheduled_post_is_read_and_not_changed(
+        self, contributor: Account, tenant: TenantWorld
+    ) -> None:
+        later = clock.to_text(tenant.world.clock() + timedelta(hours=1))
+        for values in ({"status": "published"}, {"scheduled_for": later}):
+            post = await tenant.post(authors=[contributor.id], **values)
+            one = f"{POSTS}/{post['id']}"
+            assert (await contributor.api.get(one)).json()["title"] == post["title"]
+            copy = await tenant.create(
+                "post_working_copies", {"post_id": post["id"], "title": "New"}
+            )
+            copies = records_of("post_working_copies")
+            assert (await contributor.api.get(f"{copies}/{copy['id']}")).status_code == 200
+            for answer in (
+                await contributor.api.patch(one, json={"title": "Other"}),
+                await contributor.api.patch(one, json={"status": "draft"}),
+                await contributor.api.delete(one),
+                await contributor.api.patch(f"{copies}/{copy['id']}", json={"title": "Other"}),
+                await contributor.api.delete(f"{copies}/{copy['id']}"),
+            ):
+                assert answer.status_code == 404, answer.text
+            await tenant.world.parts.records.delete(
+                system(tenant.id), tenant.world.collection("post_working_copies"), copy["id"]
+            )
+            again = await contributor.api.post(copies, json={"post_id": post["id"], "title": "X"})
+            assert again.status_code == 403
+
+    async def test_what_was_published_neither_comes_back_nor_goes_for_good(
+        self, contributor: Account, owner: Account, tenant: TenantWorld
+    ) -> None:
+        post = await tenant.published(authors=[contributor.id])
+        await owner.api.delete(f"{POSTS}/{post['id']}")
+        (entry,) = (await contributor.api.get(records_of("trash"))).json()["items"]
+        one = records_of("trash", entry["id"])
+        assert (await contributor.api.delete(one)).status_code == 404
+        with pytest.raises(Forbidden):
+            async with tenant.world.parts.records.unit(caller_of(contributor, tenant)) as unit:
+                await unit.restore(entry["id"])
+        assert (await owner.api.get(f"{POSTS}/{post['id']}")).status_code == 404
+
+    async def test_others_posts_are_not_there(
+        self, contributor: Account, colleague: Account, tenant: TenantWorld
+    ) -> None:
+        for post in (await tenant.published(), await tenant.post(authors=[colleague.id])):
+            assert (await contributor.api.get(f"{POSTS}/{post['id']}")).status_code == 404
+        assert (await contributor.api.get(POSTS)).json()["totalItems"] == 0
+
+
+class TestContributorsMedia:
+    async def test_own_uploads_and_what_readers_see(
+        self, contributor: Account, owner: Account, tenant: TenantWorld
+    ) -> None:
+        mine, public, unused, hidden = [
+            (await upload(each)).json() for each in (contributor, owner, owner, owner)
+        ]
+        await tenant.published(featured_image=public["url"])
+        await tenant.post(featured_image=hidden["url"])
+        listed = (await contributor.api.get(records_of("media"))).json()["items"]
+        assert {each["id"] for each in listed} == {mine["id"], public["id"]}
+        for item, status in ((mine, 200), (public, 200), (unused, 404), (hidden, 404)):
+            answer = await contributor.api.get(records_of("media", item["id"]))
+            assert answer.status_code == status
+        for item, status in ((mine, 200), (public, 200), (hidden, 404)):
+            path = urlsplit(item["url"]).path
+            assert (await contributor.api.get(path)).status_code == status, path
+        theirs = records_of("media", public["id"])
+        assert (await contributor.api.patch(theirs, json={"alt": "X"})).status_code == 404
+        own = records_of("media", mine["id"])
+        assert (await contributor.api.patch(own, json={"private": True})).status_code == 200
+        assert (await contributor.api.get(urlsplit(mine["url"]).path)).status_code == 200
 
 
 class TestStaff:

@@ -299,6 +299,10 @@ MAILS: list[Mail] = [
                 "webhook_disabled",
                 {"webhook_name": EVE, "receiver": "x.example", "webhook_url": LINK, "failures": 9},
             ),
+            *(
+                (name, {"title": EVE, "short_title": EVE, "by": EVE, "note": EVE, "link": LINK})
+                for name in ("post_ready", "post_sent_back")
+            ),
             (
                 "site_export",
                 {"outcome": "is ready", "format": "CSV", "is_ready": True, "until": "then"}

@@ -72,7 +72,7 @@ CONTENT_SOURCE = Select(
     name="content_source",
     values=(HTML, JSON),
     default=HTML,
-    read=Access.AUTHOR,
+    read=Access.CONTRIBUTOR,
     write=Access.ENGINE,
     help="The newer of the two texts, which an editor opens.",
 )

@@ -13,11 +13,11 @@ from typing import Any
 
 import msgspec
 
-from masthead.base.caller import Caller, Kind
+from masthead.base.caller import Caller
 from masthead.base.errors import BadRequest, Conflict, NotFound
 from masthead.content.texts.content import JSON, html_of
 from masthead.content.texts.kinds import TextKind
-from masthead.content.texts.publication import DRAFT, PUBLISHED, SCHEDULED_FOR
+from masthead.content.texts.publication import DRAFT, PUBLISHED
 from masthead.content.texts.revisions import CHANGES, next_revision, state_of
 from masthead.engine.records.changes import PreparedTexts
 from masthead.engine.records.collection import Record
@@ -253,7 +253,7 @@ async def _merge(
     an editor: the copy is what its editor sees."""
     kind, copy = opened.kind, opened.copy
     typed = _changes(kind, opened.text, copy) if copy else {}
-    if caller.kind is Kind.AUTHOR:
+    if caller.is_writer:
         # Whom an editor has named there, an editor puts live.
         typed.pop("authors", None)
     if (given.keys() | (stamped or {}).keys()) & _FORMS_OF_TEXT:
@@ -285,25 +285,26 @@ async def discard_copy(
         return Opened(kind, opened.text, None)
 
 
-async def schedule(
+async def change_draft(
     records: Records,
     caller: Caller,
     kind: TextKind,
     text_id: str,
     *,
     version: str,
-    moment: str,
+    state: Mapping[str, Any],
     given: Mapping[str, Any] | None = None,
 ) -> Opened:
-    """A draft waits for the moment; '' takes it back. `given` are last changes."""
-    if SCHEDULED_FOR.name not in kind.texts.by_name:
+    """Changes the state of a draft: the time for which it waits, or whether it is ready for review.
+    `given` are last changes of the text."""
+    if not state.keys() <= kind.texts.by_name.keys():
         raise NotFound
     prepared = await _prepare(records, caller, kind, text_id, given=given or {})
     async with records.unit(caller, prepared=prepared) as unit:
         opened = await _lock(unit, kind, text_id, version)
         if opened.text["status"] == PUBLISHED:
-            raise BadRequest("The post is already published. Only a draft can be scheduled.")
-        changes = {**await _with_slug(unit, opened, given or {}), "scheduled_for": moment}
+            raise BadRequest("Nothing has changed: the post is published, and no longer a draft.")
+        changes = {**await _with_slug(unit, opened, given or {}), **state}
         return await _merge(unit, caller, opened, changes)
 
 

@@ -16,11 +16,12 @@ from masthead.engine.records.fields.values import Date, Select
 DRAFT = "draft"
 PUBLISHED = "published"
 
-STATUS = Select(name="status", values=(DRAFT, PUBLISHED), default=DRAFT)
+STATUS = Select(name="status", values=(DRAFT, PUBLISHED), default=DRAFT, write=Access.AUTHOR)
 PUBLISHED_AT = Date(name="published_at")
 SCHEDULED_FOR = Date(
     name="scheduled_for",
-    read=Access.AUTHOR,
+    read=Access.CONTRIBUTOR,
+    write=Access.AUTHOR,
     help="When the worker publishes the draft: a time to come. Empty once it is published.",
 )
 
@@ -100,7 +101,7 @@ def changes_more_than_a_draft(change: Change) -> bool:
     old, new = change.old, change.new
     if old is None or new is None or old["status"] != DRAFT or new["status"] != DRAFT:
         return True
-    return bool(old.get("scheduled_for") != new.get("scheduled_for"))
+    return any(old.get(name) != new.get(name) for name in ("scheduled_for", "review"))
 
 
 def moves_of(change: Change, prefix: str) -> Iterator[Move]:

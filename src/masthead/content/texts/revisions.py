@@ -32,7 +32,7 @@ REVISED_AT = Date(name="revised_at", read=Access.ENGINE, write=Access.ENGINE)
 EDITED_BY = Text(
     name="edited_by",
     max=15,
-    read=Access.AUTHOR,
+    read=Access.CONTRIBUTOR,
     write=Access.ENGINE,
     help="The account of the last change. Empty for an API key or the service itself.",
 )
@@ -40,8 +40,11 @@ FIELDS = (REVISED_AT, EDITED_BY)
 """The fields that a text needs so that its states are stored."""
 
 
-def revisions_of(singular: str, edited: Sequence[Field], *, authors: str | None) -> Collection:
-    """The collection of a text's revisions. `authors` is the rule by which authors see it."""
+def revisions_of(
+    singular: str, edited: Sequence[Field], *, writers: str | None = None
+) -> Collection:
+    """The collection of a text's revisions. `writers` is the rule by which authors and
+    contributors see it."""
     fields = (
         pointer(singular),
         *copied(edited),
@@ -55,10 +58,11 @@ def revisions_of(singular: str, edited: Sequence[Field], *, authors: str | None)
     )
     return Collection(
         f"{singular}_revisions",
-        tuple(replace(each, read=Access.AUTHOR, write=Access.ENGINE) for each in fields),
+        tuple(replace(each, read=Access.CONTRIBUTOR, write=Access.ENGINE) for each in fields),
         help=f"The {MAX_REVISIONS} newest revisions of each of the {singular}s.",
         editors=Rules(read=""),
-        authors=Rules(read=authors),
+        authors=Rules(read=writers),
+        contributors=Rules(read=writers),
         made_by=f"a change of one of the {singular}s",
         indexes=(Index((f"{singular}_id", "created", "id")),),
     )

@@ -15,7 +15,7 @@ from masthead.content.texts.copied_fields import copied, pointer
 from masthead.content.texts.revisions import EDITED_BY
 from masthead.engine.links.file_uses import NOT_SHOWN, Uses
 from masthead.engine.records.changes import Save
-from masthead.engine.records.collection import FREE, Collection, Index, Rules
+from masthead.engine.records.collection import FREE, LOCKED, Collection, Index, Rules
 from masthead.engine.records.fields.base import Access, Field
 from masthead.engine.records.fields.values import Number
 
@@ -26,12 +26,14 @@ def working_copies_of(
     singular: str,
     edited: Sequence[Field],
     *,
-    authors: str | None,
+    authors: str | None = None,
+    contributors: Rules = LOCKED,
     stamp: Stamp,
     names_files: tuple[str, ...],
 ) -> Collection:
-    """`authors` is the rule by which authors have access; `stamp` renders the text; `names_files`
-    are the fields that may hold addresses of uploaded files."""
+    """`authors` is the rule by which authors have access, `contributors` are those of contributors;
+    `stamp` renders the text; `names_files` are the fields that may hold addresses of uploaded
+    files."""
 
     def before_save(save: Save) -> Mapping[str, Any]:
         # The service itself edits nothing.
@@ -47,10 +49,11 @@ def working_copies_of(
     fields = (pointer(singular), *copied(edited), base_version, EDITED_BY)
     return Collection(
         f"{singular}_working_copies",
-        tuple(replace(each, read=Access.AUTHOR) for each in fields),
+        tuple(replace(each, read=Access.CONTRIBUTOR) for each in fields),
         help=f"Changes of published {singular}s that are not on the site yet.",
         editors=FREE,
         authors=Rules(authors, authors, authors, authors),
+        contributors=contributors,
         made_by="the editor",
         before_save=before_save,
         listings=(files.listings,),

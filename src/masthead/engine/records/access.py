@@ -31,6 +31,7 @@ _ACCESS = {
     Kind.GUEST: Access.PUBLIC,
     Kind.MEMBER: Access.MEMBER,
     Kind.SITE: Access.SITE,
+    Kind.CONTRIBUTOR: Access.CONTRIBUTOR,
     Kind.AUTHOR: Access.AUTHOR,
     Kind.EDITOR: Access.EDITOR,
     Kind.OWNER: Access.ADMIN,
@@ -69,7 +70,7 @@ def _refusal(caller: Caller, collection: Collection, action: Action) -> str:
     if caller.kind not in _ROLES:
         return f"Only the staff of the site can {what}."
     who = "an owner"
-    if caller.kind is Kind.AUTHOR and _rule(collection, Access.EDITOR, action) is not None:
+    if caller.is_writer and _rule(collection, Access.EDITOR, action) is not None:
         who = "an editor or an owner"
     return f"{_ROLES[caller.kind]} can't {what}. Ask {who} of the site."
 
@@ -78,7 +79,7 @@ def name_of(collection: Collection) -> str:
     return collection.called or collection.name.replace("_", " ")
 
 
-_ROLES = {Kind.AUTHOR: "Authors", Kind.EDITOR: "Editors"}
+_ROLES = {Kind.CONTRIBUTOR: "Contributors", Kind.AUTHOR: "Authors", Kind.EDITOR: "Editors"}
 _VERBS = {
     Action.READ: "see",
     Action.CREATE: "add",

@@ -53,6 +53,7 @@ class Rules(msgspec.Struct, frozen=True):
     delete: str | None = None
 
 
+LOCKED = Rules()
 FREE = Rules("", "", "", "")
 """For administrators: no rule refuses anything."""
 
@@ -233,7 +234,7 @@ TENANT_ID = Relation(
     name="tenant_id",
     to="tenants",
     required=True,
-    read=Access.AUTHOR,
+    read=Access.CONTRIBUTOR,
     write=Access.PLATFORM,
     immutable=True,
 )
@@ -249,6 +250,7 @@ class Collection(msgspec.Struct, frozen=True, dict=True):
     """For guests and members."""
     editors: Rules = Rules()
     authors: Rules = Rules()
+    contributors: Rules = Rules()
     """For staff other than administrators. Locked by default."""
     site: SiteRules | None = None
     """For the reader's site. Locked by default."""
@@ -414,7 +416,9 @@ class Collection(msgspec.Struct, frozen=True, dict=True):
             return self.editors
         if access is Access.SITE:
             return Rules(self.site.read, self.site.create) if self.site else Rules()
-        return self.authors if access is Access.AUTHOR else self.rules
+        if access is Access.AUTHOR:
+            return self.authors
+        return self.contributors if access is Access.CONTRIBUTOR else self.rules
 
     def readable(self, access: Access) -> tuple[Field, ...]:
         return self._readable[access]

@@ -21,6 +21,8 @@ from masthead.features.comments.collection import comments
 from masthead.features.mailings.collection import FAILED as MAILING_FAILED
 from masthead.features.mailings.collection import mailings
 from masthead.features.payments.reconcile import Report
+from masthead.features.posts.collection import posts
+from masthead.features.posts.site import READY_LIST
 from masthead.features.site.domain_repeat import GRACE
 from masthead.features.webhooks.actions import MAX_PER_TENANT
 from masthead.features.webhooks.collection import DEAD, webhook_deliveries, webhook_subscriptions
@@ -46,10 +48,11 @@ PLACES: Mapping[str, ActionLink] = {
     "imports": ActionLink("/admin/tools/import"),
     "mailings": ActionLink("/admin/mailings"),
     "payments": ActionLink("/admin/settings/payments"),
+    "reviews": ActionLink("/admin/posts?status=ready"),
     "webhooks": ActionLink("/admin/webhooks"),
 }
 """Pages by kind of attention: `comments`, `deliveries`, `domain`, `webhooks`, `imports`,
-`mailings`, `payments`. Only pages that exist."""
+`mailings`, `payments`, `reviews`. Only pages that exist."""
 
 
 class Attention(msgspec.Struct, frozen=True):
@@ -79,6 +82,7 @@ async def attention(request: AdminRequest) -> list[Attention]:
         await _payments(request),
         _domain(request),
         await _waiting_comments(request),
+        await _ready_posts(request),
     ]
     return [each for each in found if each is not None]
 
@@ -223,6 +227,29 @@ async def _waiting_comments(request: AdminRequest) -> Attention | None:
     since = f"since {moment:%A} {moment.day} {moment:%B}"
     why = f"It has been waiting {since}" if waiting == 1 else f"The oldest has been waiting {since}"
     return Attention("comments", "message-square", "warn", what, why, at, request.when(at))
+
+
+async def _ready_posts(request: AdminRequest) -> Attention | None:
+    """For those who can publish them."""
+    if request.caller.is_writer:
+        return None
+    wanted = ListRequest(
+        per_page=MOST + 1,
+        listing=(READY_LIST, ""),
+        names=frozenset({"title", "review_at"}),
+        skip_total=True,
+    )
+    # The one that became ready last is the first.
+    found = (await request.records.page(request.caller, posts, wanted)).items
+    if not found:
+        return None
+    newest = f"“{_short(found[0]['title'])}”"
+    what, why = f"{newest} is ready for review.", "Publish it, or send it back with a note"
+    if len(found) > 1:
+        what = f"{_number_read(found, 'post', 'posts')} are ready for review."
+        why = f"The last one is {newest}"
+    at = found[0]["review_at"]
+    return Attention("reviews", "file-text", "warn", what, why, at, request.when(at))
 
 
 async def _lately(

@@ -18,6 +18,7 @@ _ROLES = {
     Kind.OWNER: "Owner",
     Kind.EDITOR: "Editor",
     Kind.AUTHOR: "Author",
+    Kind.CONTRIBUTOR: "Contributor",
     Kind.OPERATOR: "Operator",
 }
 

@@ -7,7 +7,6 @@ from datetime import UTC, date, timedelta
 
 import msgspec
 
-from masthead.base.caller import Kind
 from masthead.engine.records.access import access_of
 from masthead.engine.records.collection import Collection
 from masthead.faces.admin.charts import Chart, Day, bar_chart, line_chart
@@ -83,7 +82,7 @@ class Month:
         return Stat("Members", total, note, chart)
 
     async def _posts(self, scheduled: str) -> Stat:
-        is_author = self._request.caller.kind is Kind.AUTHOR
+        is_author = self._request.caller.is_writer
         subject = self._request.caller.id if is_author else ""
         (published,) = await self._counts(posts, POSTS_PUBLISHED, subject=subject)
         total = sum(published)

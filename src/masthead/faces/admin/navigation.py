@@ -35,7 +35,7 @@ class _Entry(NamedTuple):
     label: str
     url: str
     icon: str
-    access: Access = Access.AUTHOR
+    access: Access = Access.CONTRIBUTOR
     """The lowest level that can use the page."""
     others: tuple[str, ...] = ()
     """The beginnings of further addresses whose pages are found through this one."""

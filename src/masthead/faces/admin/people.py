@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from masthead.base.caller import Kind, service_of
+from masthead.base.caller import service_of
 from masthead.base.ids import TenantId
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.conditions import equals
@@ -16,7 +16,12 @@ MAX_STAFF = 200
 MAX_OWNERS = 5
 """The most owners who are named as the people to ask."""
 _SHOWN = frozenset({"name", "email", "role"})
-_ARTICLES = {Role.OWNER: "an owner", Role.EDITOR: "an editor", Role.AUTHOR: "an author"}
+_ARTICLES = {
+    Role.OWNER: "an owner",
+    Role.EDITOR: "an editor",
+    Role.AUTHOR: "an author",
+    Role.CONTRIBUTOR: "a contributor",
+}
 
 
 async def staff_names(request: AdminRequest) -> dict[str, str]:
@@ -66,5 +71,5 @@ def _unnamed(request: AdminRequest, account: Record) -> str:
 
 
 def _sees_addresses(request: AdminRequest) -> bool:
-    """Authors may be guests of the site: they learn no address."""
-    return request.caller.kind is not Kind.AUTHOR
+    """Authors and contributors may be guests of the site: they learn no address."""
+    return not request.caller.is_writer

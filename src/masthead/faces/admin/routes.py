@@ -48,6 +48,7 @@ from masthead.faces.admin.pages.texts import (
     presence,
     preview,
     publishing,
+    reviewing,
     revisions,
     tags,
 )
@@ -58,6 +59,7 @@ from masthead.faces.admin.pages.webhooks import replay, retry, subscription
 from masthead.faces.admin.pages.webhooks.delivery import delivery_page
 from masthead.faces.admin.pages.webhooks.overview import webhooks_page
 from masthead.faces.admin.request import AdminRequest
+from masthead.faces.admin.sections import Section
 from masthead.faces.admin.single_sign_on_routes import single_sign_on_routes
 from masthead.web.dispatch import Route
 from masthead.web.policy import Who, largest_import
@@ -262,6 +264,7 @@ def _texts(pages: AdminPages, texts: type[TextList]) -> list[Route]:
             get=of(publishing.publish_form),
             post=of(publishing.publish),
         ),
+        *_review(pages, section),
         at(f"{address}/{{id}}/preview", get=of(preview.preview)),
         at(f"{address}/{{id}}/preview/page", get=of(preview.preview_page)),
         at(f"{address}/{{id}}/revisions", get=of(revisions.revisions)),
@@ -272,6 +275,16 @@ def _texts(pages: AdminPages, texts: type[TextList]) -> list[Route]:
         ),
         at(f"{address}/{{id}}/delete", get=of(text.delete_form), post=of(text.delete)),
     ]
+
+
+def _review(pages: AdminPages, section: Section) -> list[Route]:
+    if not section.has_review:
+        return []
+    address = f"{section.address}/{{id}}/send-back"
+    sending = pages.at(
+        address, get=reviewing.send_back_form, post=reviewing.send_back, who=Who.EDITOR
+    )
+    return [sending]
 
 
 def _media(pages: AdminPages) -> list[Route]:

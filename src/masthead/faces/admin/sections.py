@@ -49,6 +49,10 @@ class Section(msgspec.Struct, frozen=True):
     def has_schedule(self) -> bool:
         return "scheduled_for" in self.texts.by_name
 
+    @property
+    def has_review(self) -> bool:
+        return "review" in self.texts.by_name
+
     def url(self, text_id: str) -> str:
         return f"{self.address}/{text_id}"
 

@@ -1,11 +1,12 @@
-"""Who may open a file that is not everyone's: staff, members who may read a text that uses it, an
+"""Who may open a file that is not everyone's: staff (of contributors those
+who uploaded it), members who may read a text that uses it, an
 API key that reads media, and whoever has a signed address. Others are told that there is none."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from masthead.base.caller import GUEST_READER, Caller, Kind, Reader
+from masthead.base.caller import GUEST_READER, SITE_STAFF, Caller, Kind, Reader
 from masthead.base.errors import NotFound, RateLimited
 from masthead.base.ids import TenantId
 from masthead.engine.links.file_readers import is_open, lists_for
@@ -20,7 +21,6 @@ from masthead.web.request import Request
 from masthead.web.services import WebServices
 
 SCOPE = "media:read"
-_STAFF = frozenset({Kind.OWNER, Kind.EDITOR, Kind.AUTHOR})
 
 
 class FileServices(WebServices, kw_only=True, eq=False):
@@ -66,7 +66,9 @@ async def _may_read(services: FileServices, caller: Caller, item: Record) -> boo
         return True
     if caller.tenant_id != item["tenant_id"]:
         return False
-    if caller.kind in _STAFF:
+    if caller.kind is Kind.CONTRIBUTOR:
+        return bool(item["uploaded_by"] == caller.id)
+    if caller.kind in SITE_STAFF:
         return True
     if caller.kind is not Kind.MEMBER:
         return False

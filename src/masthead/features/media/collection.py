@@ -110,6 +110,8 @@ THUMBS = (
     *("300x0", "600x0", "1200x0", "400x400", "800x800f"),
 )
 OWN = "uploaded_by = @request.auth.id"
+OWN_OR_OPEN = f"{OWN} || (private = false && {OPEN_USES} > 0)"
+"""A contributor sees what readers see, besides own uploads."""
 
 media = Collection(
     MEDIA,
@@ -145,19 +147,19 @@ media = Collection(
         Text(
             name="uploaded_by",
             max=15,
-            read=Access.AUTHOR,
+            read=Access.CONTRIBUTOR,
             write=Access.ENGINE,
             help="The account that uploaded it. Empty for an API key or the service itself.",
         ),
         Number(
             name="uses",
-            read=Access.AUTHOR,
+            read=Access.CONTRIBUTOR,
             write=Access.ENGINE,
             help="How many posts, pages, accounts and settings contain its address.",
         ),
         Number(
             name="draft_uses",
-            read=Access.AUTHOR,
+            read=Access.CONTRIBUTOR,
             write=Access.ENGINE,
             help="How many unpublished changes contain its address.",
         ),
@@ -177,7 +179,7 @@ media = Collection(
         TextList(
             name="library_lists",
             indexed=True,
-            read=Access.AUTHOR,
+            read=Access.CONTRIBUTOR,
             write=Access.ENGINE,
             help="`unused`, and `no-alt` for a picture without alternative text.",
         ),
@@ -192,6 +194,7 @@ media = Collection(
     help="Uploaded files.",
     editors=FREE,
     authors=Rules(read="", create="", update=OWN, delete=OWN),
+    contributors=Rules(read=OWN_OR_OPEN, create=OWN, update=OWN, delete=OWN),
     site=SiteRules(
         read="mime_family = 'image'",
         fields=(

@@ -138,11 +138,10 @@ pages = Collection(
     searchable=(Searched("title"), Searched("content_html", is_html=True)),
 )
 
-page_revisions = revisions_of("page", EDITED_FIELDS, authors=None)
+page_revisions = revisions_of("page", EDITED_FIELDS)
 page_working_copies = working_copies_of(
     "page",
     EDITED_FIELDS,
-    authors=None,
     stamp=update_content_source,
     names_files=("content_html", "featured_image"),
 )
@@ -156,4 +155,5 @@ categories = Collection(
     help="Names to sort posts by.",
     editors=FREE,
     authors=Rules(read=""),
+    contributors=Rules(read=""),
 )

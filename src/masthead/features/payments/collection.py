@@ -69,6 +69,7 @@ tiers = Collection(
     # The payment page decides where the money goes, so only owners set it.
     editors=Rules(read=""),
     authors=Rules(read=""),
+    contributors=Rules(read=""),
     site=SiteRules(
         read=ON_SALE,
         fields=(

@@ -56,6 +56,7 @@ from masthead.engine.records.fields.relation_list import RelationList
 from masthead.engine.records.fields.text import Slug, Text
 from masthead.engine.records.fields.translations import TRANSLATIONS
 from masthead.engine.records.fields.values import Select
+from masthead.features.posts.review import REVIEW_FIELDS, review_jobs, stamp_review
 from masthead.features.posts.site import (
     EMAIL_ONLY,
     LISTINGS,
@@ -78,6 +79,8 @@ PUBLIC = (
 
 
 OWN = "authors ?= @request.auth.id"
+OWN_DRAFT = f"{OWN} && status = 'draft' && scheduled_for = ''"
+"""A contributor's own, until someone else publishes or schedules it."""
 POSTS_PUBLISHED = "posts.published"
 
 
@@ -88,6 +91,7 @@ def before_save(save: Save) -> Mapping[str, Any]:
         **stamp_schedule(save),
         **update_content_source(save),
         **_own_authors(save),
+        **stamp_review(save),
     }
     saved = save.with_stamps(stamps)
     return {**stamps, **summarized(saved), **stamp_revision(saved, _revised(save))}
@@ -107,7 +111,7 @@ def _own_authors(save: Save) -> Mapping[str, Any]:
         # The service itself, which may act for an owner, is nobody.
         is_begun = save.old is None and save.caller.id and "authors" not in save.given
         return {"authors": [save.caller.id]} if is_begun else {}
-    if save.caller.kind is not Kind.AUTHOR:
+    if not save.caller.is_writer:
         return {}
     own = [save.caller.id] if save.old is None else save.old["authors"]
     is_omitted = save.old is None and not save.new["authors"]
@@ -132,7 +136,7 @@ def post_events(change: Change) -> Iterator[str]:
 
 def post_jobs(change: Change) -> Iterator[Later]:
     """A scheduled post is published at its time. What was drawn for a post goes with it. The
-    library learns what the post says of its pictures."""
+    library learns what the post says of its pictures. Editors and writers hear of a review."""
     if was_scheduled(change):
         at = change.record["scheduled_for"]
         yield Later("posts.publish", {"id": change.record["id"]}, run_at=at)
@@ -140,6 +144,7 @@ def post_jobs(change: Change) -> Iterator[Later]:
         key = share_file(change.record["tenant_id"], change.record["id"])
         yield Later("files.remove", {"keys": [key]})
     yield from alt_jobs(posts.name, change)
+    yield from review_jobs(change)
 
 
 def post_moves(change: Change) -> Iterator[Move]:
@@ -218,6 +223,7 @@ posts = Collection(
         TRANSLATIONS,
         SUMMARY,
         READING_MINUTES,
+        *REVIEW_FIELDS,
         *REVISION_FIELDS,
         *CLEAN_FIELDS,
     ),
@@ -230,6 +236,7 @@ posts = Collection(
     listings=(LISTINGS, FILES.listings),
     editors=FREE,
     authors=Rules(read=OWN, create=OWN, update=OWN, delete=OWN),
+    contributors=Rules(read=OWN, create=OWN_DRAFT, update=OWN_DRAFT, delete=OWN_DRAFT),
     before_save=before_save,
     trashed=Trashed(
         title="title",
@@ -279,12 +286,14 @@ posts = Collection(
 )
 
 OWN_POST = "post_id.authors ?= @request.auth.id"
+OWN_POST_DRAFT = f"{OWN_POST} && post_id.status = 'draft' && post_id.scheduled_for = ''"
 
-post_revisions = revisions_of("post", EDITED_FIELDS, authors=OWN_POST)
+post_revisions = revisions_of("post", EDITED_FIELDS, writers=OWN_POST)
 post_working_copies = working_copies_of(
     "post",
     EDITED_FIELDS,
     authors=OWN_POST,
+    contributors=Rules(OWN_POST, OWN_POST_DRAFT, OWN_POST_DRAFT, OWN_POST_DRAFT),
     stamp=update_content_source,
     names_files=("content_html", "featured_image"),
 )

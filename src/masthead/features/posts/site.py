@@ -22,7 +22,7 @@ from masthead.engine.records.fields.values import Flag, Number
 from masthead.engine.records.read.plain_text import plain_text
 from masthead.engine.records.write.slugs import slugify
 
-SCHEDULED_LIST = "scheduled"
+SCHEDULED_LIST, READY_LIST = "scheduled", "ready for review"
 DRAFT_TAG_LIST, DRAFT_AUTHOR_LIST = "draft tags", "draft authors"
 PUBLISHED_LIST, TAG_LIST, AUTHOR_LIST = "published", "published tags", "published authors"
 
@@ -67,7 +67,7 @@ TIERS = RelationList(
 
 EMAIL_ONLY = Flag(
     name="email_only",
-    read=Access.AUTHOR,
+    read=Access.CONTRIBUTOR,
     help="Published and sent by email, without a page on the site and in none of its lists.",
 )
 
@@ -146,11 +146,14 @@ def tag_slug(tag: str) -> str:
 
 def listings(post: Record) -> Iterator[Listing]:
     """In order of publication: all posts, those of a tag, and those of an author. Drafts that wait
-    for their time, in that order; and drafts of a tag or an author, which may have many more
-    posts. The lists of published posts are those of the site."""
+    for their time, in that order; those that are ready for review, by when they became so; and
+    drafts of a tag or an author, which may have many more posts. The lists of published posts are
+    those of the site."""
     if post["status"] != PUBLISHED:
         if post["scheduled_for"]:
             yield Listing(SCHEDULED_LIST, "", post["scheduled_for"])
+        elif post["review"]:
+            yield Listing(READY_LIST, "", post["review_at"])
         for tag in post["tags"]:
             yield Listing(DRAFT_TAG_LIST, tag, post["created"])
         for author in post["authors"]:
@@ -168,7 +171,8 @@ def listings(post: Record) -> Iterator[Listing]:
 
 
 LISTINGS: Final = Listings(
-    by=("status", "scheduled_for", "published_at", "tags", "authors", "email_only"), of=listings
+    by=("status", "scheduled_for", "review", "published_at", "tags", "authors", "email_only"),
+    of=listings,
 )
 
 

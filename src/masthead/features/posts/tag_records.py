@@ -67,6 +67,7 @@ tags = Collection(
     help="The tags of the site's posts, with their descriptions.",
     editors=Rules(read="", update=""),
     authors=Rules(read=""),
+    contributors=Rules(read=""),
     made_by="a post, the admin or POST /api/v1/tags",
     # Posts would still name it: the admin and the public API take it off them.
     owner_may_delete=False,

@@ -20,7 +20,7 @@ from masthead.outside.outbound.targets import WEBHOOKS, parse_url
 
 STAFF, MEMBERS, BOTH = "staff", "members", "both"
 NO_ROLE = "none"
-GIVEN_ROLES = (Role.EDITOR.value, Role.AUTHOR.value)
+GIVEN_ROLES = (Role.EDITOR.value, Role.AUTHOR.value, Role.CONTRIBUTOR.value)
 """That a provider can give, the highest first. It never makes an owner."""
 MAX_SUBJECT = 255
 

@@ -15,6 +15,7 @@ from masthead.engine.records.fields.values import Date, Number, Select
 from masthead.engine.records.write.trash import TRASH, TRASH_ITEMS
 
 OWN: Final = "owners ?= @request.auth.id"
+OWN_DELETED: Final = f"{OWN} && deleted_by = @request.auth.id"
 TYPES: Final = ("posts", "pages", "media")
 """The collections whose deleted records are listed. Comments are there for an hour as well, so that
 their deletion can be undone."""
@@ -33,22 +34,22 @@ trash = Collection(
             name="type",
             values=(*TYPES, "comments"),
             default=TYPES[0],
-            read=Access.AUTHOR,
+            read=Access.CONTRIBUTOR,
             write=Access.ENGINE,
             help="The collection of the deleted record.",
         ),
-        Text(name="record_id", max=15, read=Access.AUTHOR, write=Access.ENGINE),
+        Text(name="record_id", max=15, read=Access.CONTRIBUTOR, write=Access.ENGINE),
         Text(
             name="title",
             max=255,
-            read=Access.AUTHOR,
+            read=Access.CONTRIBUTOR,
             write=Access.ENGINE,
             help="The title of a text, or the name of a file.",
         ),
         Text(
             name="slug",
             max=255,
-            read=Access.AUTHOR,
+            read=Access.CONTRIBUTOR,
             write=Access.ENGINE,
             help="Of a text. Another record may have it by now; then a restore adds a number.",
         ),
@@ -56,21 +57,21 @@ trash = Collection(
             name="owners",
             max_length=15,
             indexed=True,
-            read=Access.AUTHOR,
+            read=Access.CONTRIBUTOR,
             write=Access.ENGINE,
             help="The authors who can restore it. Editors and owners of the site can restore all.",
         ),
         Text(
             name="deleted_by",
             max=15,
-            read=Access.AUTHOR,
+            read=Access.CONTRIBUTOR,
             write=Access.ENGINE,
             help="The account that deleted it. Empty for an API key or the service itself.",
         ),
-        Date(name="deleted_at", read=Access.AUTHOR, write=Access.ENGINE),
+        Date(name="deleted_at", read=Access.CONTRIBUTOR, write=Access.ENGINE),
         Date(
             name="expires_at",
-            read=Access.AUTHOR,
+            read=Access.CONTRIBUTOR,
             write=Access.ENGINE,
             help=f"When it is deleted for good: {KEPT_FOR.days} days after its deletion, and an "
             "hour after that of a comment.",
@@ -84,7 +85,7 @@ trash = Collection(
         ),
         Number(
             name="size",
-            read=Access.AUTHOR,
+            read=Access.CONTRIBUTOR,
             write=Access.ENGINE,
             help="The bytes of a file.",
         ),
@@ -100,6 +101,8 @@ trash = Collection(
     editors=FREE,
     # The rule for changes is that for a restore: no field can be changed.
     authors=Rules(read=OWN, update=OWN, delete=OWN),
+    # A post that was published is not theirs to delete for good.
+    contributors=Rules(read=OWN, update=OWN, delete=OWN_DELETED),
     made_by="a deletion",
     jobs=trash_jobs,
     counters=(Counter(by=("type",)),),

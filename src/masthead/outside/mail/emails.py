@@ -48,6 +48,8 @@ EMAILS: Final[Mapping[str, tuple[str, Mapping[str, object]]]] = {
     "privacy_receipt": ("{what} has been deleted", {}),
     # To staff, who type the code where they sign in.
     "staff_code": ("Your code for {site_name}", _LINK),
+    "post_ready": ("Ready for review at {site_name}: “{short_title}”", {}),
+    "post_sent_back": ("Sent back at {site_name}: “{short_title}”", {}),
     "invitation": ("You are invited to {site_name}", {}),
     # To the account's own address, no matter who made the change.
     "factors_changed": ("The second factors of your account at {site_name} have changed", {}),

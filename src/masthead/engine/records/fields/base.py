@@ -19,11 +19,12 @@ class Access(IntEnum):
     MEMBER = 1
     SITE = 2
     """The reader's site, which shows the fields that a collection's site rules name."""
-    AUTHOR = 3
-    EDITOR = 4
-    ADMIN = 5
-    PLATFORM = 6
-    ENGINE = 7
+    CONTRIBUTOR = 3
+    AUTHOR = 4
+    EDITOR = 5
+    ADMIN = 6
+    PLATFORM = 7
+    ENGINE = 8
     """Only the engine."""
 
 
@@ -50,7 +51,7 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     required: bool = False
     read: Access = Access.PUBLIC
-    write: Access = Access.AUTHOR
+    write: Access = Access.CONTRIBUTOR
     """The collection's rules for changing the record apply in addition."""
     personal: bool = False
     """Personal data: part of a person's export, and removed by an erasure."""

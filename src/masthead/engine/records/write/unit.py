@@ -170,6 +170,7 @@ class Unit(ChangeWriter):
         self.refuse_if_read_only()
         collection = self.registry[entry["type"]]
         record = await Restoring(self, entry).run()
+        await self._check_result(collection, record, self._rules(collection).create)
         self._observe(collection, Change(None, record, is_restored=True))
         return collection, record
 

@@ -121,7 +121,8 @@ def check_changes(
 
 _WHO = {
     Access.MEMBER: "A member",
-    Access.AUTHOR: "The staff of the site",
+    Access.CONTRIBUTOR: "The staff of the site",
+    Access.AUTHOR: "An author, an editor or an owner of the site",
     Access.EDITOR: "An editor or an owner of the site",
     Access.ADMIN: "An owner of the site",
     Access.PLATFORM: "An operator of the service",

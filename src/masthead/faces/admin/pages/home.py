@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from masthead.base.caller import Caller, Kind
+from masthead.base.caller import Caller
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.ast import And, Comparison, Identifier, Macro
 from masthead.engine.records.filter.conditions import equals
@@ -49,7 +49,7 @@ async def home(request: AdminRequest) -> Answer:
         "attention": needed,
         "steps": _steps(request) if is_new else [],
         "stats": [] if is_new else await Month(request).stats(_waiting(soon)),
-        "has_statistics": request.caller.kind is not Kind.AUTHOR,
+        "has_statistics": not request.caller.is_writer,
         "is_utc": request.time_zone.key == "UTC",
         "drafts": [each | {"about": _about(each)} for each in drafts],
         "soon": await _coming_up(request, soon[:SOON]),
@@ -114,7 +114,7 @@ async def _find_latest(request: AdminRequest) -> list[Record]:
 
 
 def _listing(caller: Caller) -> tuple[str, str]:
-    return (AUTHOR_LIST, caller.id) if caller.kind is Kind.AUTHOR else (PUBLISHED_LIST, "")
+    return (AUTHOR_LIST, caller.id) if caller.is_writer else (PUBLISHED_LIST, "")
 
 
 async def _posts(request: AdminRequest, wanted: ListRequest) -> list[Record]:

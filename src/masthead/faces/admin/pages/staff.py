@@ -20,11 +20,13 @@ ROLES: dict[str, str] = {
     Role.OWNER: "Owner",
     Role.EDITOR: "Editor",
     Role.AUTHOR: "Author",
+    Role.CONTRIBUTOR: "Contributor",
 }
 WHAT: dict[str, str] = {
     Role.OWNER: "everything, including settings and people",
     Role.EDITOR: "all posts, pages, media, comments and mailings, and the list of members",
     Role.AUTHOR: "own posts",
+    Role.CONTRIBUTOR: "own drafts, which an editor or an owner publishes",
 }
 _FORM = Form(
     superusers,

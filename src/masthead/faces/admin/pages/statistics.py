@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import msgspec
 
-from masthead.base.caller import Kind
 from masthead.base.errors import NotFound
 from masthead.content.texts.editing import open_text
 from masthead.engine.records.read.page import ListRequest
@@ -53,7 +52,7 @@ async def post_statistics(request: AdminRequest, post_id: str) -> Answer:
     """Authors see the numbers of their own posts."""
     assert request.site is not None
     opened = await open_text(request.records, request.caller, POSTS.kind, post_id)
-    if request.caller.kind is Kind.AUTHOR and request.caller.id not in opened.values["authors"]:
+    if request.caller.is_writer and request.caller.id not in opened.values["authors"]:
         raise NotFound
     span = _span(request)
     report = await request.services.statistics.of_post(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-from masthead.base.caller import Kind
 from masthead.base.errors import Forbidden, Invalid, Problem, TooLarge
 from masthead.engine.links.file_readers import is_open
 from masthead.engine.links.file_uses import USES
@@ -128,7 +127,7 @@ async def detail_of(request: AdminRequest, item: MediaRecord, back: str = "") ->
         fields=_FORM.values(request, item)["fields"],
         uses=tuple(uses),
         more_uses=max(item["uses"] - counted, 0),
-        may_change=request.caller.kind is not Kind.AUTHOR or is_own,
+        may_change=not request.caller.is_writer or is_own,
         back=back,
     )
 

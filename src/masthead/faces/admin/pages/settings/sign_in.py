@@ -67,7 +67,12 @@ _ROLES = (
         "default_role",
         "Everyone else",
         "Staff without any of these values.",
-        choices={NO_ROLE: "Can’t sign in", "editor": "Editor", "author": "Author"},
+        choices={
+            NO_ROLE: "Can’t sign in",
+            "editor": "Editor",
+            "author": "Author",
+            "contributor": "Contributor",
+        },
     ),
 )
 _SECOND = (

@@ -11,11 +11,12 @@ import msgspec
 from msgspec.structs import replace
 
 from masthead.base import ids
-from masthead.base.caller import Kind
-from masthead.base.errors import BadRequest, Conflict, Invalid, Problem
+from masthead.base.caller import SITE_STAFF
+from masthead.base.errors import BadRequest, Conflict, Forbidden, Invalid, Problem
 from masthead.content.texts.content import JSON
 from masthead.content.texts.editing import (
     Opened,
+    change_draft,
     discard_copy,
     open_text,
     save_text,
@@ -29,14 +30,16 @@ from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.forms import Ask, given_values, sent_values, sentence_of, widgets
 from masthead.faces.admin.levels import level_names
 from masthead.faces.admin.pages.mailings.sending import mail_link
-from masthead.faces.admin.pages.texts.lists import status_of
+from masthead.faces.admin.pages.texts.lists import may_publish, status_of
 from masthead.faces.admin.pages.texts.posts import with_known_tags
+from masthead.faces.admin.pages.texts.reviewing import Review, may_change, review_of
 from masthead.faces.admin.pages.trash import restore_address
 from masthead.faces.admin.people import names_of, staff_names
 from masthead.faces.admin.request import AdminRequest
 from masthead.faces.admin.sections import Section
 from masthead.faces.reader.pictures import small
 from masthead.features.media.collection import media
+from masthead.features.posts.review import READY
 from masthead.features.posts.site import lists_show
 
 MAX_FORM = 8 * 1024 * 1024
@@ -57,9 +60,12 @@ _SENTENCES = {
     "preview": "",
     "review": "",
     "discard": "The changes are discarded.",
+    "ready": "It is ready for review. Editors and owners get an email.",
+    "unready": "It is no longer ready for review.",
 }
 """Sentences by the action of the form's button. `review` saves, and leads to the dialog that
 publishes."""
+_REVIEWS = {"ready": {"review": READY}, "unready": {"review": ""}}
 
 _OF_PUBLISHED = {"save": "Saved. The site shows it after Update."}
 _LEADS_TO = {"preview": "preview", "review": "publish"}
@@ -71,7 +77,7 @@ async def asks_of(section: Section, request: AdminRequest, record: Record) -> tu
         return section.asks
     choices = {"tiers": await _levels(request, record)}
     # Only editors and owners may name authors.
-    if request.caller.kind is not Kind.AUTHOR:
+    if not request.caller.is_writer:
         names = await staff_names(request)
         own = dict.fromkeys(beginners(section, request), "You")
         choices["authors"] = dict.fromkeys(record["authors"], "Another author") | own | names
@@ -88,7 +94,7 @@ async def _levels(request: AdminRequest, record: Record) -> dict[str, str]:
 
 def beginners(section: Section, request: AdminRequest) -> list[str]:
     """The authors of a text that this person begins. An operator is none of the site's staff."""
-    is_staff = request.caller.kind in (Kind.OWNER, Kind.EDITOR, Kind.AUTHOR)
+    is_staff = request.caller.kind in SITE_STAFF
     return [request.caller.id] if section.has_authors and is_staff else []
 
 
@@ -98,6 +104,7 @@ class _Edited(msgspec.Struct, frozen=True):
     record: Record
     version: str
     is_new: bool = False
+    review: Review | None = None
     has_copy: bool = False
     """Changes that are not on the site yet."""
     is_outdated: bool = False
@@ -141,18 +148,24 @@ async def create(section: Section, request: AdminRequest) -> Answer:
 async def form(section: Section, request: AdminRequest, text_id: str) -> Answer:
     """The editor, or the HTML where the editor lacks something. `as` chooses one of them."""
     opened = await open_text(request.records, request.caller, section.kind, text_id)
-    return await _page(section, request, _edited(opened))
+    if not may_change(request, opened.text):
+        return _read_only(section, request, opened)
+    return await _page(section, request, await _edited(section, request, opened))
 
 
 async def save(section: Section, request: AdminRequest, text_id: str) -> Answer:
     opened = await open_text(request.records, request.caller, section.kind, text_id)
+    if not may_change(request, opened.text):
+        raise Forbidden(f"Only an editor or an owner can change the {section.noun} now.")
     given = await _read_given(section, request, opened.values)
     action = _action(section, request)
     try:
         await _apply_action(request, opened, action, given)
     except Invalid as error:
         _check_echo(request, error)
-        return await _page(section, request, _edited(opened), error.problems)
+        return await _page(
+            section, request, await _edited(section, request, opened), error.problems
+        )
     except Conflict:
         return await _conflict(section, request, text_id, given)
     is_published = opened.text["status"] == PUBLISHED
@@ -188,6 +201,8 @@ async def _apply_action(
         return
     if action == "discard":
         await discard_copy(*text, version=version)
+    elif action in _REVIEWS:
+        await change_draft(*text, version=version, state=_REVIEWS[action], given=given)
     else:
         await save_text(*text, version=version, given=given, replaces_newer=has_seen_both)
 
@@ -214,6 +229,21 @@ async def delete(section: Section, request: AdminRequest, text_id: str) -> Answe
     return Redirect(section.address, sentence, undo=restore_address(record))
 
 
+def _read_only(section: Section, request: AdminRequest, opened: Opened) -> Page:
+    """An own post of a contributor, once it is published or scheduled."""
+    post = opened.text
+    kind, status = status_of(request, post)
+    values = {
+        "section": section,
+        "own": section.url(post["id"]),
+        "kind": kind,
+        "status": status,
+        "is_published": post["status"] == PUBLISHED,
+        "site_path": _site_path(section, request, post) if _has_page(post) else "",
+    }
+    return Page("texts/read.html", post["title"], values)
+
+
 def _new(section: Section, request: AdminRequest, text_id: str) -> _Edited:
     record = {**section.empty(), "id": text_id}
     if section.has_authors:
@@ -221,14 +251,23 @@ def _new(section: Section, request: AdminRequest, text_id: str) -> _Edited:
     return _Edited(record, NEW, is_new=True)
 
 
-def _edited(opened: Opened) -> _Edited:
+def _has_page(text: Record) -> bool:
+    return text["status"] == PUBLISHED and not text.get("email_only")
+
+
+def _site_path(section: Section, request: AdminRequest, text: Record) -> str:
+    return f"{request.site_url}{section.site_prefix}{text['slug']}"
+
+
+async def _edited(section: Section, request: AdminRequest, opened: Opened) -> _Edited:
     values = opened.values
     edited = _Edited(
         values,
         opened.version,
         has_copy=opened.copy is not None,
         is_outdated=opened.is_outdated,
-        has_page=opened.text["status"] == PUBLISHED and not opened.text.get("email_only"),
+        has_page=_has_page(opened.text),
+        review=await review_of(request, opened.text) if section.has_review else None,
     )
     opening = opened_document(values["content_json"]) if values["content_source"] == JSON else None
     if opening is None:
@@ -252,7 +291,7 @@ async def _read_given(section: Section, request: AdminRequest, record: Record) -
 
 def _action(section: Section, request: AdminRequest) -> str:
     action = request.form.get("action", "save")
-    if action not in _SENTENCES:
+    if action not in _SENTENCES or (action in _REVIEWS and not section.has_review):
         raise BadRequest(f"Choose what to do with the {section.noun}.")
     return action
 
@@ -307,7 +346,9 @@ async def _page(
         "new_url": f"{section.address}/new?id={record['id']}" if edited.is_new else "",
         "version": request.form.get("version", "") if problems else edited.version,
         "saved": "" if edited.is_new else request.when(record["updated"]),
-        "site_path": f"{request.site_url}{section.site_prefix}{record['slug']}",
+        "site_path": _site_path(section, request, record),
+        "may_publish": may_publish(request, section),
+        "review": edited.review,
         "result": _result(section, request, record),
         "asks_name": bool(beginners(section, request)) and not request.account["name"],
         "can_open": edited.can_open,

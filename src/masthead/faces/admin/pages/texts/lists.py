@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from masthead.base import clock
 from masthead.base.caller import Caller
 from masthead.content.texts.publication import PUBLISHED
+from masthead.engine.records.access import access_of
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.ast import Expression
 from masthead.engine.records.filter.conditions import any_of, equals
@@ -95,6 +96,7 @@ class TextList(ListPage, frozen=True):
             "section": self.section,
             "picks": picks,
             "has_orders": self.has_orders(request.caller),
+            "may_publish": may_publish(request, self.section),
             "has_texts": bool(items) or self.is_narrow,
             "rows": [
                 each | {"badge": status_of(request, each, each["id"] in changed), "cells": more}
@@ -131,6 +133,10 @@ async def _with_copies(
     return frozenset(each[kind.pointer] for each in found.items)
 
 
+def may_publish(request: AdminRequest, section: Section) -> bool:
+    return access_of(request.caller) >= section.texts.by_name["status"].write
+
+
 def status_of(request: AdminRequest, text: Record, has_copy: bool = False) -> tuple[str, str]:
     """The kind of badge and its words. `has_copy`: changes that are not on the site yet."""
     is_published = text["status"] == PUBLISHED
@@ -140,4 +146,6 @@ def status_of(request: AdminRequest, text: Record, has_copy: bool = False) -> tu
     if at > clock.to_text(request.now) or (at and not is_published):
         moment = request.local(at)
         return "info", f"{moment:%a} {moment.day} {moment:%b, %H:%M}"
-    return ("good", "Published") if at else ("draft", "Draft")
+    if at:
+        return "good", "Published"
+    return ("info", "Ready for review") if text.get("review") else ("draft", "Draft")

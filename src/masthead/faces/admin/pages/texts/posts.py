@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from masthead.base.caller import Caller, Kind
+from masthead.base.caller import Caller
 from masthead.content.texts.publication import DRAFT
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.ast import Expression
@@ -20,7 +20,13 @@ from masthead.faces.admin.request import AdminRequest
 from masthead.faces.admin.sections import POSTS, READERS
 from masthead.features.posts.collection import posts
 from masthead.features.posts.record_view import PostRecord, as_post
-from masthead.features.posts.site import DRAFT_AUTHOR_LIST, DRAFT_TAG_LIST, SCHEDULED_LIST
+from masthead.features.posts.review import READY
+from masthead.features.posts.site import (
+    DRAFT_AUTHOR_LIST,
+    DRAFT_TAG_LIST,
+    READY_LIST,
+    SCHEDULED_LIST,
+)
 
 TAG_OPTIONS = f"{POSTS.address}/tags"
 MAX_TAGS = 200
@@ -30,9 +36,14 @@ MAX_TAG_LENGTH = 100
 SCHEDULED = "scheduled"
 _STATUSES = {
     "draft": STATUSES["draft"],
+    READY: "Ready for review",
     SCHEDULED: "Scheduled",
     "published": STATUSES["published"],
 }
+
+
+_WAITING = {SCHEDULED: (SCHEDULED_LIST, "scheduled_for"), READY: (READY_LIST, "review_at")}
+"""Drafts that wait, by status: the listing, and the field of its order."""
 
 
 class PostList(TextList, frozen=True):
@@ -44,7 +55,7 @@ class PostList(TextList, frozen=True):
     names = frozenset(
         {
             *("title", "status", "visibility", "email_only", "published_at", "scheduled_for"),
-            *("authors", "created", "updated"),
+            *("authors", "review", "review_at", "created", "updated"),
         }
     )
     picks = (
@@ -59,16 +70,16 @@ class PostList(TextList, frozen=True):
 
     def has_orders(self, caller: Caller) -> bool:
         """Search results, the posts of a tag or an author, and those with a status and readers are
-        newest first, and scheduled ones by their time: these lists are read in that order, and
+        newest first, and those that wait by their time: these lists are read in that order, and
         sorting would read all."""
-        is_of_author = bool(self.author) or caller.kind is Kind.AUTHOR
-        is_scheduled = self.status == SCHEDULED and not self.q
+        is_of_author = bool(self.author) or caller.is_writer
+        is_waiting = self.status in _WAITING and not self.q
         is_both = self.status and self.visibility
-        return not (self.q or self.tag or is_of_author or is_scheduled or is_both)
+        return not (self.q or self.tag or is_of_author or is_waiting or is_both)
 
     def has_total(self, caller: Caller) -> bool:
-        is_of_author = bool(self.author) or caller.kind is Kind.AUTHOR
-        is_uncounted = (self.tag and self.visibility) or self.status == SCHEDULED
+        is_of_author = bool(self.author) or caller.is_writer
+        is_uncounted = (self.tag and self.visibility) or self.status in _WAITING
         return not (self.q or is_of_author or is_uncounted)
 
     def listing(self, request: AdminRequest) -> Listing:
@@ -78,10 +89,12 @@ class PostList(TextList, frozen=True):
             tag = self.tag.replace('"', " ")
             search = f'{self.q} "{tag}"' if tag else self.q
             return replace(found, wanted=replace(found.wanted, search=search))
-        if self.status == SCHEDULED:
-            # `created` is the position in a listing: here the time of publication.
-            wanted = replace(found.wanted, listing=(SCHEDULED_LIST, ""), sort="created")
-            return replace(found, wanted=wanted, by="scheduled_for")
+        if self.status in _WAITING:
+            # `created` is the position in a listing: here the time of publication, or that at which
+            # it became ready.
+            name, by = _WAITING[self.status]
+            wanted = replace(found.wanted, listing=(name, ""), sort="created")
+            return replace(found, wanted=wanted, by=by)
         author = self._author(caller)
         if self.status == DRAFT and (self.tag or author):
             drafts = (DRAFT_TAG_LIST, self.tag) if self.tag else (DRAFT_AUTHOR_LIST, author)
@@ -95,14 +108,14 @@ class PostList(TextList, frozen=True):
         found: list[Expression] = [has_item("tags", self.tag)] if self.tag else []
         authors = dict.fromkeys((self._author(request.caller), self.author))
         found += [has_item("authors", each) for each in authors if each]
-        if self.status and self.status != SCHEDULED:
+        if self.status and self.status not in _WAITING:
             found.append(equals("status", self.status))
         if self.visibility:
             found.append(equals("visibility", self.visibility))
         return found
 
     def _author(self, caller: Caller) -> str:
-        return caller.id if caller.kind is Kind.AUTHOR else self.author
+        return caller.id if caller.is_writer else self.author
 
     async def further(
         self, request: AdminRequest, texts: Sequence[Record]

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from masthead.base.errors import Conflict, Invalid, PlanTooSmall, WrongState
-from masthead.content.texts.editing import Opened, open_text, put_live, schedule, take_down
+from masthead.content.texts.editing import Opened, change_draft, open_text, put_live, take_down
 from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
@@ -216,7 +216,8 @@ async def _act(request: AdminRequest, opened: Opened, choice: PublishingChoice) 
     elif choice.what in (SCHEDULE, UNSCHEDULE):
         is_later = choice.what == SCHEDULE
         moment = future_moment(request, LATER, choice.later) if is_later else ""
-        await schedule(*text, version=version, moment=moment, given=given)
+        state = {"scheduled_for": moment}
+        await change_draft(*text, version=version, state=state, given=given)
 
 
 async def _page(request: AdminRequest, dialog: Dialog, choice: PublishingChoice) -> Page:

@@ -15,6 +15,7 @@ from masthead.engine.records.filter.conditions import equals
 from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.environment import clock_time
+from masthead.faces.admin.pages.texts.reviewing import may_change
 from masthead.faces.admin.people import staff_names
 from masthead.faces.admin.request import AdminRequest
 from masthead.faces.admin.sections import Section
@@ -100,6 +101,7 @@ async def _page(
         "settings": _settings(section, old, new, names),
         "difference": await compare(old["content_html"], new["content_html"]),
         "is_only_looks": old["content_html"] != new["content_html"],
+        "may_change": may_change(request, opened.text),
         "version": opened.version,
         "is_published": opened.text["status"] == PUBLISHED,
         "is_outdated": status == 409,
