@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from lxml import etree
 from tests.faces.importers.write.exports import WrittenExport, imported, post, rows
@@ -18,7 +19,9 @@ from tests.world import TenantWorld
 
 from masthead.faces.importers.platforms.ghost.reader import open_ghost
 from masthead.faces.importers.platforms.wordpress.source import open_wordpress
+from masthead.faces.importers.report import Report
 from masthead.faces.importers.source import Options, SourceAuthor, SourceComment, SourceMember
+from masthead.features.posts.collection import posts
 
 ALL = Options(
     include_pages=True, include_authors=True, include_comments=True, include_unpublished=True
@@ -52,10 +55,11 @@ def a_site(*, with_picture: bool) -> WrittenExport:
             post(6, kind="page"),
             post(7, email_only=True),
             post(8, email_only=True, status="draft", published_at=""),
+            post(9, visibility="paid", levels=("Gold", "Silver")),
         ],
         [
             SourceMember("ana@example.com", "Ana", labels=("VIP", "Berlin"), note="Met, in May"),
-            SourceMember("bo@example.com", tier="paid", past_state="past_due"),
+            SourceMember("bo@example.com", tier="paid", past_state="past_due", levels=("Silver",)),
         ],
         [
             comment(1),
@@ -71,10 +75,48 @@ def a_site(*, with_picture: bool) -> WrittenExport:
     )
 
 
+async def tiers_of(tenant: TenantWorld) -> dict[str, str]:
+    """The ids by name."""
+    made = [
+        await tenant.create("tiers", {"name": name, "price": 900, "currency": "eur"})
+        for name in ("Silver", "Gold")
+    ]
+    return {each["name"]: each["id"] for each in made}
+
+
+@pytest.mark.parametrize("form", ["wxr", "ghost"])
+async def test_a_post_for_chosen_tiers_is_for_the_tiers_of_the_same_names(
+    tenant: TenantWorld, other_tenant: TenantWorld, tmp_path: Path, form: str
+) -> None:
+    names = await tiers_of(tenant)
+    closed = {"title": "Closed", "visibility": "paid", "status": "published"}
+    await tenant.post(**closed, tiers=[names["Gold"]])
+    await tenant.post(title="Paid", visibility="paid", status="published")
+    await export(tenant, form, tmp_path / "first")
+
+    async def import_all() -> Report:
+        with closing(OPEN[form](tmp_path / "first", ALL)) as source:
+            return await imported(other_tenant, source)
+
+    report = await import_all()
+    assert (report.posts.imported, report.posts.failed) == (1, 1)
+    assert "no tier of that name" in str(msgspec.to_builtins(report))
+    theirs = await tiers_of(other_tenant)
+    report = await import_all()
+    assert (report.posts.imported, report.posts.failed) == (1, 0)
+    for title, chosen in (("Closed", [theirs["Gold"]]), ("Paid", [])):
+        [found] = await other_tenant.world.parts.records.find(
+            posts, {"title": title}, tenant_id=other_tenant.id
+        )
+        assert found["tiers"] == chosen
+
+
 @pytest.mark.parametrize("form", ["wxr", "ghost"])
 async def test_there_and_back_again(
     tenant: TenantWorld, other_tenant: TenantWorld, tmp_path: Path, form: str
 ) -> None:
+    for each in (tenant, other_tenant):
+        await tiers_of(each)
     # WXR has its pictures by address, and there is no network here.
     await imported(tenant, a_site(with_picture=form == "ghost"))
     await export(tenant, form, tmp_path / "first")
@@ -85,7 +127,7 @@ async def test_there_and_back_again(
     await export(other_tenant, form, tmp_path / "second")
 
     counts = {name: getattr(report, name).imported for name in ("posts", "comments", "authors")}
-    assert counts == {"posts": 8, "comments": 4, "authors": 2}
+    assert counts == {"posts": 9, "comments": 4, "authors": 2}
     assert report.authors.skipped == report.comments.skipped == {}
     assert again.posts.imported == again.comments.imported == again.posts.updated == 0
     said = said_by_wxr if form == "wxr" else said_by_ghost

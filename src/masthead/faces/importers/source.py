@@ -65,6 +65,8 @@ class SourcePost(Struct, frozen=True):
     warnings: tuple[str, ...] = ()
     authors: tuple[str, ...] = ()
     """Source ids, if authors are imported."""
+    levels: tuple[str, ...] = ()
+    """The names of the paid tiers that it is for there; empty for every paid member."""
 
 
 class SourceAuthor(Struct, frozen=True):

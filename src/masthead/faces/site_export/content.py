@@ -25,6 +25,8 @@ from masthead.features.media.collection import media
 from masthead.features.media.signed_addresses import sign_file
 from masthead.features.members.collection import blog_members
 from masthead.features.pages.collection import pages
+from masthead.features.payments.collection import tiers
+from masthead.features.payments.levels import NAMELESS
 from masthead.features.posts.collection import posts
 from masthead.features.site.address import Sites
 from masthead.features.site.collection import site_settings
@@ -43,10 +45,10 @@ _TEXT = (
     *(*_ALWAYS, "title", "slug", "content_html", "status", "published_at"),
     *("excerpt", "featured_image", "seo_title", "seo_description"),
 )
-_POST = (*_TEXT, "visibility", "tags", "authors", "scheduled_for", "email_only")
+_POST = (*_TEXT, "visibility", "tiers", "tags", "authors", "scheduled_for", "email_only")
 _MEMBER = (
     *(*_ALWAYS, "email", "name", "tier", "status", "newsletter", "payment_customer_id"),
-    *("labels", "note"),
+    *("labels", "note", "tier_id"),
 )
 _COMMENT = (
     *(*_ALWAYS, "post_id", "parent_id", "author_name", "author_email", "body", "status"),
@@ -107,9 +109,23 @@ class Content:
         self._count = count
 
     async def posts(self) -> AsyncIterator[list[Record]]:
+        """With the names of their tiers."""
+        names = {each["id"]: each["name"] for each in await self.tiers()}
         async for found in self._all("posts", posts, _POST, TEXTS_PER_PAGE):
             # A page returns lists as stored JSON.
-            yield [{**each, **_decoded(each, "tags")} for each in found]
+            yield [
+                {
+                    **each,
+                    **_decoded(each, "tags"),
+                    # A tier that is gone has a name, too: the post is not for all paid members.
+                    "tiers": [names.get(tier, NAMELESS) for tier in each["tiers"]],
+                }
+                for each in found
+            ]
+
+    async def tiers(self) -> list[Record]:
+        wanted = ListRequest(per_page=ROWS_PER_PAGE, sort="created", skip_total=True)
+        return (await self._records.page(system(self._tenant_id), tiers, wanted)).items
 
     async def writers(self) -> list[Record]:
         """The staff who are named as authors of posts, by their addresses. Others stay unnamed."""
@@ -156,11 +172,16 @@ class Content:
     async def pages(self) -> AsyncIterator[list[Record]]:
         """With empty values for the fields that only posts have."""
         async for found in self._all("pages", pages, _TEXT, TEXTS_PER_PAGE):
-            yield [{**_OF_A_POST, "tags": [], "authors": [], **each} for each in found]
+            yield [{**_OF_A_POST, "tiers": [], "tags": [], "authors": [], **each} for each in found]
 
     async def members(self) -> AsyncIterator[list[Record]]:
+        """With the name of the tier that each has in `tier_name`; '' for none."""
+        names = {each["id"]: each["name"] for each in await self.tiers()}
         async for found in self._all("members", blog_members, _MEMBER, ROWS_PER_PAGE):
-            yield [{**each, **_decoded(each, "labels")} for each in found]
+            yield [
+                {**each, **_decoded(each, "labels"), "tier_name": names.get(each["tier_id"], "")}
+                for each in found
+            ]
 
     def media(self) -> AsyncIterator[list[Record]]:
         return self._all("media", media, _MEDIA, FILES_PER_PAGE)

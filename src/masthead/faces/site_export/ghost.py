@@ -20,6 +20,7 @@ import msgspec
 from masthead.base import clock
 from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.records.collection import Record
+from masthead.engine.records.write.slugs import slugify
 from masthead.faces.site_export.archive import Archive, in_thread
 from masthead.faces.site_export.content import Blog, Content, scheduled_for
 from masthead.faces.site_export.media_links import MediaLink, MediaLinks
@@ -40,10 +41,11 @@ MEMBER_COLUMNS = (
 _OWNER_ID = "1"
 _OWNER_ROLE_ID = "000000000000000000000005"
 _AUTHOR_ROLE_ID = "000000000000000000000003"
-_SPOOLED = ("posts_authors", "posts_meta", "posts_tags", "comments")
+_SPOOLED = ("posts_authors", "posts_meta", "posts_tags", "posts_products", "comments")
 _STATES = ("cancelled", "past_due")
 """States of members that become labels; Ghost has no field for them."""
 _COMMENT_STATES = {"approved": "published", "pending": "hidden", "spam": "hidden"}
+_SLUG_CHARACTERS = 191
 _NAMESPACE = uuid.UUID("8b6c1f0e-6f52-4f0a-9d0e-5a3a2c3f7e41")
 
 _encode = msgspec.json.encode
@@ -72,7 +74,7 @@ async def _write_data(content: Content, entry: IO[bytes]) -> None:
     entry.write(b'{"db":[{"meta":' + _encode(meta) + b',"data":{"posts":[')
     with ExitStack() as stack:
         files = {name: stack.enter_context(TemporaryFile()) for name in _SPOOLED}
-        tables = _Tables(blog, files, await content.writers())
+        tables = _Tables(blog, files, await content.writers(), await content.tiers())
         await _write_posts(content, entry, tables)
         await in_thread(_write_tables, entry, tables)
     entry.write(b"}}]}\n")
@@ -154,7 +156,7 @@ def _post(kind: str, record: Record, html: str, picture: str, *, blog: Blog) -> 
         "type": kind,
         "status": _status(record, blog),
         "locale": None,
-        "visibility": record["visibility"],
+        "visibility": "tiers" if record["tiers"] else record["visibility"],
         "email_recipient_filter": "all",
         "created_at": record["created"],
         "updated_at": record["updated"],
@@ -188,8 +190,13 @@ class _Tables:
     """The tables after the posts, spooled to disk until the posts are written."""
 
     def __init__(
-        self, blog: Blog, files: Mapping[str, IO[bytes]], authors: Sequence[Record]
+        self,
+        blog: Blog,
+        files: Mapping[str, IO[bytes]],
+        authors: Sequence[Record],
+        tiers: Sequence[Record],
     ) -> None:
+        self._levels = {each["name"]: each for each in tiers}
         self._blog = blog
         self._authors = authors
         self._author_ids = {each["id"] for each in authors}
@@ -206,6 +213,10 @@ class _Tables:
         for position, name in enumerate(record["tags"]):
             tag = {"post_id": post_id, "tag_id": self._tag(name)["id"], "sort_order": position}
             self._spool("posts_tags", _key(post_id, name), tag)
+        for position, name in enumerate(record["tiers"]):
+            level = {"product_id": _key("product", name), "sort_order": position}
+            row_id = _key(post_id, "product", name)
+            self._spool("posts_products", row_id, {"post_id": post_id, **level})
         texts = (record["seo_title"], record["seo_description"], picture_alt)
         if any(texts) or record["email_only"]:
             meta = _meta(record, picture_alt)
@@ -227,6 +238,8 @@ class _Tables:
                 _role_of(_OWNER_ID, _OWNER_ROLE_ID),
                 *(_role_of(each["id"], _AUTHOR_ROLE_ID) for each in self._authors),
             ],
+            # Ghost calls tiers products in its tables.
+            "products": list(map(_product, self._levels.values())),
             "settings": _settings(self._blog),
             "tags": list(self._tags.values()),
             "users": [_owner(self._blog, self._authors), *map(_author, self._authors)],
@@ -288,6 +301,22 @@ def _tag_row(name: str, slug: str, now: str) -> Row:
         "meta_description": None,
         "created_at": now,
         "updated_at": now,
+    }
+
+
+def _product(tier: Record) -> Row:
+    return {
+        "id": _key("product", tier["name"]),
+        "name": tier["name"],
+        "slug": slugify(tier["name"], _SLUG_CHARACTERS),
+        "active": int(tier["active"]),
+        "type": "paid",
+        "visibility": "public",
+        "currency": tier["currency"].lower(),
+        "monthly_price": tier["price"] if tier["interval"] == "month" else None,
+        "yearly_price": tier["price"] if tier["interval"] == "year" else None,
+        "created_at": tier["created"],
+        "updated_at": tier["updated"],
     }
 
 
@@ -374,7 +403,8 @@ def _member(member: Record) -> tuple[object, ...]:
     return (
         *(member["id"], member["email"], member["name"], member["note"], member["newsletter"]),
         "true" if is_paid and not customer else "",
-        *(customer, member["created"], "", ",".join(labels), ""),
+        *(customer, member["created"], "", ",".join(labels)),
+        member["tier_name"].replace(",", " ") if is_paid else "",
     )
 
 

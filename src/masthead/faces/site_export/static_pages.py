@@ -27,6 +27,7 @@ from masthead.engine.records.safe_addresses import LINK_SCHEMES, safe_link, safe
 from masthead.faces.site_export.archive import Archive, file_stem, in_thread, is_plain
 from masthead.faces.site_export.content import Blog, Content
 from masthead.faces.site_export.media_links import MediaLink
+from masthead.features.payments.levels import in_words
 from masthead.web.template_source import Unindented
 
 _HERE = Path(__file__).parent / "templates"
@@ -114,6 +115,8 @@ def _note(record: Record, blog: Blog) -> str:
         return "scheduled"
     if record["email_only"]:
         return "only by email"
+    if record["tiers"]:
+        return f"for members with {in_words(record['tiers'])}"
     return {"members": "for members", "paid": "for paid members"}.get(record["visibility"], "")
 
 

@@ -13,11 +13,14 @@ from masthead.engine.records.collection import Record
 from masthead.faces.site_export.archive import Archive, in_thread
 from masthead.faces.site_export.content import Content
 
-_MEMBERS = ("email", "name", "tier", "status", "newsletter", "payment_customer_id", "created", "id")
+_MEMBERS = (
+    *("email", "name", "tier", "status", "newsletter", "payment_customer_id", "created", "id"),
+    "tier_name",
+)
 _TEXTS = (
     *("title", "slug", "status", "visibility", "published_at", "tags", "excerpt"),
     *("content_html", "featured_image", "seo_title", "seo_description", "created", "updated", "id"),
-    "email_only",
+    *("email_only", "tiers"),
 )
 
 

@@ -281,6 +281,8 @@ class _Writer:
             "_yoast_wpseo_metadesc": record["seo_description"],
             "_masthead_id": record["id"],
             "_masthead_visibility": record["visibility"],
+            # A line for each, as names may have commas.
+            "_masthead_tiers": "\n".join(record["tiers"]),
             "_masthead_email_only": "1" if record["email_only"] else "",
             # WordPress has no milliseconds.
             "_masthead_published_at": "" if planned else record["published_at"],

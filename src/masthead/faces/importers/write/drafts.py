@@ -97,8 +97,8 @@ def _values(item: SourcePost | SourceMember | SourceComment) -> list[Any]:
     values = [getattr(item, name) for name in _COUNTED[type(item)]]
     # Only those that are given, so that the fingerprints of versions before stay the same.
     later = [getattr(item, name) for name in _LATER.get(type(item), ())]
-    if isinstance(item, SourceMember) and not item.levels:
-        # The newest of them: members with the others have a fingerprint of a version before.
+    if isinstance(item, SourceMember | SourcePost) and not item.levels:
+        # The newest of them: items with the others have a fingerprint of a version before.
         later.pop()
     return [*values, later] if any(later) else values
 
@@ -108,7 +108,7 @@ def _digest(values: list[Any]) -> str:
 
 
 _LATER: Final[Mapping[type, tuple[str, ...]]] = {
-    SourcePost: ("scheduled_for", "email_only"),
+    SourcePost: ("scheduled_for", "email_only", "levels"),
     SourceMember: ("labels", "note", "past_state", "levels"),
 }
 _NOT_COUNTED: Final = frozenset(
@@ -123,8 +123,10 @@ _COUNTED: Final = {
 }
 
 
-def draft_of(post: SourcePost, body: Body, authors: Sequence[str] = ()) -> Draft:
-    """`authors` are account ids."""
+def draft_of(
+    post: SourcePost, body: Body, authors: Sequence[str] = (), tiers: Sequence[str] = ()
+) -> Draft:
+    """`authors` are account ids, `tiers` ids of this site's tiers."""
     cut = _Cutter(collection_of(post))
     if post.kind == "product":
         return _product(post, body, cut)
@@ -147,6 +149,7 @@ def draft_of(post: SourcePost, body: Body, authors: Sequence[str] = ()) -> Draft
         values |= {
             **({"scheduled_for": post.scheduled_for} if post.scheduled_for else {}),
             "visibility": post.visibility,
+            "tiers": list(tiers),
             "email_only": post.email_only,
             "tags": cut.tags("tags", post.tags),
         }

@@ -8,7 +8,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, closing
 from functools import cached_property, partial
@@ -65,6 +73,8 @@ from masthead.faces.importers.write.previous_imports import PreviousImports
 from masthead.faces.importers.write.redirects import Redirect, RedirectRows
 from masthead.faces.importers.write.run_record import RunLog
 from masthead.faces.importers.write.samples import Samples
+from masthead.features.payments.collection import tiers
+from masthead.features.payments.levels import in_words
 from masthead.outside.outbound.downloads import RETRY_DELAYS, RetryDelays
 
 if TYPE_CHECKING:
@@ -72,6 +82,10 @@ if TYPE_CHECKING:
 
 REPEATED: Final = "the same item again"
 COMMENTS_OFF: Final = "comments are disabled on this site"
+NO_TIER: Final = (
+    "It is for members with {}, and this site has no tier of that name. Create it, then import "
+    "again."
+)
 NOT_ASKED_FOR: Final = {
     "comments": "not asked for (--include-comments)",
     "authors": "not asked for (--include-authors)",
@@ -293,6 +307,9 @@ class Import:
         ]
         prepared = await self._preparing.prepare(wanted, self._source.overview.site_url)
         made = {key_of_post(post): each for post, each in zip(wanted, prepared, strict=True)}
+        levels = await self._previous.records(
+            tiers.name, {name for post in wanted for name in post.levels}, by="name"
+        )
         ready = ReadyBatch(batch.start, [])
         new_urls = await self._copy_images([e for e in prepared if isinstance(e, Prepared)], ready)
         as_before = [post for post in posts if key_of_post(post) not in made]
@@ -302,7 +319,9 @@ class Import:
                 ready.entries.append(entry)
             else:
                 key = key_of_post(entry)
-                ready.entries.append(self._ready(entry, prints[key], made.get(key), new_urls))
+                ready.entries.append(
+                    self._ready(entry, prints[key], made.get(key), new_urls, levels)
+                )
         return ready
 
     def _ready(
@@ -311,16 +330,21 @@ class Import:
         prints: Prints,
         prepared: Prepared | str | None,
         new_urls: dict[str, str],
+        levels: Mapping[str, Record],
     ) -> ReadyPost:
         if prepared is None:
             return ReadyPost(post, prints, None)
         if isinstance(prepared, str):
             return ReadyPost(post, prints, None, problem=prepared)
+        known = [levels[name]["id"] for name in post.levels if name in levels]
+        if post.levels and not known:
+            # Without them, every paid member could read it.
+            return ReadyPost(post, prints, None, problem=NO_TIER.format(in_words(post.levels)))
         html, document = rewrite(prepared.html, prepared.content_json, new_urls)
         body = Body(html, document, new_urls.get(post.featured_image, post.featured_image))
         account_ids = self._authors.account_ids
         ids = [account_ids[each] for each in post.authors if each in account_ids]
-        draft = draft_of(post, body, list(dict.fromkeys(ids)))
+        draft = draft_of(post, body, list(dict.fromkeys(ids)), known)
         checked = self._posts.checked(draft)
         return ReadyPost(post, prints, draft, checked, prepared.why_html_only)
 

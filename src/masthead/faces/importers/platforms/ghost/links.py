@@ -81,6 +81,7 @@ class Links:
         self._member_labels: dict[str, list[str]] = {}
         self._levels: dict[str, str] = {}
         self._member_levels: dict[str, list[str]] = {}
+        self._post_levels: dict[str, list[tuple[int, str]]] = {}
         # Hashes, to save memory: there may be a row for every member.
         self._newsletter_members: set[int] | None = None
         self._held = 0
@@ -147,6 +148,10 @@ class Links:
         ids = self._member_levels.get(member_id, ())
         return tuple(self._levels[each] for each in ids if each in self._levels)
 
+    def levels_of_post(self, post_id: str) -> tuple[str, ...]:
+        ordered = sorted(self._post_levels.get(post_id, ()), key=lambda each: each[0])
+        return tuple(dict.fromkeys(self._levels[id_] for _, id_ in ordered if id_ in self._levels))
+
     def customer(self, member_id: str) -> str:
         return self._customers.get(member_id, "")
 
@@ -193,6 +198,9 @@ class Links:
 
     def _add_post_tag(self, row: dict[str, Any]) -> None:
         self._add_ordered(self._post_tags, "tag_id", row)
+
+    def _add_post_level(self, row: dict[str, Any]) -> None:
+        self._add_ordered(self._post_levels, "product_id", row)
 
     def _add_meta(self, row: dict[str, Any]) -> None:
         names = ("meta_title", "meta_description", "feature_image_alt")
@@ -243,6 +251,7 @@ _TABLES: Final = {
     "tags": Links._add_tag,
     "posts_tags": Links._add_post_tag,
     "posts_authors": Links._add_post_author,
+    "posts_products": Links._add_post_level,
     "posts_meta": Links._add_meta,
     "members_stripe_customers": Links._add_customer,
     "members_stripe_customers_subscriptions": Links._add_subscription,

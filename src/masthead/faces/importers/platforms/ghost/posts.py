@@ -102,6 +102,7 @@ def _post(
         other_paths=() if email_only else _other_paths(text(row.get("uuid")), options.site_url),
         warnings=tuple(warnings),
         authors=links.authors_of(row) if options.include_authors else (),
+        levels=links.levels_of_post(row_id) if text(row.get("visibility")) == "tiers" else (),
     )
 
 

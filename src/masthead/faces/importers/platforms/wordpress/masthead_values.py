@@ -12,11 +12,12 @@ from masthead.faces.importers.platforms.wordpress.items import Item
 
 ID: Final = "_masthead_id"
 VISIBILITY: Final = "_masthead_visibility"
+TIERS: Final = "_masthead_tiers"
 EMAIL_ONLY: Final = "_masthead_email_only"
 PUBLISHED_AT: Final = "_masthead_published_at"
 SCHEDULED_FOR: Final = "_masthead_scheduled_for"
 AUTHORS: Final = "_masthead_authors"
-META: Final = frozenset({ID, VISIBILITY, EMAIL_ONLY, PUBLISHED_AT, SCHEDULED_FOR, AUTHORS})
+META: Final = frozenset({ID, VISIBILITY, TIERS, EMAIL_ONLY, PUBLISHED_AT, SCHEDULED_FOR, AUTHORS})
 
 _VISIBILITIES: Final[dict[str, Literal["public", "members", "paid"]]] = {
     "members": "members",
@@ -40,6 +41,13 @@ def own_html(item: Item) -> str | None:
 
 def visibility(item: Item) -> Literal["public", "members", "paid"]:
     return _VISIBILITIES.get(item.meta.get(VISIBILITY, ""), "public")
+
+
+def levels(item: Item) -> tuple[str, ...]:
+    """The names of the tiers of a post for paid members."""
+    if visibility(item) != "paid":
+        return ()
+    return tuple(dict.fromkeys(filter(None, item.meta.get(TIERS, "").split("\n"))))
 
 
 def is_email_only(item: Item) -> bool:

@@ -211,6 +211,7 @@ class Posts:
             price_cents=_price(item) if kind == "product" else None,
             warnings=tuple(warnings),
             authors=self._authors(item),
+            levels=masthead_values.levels(item) if kind == "post" else (),
         )
 
     def _authors(self, item: Item) -> tuple[str, ...]:
