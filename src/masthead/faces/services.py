@@ -32,8 +32,6 @@ def build_faces(features: FeatureServices) -> FaceServices:
         **asdict(build_reader(features)),
         realtime=Hub(features, features.changes),
         guest_answers=AnswerCache(features.versions, now, counts=CACHES["records"]),
-        site_exports=SiteExports(
-            records, objects, features.mail, features.sites, settings=settings
-        ),
+        site_exports=SiteExports(records, objects, features.mail, features.sites, settings),
         site_imports=SiteImports(records, objects, features.keyring, settings),
     )

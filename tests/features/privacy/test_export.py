@@ -22,8 +22,10 @@ from tests.world import Account, TenantWorld, World, records_of
 
 from masthead.base.caller import system
 from masthead.base.errors import NotFound
+from masthead.engine.jobs.runner import MAX_ATTEMPTS, Job
 from masthead.features.privacy.export import MAX_INLINE_BYTES, archive_key
 from masthead.features.privacy.personal import ERASURE_RULES, ErasureRule, personal_fields
+from masthead.features.privacy.requests import EXPORT_JOB
 from masthead.service.schema import registry
 
 PICTURE = bytes.fromhex(
@@ -208,6 +210,21 @@ async def test_the_worker_builds_an_export_that_a_crash_interrupted(
         exports.inline_timeout_seconds = timeout
     await run_jobs(app)
     assert (await request_of(app, answer.json()["request_id"]))["status"] == "ready"
+
+
+async def test_an_export_that_ends_the_worker_each_time_fails_at_last(
+    tenant: TenantWorld, owner: Account, app: World
+) -> None:
+    exports = app.parts.privacy.exports
+    timeout, exports.inline_timeout_seconds = exports.inline_timeout_seconds, 0
+    try:
+        answer = await owner.api.post(EXPORT, json={"type": "tenant"})
+    finally:
+        exports.inline_timeout_seconds = timeout
+    payload = {"request_id": answer.json()["request_id"], "blog_name": ""}
+    job = Job(tenant.id, "x", EXPORT_JOB, payload, MAX_ATTEMPTS)
+    await app.parts.privacy.work.handlers()[EXPORT_JOB](job)
+    assert (await request_of(app, payload["request_id"]))["status"] == "failed"
 
 
 async def test_an_archive_does_not_outlive_the_request_it_was_made_for(

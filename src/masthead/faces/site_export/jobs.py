@@ -7,31 +7,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
-from functools import partial
 from tempfile import TemporaryFile
 from typing import BinaryIO, Final, cast
 
 import msgspec
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from masthead.base import clock
 from masthead.base.caller import system
 from masthead.base.config.settings import Settings
 from masthead.base.email_address import is_email, normal_email
-from masthead.base.errors import Conflict, MastheadError, NotFound, Unavailable
+from masthead.base.errors import Conflict, Unavailable
 from masthead.base.ids import TenantId
-from masthead.base.logs import log
 from masthead.engine.jobs.isolation import isolated
 from masthead.engine.jobs.runner import Handler, Job
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
+from masthead.engine.records.long_task import LongTask
 from masthead.engine.records.read.page import ListRequest
 from masthead.engine.records.write.unit import Unit
 from masthead.faces.site_export.collection import (
     EXPIRED,
-    FAILED,
     OPEN,
     QUEUED,
     READY,
@@ -47,7 +44,6 @@ from masthead.features.privacy.links import EXPORT_LIFETIME
 from masthead.features.site.address import Sites
 from masthead.identity.tenants import superusers, tenants
 from masthead.outside.mail.outbox import Outbox
-from masthead.storage.database import Database
 from masthead.storage.file_chunks import chunks_of
 from masthead.storage.objects import ObjectStore
 from masthead.storage.sqlite.long_reads import long_reads
@@ -76,41 +72,25 @@ BROKEN: Final = (
 Count = Callable[[str, int], Awaitable[None]]
 
 
-class _Reading(msgspec.Struct, frozen=True):
-    """The sources that the writers read from."""
+class SiteExports(msgspec.Struct, frozen=True):
+    """Also what the writers read from."""
 
     records: Records
     objects: ObjectStore
-    settings: Settings
+    mail: Outbox
     sites: Sites
-
-
-class SiteExports:
-    def __init__(
-        self,
-        records: Records,
-        objects: ObjectStore,
-        mail: Outbox,
-        sites: Sites,
-        *,
-        settings: Settings,
-    ) -> None:
-        self._records = records
-        self._objects = objects
-        self._mail = mail
-        self._sites = sites
-        self._settings = settings
-        self._long_reads: Callable[[], AbstractAsyncContextManager[Database]] = partial(
-            long_reads, records.database, settings.database_url
-        )
+    settings: Settings
 
     def handlers(self) -> Mapping[str, Handler]:
-        return {MAKE_JOB: self._handle}
+        return {MAKE_JOB: self._make}
+
+    async def _make(self, job: Job) -> None:
+        await _Making(self, job).run()
 
     async def begin(self, tenant_id: TenantId, wanted: Format, asked_by: str) -> Record:
         """Queues an export. Raises `Conflict` while another one is made."""
         # As the system: who leaves may do so while the site is read-only, before its deletion.
-        async with self._records.unit(system(tenant_id)) as unit:
+        async with self.records.unit(system(tenant_id)) as unit:
             for each in await unit.find(site_exports, {}, limit=MOST):
                 if each["state"] in OPEN:
                     raise Conflict(ONE_AT_A_TIME)
@@ -123,145 +103,106 @@ class SiteExports:
 
     async def sweep(self) -> None:
         """Deletes expired files, and ends exports that no worker is making any longer."""
-        now = self._records.clock()
+        now = self.records.clock()
         for each in await self._find_exports("state = 'ready' && expires_at <= @now"):
             with isolated("site_export.expire", export_id=each["id"]):
-                async with self._records.unit(system(TenantId(each["tenant_id"]))) as unit:
+                async with self.records.unit(system(TenantId(each["tenant_id"]))) as unit:
                     await unit.update(site_exports, each["id"], {}, stamped={"state": EXPIRED})
         oldest = clock.to_text(now - ABANDONED_AFTER)
         is_open = "(state = 'queued' || state = 'running')"
         for each in await self._find_exports(f"{is_open} && updated < '{oldest}'"):
             with isolated("site_export.abandon", export_id=each["id"]):
-                await self._fail(each, BROKEN)
+                job = Job(TenantId(each["tenant_id"]), "", MAKE_JOB, {"id": each["id"]}, 0)
+                await _Making(self, job).fail(each, BROKEN)
 
-    async def _handle(self, job: Job) -> None:
-        export = await self._find(job.tenant_id, job.payload["id"])
-        if export is None or export["state"] in WITHOUT_FILE:
-            # An attempt that was killed may have stored its file after that of the record was
-            # deleted.
-            await self._objects.delete_prefix(export_folder(job.tenant_id, job.payload["id"]))
-            return
-        if export["state"] not in OPEN:
-            return
-        if job.attempts > MAX_ATTEMPTS:
-            # The worker has died of it, or an error came that nothing below expects.
-            await self._fail(export, BROKEN)
-            return
-        try:
-            await self._make(job, export)
-        except NotFound:
-            if await self._find(job.tenant_id, export["id"]) is not None:
-                raise
-            await self._objects.delete(export_key(export))
-        except (MastheadError, OSError) as error:
-            if job.attempts < MAX_ATTEMPTS:
-                raise
-            log.exception("site_export.failed", export_id=export["id"])
-            await self._fail(export, _reason(error))
+    async def _find_exports(self, filter_: str) -> list[Record]:
+        wanted = ListRequest(per_page=MOST, filter=filter_, skip_total=True)
+        return (await self.records.page(system(), site_exports, wanted)).items
 
-    async def _make(self, job: Job, export: Record) -> None:
+
+class _Making(LongTask):
+    """Counts the records as the writers go on."""
+
+    collection = site_exports
+    attempts = MAX_ATTEMPTS
+    gave_up = BROKEN
+
+    def __init__(self, exports: SiteExports, job: Job) -> None:
+        super().__init__(exports.records, job)
+        self._exports = exports
+        self._done = self._total = 0
+        self._next = 0.0
+
+    async def work(self, record: Record) -> None:
         # Imported with the first job, because the writers are slow to load.
         from masthead.faces.site_export.content import totals
 
-        tenant_id, wanted = TenantId(export["tenant_id"]), Format(export["format"])
-        for tenant in await self._records.find(tenants, {"id": tenant_id}, tenant_id=tenant_id):
-            async with self._long_reads() as database:
-                records = self._records.reading_from(database)
-                reading = _Reading(records, self._objects, self._settings, self._sites)
-                found = await totals(reading, tenant_id)
-                # Of an archive, whose records are of many kinds, only about so many.
-                total = sum(found[kind] for kind in KINDS[wanted] if kind in found)
-                progress = _Progress(self._records, job, export, total)
-                await progress.start()
-                # Without a name in any folder, so a crash leaves nothing behind.
-                with TemporaryFile() as file:
-                    output = cast(BinaryIO, file)
-                    report = await _write(reading, tenant, wanted, output, count=progress.count)
-                    await self._store(export, output)
-            await self._publish(export, report.pop("bytes"), report)
+        exports, wanted = self._exports, Format(record["format"])
+        key = {"id": self.tenant_id}
+        tenant = await self.records.require(tenants, key, tenant_id=self.tenant_id)
+        async with long_reads(self.records.database, exports.settings.database_url) as database:
+            reading = replace(exports, records=self.records.reading_from(database))
+            found = await totals(reading, self.tenant_id)
+            # Of an archive, whose records are of many kinds, only about so many.
+            self._total = sum(found[kind] for kind in KINDS[wanted] if kind in found)
+            await self.stamp(state=RUNNING, done=0, total=self._total)
+            # Without a name in any folder, so a crash leaves nothing behind.
+            with TemporaryFile() as file:
+                output = cast(BinaryIO, file)
+                report = await _write(reading, tenant, wanted, output, count=self._count)
+                output.seek(0)
+                kind = f"application/{ENDINGS[wanted]}"
+                await exports.objects.put(export_key(record), chunks_of(output), content_type=kind)
+        size, done = report.pop("bytes"), sum(report[kind] for kind in KINDS[wanted])
+        expires = clock.to_text(self.records.clock() + EXPORT_LIFETIME)
+        numbers = {"done": done, "total": done, "report": report, "bytes": size}
+        await self.end(READY, **numbers, expires_at=expires)
 
-    async def _store(self, export: Record, file: BinaryIO) -> None:
-        kind = f"application/{ENDINGS[Format(export['format'])]}"
-        file.seek(0)
-        await self._objects.put(export_key(export), chunks_of(file), content_type=kind)
+    async def _count(self, _kind: str, count: int) -> None:
+        """Raises `NotFound` when the export was removed meanwhile, which ends it, and `Stopped`."""
+        self.job.check()
+        self._done += count
+        if time.monotonic() >= self._next:
+            await self.stamp(done=min(self._done, self._total))
+            self._next = time.monotonic() + PROGRESS_SECONDS
 
-    async def _publish(self, export: Record, size: int, report: dict[str, int]) -> None:
-        """The file has its record, the older one of the format goes, and the email is queued: all
-        or nothing."""
-        now = self._records.clock()
-        done = sum(report[kind] for kind in KINDS[Format(export["format"])])
-        stamped = {
-            "state": READY,
-            "done": done,
-            "total": done,
-            "report": report,
-            "bytes": size,
-            "finished_at": clock.to_text(now),
-            "expires_at": clock.to_text(now + EXPORT_LIFETIME),
-        }
-        async with self._records.unit(system(TenantId(export["tenant_id"]))) as unit:
-            older = {"format": export["format"], "state": READY}
+    async def ended(self, unit: Unit, record: Record) -> None:
+        """The email is queued, and the older file of the format goes, in the same transaction."""
+        if record["state"] == READY:
+            older = {"format": record["format"], "state": READY}
             for each in await unit.find(site_exports, older, limit=MOST):
-                await unit.delete(site_exports, each["id"])
-            await self._end(unit, export, stamped)
-
-    async def _fail(self, export: Record, reason: str) -> None:
-        now = clock.to_text(self._records.clock())
-        stamped = {"state": FAILED, "error": reason, "finished_at": now}
-        async with self._records.unit(system(TenantId(export["tenant_id"]))) as unit:
-            await self._end(unit, export, stamped)
-
-    async def _end(self, unit: Unit, export: Record, stamped: Mapping[str, object]) -> None:
-        ended = await unit.update(site_exports, export["id"], {}, stamped=stamped)
-        site = await self._sites.of(unit.tenant_id)
-        for account in await self._asker(export):
-            await self._mail.queue(unit, export_ended(site, account, ended))
+                if each["id"] != self.id:
+                    await unit.delete(site_exports, each["id"])
+        site = await self._exports.sites.of(self.tenant_id)
+        for account in await self._asker(record):
+            await self._exports.mail.queue(unit, export_ended(site, account, record))
 
     async def _asker(self, export: Record) -> list[Record]:
         """The account that asked, of the site or an operator's; none if it is gone."""
-        for home in (TenantId(export["tenant_id"]), TenantId("")):
-            found = await self._records.find(superusers, {"id": export["asked_by"]}, tenant_id=home)
+        for home in (self.tenant_id, TenantId("")):
+            found = await self.records.find(superusers, {"id": export["asked_by"]}, tenant_id=home)
             if found:
                 return [each for each in found if is_email(normal_email(each["email"]))]
         return []
 
-    async def _find(self, tenant_id: TenantId, export_id: str) -> Record | None:
-        return await self._records.find_one(site_exports, {"id": export_id}, tenant_id=tenant_id)
+    async def tidy(self) -> None:
+        record = await self.find()
+        if record is None or record["state"] in WITHOUT_FILE:
+            # An attempt that was killed may have stored its file after that of the record was
+            # deleted.
+            await self._exports.objects.delete_prefix(export_folder(self.tenant_id, self.id))
 
-    async def _find_exports(self, filter_: str) -> list[Record]:
-        wanted = ListRequest(per_page=MOST, filter=filter_, skip_total=True)
-        return (await self._records.page(system(), site_exports, wanted)).items
+    def may_be_mended(self, error: Exception) -> bool:
+        return True
 
-
-class _Progress:
-    """Writes from time to time how far the export has come."""
-
-    def __init__(self, records: Records, job: Job, export: Record, total: int) -> None:
-        self._records = records
-        self._job = job
-        self._export = export
-        self._total = total
-        self._done = 0
-        self._next = 0.0
-
-    async def start(self) -> None:
-        await self._write(state=RUNNING, done=0, total=self._total)
-
-    async def count(self, _kind: str, count: int) -> None:
-        """Raises `NotFound` when the export was removed meanwhile, which ends it, and `Stopped`."""
-        self._job.check()
-        self._done += count
-        if time.monotonic() >= self._next:
-            await self._write(done=min(self._done, self._total))
-            self._next = time.monotonic() + PROGRESS_SECONDS
-
-    async def _write(self, **stamped: object) -> None:
-        async with self._records.unit(system(TenantId(self._export["tenant_id"]))) as unit:
-            await unit.update(site_exports, self._export["id"], {}, stamped=stamped)
+    def reason(self, error: Exception) -> str:
+        if isinstance(error, OSError):
+            return NO_ROOM
+        return NO_ANSWER if isinstance(error, Unavailable) else BROKEN
 
 
 async def _write(
-    reading: _Reading, tenant: Record, wanted: Format, file: BinaryIO, *, count: Count
+    reading: SiteExports, tenant: Record, wanted: Format, file: BinaryIO, *, count: Count
 ) -> dict[str, int]:
     """How many records of each kind are in the file, and its `bytes`."""
     if wanted is not Format.MASTHEAD:
@@ -277,9 +218,3 @@ async def _write(
         "missing_files": written.missing,
         "bytes": written.bytes,
     }
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, OSError):
-        return NO_ROOM
-    return NO_ANSWER if isinstance(error, Unavailable) else BROKEN

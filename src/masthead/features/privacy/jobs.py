@@ -7,9 +7,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from masthead.base import clock
 from masthead.base.caller import system
 from masthead.engine.jobs.isolation import isolated
-from masthead.engine.jobs.runner import MAX_ATTEMPTS, Handler, Job
+from masthead.engine.jobs.runner import Handler, Job
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
+from masthead.engine.records.long_task import LongTask
 from masthead.engine.records.read.page import ListRequest
 from masthead.features.privacy.collection import gdpr_requests
 from masthead.features.privacy.erasure import SLICE_SECONDS, Erasure
@@ -52,15 +53,7 @@ class PrivacyWork:
         return {EXPORT_JOB: self._export, ERASE_JOB: self._erase, COMPACT_JOB: self._make_compact}
 
     async def _export(self, job: Job) -> None:
-        request = await self._requests.find(job.payload["request_id"])
-        if request is None or request["status"] != "queued":
-            return
-        try:
-            await self._exports.build(request, job.payload["blog_name"])
-        except Exception:
-            if job.attempts >= MAX_ATTEMPTS:
-                await self._requests.close(request, "failed")
-            raise
+        await _Export(self._records, job, self._exports, self._requests).run()
 
     async def _erase(self, job: Job) -> None:
         """In time slices, so that several erasures take turns."""
@@ -120,3 +113,21 @@ class PrivacyWork:
     async def _find_expired(self, filter_: str) -> list[Record]:
         wanted = ListRequest(per_page=SWEEP_BATCH, filter=filter_, skip_total=True)
         return (await self._records.page(system(), gdpr_requests, wanted)).items
+
+
+class _Export(LongTask):
+    collection = gdpr_requests
+    key = "request_id"
+    state = "status"
+    gave_up = ""
+
+    def __init__(self, records: Records, job: Job, exports: Exports, requests: Requests) -> None:
+        super().__init__(records, job)
+        self._exports = exports
+        self._requests = requests
+
+    async def work(self, record: Record) -> None:
+        await self._exports.build(record, self.job.payload["blog_name"])
+
+    async def fail(self, record: Record, reason: str) -> None:
+        await self._requests.close(record, "failed")

@@ -107,7 +107,7 @@ def check_span(since: str, until: str) -> None:
 def span_of(
     subscription: Record, since: str, until: str, names: Sequence[str] = (), *, now: datetime
 ) -> Span:
-    """What the subscription would get if the events happened now: by its list and its filter, and
+    """The events that the subscription would get now: by its list and its filter, and
     only those of `names` if there are any. Raises Invalid for `to` or `events`, and WrongState for
     a subscription that is off."""
     check_span(since, until)

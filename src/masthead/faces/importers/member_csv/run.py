@@ -17,20 +17,19 @@ from typing import Any, BinaryIO, Final, cast
 from msgspec import Struct, convert
 
 from masthead.base import clock
-from masthead.base.caller import service_of, system
-from masthead.base.errors import Invalid, MastheadError, Unavailable
-from masthead.base.ids import TenantId
-from masthead.engine.jobs.runner import MAX_ATTEMPTS, Job
+from masthead.base.caller import service_of
+from masthead.base.errors import Invalid
+from masthead.engine.jobs.runner import Job
 from masthead.engine.records.accounts import credentials
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
+from masthead.engine.records.long_task import LongTask
 from masthead.engine.records.write.unit import Unit
 from masthead.faces.importers.dates import created_stamp
 from masthead.faces.importers.files.csv_rows import CsvTable
 from masthead.faces.importers.files.uploaded import fetch_into, reopened
 from masthead.faces.importers.member_csv.collection import (
     DONE,
-    FAILED,
     MAX_PROBLEMS,
     REPORT_FOR,
     RUNNING,
@@ -62,56 +61,46 @@ class Overtaken(Exception):
     """Another worker has stored these rows. The job runs again, and finds out what is left."""
 
 
-class MemberImport:
+class MemberImport(LongTask):
+    collection = member_imports
+    key = "import_id"
+    state = "status"
+    gave_up = NO_ANSWER
+
     def __init__(self, records: Records, objects: ObjectStore, job: Job) -> None:
-        self._records = records
+        super().__init__(records, job)
         self._objects = objects
-        self._job = job
-        self._tenant_id: TenantId = job.tenant_id
-        self._id: str = job.payload["import_id"]
 
-    async def run(self) -> None:
-        found = await self._records.find_one(
-            member_imports, {"id": self._id}, tenant_id=self._tenant_id
-        )
-        if not found or found["status"] in (DONE, FAILED):
-            return
-        try:
-            await self._import(found)
-        except Unavailable:
-            if self._job.attempts >= MAX_ATTEMPTS:
-                await self._end(FAILED, error=NO_ANSWER)
-            raise
-        except MastheadError as error:
-            # A retry would fail again: the file is gone or can't be read, or the site is read-only.
-            await self._end(FAILED, error=str(error)[:1000])
-        else:
-            await self._end(DONE)
-
-    async def _import(self, run: Record) -> None:
-        chosen = convert(run["options"] or {}, Chosen)
+    async def work(self, record: Record) -> None:
+        chosen = convert(record["options"] or {}, Chosen)
         # Without a name in any folder, so a crash leaves no addresses behind.
         with TemporaryFile() as opened:
             file = cast(BinaryIO, opened)
-            await fetch_into(file, self._objects, run["object_key"])
+            await fetch_into(file, self._objects, record["object_key"])
             table = await asyncio.to_thread(CsvTable, reopened(file))
-            await self._stamp(status=RUNNING)
-            done = int(run["read_rows"])
+            await self.stamp(status=RUNNING)
+            done = int(record["read_rows"])
             # From the start also after a crash: whose address comes twice shows only so.
             rows = islice(member_rows(table, chosen.columns, chosen.label), done, None)
             while batch := await asyncio.to_thread(_some, rows):
-                self._job.check()
+                self.job.check()
                 await self._store(batch, done, chosen.consent)
                 done += len(batch)
+        await self.end(DONE)
+
+    async def end(self, state: str, **stamped: Any) -> None:
+        """Also deletes the file."""
+        expires = clock.to_text(self.records.clock() + REPORT_FOR)
+        await super().end(state, object_key="", expires_at=expires, **stamped)
 
     async def _store(self, batch: Sequence[MemberRow | BadRow], done: int, consent: str) -> None:
         counts = dict.fromkeys((ADDED, CHANGED, UNCHANGED, REFUSED), 0)
         problems: list[tuple[int, str]] = []
         # On behalf of the site, so that one that is read-only stays as it is.
-        caller = service_of(self._tenant_id)
-        async with self._records.unit(caller, emit_events=UNSUBSCRIBED) as unit:
+        caller = service_of(self.tenant_id)
+        async with self.records.unit(caller, emit_events=UNSUBSCRIBED) as unit:
             found = await unit.require(
-                member_imports, {"id": self._id}, missing="The import was deleted."
+                member_imports, {"id": self.id}, missing="The import was deleted."
             )
             if found["read_rows"] != done:
                 raise Overtaken
@@ -121,7 +110,7 @@ class MemberImport:
                 if reason:
                     problems.append((row.number, reason))
             await unit.update(
-                member_imports, self._id, {}, stamped=_progress(found, counts, problems)
+                member_imports, self.id, {}, stamped=_progress(found, counts, problems)
             )
 
     async def _one(self, unit: Unit, row: MemberRow | BadRow, consent: str) -> tuple[str, str]:
@@ -130,7 +119,7 @@ class MemberImport:
         try:
             found = await unit.find_one(blog_members, {"email": row.values["email"]})
             if not found:
-                stamp = created_stamp(row.created, self._records.clock())
+                stamp = created_stamp(row.created, self.records.clock())
                 if row.values.get("newsletter"):
                     stamp |= imported_consent(consent, unit.now)
                 stamp |= welcomed_elsewhere(row.values.get("tier", FREE))
@@ -143,22 +132,6 @@ class MemberImport:
             return (CHANGED if changes else UNCHANGED), ""
         except Invalid as error:
             return REFUSED, " ".join(problems_of(error))
-
-    async def _end(self, status: str, error: str = "") -> None:
-        """Also deletes the file."""
-        now = self._records.clock()
-        await self._stamp(
-            status=status,
-            error=error,
-            object_key="",
-            finished_at=clock.to_text(now),
-            expires_at=clock.to_text(now + REPORT_FOR),
-        )
-
-    async def _stamp(self, **values: Any) -> None:
-        async with self._records.unit(system(self._tenant_id), emit_events=False) as unit:
-            if await unit.find(member_imports, {"id": self._id}, limit=1):
-                await unit.update(member_imports, self._id, {}, stamped=values)
 
 
 def _some(rows: Iterator[MemberRow | BadRow]) -> list[MemberRow | BadRow]:

@@ -12,16 +12,15 @@ import msgspec
 
 from masthead.base.caller import system
 from masthead.base.counters import IMPORTS
-from masthead.base.errors import MastheadError, NotFound, Unavailable
-from masthead.engine.jobs.runner import MAX_ATTEMPTS, Job
+from masthead.base.errors import NotFound
+from masthead.engine.jobs.runner import Job
 from masthead.engine.records.collection import Record, file_key
+from masthead.engine.records.long_task import LongTask
 from masthead.faces.importers.collection import (
     DONE,
     FAILED,
     PICTURES,
     PREVIEW,
-    QUEUED,
-    RUNNING,
     UNDO,
     import_runs,
 )
@@ -52,56 +51,44 @@ GAVE_UP: Final = (
 )
 
 
-class ImportJob:
+class ImportJob(LongTask):
+    collection = import_runs
+    key = "run_id"
+    gave_up = GAVE_UP
+
     def __init__(
         self,
         services: ImportServices,
         job: Job,
         retry_delays: RetryDelays = RETRY_DELAYS,
     ) -> None:
+        super().__init__(services.records, job)
         self._services = services
-        self._job = job
         self._retry_delays = retry_delays
-        self._run_id: str = job.payload["run_id"]
-        self._log = RunLog(services.records, job.tenant_id, self._run_id)
+        self._log = RunLog(services.records, job.tenant_id, self.id)
 
-    async def run(self) -> None:
-        run = await self._find()
-        # A job that was interrupted after its task had ended finds the next one, which has a job of
-        # its own.
-        if run is None or run["task"] != self._job.payload.get("task", run["task"]):
-            return
-        if run["state"] in (QUEUED, RUNNING) and self._job.attempts >= MAX_ATTEMPTS:
-            # No further attempt: whatever killed the process each time would kill it again.
-            await self._log.fail(GAVE_UP)
-        elif run["state"] in (QUEUED, RUNNING):
-            try:
-                report = await self._do_task(run)
-            except Unavailable:
-                # Tried again later.
-                raise
-            except MastheadError as error:
-                # A retry would fail again: the file is no export, or the site is read-only.
-                await self._log.fail(str(error))
-                IMPORTS.add(run["task"], FAILED)
-            else:
-                await self._log.finish(report)
-                IMPORTS.add(run["task"], DONE)
-        await self._tidy()
+    async def find(self) -> Record | None:
+        """None for a job that was interrupted after its task had ended: it finds the next one,
+        which has a job of its own."""
+        run = await super().find()
+        is_its_own = run and run["task"] == self.job.payload.get("task", run["task"])
+        return run if is_its_own else None
 
-    async def _find(self) -> Record | None:
-        return await self._services.records.find_one(
-            import_runs, {"id": self._run_id}, tenant_id=self._job.tenant_id
-        )
+    async def work(self, record: Record) -> None:
+        await self._log.finish(await self._do_task(record))
+        IMPORTS.add(record["task"], DONE)
 
-    async def _tidy(self) -> None:
-        """Also after a crash between the end of the task and this."""
-        run = await self._find()
+    async def fail(self, record: Record, reason: str) -> None:
+        await self._log.fail(reason)
+        IMPORTS.add(record["task"], FAILED)
+
+    async def tidy(self) -> None:
+        run = await self.find()
         if run is None or run["state"] not in (DONE, FAILED):
             return
         if run["object_key"] and possible_tasks(run) & {PREVIEW, PICTURES}:
-            async with self._services.records.unit(system(self._job.tenant_id)) as unit:
-                await sweep_later(unit, self._run_id, FILE_STAYS)
+            async with self.records.unit(system(self.tenant_id)) as unit:
+                await sweep_later(unit, self.id, FILE_STAYS)
         else:
             await drop_file(self._services, run)
         if run["task"] != PREVIEW or run["state"] != DONE:
@@ -112,10 +99,10 @@ class ImportJob:
         if run["task"] == UNDO:
             undo = Undo(
                 self._services,
-                self._job.tenant_id,
+                self.tenant_id,
                 self._log,
                 emit_events=settings.emit_events,
-                check_stop=self._job.check,
+                check_stop=self.job.check,
             )
             return await undo.run()
         async with self._opened(run, settings) as source:
@@ -134,7 +121,7 @@ class ImportJob:
 
     async def _import(self, source: Source, settings: StoredOptions, dry_run: bool) -> Report:
         request = Request(
-            self._job.tenant_id,
+            self.tenant_id,
             settings.batch_size,
             dry_run,
             settings.emit_events,
@@ -146,7 +133,7 @@ class ImportJob:
             request,
             self._log,
             retry_delays=self._retry_delays,
-            check_stop=self._job.check,
+            check_stop=self.job.check,
         )
         with closing(work.redirects):
             report = await work.run()
@@ -163,16 +150,14 @@ class ImportJob:
         report = await self._log.start()
         assert report is not None, "only an import that is done has pictures that failed"
         failed = await self._find_failed_posts(report)
-        request = Request(
-            self._job.tenant_id, settings.batch_size, emit_events=settings.emit_events
-        )
+        request = Request(self.tenant_id, settings.batch_size, emit_events=settings.emit_events)
         repair = ImageRepair(
             self._services,
             source,
             request,
             self._log,
             only=failed,
-            check_stop=self._job.check,
+            check_stop=self.job.check,
             retry_delays=self._retry_delays,
         )
         report = report.after_retry(await repair.run())
@@ -210,4 +195,4 @@ class ImportJob:
             await self._services.objects.delete(key)
 
     def _key(self, name: str) -> str:
-        return file_key(self._job.tenant_id, import_runs, self._run_id, name)
+        return file_key(self.tenant_id, import_runs, self.id, name)
