@@ -107,9 +107,9 @@ def check_span(since: str, until: str) -> None:
 def span_of(
     subscription: Record, since: str, until: str, names: Sequence[str] = (), *, now: datetime
 ) -> Span:
-    """The events that the subscription would get now: by its list and its filter, and
-    only those of `names` if there are any. Raises Invalid for `to` or `events`, and WrongState for
-    a subscription that is off."""
+    """The events that the subscription would get if they happened now: by its list and its filter,
+    and only those of `names` if there are any. Raises Invalid for `to` or `events`, and WrongState
+    for a subscription that is off."""
     check_span(since, until)
     listed = names_of(subscription["events"])
     if not set(names) <= set(listed):

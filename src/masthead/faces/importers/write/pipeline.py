@@ -320,7 +320,7 @@ class Import:
             else:
                 key = key_of_post(entry)
                 ready.entries.append(
-                    self._ready(entry, prints[key], made.get(key), new_urls, levels)
+                    self._ready(entry, prints[key], made.get(key), new_urls, levels=levels)
                 )
         return ready
 
@@ -330,6 +330,7 @@ class Import:
         prints: Prints,
         prepared: Prepared | str | None,
         new_urls: dict[str, str],
+        *,
         levels: Mapping[str, Record],
     ) -> ReadyPost:
         if prepared is None:
