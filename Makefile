@@ -14,7 +14,7 @@ BENCH_OPTIONS = $(if $(ONLY),--only "$(ONLY)") $(if $(ROUNDS),--rounds $(ROUNDS)
 NODE_TOOL = $(BIN)/python tests/clients/node.py --prefix $(CURDIR)/$(EDITOR)
 
 .PHONY: run install install-test test test-sweeps test-planted cluster cluster-test lint format docs views \
-  screenshots bench bench-commits lock editor dist clean
+  screenshots bench bench-commits catalogs catalogs-check lock editor dist clean
 
 # make run, or make run PORT=8100
 run: install
@@ -70,6 +70,14 @@ docs: $(VENV)/.installed-test
 # Writes the typed views of records, from the declarations of their collections.
 views: $(VENV)/.installed-test
 	$(BIN)/python -m tests.views
+
+# Collects the words of the source, and adds the new ones to the catalog of every language.
+catalogs: $(VENV)/.installed-test
+	$(BIN)/python -m tests.catalogs update
+
+# What the catalogs lack: translations, placeholders, words of the glossaries. ONLY=de, or several.
+catalogs-check: $(VENV)/.installed-test
+	$(BIN)/python -m tests.catalogs check $(ONLY)
 
 # Every page of the demo and of the admin, light and dark, desktop and phone, into build/screenshots;
 # needs Chromium.

@@ -1,4 +1,5 @@
-"""The version of a package that is built: hatchling asks for it and stores it in the package.
+"""The version of a package that is built, and its catalogs as gettext reads them: hatchling asks
+for both and stores them in the package.
 
 Between two releases every commit has a version of its own. Otherwise pip would take a package of
 another commit for the one that is installed. The repository needs no tags.
@@ -19,6 +20,7 @@ ROOT = Path(__file__).parents[1]
 # Not imported: that could be the installed package, which is about to be replaced.
 _IN_SOURCE = runpy.run_path(str(ROOT / "src" / "masthead" / "base" / "version.py"))
 NUMBER, STORED, Version = (_IN_SOURCE[each] for each in ("NUMBER", "STORED", "Version"))
+_CATALOGS = ROOT / "src" / "masthead" / "base" / "languages" / "catalogs"
 _PACKAGE = {"wheel": "masthead/base", "sdist": "src/masthead/base"}
 
 
@@ -42,16 +44,37 @@ def _git(*words: str) -> bytes:
     return subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
 
 
-class StoredVersion(BuildHookInterface[Any]):
-    """Puts the version into the package. An editable installation reads the repository instead."""
+def _compile(source: Path, compiled: Path) -> None:
+    # Imported here: whoever only asks for the version needs no Babel.
+    from babel.messages.mofile import write_mo
+    from babel.messages.pofile import read_po
+
+    with source.open("rb") as file:
+        catalog = read_po(file)
+    with compiled.open("wb") as file:
+        write_mo(file, catalog)
+
+
+class BuiltFiles(BuildHookInterface[Any]):
+    """Puts the version and the compiled catalogs into the package. An editable installation reads
+    the version of the repository, and gets its catalogs compiled next to their sources."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if version == "editable":
+            for source in sorted(_CATALOGS.glob("*/*.po")):
+                _compile(source, source.with_suffix(".mo"))
             return
         self._folder = tempfile.TemporaryDirectory()
-        stored = Path(self._folder.name) / STORED
+        folder = Path(self._folder.name)
+        stored = folder / STORED
         stored.write_text(f"{self.metadata.version}\n{package_version().commit}\n")
         build_data["force_include"][str(stored)] = f"{_PACKAGE[self.target_name]}/{STORED}"
+        if self.target_name == "wheel":
+            for source in sorted(_CATALOGS.glob("*/*.po")):
+                compiled = folder / f"{source.parent.name}-{source.stem}.mo"
+                _compile(source, compiled)
+                there = source.with_suffix(".mo").relative_to(ROOT / "src")
+                build_data["force_include"][str(compiled)] = there.as_posix()
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         if version != "editable":

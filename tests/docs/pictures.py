@@ -51,7 +51,7 @@ _ROWS = {"admin-posts": "texts/_list.html"}
 NAMES = (*SITE, *ADMIN)
 
 _SHEET = re.compile(r"""asset\(['"]([\w/-]+\.css)['"]\)""")
-_jinja = Environment(autoescape=True)
+_jinja = Environment(autoescape=True, extensions=["jinja2.ext.i18n"])
 
 
 def write_list() -> None:

@@ -10,11 +10,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from masthead.base.languages.words import words
+
 
 class MastheadError(Exception):
     """The base class of all errors that a face can answer."""
 
-    message = "Something went wrong while processing your request."
+    message = words("Something went wrong while processing your request.")
 
     def __init__(self, message: str | None = None) -> None:
         super().__init__(message or self.message)
@@ -31,7 +33,7 @@ class Problem(NamedTuple):
 class Invalid(MastheadError):
     """Invalid input, with one problem per field."""
 
-    message = "The submitted data is not valid."
+    message = words("The submitted data is not valid.")
 
     def __init__(self, problems: dict[str, Problem], message: str | None = None) -> None:
         super().__init__(message)
@@ -41,11 +43,11 @@ class Invalid(MastheadError):
 class BadRequest(MastheadError):
     """The request can't be parsed: broken JSON or multipart, an invalid filter."""
 
-    message = "The request can't be read."
+    message = words("The request can't be read.")
 
 
 class TooLarge(MastheadError):
-    message = "The request is larger than this service accepts."
+    message = words("The request is larger than this service accepts.")
 
 
 class HeadTooLarge(TooLarge):
@@ -55,13 +57,15 @@ class HeadTooLarge(TooLarge):
 class BodyBroken(BadRequest):
     """The body ended too early, or its chunks are malformed: the server does not say which."""
 
-    message = "The request's body is not complete, or its chunks are malformed. Send it again."
+    message = words(
+        "The request's body is not complete, or its chunks are malformed. Send it again."
+    )
 
 
 class BodyStalled(MastheadError):
     """The client announced a body, and sends it too slowly or not at all."""
 
-    message = "The request's body came too slowly, or stopped. Send the request again."
+    message = words("The request's body came too slowly, or stopped. Send the request again.")
 
 
 class AnswerTooLarge(BadRequest):
@@ -75,46 +79,48 @@ class AnswerTooLarge(BadRequest):
 
 
 class Unauthenticated(MastheadError):
-    message = "The request requires a valid authorization token."
+    message = words("The request requires a valid authorization token.")
 
 
 class Forbidden(MastheadError):
-    message = "You are not allowed to perform this request."
+    message = words("You are not allowed to perform this request.")
 
 
 class SiteSuspended(Forbidden):
     """An operator has suspended the site."""
 
-    message = (
+    message = words(
         "This site is suspended, so it can't be read or changed. "
         "Its owner sees the reason in the admin."
     )
 
 
 class NotFound(MastheadError):
-    message = "The requested resource wasn't found."
+    message = words("The requested resource wasn't found.")
 
 
 class Conflict(MastheadError):
     """The record has another version than the caller expects."""
 
-    message = "The record has changed since you read it. Read it again and repeat the change."
+    message = words(
+        "The record has changed since you read it. Read it again and repeat the change."
+    )
 
 
 class WrongState(MastheadError):
     """The record is in a state in which this can't be done."""
 
-    message = "This can't be done with the record as it is now."
+    message = words("This can't be done with the record as it is now.")
 
 
 class PlanTooSmall(MastheadError):
     """More than the plan of the site includes."""
 
-    message = "The plan of the site does not include this. The operator sets the plan."
+    message = words("The plan of the site does not include this. The operator sets the plan.")
 
 
 class RateLimited(MastheadError):
-    message = "Too many requests. Wait and try again."
+    message = words("Too many requests. Wait and try again.")
 
     def __init__(self, retry_after_seconds: int, message: str | None = None) -> None:
         super().__init__(message)
@@ -124,7 +130,7 @@ class RateLimited(MastheadError):
 class StatementTimeout(MastheadError):
     """A query exceeded the statement timeout."""
 
-    message = "This query takes too long. Narrow the filter or ask for fewer records."
+    message = words("This query takes too long. Narrow the filter or ask for fewer records.")
 
 
 class NewerDatabase(MastheadError):
@@ -134,13 +140,13 @@ class NewerDatabase(MastheadError):
 class Unavailable(MastheadError):
     """The database or the object store does not answer."""
 
-    message = "The service is temporarily unavailable. Try again in a moment."
+    message = words("The service is temporarily unavailable. Try again in a moment.")
 
 
 class DiskFull(Unavailable):
     """Nothing can be stored. What is stored can be read."""
 
-    message = (
+    message = words(
         "The disk of the service is full, so nothing can be stored. Reading works. Try again when "
         "the operator has freed space."
     )

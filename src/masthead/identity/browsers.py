@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from masthead.base.languages.words import words
+
 # The first that is in the text counts: many browsers name others, too.
 _BROWSERS = (
     ("Edg", "Edge"),
@@ -22,7 +24,7 @@ _SYSTEMS = (
     ("Mac OS X", "Mac"),
     ("Linux", "Linux"),
 )
-_UNKNOWN = "An unknown browser"
+_UNKNOWN = words("An unknown browser")
 _MAX_LENGTH = 40
 
 
@@ -31,5 +33,5 @@ def browser_name(user_agent: str) -> str:
     browser = next((name for mark, name in _BROWSERS if mark in user_agent), "")
     system = next((name for mark, name in _SYSTEMS if mark in user_agent), "")
     if browser and system:
-        return f"{browser} on {system}"
+        return words("%(browser)s on %(system)s", browser=browser, system=system)
     return browser or user_agent[:_MAX_LENGTH].strip() or _UNKNOWN

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from masthead.base.errors import Invalid, Problem
+from masthead.base.languages.words import words
 from masthead.engine.records.accounts import credentials, new_token_key
 from masthead.engine.records.fields.base import REQUIRED
 from masthead.identity import passwords
@@ -23,7 +24,7 @@ def checked_password(given: Mapping[str, Any]) -> str:
     password = given.get("password") or ""
     problems: dict[str, Problem] = {}
     if "passwordConfirm" in given and given["passwordConfirm"] != password:
-        mismatch = Problem("validation_values_mismatch", "Must be the same as the password.")
+        mismatch = Problem("validation_values_mismatch", words("Must be the same as the password."))
         problems["passwordConfirm"] = mismatch if given["passwordConfirm"] else REQUIRED
     if not password:
         problems["password"] = REQUIRED

@@ -12,6 +12,7 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from masthead.base.errors import Problem
+from masthead.base.languages.words import words
 
 MIN_LENGTH = 8
 MAX_LENGTH = 1024
@@ -38,17 +39,17 @@ def check_password(password: str) -> Problem | None:
     if len(password) < MIN_LENGTH:
         return Problem(
             "validation_min_text_constraint",
-            f"Must be at least {MIN_LENGTH} character(s).",
+            words("Must be at least %(min)s character(s).", min=MIN_LENGTH),
             {"min": MIN_LENGTH},
         )
     if len(password) > MAX_LENGTH:
         return Problem(
             "validation_max_text_constraint",
-            f"Must be no more than {MAX_LENGTH} character(s).",
+            words("Must be no more than %(max)s character(s).", max=MAX_LENGTH),
             {"max": MAX_LENGTH},
         )
     if not _is_text(password):
-        return Problem("validation_invalid_format", "Must be valid text.")
+        return Problem("validation_invalid_format", words("Must be valid text."))
     return None
 
 

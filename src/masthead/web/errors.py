@@ -7,6 +7,7 @@ from http import HTTPStatus
 from typing import TypeAlias
 
 from masthead.base.errors import MastheadError, NotFound, RateLimited
+from masthead.base.languages.words import words
 from masthead.web.answers import Answer, RawHeaders, Stream
 from masthead.web.request import Request
 
@@ -19,16 +20,18 @@ ErrorResponder: TypeAlias = Callable[[Request, MastheadError], Awaitable[Answer 
 class InternalError(MastheadError):
     """An unexpected error; the log has the cause under the request id."""
 
-    message = (
+    message = words(
         "Something went wrong on our side. The request id helps the operator to find out what."
     )
 
 
 class MethodNotAllowed(MastheadError):
-    message = "This address does not support that method."
+    message = words("This address does not support that method.")
 
     def __init__(self, allowed: tuple[str, ...]) -> None:
-        super().__init__(f"This address supports only {', '.join(allowed)}.")
+        super().__init__(
+            words("This address supports only %(methods)s.", methods=", ".join(allowed))
+        )
         self.allowed = allowed
 
 
@@ -47,7 +50,7 @@ def retry_after(status: int, error: MastheadError | None = None) -> RawHeaders:
 def unknown_path(request: Request, sentence: str) -> NotFound:
     """The error for a path without a route, with a hint if it ends in a slash."""
     if request.path.endswith("/"):
-        return NotFound("There is no such address. Leave out the slash at its end.")
+        return NotFound(words("There is no such address. Leave out the slash at its end."))
     return NotFound(sentence)
 
 

@@ -12,6 +12,7 @@ from urllib.parse import unquote_to_bytes
 from masthead.base.config.keyring import KeyRing
 from masthead.base.config.tokens import is_signed, sign
 from masthead.base.errors import BadRequest, Forbidden
+from masthead.base.languages.words import words
 from masthead.web.answers import header
 from masthead.web.asgi import Receive, Scope
 from masthead.web.bodies import decode_beside, read_body
@@ -25,10 +26,10 @@ FORM_TOKEN = "form_token"  # noqa: S105  (the name of a field)
 TOKEN_HEADER = b"x-form-token"
 """The header of a call by a page's script."""
 
-ANOTHER_ORIGIN = (
+ANOTHER_ORIGIN = words(
     "The form was not sent from a page of this site. Open the page again and send the form there."
 )
-STALE = (
+STALE = words(
     "You have signed in or out since this page was opened, so nothing was changed. "
     "Open the page again and repeat it there."
 )
@@ -42,7 +43,7 @@ async def read_form(scope: Scope, receive: Receive, *, limit: int = MAX_BYTES) -
     """The last value of each name. Lines end in a line feed alone, which browsers don't send."""
     content_type = (header(scope, b"content-type") or "").partition(";")[0].strip().lower()
     if content_type != CONTENT_TYPE:
-        raise BadRequest(f"The form must be sent as {CONTENT_TYPE}.")
+        raise BadRequest(words("The form must be sent as %(kind)s.", kind=CONTENT_TYPE))
     raw = await read_body(scope, receive, limit=limit)
     # A long text takes a while to decode.
     return await decode_beside(decode_form, raw) if len(raw) > MAX_BYTES else decode_form(raw)
@@ -50,14 +51,14 @@ async def read_form(scope: Scope, receive: Receive, *, limit: int = MAX_BYTES) -
 
 def decode_form(raw: bytes) -> dict[str, str]:
     if raw.count(b"&") >= MAX_FIELDS:
-        raise BadRequest(f"The form has more than {MAX_FIELDS} fields.")
+        raise BadRequest(words("The form has more than %(number)s fields.", number=MAX_FIELDS))
     found: dict[str, str] = {}
     for pair in raw.split(b"&"):
         if pair:
             name, _, value = pair.partition(b"=")
             found[_unquoted(name)] = _unquoted(value).replace("\r\n", "\n")
     if any("\0" in name or "\0" in value for name, value in found.items()):
-        raise BadRequest("The form contains a NUL character, which text can't contain.")
+        raise BadRequest(words("The form contains a NUL character, which text can't contain."))
     return found
 
 

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from masthead.base import errors
 from masthead.base.errors import MastheadError
+from masthead.base.languages.words import words
 from masthead.web.answers import Answer, RawHeaders, json_answer
 from masthead.web.errors import InternalError, MethodNotAllowed, retry_after
 from masthead.web.request import Request
@@ -56,22 +57,22 @@ ShowPage = Callable[[Request, MakePage], Awaitable[Answer]]
 
 # The first matching row counts.
 ERRORS: tuple[tuple[type[MastheadError], int, str, str], ...] = (
-    (errors.Invalid, 400, "bad_request", "That did not work"),
-    (errors.BadRequest, 400, "bad_request", "That did not work"),
-    (errors.Unauthenticated, 401, "unauthorized", "Please sign in"),
-    (errors.SiteSuspended, 403, "forbidden", "This site is not available"),
-    (errors.Forbidden, 403, "forbidden", "This is not allowed"),
-    (errors.NotFound, 404, "not_found", "There is nothing here"),
-    (MethodNotAllowed, 405, "method_not_allowed", "This address does not support that"),
-    (errors.PlanTooSmall, 403, "forbidden", "The plan does not include this"),
-    (errors.WrongState, 409, "conflict", "This is not possible now"),
-    (errors.Conflict, 409, "conflict", "Something changed meanwhile"),
-    (errors.HeadTooLarge, 431, "too_large", "That is too much"),
-    (errors.TooLarge, 413, "too_large", "That is too much"),
-    (errors.RateLimited, 429, "rate_limited", "Please wait a moment"),
-    (errors.StatementTimeout, 503, "unavailable", "Please try again"),
-    (errors.Unavailable, 503, "unavailable", "Please try again"),
-    (InternalError, 500, "internal_error", "Something went wrong"),
+    (errors.Invalid, 400, "bad_request", words("That did not work")),
+    (errors.BadRequest, 400, "bad_request", words("That did not work")),
+    (errors.Unauthenticated, 401, "unauthorized", words("Please sign in")),
+    (errors.SiteSuspended, 403, "forbidden", words("This site is not available")),
+    (errors.Forbidden, 403, "forbidden", words("This is not allowed")),
+    (errors.NotFound, 404, "not_found", words("There is nothing here")),
+    (MethodNotAllowed, 405, "method_not_allowed", words("This address does not support that")),
+    (errors.PlanTooSmall, 403, "forbidden", words("The plan does not include this")),
+    (errors.WrongState, 409, "conflict", words("This is not possible now")),
+    (errors.Conflict, 409, "conflict", words("Something changed meanwhile")),
+    (errors.HeadTooLarge, 431, "too_large", words("That is too much")),
+    (errors.TooLarge, 413, "too_large", words("That is too much")),
+    (errors.RateLimited, 429, "rate_limited", words("Please wait a moment")),
+    (errors.StatementTimeout, 503, "unavailable", words("Please try again")),
+    (errors.Unavailable, 503, "unavailable", words("Please try again")),
+    (InternalError, 500, "internal_error", words("Something went wrong")),
 )
 
 
@@ -109,13 +110,13 @@ async def error_answer(request: Request, error: MastheadError) -> Answer:
         return json_answer(status, body, (*_PRIVATE, *headers))
     page = Page(code, title, (str(error),), status=status)
     if isinstance(error, errors.SiteSuspended):
-        page = replace(page, text=SUSPENDED, link=("Your account", ACCOUNT))
+        page = replace(page, text=SUSPENDED, link=(words("Your account"), ACCOUNT))
     return _html(page, headers)
 
 
 SUSPENDED = (
-    "It is suspended at the moment.",
-    "Members can still sign in to cancel a paid tier, and to download or delete their data.",
+    words("It is suspended at the moment."),
+    words("Members can still sign in to cancel a paid tier, and to download or delete their data."),
 )
 ACCOUNT = "/member/account"
 
@@ -124,7 +125,7 @@ def described(error: MastheadError) -> tuple[int, str, str]:
     """The status, code and title of an error."""
     return next(
         ((status, code, title) for kind, status, code, title in ERRORS if isinstance(error, kind)),
-        (500, "internal_error", "Something went wrong"),
+        (500, "internal_error", words("Something went wrong")),
     )
 
 

@@ -218,7 +218,7 @@ class TestPlain:
         themes = themes_of({"t/templates/page.html": "{{ page | number }}"})
         assert themes.render("t", "page.html", chrome(), 50218) == "50,218"
         german = chrome(site=replace(SITE, language="de"))
-        assert themes.render("t", "page.html", german, 50218) == "50\u202f218"
+        assert themes.render("t", "page.html", german, 50218) == "50.218"
 
 
 class TestAFolderOfTheOperators:

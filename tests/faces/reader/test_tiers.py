@@ -126,7 +126,7 @@ class TestPaywall:
     ) -> None:
         post = await tenant.published(visibility="paid", content_html="<p>Secret.</p>")
         text = (await member.api.get(f"/posts/{post['slug']}")).text
-        assert "Paid members read everything, from £4 a month." in text
+        assert "Paid members read everything on demo, from £4 a month." in text
         assert f'href="{TIERS}?back=/posts/' in text
 
     async def test_a_single_price_is_the_price(self, tenant: TenantWorld, member: Account) -> None:
@@ -134,7 +134,7 @@ class TestPaywall:
         await tenant.create("tiers", {**MONTHLY, "price": 1, "active": False})
         post = await tenant.published(visibility="paid")
         text = (await member.api.get(f"/posts/{post['slug']}")).text
-        assert "Paid members read everything, for £44 a year." in text
+        assert "Paid members read everything on demo, for £44 a year." in text
 
     async def test_prices_of_another_currency_are_not_compared(
         self, tenant: TenantWorld, member: Account
@@ -150,5 +150,5 @@ class TestPaywall:
     ) -> None:
         post = await tenant.published(visibility="paid")
         text = (await member.api.get(f"/posts/{post['slug']}")).text
-        assert "Paid members read everything." in text
+        assert "Paid members read everything on demo." in text
         assert TIERS not in text

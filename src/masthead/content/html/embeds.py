@@ -11,30 +11,36 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
+from masthead.base.languages.words import Words, marked, words
 from masthead.content.html.markup import Token
 
 MAX_ADDRESS: Final = 80
 """Characters that are shown."""
+VIDEO: Final = marked("Video on %(service)s")
+SOUND: Final = marked("Sound on %(service)s")
+POST: Final = marked("Post on %(service)s")
+CODE: Final = marked("Code on %(service)s")
+MAP: Final = marked("Map on %(service)s")
 _KINDS: Final = {
-    "youtube.com": "Video on YouTube",
-    "youtu.be": "Video on YouTube",
-    "youtube-nocookie.com": "Video on YouTube",
-    "vimeo.com": "Video on Vimeo",
-    "tiktok.com": "Video on TikTok",
-    "twitch.tv": "Video on Twitch",
-    "dailymotion.com": "Video on Dailymotion",
-    "spotify.com": "Sound on Spotify",
-    "soundcloud.com": "Sound on SoundCloud",
-    "bandcamp.com": "Sound on Bandcamp",
-    "podcasts.apple.com": "Sound on Apple Podcasts",
-    "x.com": "Post on X",
-    "twitter.com": "Post on X",
-    "bsky.app": "Post on Bluesky",
-    "instagram.com": "Post on Instagram",
-    "facebook.com": "Post on Facebook",
-    "codepen.io": "Code on CodePen",
-    "gist.github.com": "Code on GitHub",
-    "openstreetmap.org": "Map on OpenStreetMap",
+    "youtube.com": (VIDEO, "YouTube"),
+    "youtu.be": (VIDEO, "YouTube"),
+    "youtube-nocookie.com": (VIDEO, "YouTube"),
+    "vimeo.com": (VIDEO, "Vimeo"),
+    "tiktok.com": (VIDEO, "TikTok"),
+    "twitch.tv": (VIDEO, "Twitch"),
+    "dailymotion.com": (VIDEO, "Dailymotion"),
+    "spotify.com": (SOUND, "Spotify"),
+    "soundcloud.com": (SOUND, "SoundCloud"),
+    "bandcamp.com": (SOUND, "Bandcamp"),
+    "podcasts.apple.com": (SOUND, "Apple Podcasts"),
+    "x.com": (POST, "X"),
+    "twitter.com": (POST, "X"),
+    "bsky.app": (POST, "Bluesky"),
+    "instagram.com": (POST, "Instagram"),
+    "facebook.com": (POST, "Facebook"),
+    "codepen.io": (CODE, "CodePen"),
+    "gist.github.com": (CODE, "GitHub"),
+    "openstreetmap.org": (MAP, "OpenStreetMap"),
 }
 _BLANK: Final = frozenset(" \t\r\n\f")
 
@@ -84,6 +90,7 @@ def _kind(host: str) -> str:
     """Looks up the host, then each domain that it is a part of."""
     parts = host.split(".")
     for start in range(len(parts) - 1):
-        if kind := _KINDS.get(".".join(parts[start:])):
-            return kind
-    return f"Page on {host}"
+        if found := _KINDS.get(".".join(parts[start:])):
+            message, service = found
+            return str(Words(message, {"service": service}))
+    return str(words("Page on %(service)s", service=host))

@@ -14,6 +14,8 @@ import msgspec
 
 from masthead.base.caller import Audience, Reader, guest
 from masthead.base.errors import MastheadError, NotFound, SiteSuspended
+from masthead.base.languages.translators import speaking, translator_of
+from masthead.base.languages.words import words
 from masthead.faces.reader.cards import cards_of, list_posts
 from masthead.faces.reader.near_posts import near_posts
 from masthead.faces.reader.redirects import is_old_address, redirect_of
@@ -167,9 +169,9 @@ class SitePages:
                 return await handle(site_request, request.form, *values)
 
             site_request, visit = await self._personal_request(request)
-            return await self._personal(
-                request, await _make_or_redirect(site_request, making), site_request, visit
-            )
+            with speaking(translator_of(site_request.language)):
+                result = await _make_or_redirect(site_request, making)
+                return await self._personal(request, result, site_request, visit)
 
         policy = Policy(
             who=Who.VISITOR,
@@ -192,8 +194,9 @@ class SitePages:
         if request.tenant is None or isinstance(error, SiteSuspended | MethodNotAllowed):
             raise error
         site_request, visit = await self._personal_request(request)
-        page = _error_page(site_request, error)
-        return await self._personal(request, page, site_request, visit)
+        with speaking(translator_of(site_request.language)):
+            page = _error_page(site_request, error)
+            return await self._personal(request, page, site_request, visit)
 
     async def answer(
         self,
@@ -207,7 +210,7 @@ class SitePages:
         """`variant`: another form of what is at the address."""
         tenant = request.tenant
         if tenant is None:
-            raise NotFound("There is no site at this address.")
+            raise NotFound(words("There is no site at this address."))
         visit = Visit(guest(tenant.id))
         if not for_guests:
             visit = await visit_of(self.services, request, tenant.id)
@@ -220,10 +223,11 @@ class SitePages:
             return self._whole(request, 200, cached, visit)
         version = await self._cache.version(tenant.id)
         site_request = await open_request(self.services, tenant, reader, request, query=read)
-        result = await _result(site_request, make)
-        if isinstance(result, Redirect):
-            return _moved_answer(result)
-        answer = await self._draw(version, site_request, result)
+        with speaking(translator_of(site_request.language)):
+            result = await _result(site_request, make)
+            if isinstance(result, Redirect):
+                return _moved_answer(result)
+            answer = await self._draw(version, site_request, result)
         if answer.tag:
             # A post that is scheduled shows at its time, without a change of anything.
             until = await self.services.records.next_position(
@@ -243,8 +247,9 @@ class SitePages:
     async def personal_answer(self, request: Request, make: Making) -> Answer:
         """A page for one reader."""
         site_request, visit = await self._personal_request(request)
-        result = await _result(site_request, make)
-        return await self._personal(request, result, site_request, visit)
+        with speaking(translator_of(site_request.language)):
+            result = await _result(site_request, make)
+            return await self._personal(request, result, site_request, visit)
 
     async def show(self, request: Request, make_page: pages.MakePage) -> Answer:
         """A page of a link in an email, in the look of the site. A program that accepts only JSON
@@ -258,14 +263,14 @@ class SitePages:
             return Page("message.html", head, message_of(page), page.status)
 
         site_request, visit = await self._personal_request(request)
-        return await self._personal(
-            request, await _make_or_redirect(site_request, make), site_request, visit
-        )
+        with speaking(translator_of(site_request.language)):
+            result = await _make_or_redirect(site_request, make)
+            return await self._personal(request, result, site_request, visit)
 
     async def _personal_request(self, request: Request) -> tuple[SiteRequest, Visit]:
         tenant = request.tenant
         if tenant is None:
-            raise NotFound("There is no site at this address.")
+            raise NotFound(words("There is no site at this address."))
         visit = await personal_visit(self.services, request, tenant.id)
         site_request = await open_request(
             self.services,
@@ -387,8 +392,10 @@ async def _find_redirect(request: SiteRequest) -> Redirect | None:
 async def _not_found(request: SiteRequest) -> Page:
     near = await near_posts(request, LATEST)
     found = near or (await list_posts(request, LATEST, first_page=True))[0]
-    title = "There is nothing here"
-    text = "The page may have been moved or taken down. Search for it, or read something new."
+    title = words("There is nothing here")
+    text = words(
+        "The page may have been moved or taken down. Search for it, or read something new."
+    )
     page = ErrorPage(404, title, text, await cards_of(request, found), is_near=bool(near))
     head = Head(title=f"{title} · {site_of(request).name}", noindex=True)
     return Page("error.html", head, page, 404)

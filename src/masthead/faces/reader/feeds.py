@@ -14,6 +14,7 @@ import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from masthead.base.errors import NotFound
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.read.page import ListRequest
 from masthead.faces.reader.cards import CARD_FIELDS, cards_of
@@ -110,7 +111,7 @@ async def _feed(request: SiteRequest, tag: str) -> Feed:
     wanted = ListRequest(per_page=ENTRIES, listing=listing, names=_FIELDS, skip_total=True)
     found = (await request.records.page(request.caller, posts, wanted)).items
     if tag and not found:
-        raise NotFound("No post has this tag.")
+        raise NotFound(words("No post has this tag."))
     entries = await _entries(request, site, found)
     name = tag if tag else ""
     return Feed(

@@ -6,6 +6,7 @@ import re
 from urllib.parse import quote
 
 from masthead.base.errors import NotFound
+from masthead.base.languages.words import words
 from masthead.engine.records.read.page import ListRequest
 from masthead.faces.reader.endpoint import Document
 from masthead.faces.reader.feeds import xml
@@ -64,7 +65,7 @@ async def sitemap_index(request: SiteRequest) -> Document:
 
 async def sitemap_month(request: SiteRequest, month: str) -> Document:
     if not _MONTH.fullmatch(month):
-        raise NotFound("There is no such sitemap.")
+        raise NotFound(words("There is no such sitemap."))
     site, after = site_of(request), (_end(month), "")
     urls: list[tuple[str, str]] = []
     while len(urls) < MAX_URLS:
@@ -82,7 +83,7 @@ async def sitemap_month(request: SiteRequest, month: str) -> Document:
             break
         after = (found[-1]["published_at"], found[-1]["id"])
     if not urls:
-        raise NotFound("No post was published in this month.")
+        raise NotFound(words("No post was published in this month."))
     return Document(xml("sitemap.xml", parts=(), urls=urls), _XML)
 
 

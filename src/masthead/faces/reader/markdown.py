@@ -9,6 +9,8 @@ from functools import partial
 from urllib.parse import quote
 
 from masthead.base.errors import NotFound
+from masthead.base.languages.formats import listed
+from masthead.base.languages.words import words
 from masthead.content.html.as_markdown import escaped_text, markdown_of
 from masthead.content.html.markup import tokens_of
 from masthead.engine.records.collection import Record
@@ -19,7 +21,7 @@ from masthead.faces.reader.endpoint import Document
 from masthead.faces.reader.pages.texts import by_slug
 from masthead.faces.reader.request import SiteRequest
 from masthead.faces.reader.site import absolute, site_of
-from masthead.faces.reader.views import Site
+from masthead.faces.reader.views import Card, Site
 from masthead.features.pages.collection import pages
 from masthead.features.posts.collection import posts
 from masthead.features.posts.record_view import as_post
@@ -37,11 +39,20 @@ async def post_as_markdown(request: SiteRequest, slug: str) -> Document:
     _check_open(request)
     found = await by_slug(request, posts, slug)
     [card] = await cards_of(request, [as_post(found)])
-    authors = ", ".join(each.name for each in card.authors)
-    about = [f"{card.published:%Y-%m-%d}", *([f"by {authors}"] if authors else [])]
-    readers = escaped_text(card.for_whom)
-    rest = [] if card.is_open else [f"*The rest of this post is for {readers}.*"]
+    authors = listed([each.name for each in card.authors])
+    by = [str(words("by %(authors)s", authors=authors))] if authors else []
+    about = [f"{card.published:%Y-%m-%d}", *by]
+    rest = [] if card.is_open else [f"*{escaped_text(str(_rest(card)))}.*"]
     return await _document(request, found, card.url, about=about, rest=rest)
+
+
+def _rest(card: Card) -> str:
+    if card.levels:
+        levels = listed(card.levels, "or")
+        return words("The rest of this post is for members with %(tiers)s", tiers=levels)
+    if card.audience == "paid":
+        return words("The rest of this post is for paid members")
+    return words("The rest of this post is for members")
 
 
 async def page_as_markdown(request: SiteRequest, slug: str) -> Document:
@@ -84,8 +95,8 @@ async def llms(request: SiteRequest) -> Document:
     if site.description:
         parts.append("> " + escaped_text(" ".join(site.description.split())))
     for title, lines in (
-        ("Posts", await _post_lines(request, site)),
-        ("Pages", await _page_lines(request, site)),
+        (words("Posts"), await _post_lines(request, site)),
+        (words("Pages"), await _page_lines(request, site)),
     ):
         if lines:
             parts += [f"## {title}", "\n".join(lines)]
@@ -121,4 +132,4 @@ def _line(site: Site, title: str, path: str, excerpt: str) -> str:
 def _check_open(request: SiteRequest) -> None:
     """The site may want no machines."""
     if request.site_record["crawlers"] == "none":
-        raise NotFound("There is nothing at this address.")
+        raise NotFound(words("There is nothing at this address."))

@@ -23,6 +23,7 @@ from masthead.base.caller import (
 )
 from masthead.base.errors import BadRequest
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
 from masthead.faces.reader.accent_style import AccentStyles
@@ -134,6 +135,11 @@ class SiteRequest(msgspec.Struct, dict=True):
         return ZoneInfo(self.site_record["time_zone"] or "UTC")
 
     @property
+    def language(self) -> str:
+        """A BCP 47 tag."""
+        return self.site_record["language"] or "en"
+
+    @property
     def now(self) -> str:
         return clock.to_text(self.records.clock())
 
@@ -210,11 +216,19 @@ def read_query(raw: bytes, names: Sequence[str] | None = None) -> dict[str, str]
     if not raw:
         return {}
     if len(raw) > MAX_QUERY_BYTES:
-        raise BadRequest(f"The address has over {MAX_QUERY_BYTES:,} bytes after its question mark.")
+        raise BadRequest(
+            words(
+                "The address has over %(number)s bytes after its question mark.",
+                number=f"{MAX_QUERY_BYTES:,}",
+            )
+        )
     try:
         found = parse_qs(raw.decode("latin-1"), errors="replace", max_num_fields=MAX_QUERY_FIELDS)
     except ValueError as error:
         raise BadRequest(
-            f"The address has over {MAX_QUERY_FIELDS} values after its question mark."
+            words(
+                "The address has over %(number)s values after its question mark.",
+                number=MAX_QUERY_FIELDS,
+            )
         ) from error
     return {name: found[name][-1] for name in (found if names is None else names) if name in found}

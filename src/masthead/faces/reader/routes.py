@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from masthead.base.errors import NotFound
+from masthead.base.languages.words import words
 from masthead.faces.reader.cards import BEFORE
 from masthead.faces.reader.discussion import READ
 from masthead.faces.reader.endpoint import Result, SitePages
@@ -82,7 +83,7 @@ def other_addresses(pages: SitePages) -> Route:
     async def answer(request: Request) -> Answer:
         slug = request.path[1:]
         if slug.partition("/")[0] in FACES:
-            raise unknown_path(request, "There is no such address.")
+            raise unknown_path(request, words("There is no such address."))
         if request.method not in ("GET", "HEAD"):
             raise MethodNotAllowed(("GET", "HEAD"))
 
@@ -91,7 +92,7 @@ def other_addresses(pages: SitePages) -> Route:
 
         async def make(site_request: SiteRequest) -> Result:
             if not text or "/" in text:
-                raise NotFound("There is nothing at this address.")
+                raise NotFound(words("There is nothing at this address."))
             draw = page_as_markdown if as_markdown else text_page
             return await draw(site_request, text)
 

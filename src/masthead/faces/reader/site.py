@@ -36,7 +36,7 @@ def site_of(request: SiteRequest) -> Site:
         name=record["site_name"] or request.tenant.name,
         description=record["site_description"],
         url=site_url(request.services.settings, request.tenant.slug, record["custom_domain"]),
-        language=record["language"] or "en",
+        language=request.language,
         logo=record["site_logo"],
         favicon=record["site_favicon"],
         style=request.services.accents.url(record["accent_color"]),
@@ -47,6 +47,10 @@ def site_of(request: SiteRequest) -> Site:
         members_enabled=record["members_enabled"],
         comments_enabled=record["comments_enabled"],
     )
+
+
+def page_title(request: SiteRequest, title: str) -> str:
+    return f"{title} · {site_of(request).name}"
 
 
 async def shown_site(request: SiteRequest) -> Site:

@@ -21,14 +21,17 @@ from jinja2 import (
     TemplateError,
     TemplateNotFound,
     TemplateSyntaxError,
-    pass_context,
 )
-from jinja2.runtime import Context
+from jinja2.runtime import LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+from markupsafe import Markup
 
+from masthead.base.languages.formats import listed, number_text, separator, shown_date
+from masthead.base.languages.in_templates import EXTENSION, install_words
+from masthead.base.languages.translators import speaking, spoken_now, translator_of
+from masthead.base.languages.words import marked
 from masthead.base.logs import log
 from masthead.faces.reader.views import Chrome
-from masthead.features.site.dates import shown_date
 from masthead.web.assets import Assets
 from masthead.web.template_source import Unindented
 
@@ -82,11 +85,12 @@ class Themes:
             "page": page,
         }
         environment = self._environments.get(theme) or self._environments[PLAIN]
-        try:
-            return environment.get_template(template).render(seen)
-        except _FAILURES as error:
-            self._report(theme, template, error)
-            return self._untouched.get_template(template).render(seen)
+        with speaking(translator_of(chrome.site.language)):
+            try:
+                return environment.get_template(template).render(seen)
+            except _FAILURES as error:
+                self._report(theme, template, error)
+                return self._untouched.get_template(template).render(seen)
 
     def _report(self, theme: str, template: str, error: Exception) -> None:
         """Once for each place: a page may be asked for a thousand times a second."""
@@ -157,12 +161,18 @@ def _environment(assets: Assets, ours: _Templates, *before: _Templates) -> Envir
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        extensions=[Unindented],
+        extensions=[Unindented, EXTENSION],
         auto_reload=False,
     )
+    install_words(environment)
     environment.globals = {"asset": assets.url, "range": environment.globals["range"]}
-    environment.filters["date"] = _date
-    environment.filters["number"] = _number
+    environment.filters |= {
+        "date": _date,
+        "listed": listed,
+        "number": _number,
+        "per": _per,
+        "separator": _separator,
+    }
     return environment
 
 
@@ -198,21 +208,31 @@ def _place(error: Exception, template: str) -> tuple[str, int]:
     return frames[-1] if frames else (template, 0)
 
 
-@pass_context
-def _date(context: Context, value: datetime, form: str = "long") -> str:
-    """In the site's language: `long` is 15 November 2026, `short` 15 Nov 2026, `month` November
-    2026; `time` has both."""
-    return shown_date(value, form, _language(context))
+# What follows, in the language that is spoken.
 
 
-def _language(context: Context) -> str:
-    # A macro that was imported without its context has no site.
-    site = context.get("site")
-    return site.language.lower() if site else ""
+def _date(value: datetime, form: str = "long") -> str:
+    """`long` is 15 November 2026, `short` 15 Nov 2026, `month` November 2026; `time` has both."""
+    return shown_date(value, form, spoken_now().language.lower())
 
 
-@pass_context
-def _number(context: Context, value: int) -> str:
-    """1,204 in English; elsewhere a narrow space, as ISO 80000 has it."""
-    grouped = f"{value:,}"
-    return grouped if _language(context).startswith("en") else grouped.replace(",", "\u202f")
+def _number(value: int) -> str:
+    return number_text(value, spoken_now().language.lower())
+
+
+_PRICE_PER = {
+    "month": marked("%(price)s a month"),
+    "year": marked("%(price)s a year"),
+}
+
+
+def _per(price: str, interval: str, tag: str = "") -> Markup:
+    """Such as `£4 a month`; `tag` is an element around the price."""
+    shown = Markup("<{0}>{1}</{0}>").format(tag, price) if tag else price
+    translated = spoken_now().gettext(_PRICE_PER[interval])
+    return Markup(translated) % {"price": shown}  # noqa: S704  (a translation of ours)
+
+
+def _separator(loop: LoopContext, kind: str = "and") -> str:
+    """The text after an item of a list: a comma, an "and", or nothing."""
+    return separator(loop.index, loop.length, kind)

@@ -11,7 +11,9 @@ from datetime import datetime
 import msgspec
 from markupsafe import Markup
 
-from masthead.features.payments.levels import in_words
+from masthead.base.languages.formats import listed
+from masthead.base.languages.translators import direction_of
+from masthead.base.languages.words import words
 from masthead.web import pages
 
 
@@ -40,6 +42,11 @@ class Site(msgspec.Struct, frozen=True):
     navigation: tuple[Link, ...] = ()
     members_enabled: bool = True
     comments_enabled: bool = True
+
+    @property
+    def direction(self) -> str:
+        """`rtl` for Arabic, Hebrew, Persian and Urdu; otherwise `ltr`."""
+        return direction_of(self.language)
 
 
 class Reader(msgspec.Struct, frozen=True):
@@ -101,8 +108,8 @@ class Card(msgspec.Struct, frozen=True):
     def for_whom(self) -> str:
         """Who may read all of it, as in: the rest of this post is for …"""
         if self.levels:
-            return f"members with {in_words(self.levels)}"
-        return "paid members" if self.audience == "paid" else "members"
+            return words("members with %(tiers)s", tiers=listed(self.levels, "or"))
+        return words("paid members") if self.audience == "paid" else words("members")
 
 
 class Comment(msgspec.Struct, frozen=True):
@@ -233,6 +240,15 @@ class Offer(msgspec.Struct, frozen=True):
     interval: str
     is_lowest: bool = False
     """There are others, which cost more."""
+
+    @property
+    def cost(self) -> str:
+        """As in: paid members read everything, …"""
+        if self.interval == "year":
+            message = words("from %(price)s a year", price=self.price)
+            return message if self.is_lowest else words("for %(price)s a year", price=self.price)
+        message = words("from %(price)s a month", price=self.price)
+        return message if self.is_lowest else words("for %(price)s a month", price=self.price)
 
 
 class PostPage(msgspec.Struct, frozen=True):

@@ -75,7 +75,7 @@ def _envelope(error: MastheadError) -> dict[str, Any]:
 
 
 def _message(error: MastheadError) -> str:
-    return errors.NotFound.message if isinstance(error, MethodNotAllowed) else str(error)
+    return str(errors.NotFound.message) if isinstance(error, MethodNotAllowed) else str(error)
 
 
 def _data(error: MastheadError) -> dict[str, Any]:
@@ -87,5 +87,5 @@ def _data(error: MastheadError) -> dict[str, Any]:
 
 
 def problem_data(problem: errors.Problem) -> dict[str, Any]:
-    data: dict[str, Any] = {"code": problem.code, "message": problem.message}
+    data: dict[str, Any] = {"code": problem.code, "message": str(problem.message)}
     return {**data, "params": problem.params} if problem.params else data

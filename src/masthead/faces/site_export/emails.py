@@ -6,10 +6,11 @@ Its link leads to a page of the admin that needs a sign-in, so the email by itse
 from __future__ import annotations
 
 from masthead.base import clock
+from masthead.base.languages.moments import Moment
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.faces.site_export.collection import READY
 from masthead.faces.site_export.formats import NAMES, Format
-from masthead.features.privacy.emails import day
 from masthead.features.site.address import Site
 from masthead.outside.mail.emails import write_email
 from masthead.outside.mail.message import Mail
@@ -20,10 +21,14 @@ ADMIN_PATH = "/admin/tools/export"
 def export_ended(site: Site, to: Record, export: Record) -> Mail:
     is_ready = export["state"] == READY
     values = {
-        "outcome": "is ready" if is_ready else "has failed",
+        "subject": (
+            words("The export of %(site)s is ready", site=site.name)
+            if is_ready
+            else words("The export of %(site)s has failed", site=site.name)
+        ),
         "format": NAMES[Format(export["format"])],
         "is_ready": is_ready,
-        "until": day(clock.from_text(export["expires_at"])) if is_ready else "",
+        "until": Moment(clock.from_text(export["expires_at"])) if is_ready else "",
         "error": export["error"],
         "link": f"{site.url}{ADMIN_PATH}",
     }

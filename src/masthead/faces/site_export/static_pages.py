@@ -19,6 +19,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from masthead.base import clock
+from masthead.base.languages.formats import listed
 from masthead.content.html.foreign_html import presanitized
 from masthead.content.html.srcset import safe_srcset
 from masthead.content.texts.publication import PUBLISHED
@@ -27,7 +28,6 @@ from masthead.engine.records.safe_addresses import LINK_SCHEMES, safe_link, safe
 from masthead.faces.site_export.archive import Archive, file_stem, in_thread, is_plain
 from masthead.faces.site_export.content import Blog, Content
 from masthead.faces.site_export.media_links import MediaLink
-from masthead.features.payments.levels import in_words
 from masthead.web.template_source import Unindented
 
 _HERE = Path(__file__).parent / "templates"
@@ -116,7 +116,7 @@ def _note(record: Record, blog: Blog) -> str:
     if record["email_only"]:
         return "only by email"
     if record["tiers"]:
-        return f"for members with {in_words(record['tiers'])}"
+        return f"for members with {listed(record['tiers'], 'or')}"
     return {"members": "for members", "paid": "for paid members"}.get(record["visibility"], "")
 
 

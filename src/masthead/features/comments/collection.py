@@ -8,6 +8,7 @@ from typing import Any
 
 from masthead.base.caller import Kind
 from masthead.base.errors import Forbidden
+from masthead.base.languages.words import words
 from masthead.engine.records.changes import Change, Listing, Save
 from masthead.engine.records.collection import (
     FREE,
@@ -54,7 +55,7 @@ def before_comment_save(save: Save) -> Mapping[str, Any]:
     if save.old is None:
         settings = as_settings(save.site.settings)
         if not settings["comments_enabled"]:
-            raise Forbidden("Comments are disabled on this site.")
+            raise Forbidden(words("Comments are disabled on this site."))
         if save.caller.kind is Kind.SITE:
             check_may_comment(settings, save.caller.audience)
             if waits(settings, save.caller.audience, save.new["body"]):

@@ -14,6 +14,7 @@ from masthead.base import clock
 from masthead.base.caller import Audience, Caller, service_of
 from masthead.base.errors import Forbidden, Invalid, NotFound, Problem
 from masthead.base.ids import TenantId, is_id
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
 from masthead.engine.records.write.relations import has_dependents
@@ -33,21 +34,25 @@ DELETED_TEXT: Final = "[deleted]"
 STAFF_NAMES: Final = 200
 """Accounts whose names a guest can't use."""
 
-NOT_YOURS: Final = "Only its author can change a comment, for 15 minutes after it was posted."
-GONE: Final = "This comment no longer exists."
-_REPEATED: Final = Problem("validation_repeated", "You have already posted this comment.")
-_NO_TEXT: Final = Problem("validation_required", "Write something first.")
-_ONLY_LINKS: Final = Problem(
-    "validation_only_links", "Say something about the link: a comment needs words."
+NOT_YOURS: Final = words(
+    "Only its author can change a comment, for 15 minutes after it was posted."
 )
-_NO_NAME: Final = Problem("validation_required", "Enter the name to show with your comment.")
-_NO_EMAIL: Final = Problem("validation_required", "Enter your email address. It is not shown.")
-_NOT_A_NAME: Final = Problem("validation_invalid_format", "A name needs letters.")
+GONE: Final = words("This comment no longer exists.")
+_REPEATED: Final = Problem("validation_repeated", words("You have already posted this comment."))
+_NO_TEXT: Final = Problem("validation_required", words("Write something first."))
+_ONLY_LINKS: Final = Problem(
+    "validation_only_links", words("Say something about the link: a comment needs words.")
+)
+_NO_NAME: Final = Problem("validation_required", words("Enter the name to show with your comment."))
+_NO_EMAIL: Final = Problem(
+    "validation_required", words("Enter your email address. It is not shown.")
+)
+_NOT_A_NAME: Final = Problem("validation_invalid_format", words("A name needs letters."))
 _STAFF_NAME: Final = Problem(
-    "validation_reserved", "Someone on this site's staff has this name. Choose another one."
+    "validation_reserved", words("Someone on this site's staff has this name. Choose another one.")
 )
 _NOT_ANSWERABLE: Final = Problem(
-    "validation_missing_rel_records", "The comment you are replying to no longer exists."
+    "validation_missing_rel_records", words("The comment you are replying to no longer exists.")
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from masthead.base.caller import system
 from masthead.base.errors import BadRequest
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
 from masthead.features.comments.collection import APPROVED, PENDING, comments
@@ -30,7 +31,7 @@ from masthead.web.pages import Page, ShowPage
 from masthead.web.policy import WhileSuspended
 
 ACCOUNTS = {each.name: each for each in (blog_members, superusers)}
-GONE = "This comment no longer exists."
+GONE = words("This comment no longer exists.")
 
 
 def comment_mail_routes(records: Records, sites: Sites, show: ShowPage) -> list[Route]:
@@ -56,17 +57,20 @@ def _off_page(records: Records, links: CommentMailLinks) -> MakeLinkPage:
             return link_page(
                 site,
                 "ready",
-                "No more emails about comments?",
-                f"{site.name} will no longer email you about comments, on any post.",
-                button="Turn them off",
+                words("No more emails about comments?"),
+                words(
+                    "%(site)s will no longer email you about comments, on any post.",
+                    site=site.name,
+                ),
+                button=words("Turn them off"),
             )
         await _turn_off(records, tenant_id, to)
         return link_page(
             site,
             "off",
-            "Emails about comments are off",
-            f"{site.name} no longer emails you about comments.",
-            "You can turn them on again in your account.",
+            words("Emails about comments are off"),
+            words("%(site)s no longer emails you about comments.", site=site.name),
+            words("You can turn them on again in your account."),
         )
 
     return make
@@ -87,13 +91,20 @@ def _approve_page(records: Records, links: CommentMailLinks) -> MakeLinkPage:
             raise BadRequest(BAD_LINK)
         comment = await _comment(records, tenant_id, comment_id)
         if comment["status"] != PENDING:
-            return link_page(site, "decided", "Nothing to do", "This comment is no longer waiting.")
+            return link_page(
+                site, "decided", words("Nothing to do"), words("This comment is no longer waiting.")
+            )
         if not is_post:
-            text = (f"{comment['author_name']} wrote:", comment["body"])
-            return link_page(site, "ready", "Approve this comment?", *text, button="Approve it")
+            text = (words("%(name)s wrote:", name=comment["author_name"]), comment["body"])
+            return link_page(
+                site, "ready", words("Approve this comment?"), *text, button=words("Approve it")
+            )
         await _approve(records, tenant_id, to, comment_id)
         return link_page(
-            site, "approved", "The comment is approved", f"Readers of {site.name} see it now."
+            site,
+            "approved",
+            words("The comment is approved"),
+            words("Readers of %(site)s see it now.", site=site.name),
         )
 
     return make

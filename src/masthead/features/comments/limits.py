@@ -9,6 +9,7 @@ from typing import Final
 
 from masthead.base.errors import RateLimited
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import counted
 from masthead.identity.limits.networks import network_of
 from masthead.identity.limits.sliding_window import Limits
 from masthead.identity.limits.windows import Allowance, Windows
@@ -24,5 +25,18 @@ async def admit(windows: Windows, tenant_id: TenantId, account_id: str, address:
     author = site.of(account_id or network_of(address))._replace(limits=PER_AUTHOR)
     _, decision = await windows.decide(tenant_id, author, site)
     if wait := decision.retry_after:
-        in_words = f"{wait} seconds" if wait < 90 else f"{-(-wait // 60)} minutes"
-        raise RateLimited(wait, f"Too many comments at once. Try again in {in_words}.")
+        raise RateLimited(wait, _too_many(wait))
+
+
+def _too_many(seconds: int) -> str:
+    if seconds < 90:
+        return counted(
+            "Too many comments at once. Try again in %(number)s second.",
+            "Too many comments at once. Try again in %(number)s seconds.",
+            seconds,
+        )
+    return counted(
+        "Too many comments at once. Try again in %(number)s minute.",
+        "Too many comments at once. Try again in %(number)s minutes.",
+        -(-seconds // 60),
+    )

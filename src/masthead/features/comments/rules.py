@@ -6,6 +6,7 @@ from typing import Final
 
 from masthead.base.caller import Audience
 from masthead.base.errors import Forbidden
+from masthead.base.languages.words import words
 from masthead.features.comments.text import count_links
 from masthead.features.site.record_view import SettingsRecord
 
@@ -33,8 +34,8 @@ def check_may_comment(settings: SettingsRecord, audience: Audience) -> None:
     if may_comment(settings["comments_by"], audience):
         return
     if settings["comments_by"] == "paid":
-        raise Forbidden("Only paid members can comment here.")
-    raise Forbidden("Only members can comment here. Sign in and try again.")
+        raise Forbidden(words("Only paid members can comment here."))
+    raise Forbidden(words("Only members can comment here. Sign in and try again."))
 
 
 def waits(settings: SettingsRecord, audience: Audience, body: str) -> bool:

@@ -15,6 +15,7 @@ from masthead.base.caller import Caller, system
 from masthead.base.config.tokens import Sealed
 from masthead.base.errors import BadRequest
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import Words, marked, words
 from masthead.engine.audit.collection import (
     ADDED_FACTOR,
     MADE_RECOVERY_CODES,
@@ -36,7 +37,7 @@ from masthead.identity.tenants import superusers
 from masthead.outside.mail.emails import write_email
 from masthead.outside.mail.outbox import Outbox
 
-APP = "Authenticator app"
+APP = words("Authenticator app")
 TOO_MANY = f"An account has at most {MAX_PASSKEYS} passkeys. Remove one first."
 
 PENDING_APP = Sealed("pending authenticator app", timedelta(minutes=30), str)
@@ -141,7 +142,7 @@ class Factors(msgspec.Struct, frozen=True):
             found = await unit.require(superusers, {"id": account["id"]})
             await unit.update(superusers, account["id"], {}, stamped=stamp(found))
             log_action(unit, action, label=label, by=caller)
-            await self._tell(unit, account, site, _TOLD[action].format(label))
+            await self._tell(unit, account, site, Words(_TOLD[action], {"factor": label}))
 
     async def _tell(self, unit: Unit, account: Record, site: Site, what: str) -> None:
         await self.outbox.queue(
@@ -150,15 +151,17 @@ class Factors(msgspec.Struct, frozen=True):
 
 
 _TOLD = {
-    ADDED_FACTOR: "A second factor was added: {}.",
-    REMOVED_FACTOR: "A second factor was removed: {}.",
-    RESET_FACTORS: "All second factors of {} were removed, and every sign-in has ended.",
-    MADE_RECOVERY_CODES: "New recovery codes were made. The earlier ones no longer work.",
+    ADDED_FACTOR: marked("A second factor was added: %(factor)s."),
+    REMOVED_FACTOR: marked("A second factor was removed: %(factor)s."),
+    RESET_FACTORS: marked(
+        "All second factors of %(factor)s were removed, and every sign-in has ended."
+    ),
+    MADE_RECOVERY_CODES: marked("New recovery codes were made. The earlier ones no longer work."),
 }
 
 
 def _called(passkey: Passkey) -> str:
-    return f"passkey “{passkey.name}”"
+    return words("passkey “%(name)s”", name=passkey.name)
 
 
 def _hashes(codes: list[str], account: Record) -> list[str]:

@@ -13,6 +13,8 @@ from masthead.base import clock
 from masthead.base.caller import STAFF_READER, Caller, Reader
 from masthead.base.caller import site as on_the_site
 from masthead.base.ids import TenantId
+from masthead.base.languages.translators import speaking, translator_of
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
 from masthead.engine.records.read.page import ListRequest
@@ -49,13 +51,14 @@ class DigestLetters(msgspec.Struct, frozen=True):
         Takes a while."""
         now = self.records.clock()
         since = newsletter["digest_since"] or clock.to_text(now - WEEK)
+        site = await self.senders.sites.of(tenant_id)
         return await draw_digest(
             self.records,
             tenant_id=tenant_id,
-            site=await self.senders.sites.of(tenant_id),
+            site=site,
             newsletter=newsletter,
             reader=reader,
-            subject=subject or digest_subject(newsletter),
+            subject=subject or digest_subject(newsletter, site.language),
             weeks=(since, clock.to_text(now)),
         )
 
@@ -69,7 +72,8 @@ class DigestLetters(msgspec.Struct, frozen=True):
         to: str,
     ) -> bool:
         """To someone of the staff. False if there is nothing to send."""
-        subject = f"[Test] {digest_subject(newsletter)}"[:MAX_SUBJECT]
+        language = (await self.senders.sites.of(tenant_id)).language
+        subject = f"[Test] {digest_subject(newsletter, language)}"[:MAX_SUBJECT]
         letter = await self.draw(tenant_id, newsletter, reader, subject)
         if letter is None:
             return False
@@ -80,8 +84,10 @@ class DigestLetters(msgspec.Struct, frozen=True):
         return True
 
 
-def digest_subject(newsletter: Record) -> str:
-    return f"This week in {' '.join(newsletter['name'].split())}"
+def digest_subject(newsletter: Record, language: str) -> str:
+    name = " ".join(newsletter["name"].split())
+    with speaking(translator_of(language)):
+        return str(words("This week in %(newsletter)s", newsletter=name))
 
 
 async def draw_digest(
@@ -134,7 +140,7 @@ def _html(found: list[Record]) -> str:
 
 def _entry(post: Record) -> str:
     link = f'<a href="/posts/{quote(post["slug"])}">'
-    picture, words = post["featured_image"], post["excerpt"] or post["summary"]
+    picture, excerpt = post["featured_image"], post["excerpt"] or post["summary"]
     shown = f'<p>{link}<img src="{escape(picture)}" alt=""></a></p>' if picture else ""
-    said = f"<p>{escape(words)}</p>" if words else ""
+    said = f"<p>{escape(excerpt)}</p>" if excerpt else ""
     return f"<h2>{link}{escape(post['title'])}</a></h2>{shown}{said}"

@@ -50,7 +50,9 @@ class Digests(msgspec.Struct, frozen=True):
                 if unit.is_read_only or not now or now["version"] != newsletter["version"]:
                     continue
                 if readers:
-                    values = _mailing(newsletter, readers, until)
+                    [settings] = await unit.find(site_settings, {}, limit=1)
+                    subject = digest_subject(newsletter, settings["language"])
+                    values = _mailing(newsletter, subject, readers, until)
                     await unit.create(mailings, {}, stamped=values)
                 stamped = {"digest_at": following, "digest_since": until}
                 await unit.update(newsletters, newsletter_id, {}, stamped=stamped)
@@ -76,11 +78,11 @@ class Digests(msgspec.Struct, frozen=True):
         return whom if await self.starting.preview(tenant_id, wanted) else ""
 
 
-def _mailing(newsletter: Record, readers: str, until: str) -> Record:
+def _mailing(newsletter: Record, subject: str, readers: str, until: str) -> Record:
     return {
         "kind": DIGEST,
         "newsletter": newsletter["slug"],
-        "subject": digest_subject(newsletter),
+        "subject": subject,
         "audience": readers,
         "status": SCHEDULED,
         "scheduled_for": until,

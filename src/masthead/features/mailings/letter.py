@@ -14,6 +14,7 @@ import msgspec
 
 from masthead.base.caller import Reader
 from masthead.base.ids import TenantId
+from masthead.base.languages.translators import speaking, translator_of
 from masthead.content.html.clean_texts import clean_or_plain
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
@@ -97,16 +98,17 @@ async def draw_letter(
         post = {**post, "content_html": await clean_or_plain(post["content_html"])}
     shown = POSTS_ON_THE_SITE.show(post, reader)
     subject = subject or post["title"]
-    values = await read_values(
-        records,
-        tenant_id=tenant_id,
-        site=site,
-        newsletter=newsletter,
-        post=shown,
-        reader=reader,
-    )
-    # Inlining the styles of a long text takes longer than the event loop may wait.
-    html, text = await asyncio.to_thread(_drawn, subject, values, counted)
+    with speaking(translator_of(site.language)):
+        values = await read_values(
+            records,
+            tenant_id=tenant_id,
+            site=site,
+            newsletter=newsletter,
+            post=shown,
+            reader=reader,
+        )
+        # Inlining the styles of a long text takes longer than the event loop may wait.
+        html, text = await asyncio.to_thread(_drawn, subject, values, counted)
     return Letter(subject, html, text)
 
 
@@ -123,16 +125,17 @@ async def draw_note(
 ) -> Letter:
     """An email that is no post, in the look of the newsletter. With `is_once` its footer says that
     the member gets it because they joined, and not with each newsletter."""
-    values = await read_note_values(
-        records,
-        tenant_id=tenant_id,
-        site=site,
-        newsletter=newsletter,
-        title=subject,
-        html=await clean_or_plain(html),
-        is_once=is_once,
-    )
-    drawn, text = await asyncio.to_thread(_drawn, subject, values, counted)
+    with speaking(translator_of(site.language)):
+        values = await read_note_values(
+            records,
+            tenant_id=tenant_id,
+            site=site,
+            newsletter=newsletter,
+            title=subject,
+            html=await clean_or_plain(html),
+            is_once=is_once,
+        )
+        drawn, text = await asyncio.to_thread(_drawn, subject, values, counted)
     return Letter(subject, drawn, text)
 
 

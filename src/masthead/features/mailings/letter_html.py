@@ -13,6 +13,7 @@ from urllib.parse import urljoin
 
 import msgspec
 
+from masthead.base.languages.words import words
 from masthead.content.html.embeds import find_embed
 from masthead.content.html.markup import VOID, Attributes, Token, escaped, written
 from masthead.features.media.signed_addresses import PARAMETER
@@ -183,12 +184,12 @@ class HtmlWriter:
                 address = inside.attributes.get("src", "")
             after += 1
         whole = self._addresses.whole(address) if address else self._addresses.page
-        label = "Play the video" if token.name == "video" else "Play the sound"
+        label = words("Play the video") if token.name == "video" else words("Play the sound")
         return (box(whole, label, _named(address)) if whole else ""), after + 1
 
 
 def _named(address: str) -> str:
-    return address.rpartition("/")[2].partition("?")[0] or "On the site"
+    return address.rpartition("/")[2].partition("?")[0] or words("On the site")
 
 
 def _sizes(given: Attributes, picture: MailedPicture | None) -> Attributes:
@@ -210,6 +211,6 @@ def box(address: str, label: str, where: str) -> str:
     return (
         '<table class="box" role="presentation" width="100%" cellpadding="0" cellspacing="0"><tr>'
         f'<td class="boxed">{written("a", {"href": address, "class": "boxlink"})}'
-        f'<b>{escaped(label)}</b><br><span class="quiet">{escaped(where)}</span></a></td>'
+        f'<b>{escaped(str(label))}</b><br><span class="quiet">{escaped(str(where))}</span></a></td>'
         "</tr></table>"
     )

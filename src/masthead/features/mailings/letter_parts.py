@@ -16,6 +16,7 @@ from jinja2 import (
 )
 from markupsafe import Markup
 
+from masthead.base.languages.in_templates import EXTENSION, install_words
 from masthead.features.mailings.letter_html import HtmlWriter
 from masthead.features.mailings.letter_text import TextWriter
 from masthead.features.mailings.letter_values import LetterValues
@@ -57,11 +58,14 @@ def _template(name: str) -> Template:
 
 @cache
 def _environment() -> Environment:
-    return Environment(
+    environment = Environment(
         loader=FileSystemLoader(FOLDER),
         autoescape=select_autoescape(["html"]),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        extensions=[EXTENSION],
     )
+    install_words(environment)
+    return environment

@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Final
 
+from masthead.base.languages.words import words
 from masthead.content.html.embeds import find_embed
 from masthead.content.html.markup import Token
 from masthead.features.mailings.letter_html import Addresses
@@ -102,7 +103,7 @@ class TextWriter:
             case "audio" | "video":
                 self._in_player = name
                 if address := self._addresses.whole(token.attributes.get("src", "")):
-                    self._line.append(f"[Play: {address}]")
+                    self._line.append(str(words("[Play: %(address)s]", address=address)))
             case _ if name in _MARKS and not self._in_code:
                 self._line.append(_MARKS[name])
 

@@ -15,6 +15,10 @@ from masthead.base import clock
 from masthead.base.caller import Audience, Caller, Reader, system
 from masthead.base.caller import site as on_the_site
 from masthead.base.ids import TenantId
+from masthead.base.languages.formats import listed
+from masthead.base.languages.moments import Day
+from masthead.base.languages.translators import direction_of
+from masthead.base.languages.words import words
 from masthead.content.html.markup import VOID, Token, iterate_tokens
 from masthead.engine.links.file_readers import is_open
 from masthead.engine.links.file_uses import named_files
@@ -26,12 +30,11 @@ from masthead.features.media.collection import file_names, media
 from masthead.features.media.path import media_path, named_file
 from masthead.features.media.signed_addresses import IN_EMAILS, sign_file
 from masthead.features.payments.collection import tiers
-from masthead.features.payments.levels import in_words, names_of
+from masthead.features.payments.levels import names_of
 from masthead.features.posts.site import without_paywall
 from masthead.features.site.accent import readable
 from masthead.features.site.address import Site
 from masthead.features.site.collection import site_settings
-from masthead.features.site.dates import shown_date
 from masthead.identity.tenants import superusers, tenants
 
 MAX_TEXT: Final = 400_000
@@ -161,6 +164,7 @@ async def _values(
         shown={
             **shown,
             "language": settings["language"] or "en",
+            "direction": direction_of(settings["language"]),
             "site_name": site.name,
             "site_url": site.url,
             "newsletter_name": newsletter["name"] or site.name,
@@ -267,46 +271,49 @@ async def _byline(
     names = {each["id"]: each["name"] for each in found}
     at = post["published_at"] or post.get("scheduled_for") or clock.to_text(records.clock())
     zone = ZoneInfo(settings["time_zone"] or "UTC")
-    date = shown_date(
-        clock.from_text(at).astimezone(zone), "long", (settings["language"] or "en").lower()
-    )
-    authors = ", ".join(names[each] for each in ids if names.get(each))
-    return f"{authors} · {date}" if authors else date
+    date = Day(clock.from_text(at).astimezone(zone))
+    authors = listed([names[each] for each in ids if names.get(each)])
+    return f"{authors} · {date}" if authors else str(date)
 
 
 async def _wall(
     records: Records, caller: Caller, site: Site, settings: Record, *, post: Record, html: str
 ) -> Wall:
-    what = "The rest of this post" if html.strip() else "This post"
+    has_more, url = bool(html.strip()), f"{site.url}/member"
     if post["visibility"] != "paid":
         return Wall(
-            f"{what} is for members",
-            f"Joining {site.name} is free. You only need an email address.",
-            "Join",
-            f"{site.url}/member/sign-up",
+            words("The rest of this post is for members")
+            if has_more
+            else words("This post is for members"),
+            words("Joining %(site)s is free. You only need an email address.", site=site.name),
+            words("Join"),
+            f"{url}/sign-up",
         )
+    sells = await _sells_tiers(records, caller, settings)
+    see = words("See what you get") if sells else words("See your account")
+    url = f"{url}/tiers" if sells else f"{url}/account"
     if post["tiers"]:
-        names = in_words(await names_of(records, TenantId(caller.tenant_id or ""), post["tiers"]))
-        sells = await _sells_tiers(records, caller, settings)
+        names = await names_of(records, TenantId(caller.tenant_id or ""), post["tiers"])
+        told = {"tiers": listed(names, "or")}
         return Wall(
-            f"{what} is for members with {names}",
-            f"Other members of {site.name} get its beginning.",
-            "See what you get" if sells else "See your account",
-            f"{site.url}/member/{'tiers' if sells else 'account'}",
+            words("The rest of this post is for members with %(tiers)s", **told)
+            if has_more
+            else words("This post is for members with %(tiers)s", **told),
+            words("Other members of %(site)s get its beginning.", site=site.name),
+            see,
+            url,
         )
-    if await _sells_tiers(records, caller, settings):
-        return Wall(
-            f"{what} is for paid members",
-            f"You read {site.name} with the free tier. Paid members read everything.",
-            "See what you get",
-            f"{site.url}/member/tiers",
-        )
-    return Wall(
-        f"{what} is for paid members",
-        f"You read {site.name} with the free tier.",
-        "See your account",
-        f"{site.url}/member/account",
+    heading = (
+        words("The rest of this post is for paid members")
+        if has_more
+        else words("This post is for paid members")
     )
+    text = words("You read %(site)s with the free tier.", site=site.name)
+    if sells:
+        text = words(
+            "You read %(site)s with the free tier. Paid members read everything.", site=site.name
+        )
+    return Wall(heading, text, see, url)
 
 
 async def _sells_tiers(records: Records, caller: Caller, settings: Record) -> bool:

@@ -22,6 +22,7 @@ import sqlalchemy as sa
 from masthead.base import clock
 from masthead.base.config.keyring import KeyRing
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
 from masthead.features.mailings.collection import mailings
@@ -49,10 +50,12 @@ class Tracked(msgspec.Struct, frozen=True):
     def notice(self) -> str:
         """The sentence in the footer that tells readers."""
         if self.opens and self.clicks:
-            return "This email counts whether it is opened and which readers follow its links."
+            return words(
+                "This email counts whether it is opened and which readers follow its links."
+            )
         if self.opens:
-            return "This email counts whether it is opened."
-        return "This email counts which readers follow its links."
+            return words("This email counts whether it is opened.")
+        return words("This email counts which readers follow its links.")
 
     def apply(self, html: str) -> str:
         if self.clicks:

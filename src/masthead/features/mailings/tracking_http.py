@@ -7,6 +7,7 @@ from typing import Final
 from urllib.parse import quote
 
 from masthead.base.errors import NotFound
+from masthead.base.languages.words import words
 from masthead.features.mailings.tracking import CLICK_PATH, OPEN_PATH, Tracking
 from masthead.web.answers import Answer
 from masthead.web.dispatch import Route, reading
@@ -38,7 +39,7 @@ def tracking_routes(tracking: Tracking) -> list[Route]:
         given = _given(request)
         target, tenant = given.get("to", ""), request.tenant
         if tenant is None or not tracking.is_ours(tenant.id, target, given.get("s", "")):
-            raise NotFound("This link is incomplete. Open it from the email again.")
+            raise NotFound(words("This link is incomplete. Open it from the email again."))
         await tracking.count(tenant.id, "clicks", given.get("m", ""), given.get("r", ""))
         return Answer(302, headers=[(b"location", quote(target, safe=_KEPT).encode()), *_HEADERS])
 

@@ -15,6 +15,7 @@ from masthead.base.caller import Caller, Kind
 from masthead.base.config.tokens import hash_token, new_token
 from masthead.base.errors import BadRequest, Invalid, RateLimited
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import words
 from masthead.engine.records.accounts import new_token_key
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
@@ -34,8 +35,8 @@ PER_MEMBER = 5
 PER_ADDRESS = 3
 """Requests within `LIFETIME`, so that no mailbox can be flooded."""
 
-DEAD_LINK = "This link has been used or has expired. Request a new one in your account."
-IN_USE = "This email address now has its own account, so nothing was changed."
+DEAD_LINK = words("This link has been used or has expired. Request a new one in your account.")
+IN_USE = words("This email address now has its own account, so nothing was changed.")
 
 
 class PendingChange(msgspec.Struct, frozen=True):
@@ -122,7 +123,7 @@ class EmailChanges:
                 left = clock.from_text(min(created for (created,) in found)) + LIFETIME - now
                 raise RateLimited(
                     max(math.ceil(left.total_seconds()), 1),
-                    "Too many new email addresses were requested. Try again tomorrow.",
+                    words("Too many new email addresses were requested. Try again tomorrow."),
                 )
 
     async def _store(self, unit: Unit, member: Record, new_email: str, *, is_open: bool) -> str:

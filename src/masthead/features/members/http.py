@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from masthead.base.errors import BadRequest, NotFound
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import words
 from masthead.engine.records.engine import Records
 from masthead.features.members import email_change, unsubscribe
 from masthead.features.members.email_change import EmailChanges
@@ -27,7 +28,7 @@ from masthead.web.request import Request
 
 MAX_QUERY_BYTES = 4_000
 
-BAD_LINK = "This link is incomplete. Open it from the email again, or copy all of it."
+BAD_LINK = words("This link is incomplete. Open it from the email again, or copy all of it.")
 
 MakeLinkPage = Callable[[TenantId, Site, dict[str, str], bool], Awaitable[Page]]
 
@@ -91,16 +92,20 @@ def _unsubscribe_page(unsubscribing: Unsubscribe) -> MakeLinkPage:
             return link_page(
                 site,
                 "ready",
-                "Unsubscribe?",
-                f"{email} will get no more newsletters from {site.name}.",
-                button="Unsubscribe",
+                words("Unsubscribe?"),
+                words(
+                    "%(email)s will get no more newsletters from %(site)s.",
+                    email=email,
+                    site=site.name,
+                ),
+                button=words("Unsubscribe"),
             )
         return link_page(
             site,
             "unsubscribed",
-            "You are unsubscribed",
-            f"{email} gets no more newsletters from {site.name}.",
-            "You can close this page.",
+            words("You are unsubscribed"),
+            words("%(email)s gets no more newsletters from %(site)s.", email=email, site=site.name),
+            words("You can close this page."),
         )
 
     return make
@@ -108,13 +113,24 @@ def _unsubscribe_page(unsubscribing: Unsubscribe) -> MakeLinkPage:
 
 def _one_newsletter_page(site: Site, email: str, name: str, rest: str, *, is_done: bool) -> Page:
     """Only the newsletter of the email first, then all others."""
-    link = ("Unsubscribe from all newsletters", rest)
+    link = (words("Unsubscribe from all newsletters"), rest)
+    said = {"email": email, "newsletter": name, "site": site.name}
     if not is_done:
-        text = f"{email} will no longer get the newsletter {name} from {site.name}."
-        page = link_page(site, "ready", "Unsubscribe?", text, button=f"Unsubscribe from {name}")
+        text = words(
+            "%(email)s will no longer get the newsletter %(newsletter)s from %(site)s.", **said
+        )
+        page = link_page(
+            site,
+            "ready",
+            words("Unsubscribe?"),
+            text,
+            button=words("Unsubscribe from %(newsletter)s", newsletter=name),
+        )
     else:
-        text = f"{email} no longer gets the newsletter {name} from {site.name}."
-        page = link_page(site, "unsubscribed", "You are unsubscribed", text)
+        text = words(
+            "%(email)s no longer gets the newsletter %(newsletter)s from %(site)s.", **said
+        )
+        page = link_page(site, "unsubscribed", words("You are unsubscribed"), text)
     return replace(page, link=link)
 
 
@@ -126,18 +142,26 @@ def _confirm_page(changes: EmailChanges) -> MakeLinkPage:
             return link_page(
                 site,
                 "ready",
-                "Confirm your new address",
-                f"Your account at {site.name} will use {pending.new_email} from now on.",
-                "You will be signed out everywhere.",
-                button="Confirm this address",
+                words("Confirm your new address"),
+                words(
+                    "Your account at %(site)s will use %(email)s from now on.",
+                    site=site.name,
+                    email=pending.new_email,
+                ),
+                words("You will be signed out everywhere."),
+                button=words("Confirm this address"),
             )
         pending = await changes.confirm(tenant_id, token)
         return link_page(
             site,
             "confirmed",
-            "Your address is confirmed",
-            f"Your account at {site.name} uses {pending.new_email} now.",
-            "Sign in again with this address.",
+            words("Your address is confirmed"),
+            words(
+                "Your account at %(site)s uses %(email)s now.",
+                site=site.name,
+                email=pending.new_email,
+            ),
+            words("Sign in again with this address."),
         )
 
     return make

@@ -16,6 +16,7 @@ from masthead.base.caller import system
 from masthead.base.config.tokens import hash_token, new_token
 from masthead.base.errors import BadRequest
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import words
 from masthead.engine.jobs.runner import Handler, Job
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
@@ -45,7 +46,7 @@ from masthead.storage.table_rows import TableRows
 
 PATH = "/member/link"
 JOB = "members.link"
-DEAD_LINK = "This link has been used or has expired. Request a new one."
+DEAD_LINK = words("This link has been used or has expired. Request a new one.")
 WRONG_CODE = "Invalid or expired OTP."
 
 _COLUMNS = (

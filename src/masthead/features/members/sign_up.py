@@ -13,6 +13,7 @@ import msgspec
 from masthead.base.config.keyring import DecryptionError, KeyRing
 from masthead.base.errors import BadRequest, Forbidden
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import words
 from masthead.engine.records.accounts import credentials, new_token_key
 from masthead.engine.records.collection import Record
 from masthead.engine.records.write.unit import Unit
@@ -22,8 +23,8 @@ from masthead.features.members.newsletters import newsletters
 from masthead.features.site.record_view import as_settings
 from masthead.identity.suspension import is_suspended
 
-CLOSED = "You can’t join this site at the moment."
-UNREADABLE = "This link can no longer be used. Request a new one."
+CLOSED = words("You can’t join this site at the moment.")
+UNREADABLE = words("This link can no longer be used. Request a new one.")
 _PURPOSE = "sign-ups"
 
 

@@ -10,6 +10,7 @@ from urllib.parse import parse_qs
 
 from masthead.base.errors import BadRequest, Invalid
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Collection, Record
 from masthead.features.members.collection import blog_members
 from masthead.features.password_reset.resets import MEMBER_PATH, PasswordResets
@@ -22,10 +23,10 @@ from masthead.web.policy import Body, BodyKind, Limit, Policy, WhileSuspended, W
 from masthead.web.request import Request
 
 PASSWORDS = (
-    Input("password", "New password", "password", "new-password"),
-    Input("passwordConfirm", "Repeat the password", "password", "new-password"),
+    Input("password", words("New password"), "password", "new-password"),
+    Input("passwordConfirm", words("Repeat the password"), "password", "new-password"),
 )
-BAD_FORM = "The form could not be read. Open the link from the email again."
+BAD_FORM = words("The form could not be read. Open the link from the email again.")
 
 
 def reset_routes(resets: PasswordResets, show: ShowPage) -> list[Route]:
@@ -62,14 +63,14 @@ async def _page(resets: PasswordResets, collection: Collection, request: Request
 
 def _form(site: Site, account: Record, problem: str = "") -> Page:
     text = (
-        f"For {account['email']} at {site.name}.",
-        "This ends every session. Sign in again with the new password.",
+        words("For %(email)s at %(site)s.", email=account["email"], site=site.name),
+        words("This ends every session. Sign in again with the new password."),
     )
     return Page(
         "invalid" if problem else "ready",
-        "Choose a new password",
+        words("Choose a new password"),
         (problem, *text) if problem else text,
-        "Set the password",
+        words("Set the password"),
         site.name,
         site.url,
         status=400 if problem else 200,
@@ -78,13 +79,20 @@ def _form(site: Site, account: Record, problem: str = "") -> Page:
 
 
 def _done(site: Site, account: Record) -> Page:
-    text = f"{account['email']} signs in at {site.name} with the new password from now on."
-    return Page("changed", "Your password is set", (text,), "", site.name, site.url)
+    text = words(
+        "%(email)s signs in at %(site)s with the new password from now on.",
+        email=account["email"],
+        site=site.name,
+    )
+    return Page("changed", words("Your password is set"), (text,), "", site.name, site.url)
 
 
 def _sentence(error: Invalid) -> str:
     labels = {each.name: each.label for each in PASSWORDS}
-    return " ".join(f"{labels[name]}: {each.message}" for name, each in error.problems.items())
+    return " ".join(
+        str(words("%(field)s: %(problem)s", field=labels[name], problem=each.message))
+        for name, each in error.problems.items()
+    )
 
 
 def _texts(raw: bytes) -> dict[str, str]:

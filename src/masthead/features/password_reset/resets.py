@@ -15,6 +15,7 @@ import msgspec
 from masthead.base.caller import system
 from masthead.base.errors import BadRequest
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import words
 from masthead.base.logs import log
 from masthead.engine.jobs.runner import Handler, Job
 from masthead.engine.records.collection import Collection, Record
@@ -34,7 +35,7 @@ MEMBER_PATH = "/member/reset-password"
 
 
 class DeadLink(BadRequest):
-    message = "This link has been used or has expired. Request a new one."
+    message = words("This link has been used or has expired. Request a new one.")
 
 
 class PasswordResets(msgspec.Struct, frozen=True):

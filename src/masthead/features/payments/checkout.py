@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.features.payments.coupons import Coupons
 from masthead.features.payments.gift_checkout import GiftBuyer, gift_form
@@ -19,7 +20,7 @@ from masthead.identity.limits.windows import Allowance, Windows
 CALLS = Allowance(
     "checkouts",
     Limits(per_minute=10, per_hour=60),
-    "You have tried this too often. Wait a minute and try again.",
+    words("You have tried this too often. Wait a minute and try again."),
 )
 """Calls to the processor for one member."""
 

@@ -7,6 +7,7 @@ import hashlib
 import msgspec
 
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.features.payments.gifts import Gift, gift_price
 
@@ -32,7 +33,7 @@ class GiftBuyer(msgspec.Struct, frozen=True):
 def gift_form(buyer: GiftBuyer, gift: Gift, tier: Record) -> dict[str, str]:
     price = gift_price(tier, gift.months)
     if price is None:
-        raise ValueError("The tier is not given for so many months.")
+        raise ValueError(words("The tier is not given for so many months."))
     # The payment's own events, such as refunds, name the tenant by its metadata.
     tenant = {"tenant_id": buyer.tenant_id, "tenant_slug": buyer.tenant_slug}
     order = hashlib.sha256(f"{buyer.payer} {buyer.order}".encode()).hexdigest()[:32]

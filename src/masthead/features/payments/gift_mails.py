@@ -50,7 +50,7 @@ async def _written(unit: Unit, card: Record, site: Site) -> Mail:
         site,
         card["email"] or card["buyer_email"],
         tier=tier["name"] if tier else "",
-        months="1 month" if card["months"] == 1 else f"{card['months']} months",
+        months=card["months"],
         buyer=card["buyer_email"],
         code=card["code"],
         link=f"{site.url}{REDEEM}?{urlencode({'code': card['code']})}",

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from masthead.base.caller import system
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
 from masthead.features.payments.collection import tiers
 
-NAMELESS = "a tier that is no longer there"
+NAMELESS = words("a tier that is no longer there")
 
 
 async def names_of(
@@ -33,9 +34,3 @@ async def names_by_id(
 
 def order_of(tier: Record) -> tuple[int, str, str]:
     return tier["position"], tier["created"], tier["id"]
-
-
-def in_words(names: Sequence[str]) -> str:
-    """Such as `Silver, Gold or Platinum`."""
-    *others, last = names
-    return f"{', '.join(others)} or {last}" if others else last

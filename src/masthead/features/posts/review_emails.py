@@ -8,6 +8,7 @@ from typing import Any
 
 from masthead.base.caller import system
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import words
 from masthead.engine.jobs.runner import Handler, Job
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
@@ -86,4 +87,6 @@ async def _unchanged(records: Records, job: Job) -> Record | None:
 
 async def _name(records: Records, tenant_id: TenantId, account_id: str) -> str:
     found = await records.find_one(superusers, {"id": account_id}, tenant_id=tenant_id)
-    return (found["name"] or f"Someone ({found['role']})") if found else "A program"
+    if found is None:
+        return words("A program")
+    return str(found["name"]) or words("Someone on the staff")

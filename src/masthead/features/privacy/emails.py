@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from masthead.base.languages.moments import Moment
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.features.privacy.receipts import Receipt
 from masthead.features.privacy.validation import TENANT
@@ -29,9 +31,16 @@ def deletion_requested(
     request: Record, site: Site, to: Addressee, *, until: datetime, links: dict[str, str]
 ) -> Mail:
     """Its `confirm_link` is empty if the deletion has already taken effect."""
-    begins = "Confirm the deletion of" if links["confirm_link"] else "Deletion planned:"
-    what = site.name if request["subject"] == TENANT else f"your data at {site.name}"
-    values = {"begins": begins, "what": what, "until": day(until), **links}
+    is_site, name = request["subject"] == TENANT, site.name
+    if links["confirm_link"] and is_site:
+        subject = words("Confirm the deletion of %(site)s", site=name)
+    elif links["confirm_link"]:
+        subject = words("Confirm the deletion of your data at %(site)s", site=name)
+    elif is_site:
+        subject = words("Deletion planned: %(site)s", site=name)
+    else:
+        subject = words("Deletion planned: your data at %(site)s", site=name)
+    values = {"subject": subject, "until": Moment(until), **links}
     return about(request, site, to, "privacy_deletion", **values)
 
 
@@ -41,12 +50,12 @@ def deletion_done(request: Record, site: Site, to: Addressee, receipt: Receipt) 
         site,
         to,
         "privacy_receipt",
-        what=site.name if request["subject"] == TENANT else f"Your data at {site.name}",
+        subject=(
+            words("%(site)s has been deleted", site=site.name)
+            if request["subject"] == TENANT
+            else words("Your data at %(site)s has been deleted", site=site.name)
+        ),
         request_id=request["id"],
         erased=receipt.erased_lines(),
         kept=receipt.kept_lines(),
     )
-
-
-def day(moment: datetime) -> str:
-    return f"{moment.day} {moment:%B %Y, %H:%M} UTC"

@@ -16,6 +16,8 @@ from masthead.base.caller import Caller
 from masthead.base.config.values import GdprHeaderAuth
 from masthead.base.errors import BadRequest, MastheadError, Unauthenticated
 from masthead.base.ids import TenantId
+from masthead.base.languages.moments import Day
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.features.privacy import description, validation
 from masthead.features.privacy.description import PrivacyRequest
@@ -215,8 +217,9 @@ async def _page(
     services: RoomServices[Privacy], deletion: Record, *, has_button: bool, is_cancel: bool = False
 ) -> Page:
     site = await services.own.requests.site(TenantId(deletion["tenant_id"]))
-    what = site.name if deletion["subject"] == validation.TENANT else f"your data at {site.name}"
-    title, text, button = _page_texts(deletion, what, has_button=has_button, is_cancel=is_cancel)
+    title, text, button = _page_texts(
+        deletion, site.name, has_button=has_button, is_cancel=is_cancel
+    )
     return Page(
         deletion["status"],
         title,
@@ -239,20 +242,45 @@ async def _or_error_page(request: Request, answer: Callable[[], Awaitable[Answer
 
 
 def _page_texts(
-    request: Record, what: str, *, has_button: bool, is_cancel: bool
+    request: Record, site: str, *, has_button: bool, is_cancel: bool
 ) -> tuple[str, str, str]:
     """Title, sentence and button of a page."""
+    is_site = request["subject"] == validation.TENANT
     if has_button and is_cancel:
-        text = f"A deletion of {what} was requested. You can cancel it."
-        return "Cancel the deletion?", text, "Cancel the deletion"
+        text = words("A deletion of %(site)s was requested. You can cancel it.", site=site)
+        if not is_site:
+            text = words(
+                "A deletion of your data at %(site)s was requested. You can cancel it.", site=site
+            )
+        return words("Cancel the deletion?"), text, words("Cancel the deletion")
     if has_button:
-        text = f"30 days after you confirm it, the deletion of {what} can't be undone."
-        return "Delete for good?", text, "Confirm the deletion"
+        text = words(
+            "30 days after you confirm it, the deletion of %(site)s can't be undone.", site=site
+        )
+        if not is_site:
+            text = words(
+                "30 days after you confirm it, the deletion of your data at %(site)s can't be "
+                "undone.",
+                site=site,
+            )
+        return words("Delete for good?"), text, words("Confirm the deletion")
     if request["status"] == "cancelled":
-        return "The deletion is cancelled", f"Nothing of {what} will be deleted.", ""
-    day = clock.from_text(request["grace_until"])
-    text = f"The deletion of {what} happens after {day.day} {day:%B %Y}."
-    return "The deletion is confirmed", f"{text} The email has a link to cancel it.", ""
+        text = words("Nothing of %(site)s will be deleted.", site=site)
+        if not is_site:
+            text = words("Nothing of your data at %(site)s will be deleted.", site=site)
+        return words("The deletion is cancelled"), text, ""
+    values = {"site": site, "date": Day(clock.from_text(request["grace_until"]))}
+    text = words(
+        "The deletion of %(site)s happens after %(date)s. The email has a link to cancel it.",
+        **values,
+    )
+    if not is_site:
+        text = words(
+            "The deletion of your data at %(site)s happens after %(date)s. The email has a link to "
+            "cancel it.",
+            **values,
+        )
+    return words("The deletion is confirmed"), text, ""
 
 
 async def _body(request: Request) -> dict[str, object]:

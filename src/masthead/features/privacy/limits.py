@@ -11,6 +11,7 @@ import msgspec
 
 from masthead.base.caller import Caller, Kind
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import words
 from masthead.identity.limits.networks import network_of
 from masthead.identity.limits.sliding_window import Limits
 from masthead.identity.limits.windows import Allowance, Windows
@@ -36,9 +37,11 @@ async def admit(
     group, caller = ANONYMOUS, network_of(address)
     if session is not None:
         group, caller = MEMBERS if session.kind is Kind.MEMBER else OWNERS, session.id
-    refusal = (
-        f"{group.per_caller} requests an hour are allowed per {group.name}, "
-        f"and {group.per_site} per site. Try again later."
+    refusal = words(
+        "%(number)s requests an hour are allowed per person or network, and %(per_site)s per site. "
+        "Try again later.",
+        number=group.per_caller,
+        per_site=group.per_site,
     )
     name = f"data requests/{group.name}"
     of_caller = Allowance(name, Limits(per_hour=group.per_caller), refusal).of(caller)

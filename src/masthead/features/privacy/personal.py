@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from masthead.base.languages.words import words
 from masthead.engine.audit.collection import audit_log
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.fields.base import Field
@@ -66,12 +67,12 @@ _TEXTS = (
 )
 
 WHY_KEPT = {
-    "comments": "the words of a discussion stay, without name and address",
-    "orders": "bookkeeping is required by law, without name and address",
-    "gift_cards": "they can still be redeemed, without the person's address",
-    "gdpr_requests": "proof that the requests were answered, without any address",
-    **dict.fromkeys(_TEXTS, "they are the site's own, without the address"),
-    "audit_log": "it says what staff did, without the address",
+    "comments": words("the words of a discussion stay, without name and address"),
+    "orders": words("bookkeeping is required by law, without name and address"),
+    "gift_cards": words("they can still be redeemed, without the person's address"),
+    "gdpr_requests": words("proof that the requests were answered, without any address"),
+    **dict.fromkeys(_TEXTS, words("they are the site's own, without the address")),
+    "audit_log": words("it says what staff did, without the address"),
 }
 
 KEPT_FIELDS = frozenset({("comments", "body")})

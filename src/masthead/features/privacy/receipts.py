@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from masthead.base.languages.words import words
 from masthead.features.privacy.personal import WHY_KEPT
 
 FILES = "files"
@@ -37,7 +38,7 @@ class Receipt(msgspec.Struct):
         return {
             "erased": dict(self.erased),
             "kept": dict(self.kept),
-            "why_kept": {name: WHY_KEPT[name] for name in self.kept if name in WHY_KEPT},
+            "why_kept": {name: str(WHY_KEPT[name]) for name in self.kept if name in WHY_KEPT},
         }
 
     def text(self) -> str:
@@ -48,7 +49,12 @@ class Receipt(msgspec.Struct):
 
     def kept_lines(self) -> list[str]:
         return [
-            f"{name}: {count} ({WHY_KEPT.get(name, 'kept without the data')})"
+            words(
+                "%(name)s: %(count)s (%(reason)s)",
+                name=name,
+                count=count,
+                reason=WHY_KEPT.get(name, words("kept without the data")),
+            )
             for name, count in sorted(self.kept.items())
             if count
         ]

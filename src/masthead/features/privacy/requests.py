@@ -17,6 +17,8 @@ from masthead.base.config.tokens import hash_token, is_token_of, new_token
 from masthead.base.email_address import is_email, normal_email
 from masthead.base.errors import NotFound
 from masthead.base.ids import TenantId
+from masthead.base.languages.moments import Moment
+from masthead.base.languages.words import words
 from masthead.base.logs import log
 from masthead.engine.audit.collection import (
     CANCELLED_DELETION,
@@ -32,7 +34,7 @@ from masthead.engine.records.engine import Records
 from masthead.engine.records.write.unit import Unit
 from masthead.features.members.collection import blog_members
 from masthead.features.privacy.collection import gdpr_requests
-from masthead.features.privacy.emails import Addressee, about, day, deletion_requested
+from masthead.features.privacy.emails import Addressee, about, deletion_requested
 from masthead.features.privacy.links import EXPORT_LIFETIME, GRACE_PERIOD, Links
 from masthead.features.privacy.validation import (
     BY_SITE,
@@ -50,7 +52,7 @@ from masthead.outside.mail.outbox import Outbox
 EXPORT_JOB = "privacy.export"
 ERASE_JOB = "privacy.erase"
 
-DEAD_LINK = "This link is not valid, has been used, or has expired."
+DEAD_LINK = words("This link is not valid, has been used, or has expired.")
 
 _EXPORTED = {MEMBER: EXPORTED, TENANT: EXPORTED_SITE}
 _PLANNED = {MEMBER: PLANNED_ERASURE, TENANT: PLANNED_DELETION}
@@ -210,7 +212,10 @@ class Requests:
                 token_hash=hash_token(token),
             )
             for each in await self.addressees(request):
-                values = {"link": self._links.download(request["id"], token), "until": day(expires)}
+                values = {
+                    "link": self._links.download(request["id"], token),
+                    "until": Moment(expires),
+                }
                 mail = about(request, site, each, "privacy_export_ready", **values)
                 await self._mail.queue(unit, mail)
         _audit("privacy.export_ready", request)

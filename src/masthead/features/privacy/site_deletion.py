@@ -12,6 +12,7 @@ import msgspec
 
 from masthead.base.caller import Caller, in_tenant
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import words
 from masthead.engine.audit.collection import CANCELLED_DELETION, PLANNED_DELETION
 from masthead.engine.audit.entries import log_action
 from masthead.engine.records.collection import Record
@@ -21,7 +22,7 @@ from masthead.features.privacy.validation import TENANT, RequestBody, Requester
 from masthead.identity.directory import Tenant
 from masthead.identity.tenants import TenantStatus, tenants
 
-REASON: Final = "This site is being deleted."
+REASON: Final = words("This site is being deleted.")
 
 
 class SiteDeletions(msgspec.Struct, frozen=True):

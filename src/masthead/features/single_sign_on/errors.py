@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from masthead.base.errors import BadRequest
+from masthead.base.languages.words import words
 from masthead.base.logs import log
 from masthead.features.single_sign_on.person import Person
 
@@ -10,7 +11,7 @@ from masthead.features.single_sign_on.person import Person
 class SignOnFailed(BadRequest):
     """`why` is for the log and, in a check by the owner, for the page."""
 
-    message = "The sign-in did not work. Try it again."
+    message = words("The sign-in did not work. Try it again.")
 
     def __init__(self, why: str, message: str = "") -> None:
         super().__init__(message or self.message)
@@ -20,7 +21,7 @@ class SignOnFailed(BadRequest):
 class ProviderFailed(SignOnFailed):
     """It is down, or answers what no provider should."""
 
-    message = (
+    message = words(
         "The sign-in provider gave no usable answer. Try again in a few minutes, "
         "or sign in another way."
     )
@@ -29,13 +30,13 @@ class ProviderFailed(SignOnFailed):
 class StaleSignOn(SignOnFailed):
     """The answer of the provider does not belong to a sign-in that this browser has begun."""
 
-    message = "This sign-in has expired or was used already. Begin again."
+    message = words("This sign-in has expired or was used already. Begin again.")
 
 
 class TokenRefused(SignOnFailed):
     """Its signature or one of its claims is wrong."""
 
-    message = "The sign-in provider’s answer could not be verified. Try it again."
+    message = words("The sign-in provider’s answer could not be verified. Try it again.")
 
 
 class NotAdmitted(SignOnFailed):

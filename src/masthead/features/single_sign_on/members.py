@@ -7,6 +7,7 @@ import msgspec
 from masthead.base.caller import system
 from masthead.base.errors import Forbidden, Invalid
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import words
 from masthead.engine.records.accounts import new_token_key
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
@@ -28,13 +29,13 @@ from masthead.features.single_sign_on.person import Person
 from masthead.identity.accounts import Accounts, SignedIn
 from masthead.identity.sign_ins import Client
 
-UNVERIFIED = (
+UNVERIFIED = words(
     "The sign-in provider does not say that your email address is verified. "
     "Sign in with a link by email."
 )
-NO_ACCOUNT = "You are not a member of this site yet. Join first."
-OTHER_DOMAIN = "People with your email address can’t sign in here this way."
-ANOTHER = (
+NO_ACCOUNT = words("You are not a member of this site yet. Join first.")
+OTHER_DOMAIN = words("People with your email address can’t sign in here this way.")
+ANOTHER = words(
     "The member with your email address is somebody else at the sign-in provider. "
     "Sign in with a link by email."
 )

@@ -12,6 +12,7 @@ import msgspec
 from masthead.base.config.keyring import DecryptionError
 from masthead.base.errors import NotFound
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import words
 from masthead.base.logs import log
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
@@ -33,7 +34,7 @@ from masthead.outside.outbound.client import OutboundClient
 SCOPES = "openid email profile"
 MAX_PROVIDERS = 20
 MAX_CODE = 4_000
-REFUSED = "The sign-in provider did not sign you in. Try it again, or sign in another way."
+REFUSED = words("The sign-in provider did not sign you in. Try it again, or sign in another way.")
 LIMITS = Limits(per_pair=20, per_account=100_000, sentence=WAIT)
 """Limits on failures. All people of a provider share its id, so only the failures of a network
 count."""

@@ -20,6 +20,8 @@ class Site(msgspec.Struct, frozen=True):
     name: str
     url: str
     """Without a trailing slash."""
+    language: str = "en"
+    """A BCP 47 tag."""
 
 
 async def site_in(unit: Unit, settings: Settings) -> Site:
@@ -43,9 +45,9 @@ class Sites:
 
 
 def _site(settings: Settings, tenant: Record, stored: list[Record]) -> Site:
-    shown = stored[0] if stored else {"site_name": "", "custom_domain": ""}
+    shown = stored[0] if stored else {"site_name": "", "custom_domain": "", "language": ""}
     url = site_url(settings, tenant["slug"], shown["custom_domain"])
-    return Site(shown["site_name"] or tenant["name"], url)
+    return Site(shown["site_name"] or tenant["name"], url, shown["language"] or "en")
 
 
 def with_origin(record: Record, collection: Collection, origin: str) -> Record:

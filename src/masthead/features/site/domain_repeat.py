@@ -12,6 +12,8 @@ from masthead.base import clock
 from masthead.base.caller import system
 from masthead.base.config.settings import Settings
 from masthead.base.ids import TenantId
+from masthead.base.languages.moments import Day
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.due_records import work_off_due
 from masthead.engine.records.engine import Records
@@ -91,11 +93,15 @@ class DomainChecks:
             "domain_unproven",
             site,
             owner["email"],
-            state="its TXT record is missing" if ends else "it has ended",
+            subject=(
+                words("The domain of %(site)s: its TXT record is missing", site=site.name)
+                if ends
+                else words("The domain of %(site)s: it has ended", site=site.name)
+            ),
             domain=domain,
             record_name=proof.name,
             record_value=proof.value,
-            ends=f"{ends:%-d %B %Y}" if ends else "",
+            ends=Day(ends) if ends else "",
         )
         await self._mail.queue(unit, mail)
 

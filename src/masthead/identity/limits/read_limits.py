@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from masthead.base.errors import RateLimited, Unavailable
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import words
 from masthead.identity.limits.networks import network_of
 from masthead.identity.limits.sliding_window import SECOND, Limits, Microseconds, moment_of
 from masthead.identity.limits.windows import Allowance, Windows
@@ -53,6 +54,9 @@ class ReadLimit:
 def _refusal(seconds: int) -> RateLimited:
     return RateLimited(
         seconds,
-        f"An address gets at most {COSTLY_PER_MINUTE} lists a minute that are empty, costly or "
-        "larger than 1 MiB. Wait a while, or ask for fewer records or fields at a time.",
+        words(
+            "An address gets at most %(number)s lists a minute that are empty, costly or larger "
+            "than 1 MiB. Wait a while, or ask for fewer records or fields at a time.",
+            number=COSTLY_PER_MINUTE,
+        ),
     )

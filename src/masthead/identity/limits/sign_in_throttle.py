@@ -23,6 +23,7 @@ import sqlalchemy as sa
 from masthead.base import clock
 from masthead.base.email_address import normal_email
 from masthead.base.errors import RateLimited
+from masthead.base.languages.words import words
 from masthead.identity.limits.networks import network_of
 from masthead.identity.limits.tables import login_attempts
 from masthead.storage import dialects
@@ -62,15 +63,21 @@ WRONG_CODES_PER_DAY = 20
 working."""
 DAY = timedelta(days=1)
 
-WAIT = "Too many failed sign-ins. Wait a while and try again, or have a new password sent by email."
-WAIT_FOR_CODE = "Too many wrong codes. Wait a while and try again."
-WAIT_FOR_RESET = "Too many new passwords were requested from here. Wait a while and try again."
+WAIT = words(
+    "Too many failed sign-ins. Wait a while and try again, or have a new password sent by email."
+)
+WAIT_FOR_CODE = words("Too many wrong codes. Wait a while and try again.")
+WAIT_FOR_RESET = words(
+    "Too many new passwords were requested from here. Wait a while and try again."
+)
 
-WAIT_FOR_LINK = "Too many links were requested from here. Wait a while and try again."
-NEW_CODE = (
+WAIT_FOR_LINK = words("Too many links were requested from here. Wait a while and try again.")
+NEW_CODE = words(
     "Too many wrong codes. Wait a while and request a new one, or open the link in the email."
 )
-SITE_IS_BUSY = "Too many people are requesting links at the moment. Wait a while and try again."
+SITE_IS_BUSY = words(
+    "Too many people are requesting links at the moment. Wait a while and try again."
+)
 
 
 class Limits(NamedTuple):

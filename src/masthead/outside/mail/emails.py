@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
+from masthead.base.languages.words import Words, marked
 from masthead.outside.mail.message import Mail
 
 _LINK: Final = {"minutes": 15}
@@ -19,51 +20,54 @@ class MailedSite(Protocol):
     def name(self) -> str: ...
     @property
     def url(self) -> str: ...
+    @property
+    def language(self) -> str: ...
 
 
 EMAILS: Final[Mapping[str, tuple[str, Mapping[str, object]]]] = {
     # To members, and to addresses that want to be.
-    "confirm_email": ("Confirm your email address for {site_name}", _LONG_LINK),
-    "verify_email": ("Confirm that {email} is your address at {site_name}", _LONG_LINK),
+    "confirm_email": (marked("Confirm your email address for %(site)s"), _LONG_LINK),
+    "verify_email": (marked("Confirm that %(email)s is your address at %(site)s"), _LONG_LINK),
     # `has_password`: the request chose one, and may come from another person, who could then sign
     # in with it.
     "confirm_sign_up": (
-        "Confirm that you want to join {site_name}",
+        marked("Confirm that you want to join %(site)s"),
         {**_LONG_LINK, **_LINK, "has_password": False},
     ),
-    "already_member": ("You are already a member of {site_name}", _LINK),
-    "sign_in": ("Sign in to {site_name}", _LINK),
-    "email_in_use": ("You already have an account at {site_name}", {}),
+    "already_member": (marked("You are already a member of %(site)s"), _LINK),
+    "sign_in": (marked("Sign in to %(site)s"), _LINK),
+    "email_in_use": (marked("You already have an account at %(site)s"), {}),
     # To the old address, in case its owner did not request the change.
-    "email_changed": ("Your email address at {site_name} was changed", {}),
-    "welcome_paid": ("You are a paid member of {site_name}", {}),
-    "gift_given": ("A gift for you at {site_name}", {}),
-    "gift_bought": ("Your gift at {site_name}: the code", {}),
+    "email_changed": (marked("Your email address at %(site)s was changed"), {}),
+    "welcome_paid": (marked("You are a paid member of %(site)s"), {}),
+    "gift_given": (marked("A gift for you at %(site)s"), {}),
+    "gift_bought": (marked("Your gift at %(site)s: the code"), {}),
     # To members and staff.
-    "reset_password": ("Choose a new password for {site_name}", {}),
-    "comment_posted": ("New comment on “{short_title}”", {}),
-    "comment_answered": ("{author} replied to your comment", {}),
-    "privacy_export_ready": ("Your data from {site_name} is ready", {}),
-    "privacy_deletion": ("{begins} {what}", {}),
-    "privacy_receipt": ("{what} has been deleted", {}),
+    "reset_password": (marked("Choose a new password for %(site)s"), {}),
+    "comment_posted": (marked("New comment on “%(short_title)s”"), {}),
+    "comment_answered": (marked("%(author)s replied to your comment"), {}),
+    "privacy_export_ready": (marked("Your data from %(site)s is ready"), {}),
+    "privacy_deletion": ("", {}),
+    "privacy_receipt": ("", {}),
     # To staff, who type the code where they sign in.
-    "staff_code": ("Your code for {site_name}", _LINK),
-    "post_ready": ("Ready for review at {site_name}: “{short_title}”", {}),
-    "post_sent_back": ("Sent back at {site_name}: “{short_title}”", {}),
-    "invitation": ("You are invited to {site_name}", {}),
+    "staff_code": (marked("Your code for %(site)s"), _LINK),
+    "post_ready": (marked("Ready for review at %(site)s: “%(short_title)s”"), {}),
+    "post_sent_back": (marked("Sent back at %(site)s: “%(short_title)s”"), {}),
+    "invitation": (marked("You are invited to %(site)s"), {}),
     # To the account's own address, no matter who made the change.
-    "factors_changed": ("The second factors of your account at {site_name} have changed", {}),
-    "new_browser": ("A new sign-in to {site_name}", {}),
-    "site_export": ("The export of {site_name} {outcome}", {}),
-    "test_mail": ("A test email from {site_name}", {}),
+    "factors_changed": (marked("The second factors of your account at %(site)s have changed"), {}),
+    "new_browser": (marked("A new sign-in to %(site)s"), {}),
+    "site_export": ("", {}),
+    "test_mail": (marked("A test email from %(site)s"), {}),
     # To the owner of the site.
-    "site_suspended": ("{site_name} was suspended", {}),
+    "site_suspended": (marked("%(site)s was suspended"), {}),
     # Without `ends` the domain has ended.
-    "domain_unproven": ("The domain of {site_name}: {state}", {}),
-    "mailing_paused": ("A newsletter of {site_name} was paused", {}),
-    "mailing_failed": ("A newsletter of {site_name} failed", {}),
-    "webhook_disabled": ("A webhook of {site_name} was disabled", {}),
+    "domain_unproven": ("", {}),
+    "mailing_paused": (marked("A newsletter of %(site)s was paused"), {}),
+    "mailing_failed": (marked("A newsletter of %(site)s failed"), {}),
+    "webhook_disabled": (marked("A webhook of %(site)s was disabled"), {}),
 }
+"""The subject, or an empty one if the writer gives it, and constants."""
 
 
 def write_email(
@@ -72,17 +76,21 @@ def write_email(
     to: str,
     *,
     name: str = "",
+    subject: str = "",
+    language: str = "",
     unsubscribe_url: str = "",
     **values: Any,
 ) -> Mail:
-    subject, constants = EMAILS[template]
+    """`language`: the recipient's, if it is not the site's."""
+    message, constants = EMAILS[template]
     common = {"site_name": site.name, "site_url": site.url, "email": to, "name": name}
     filled = {**common, **constants, **values}
     return Mail(
         template,
         to,
-        subject.format_map(filled),
+        subject or Words(message, {**filled, "site": site.name}),
         filled,
         to_name=name,
+        language=language or site.language,
         unsubscribe_url=unsubscribe_url,
     )

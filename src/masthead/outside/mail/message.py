@@ -27,6 +27,7 @@ class Mail(msgspec.Struct, frozen=True):
     values: Mapping[str, Any] = msgspec.field(default_factory=dict)
     to_name: str = ""
     reply_to: str = ""
+    language: str = "en"
     unsubscribe_url: str = ""
     """For newsletters and the like: mail programs show a button for it (RFC 8058)."""
 

@@ -4,8 +4,11 @@ sent."""
 from __future__ import annotations
 
 from masthead.base.config.settings import Settings
+from masthead.base.languages.words import words
 
-STORED = "This service has no mail server: its emails are files in mail/ of the data directory."
+STORED = words(
+    "This service has no mail server: its emails are files in mail/ of the data directory."
+)
 
 
 def where_stored(settings: Settings) -> str:

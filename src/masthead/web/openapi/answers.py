@@ -234,7 +234,7 @@ def _error_examples(status: int, codes: ErrorCodes) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for kind, row_status, code in TABLE:
         if row_status == status:
-            message = texts.error_messages.get((status, code), kind.message)
+            message = texts.error_messages.get((status, code), str(kind.message))
             details = {"title": ["Cannot be blank."]} if kind is errors.Invalid else {}
             name = _code(code, codes)
             error = {"code": name, "message": message, "details": details}

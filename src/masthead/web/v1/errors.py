@@ -100,4 +100,4 @@ def _headers(error: MastheadError) -> RawHeaders:
 def _details(error: MastheadError) -> dict[str, Any]:
     if not isinstance(error, errors.Invalid):
         return {}
-    return {name: [problem.message] for name, problem in error.problems.items()}
+    return {name: [str(problem.message)] for name, problem in error.problems.items()}

@@ -10,6 +10,7 @@ import msgspec
 from sqlalchemy import Column
 
 from masthead.base.errors import Problem
+from masthead.base.languages.words import words
 
 
 class Access(IntEnum):
@@ -40,7 +41,7 @@ def refuse(code: str, message: str, **params: object) -> FieldError:
     return FieldError(Problem(code, message, dict(params)))
 
 
-REQUIRED = Problem("validation_required", "Cannot be blank.")
+REQUIRED = Problem("validation_required", words("Cannot be blank."))
 
 Decoder = Callable[[Any], Any]
 

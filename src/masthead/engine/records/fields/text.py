@@ -9,10 +9,13 @@ from urllib.parse import urlsplit
 from sqlalchemy import Column, text
 
 from masthead.base.email_address import MAX_OCTETS, is_email, normal_email
+from masthead.base.languages.words import words
 from masthead.engine.records.fields.base import Field, refuse
 from masthead.storage import dialects
 
-UNSTORABLE = "Contains a NUL character or half a surrogate pair, which can't be stored. Remove it."
+UNSTORABLE = words(
+    "Contains a NUL character or half a surrogate pair, which can't be stored. Remove it."
+)
 
 
 def _has_utf8(text: str) -> bool:
@@ -29,7 +32,7 @@ LONG_TEXT = 10_000
 
 
 def not_text() -> Exception:
-    return refuse("validation_invalid_type", "Must be text.")
+    return refuse("validation_invalid_type", words("Must be text."))
 
 
 class Text(Field, frozen=True, kw_only=True):
@@ -68,13 +71,13 @@ class Text(Field, frozen=True, kw_only=True):
         if len(value) > self.max:
             raise refuse(
                 "validation_max_text_constraint",
-                f"Must be no more than {self.max} character(s).",
+                words("Must be no more than %(max)s character(s).", max=self.max),
                 max=self.max,
             )
         if len(value) < self.min:
             raise refuse(
                 "validation_min_text_constraint",
-                f"Must be at least {self.min} character(s).",
+                words("Must be at least %(min)s character(s).", min=self.min),
                 min=self.min,
             )
         if self.pattern and not self.pattern.fullmatch(value):
@@ -119,7 +122,7 @@ class Email(Text, frozen=True, kw_only=True):
         address = normal_email(super().parse(value))
         if not is_email(address):
             raise refuse(
-                "validation_is_email", "Must be an email address, such as ada@example.com."
+                "validation_is_email", words("Must be an email address, such as ada@example.com.")
             )
         return address
 

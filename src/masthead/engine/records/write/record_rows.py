@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from masthead.base.config.keyring import KeyRing
 from masthead.base.errors import BadRequest, Invalid, NotFound, Problem
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import words
 from masthead.engine.events.outbox import events
 from masthead.engine.jobs.tables import jobs
 from masthead.engine.records.collection import Collection, Pointer, Record
@@ -41,7 +42,7 @@ from masthead.storage.database import (
 )
 from masthead.storage.dialects import not_empty
 
-NOT_UNIQUE = Problem("validation_not_unique", "This value is taken. Choose another one.")
+NOT_UNIQUE = Problem("validation_not_unique", words("This value is taken. Choose another one."))
 INSERT_BATCH = 100
 LONG_TEXT = 256 * 1024
 """Characters of a text from which writing its row takes milliseconds."""
@@ -127,7 +128,7 @@ class RecordRows:
             await self._tx.execute(statement, bound, slow=_is_long(collection, record))
         except ForeignKeyViolation:
             raise BadRequest(
-                "Other records still belong to this one. Delete those first."
+                words("Other records still belong to this one. Delete those first.")
             ) from None
 
     def encoded(

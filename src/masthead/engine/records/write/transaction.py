@@ -11,6 +11,7 @@ from masthead.base import clock
 from masthead.base.caller import Caller
 from masthead.base.errors import Forbidden, NotFound
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import words
 from masthead.engine.jobs.tables import new_job
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.read.decoding import engine_decoder
@@ -70,7 +71,7 @@ class TenantTransaction:
         """Called after validation, whose errors come first."""
         if self.is_read_only:
             raise Forbidden(
-                "This site is read-only. Nothing can be changed until it is writable again."
+                words("This site is read-only. Nothing can be changed until it is writable again.")
             )
 
     async def enqueue(self, kind: str, payload: Mapping[str, Any], run_at: str = "") -> str:

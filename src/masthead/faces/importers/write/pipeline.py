@@ -26,6 +26,7 @@ from msgspec import Struct, field
 
 from masthead.base.errors import Forbidden
 from masthead.base.ids import TenantId
+from masthead.base.languages.formats import listed
 from masthead.engine.records.collection import Record
 from masthead.engine.records.write.unit import Unit
 from masthead.faces.importers.convert.content import Prepared, rewrite
@@ -74,7 +75,6 @@ from masthead.faces.importers.write.redirects import Redirect, RedirectRows
 from masthead.faces.importers.write.run_record import RunLog
 from masthead.faces.importers.write.samples import Samples
 from masthead.features.payments.collection import tiers
-from masthead.features.payments.levels import in_words
 from masthead.outside.outbound.downloads import RETRY_DELAYS, RetryDelays
 
 if TYPE_CHECKING:
@@ -340,7 +340,7 @@ class Import:
         known = [levels[name]["id"] for name in post.levels if name in levels]
         if post.levels and not known:
             # Without them, every paid member could read it.
-            return ReadyPost(post, prints, None, problem=NO_TIER.format(in_words(post.levels)))
+            return ReadyPost(post, prints, None, problem=NO_TIER.format(listed(post.levels, "or")))
         html, document = rewrite(prepared.html, prepared.content_json, new_urls)
         body = Body(html, document, new_urls.get(post.featured_image, post.featured_image))
         account_ids = self._authors.account_ids

@@ -14,6 +14,8 @@ from msgspec.structs import replace
 
 from masthead.base import clock
 from masthead.base.errors import Invalid, Problem
+from masthead.base.languages.moments import Day
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.fields.base import REQUIRED
 from masthead.engine.records.read.page import ListRequest
@@ -34,7 +36,7 @@ from masthead.faces.reader.member_views import (
     SignIn,
 )
 from masthead.faces.reader.request import SiteRequest
-from masthead.faces.reader.site import site_of
+from masthead.faces.reader.site import page_title, site_of
 from masthead.faces.reader.tiers import own_tier, sells_gifts
 from masthead.faces.reader.views import Head, Link, MessagePage
 from masthead.features.members.collection import ACCOUNT_PAGE, blog_members, consent
@@ -48,29 +50,40 @@ from masthead.features.privacy.validation import MEMBER, PHRASE, RequestBody, Re
 from masthead.features.services import FeatureServices
 from masthead.identity.browsers import browser_name
 from masthead.identity.given_passwords import new_credentials
-from masthead.outside.mail.wording import being_sent, where_stored
+from masthead.outside.mail.wording import where_stored
 
 MAX_NEWSLETTERS = 50
 """That a member can choose from."""
 
 DONE = {
-    "joined": "Welcome! You are now a member and signed in.",
-    "name": "Your name is saved.",
-    "newsletter": "Saved.",
-    "comment-mails": "Saved.",
-    "password": "Your new password is set. You are signed out everywhere else.",
-    "sign_in": "That sign-in has ended.",
-    "connection": "Removed.",
-    "gift": "Your gift is redeemed: you are a paid member.",
+    "joined": words("Welcome! You are now a member and signed in."),
+    "name": words("Your name is saved."),
+    "newsletter": words("Saved."),
+    "comment-mails": words("Saved."),
+    "password": words("Your new password is set. You are signed out everywhere else."),
+    "sign_in": words("That sign-in has ended."),
+    "connection": words("Removed."),
+    "gift": words("Your gift is redeemed: you are a paid member."),
 }
 """The page's message after a change, by the word in its address."""
 MAILED = {
-    "email": ("A link", "the new address", "The change takes effect when you confirm it there."),
-    "password_link": ("A link", "you", "It leads to a page where you choose a password."),
+    "email": (
+        words("A link is being sent to the new address."),
+        words("A link for the new address was written, not sent."),
+        words("The change takes effect when you confirm it there."),
+    ),
+    "password_link": (
+        words("A link is being sent to you."),
+        words("A link for you was written, not sent."),
+        words("It leads to a page where you choose a password."),
+    ),
 }
-"""The same for changes that an email follows: what it holds, for whom, and what comes then."""
+"""The same for changes that an email follows: what happens to it, the same without a mail server,
+and what comes then."""
 
-SAME_ADDRESS = Problem("validation_values_mismatch", "Your account already has this address.")
+SAME_ADDRESS = Problem(
+    "validation_values_mismatch", words("Your account already has this address.")
+)
 
 Handler = Callable[..., Awaitable[Page | Redirect]]
 
@@ -202,19 +215,20 @@ class Account:
     async def export(self, request: SiteRequest, member: MemberRecord, _form: Form) -> Page:
         requester, body = await self._privacy_request(request, member)
         asked, ready = await self._services.privacy.exports.begin(requester, body)
-        back = Link("Back to your account", ACCOUNT)
+        back = Link(words("Back to your account"), ACCOUNT)
         if ready is None:
-            follows = "We are collecting your data. You will get an email with a link to it."
-            page = MessagePage("Your data", (follows, *_stored(request)), links=(back,))
+            follows = words("We are collecting your data. You will get an email with a link to it.")
+            page = MessagePage(words("Your data"), (follows, *_stored(request)), links=(back,))
             return _message(request, page)
         download = self._services.privacy.links.download(asked["id"], ready.token)
-        text = (
+        text = words(
             "A file with everything that the site stores about you. You also get the link by "
             "email; it works for seven days."
         )
-        links = (Link("Download the file", download), back)
+        links = (Link(words("Download the file"), download), back)
         return _message(
-            request, MessagePage("Your data is ready", (text, *_stored(request)), links=links)
+            request,
+            MessagePage(words("Your data is ready"), (text, *_stored(request)), links=links),
         )
 
     @for_member
@@ -224,18 +238,20 @@ class Account:
     @for_member
     async def delete(self, request: SiteRequest, member: MemberRecord, form: Form) -> Page:
         if form.get("phrase", "").strip() != PHRASE:
-            problem = FormProblem("phrase", f"Type {PHRASE}, in capital letters.")
+            problem = FormProblem(
+                "phrase", words("Type %(phrase)s, in capital letters.", phrase=PHRASE)
+            )
             return await _delete(request, member, (problem,), 422)
         requester, body = await self._privacy_request(request, member)
         opened = await self._services.privacy.requests.open_deletion(requester, body)
         day = local_time(request, opened.request["grace_until"])
         text = (
-            f"Your account and your data will be deleted on {day.day} {day:%B %Y}.",
-            "Until then, you can cancel with the link in the email about it.",
+            words("Your account and your data will be deleted on %(date)s.", date=Day(day)),
+            words("Until then, you can cancel with the link in the email about it."),
             *_stored(request),
         )
-        links = (Link("Back to your account", ACCOUNT),)
-        return _message(request, MessagePage("The deletion is planned", text, links=links))
+        links = (Link(words("Back to your account"), ACCOUNT),)
+        return _message(request, MessagePage(words("The deletion is planned"), text, links=links))
 
     async def _update(
         self, request: SiteRequest, member: MemberRecord, changes: dict[str, object]
@@ -254,7 +270,9 @@ class Account:
         old, address = form.get("oldPassword", ""), request.client.address
         accounts = self._services.accounts
         if not await accounts.verify_password(blog_members, caller, old, address):
-            wrong = Problem("validation_invalid_old_password", "This is not your current password.")
+            wrong = Problem(
+                "validation_invalid_old_password", words("This is not your current password.")
+            )
             raise Invalid({"oldPassword": wrong})
 
     async def _privacy_request(
@@ -316,7 +334,7 @@ class Account:
             typed=typed,
             problems=problems,
         )
-        head = Head(title=f"Your account · {site_of(request).name}", noindex=True)
+        head = Head(title=page_title(request, words("Your account")), noindex=True)
         return Page("account.html", head, page)
 
     async def _connections(
@@ -345,7 +363,7 @@ async def _delete(
     problems: tuple[FormProblem, ...] = (),
     status: int = 200,
 ) -> Page:
-    head = Head(title=f"Delete your account · {site_of(request).name}", noindex=True)
+    head = Head(title=page_title(request, words("Delete your account")), noindex=True)
     tier = await own_tier(request, member)
     page = DeletePage(PHRASE, GRACE_PERIOD.days, problems, tier.is_subscribed and not tier.ends)
     return Page("delete_account.html", head, page, status)
@@ -360,8 +378,9 @@ def _notice(request: SiteRequest) -> str:
     done = request.query.get("done", "")
     if done not in MAILED:
         return DONE.get(done, "")
-    what, to, then = MAILED[done]
-    return f"{being_sent(request.services.settings, what, to)} {then}"
+    sent, written, then = MAILED[done]
+    stored = where_stored(request.services.settings)
+    return f"{written} {stored} {then}" if stored else f"{sent} {then}"
 
 
 def _stored(request: SiteRequest) -> tuple[str, ...]:

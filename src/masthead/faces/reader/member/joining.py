@@ -10,6 +10,8 @@ from msgspec.structs import replace
 
 from masthead.base import ids
 from masthead.base.errors import BadRequest, Forbidden, RateLimited
+from masthead.base.languages.formats import listed
+from masthead.base.languages.words import words
 from masthead.engine.records.fields.base import REQUIRED, FieldError
 from masthead.faces.reader.endpoint import Form, Page, Redirect, see_other
 from masthead.faces.reader.member.account import newsletters_of
@@ -44,8 +46,10 @@ CHOSEN = "newsletter."
 """Before the slug of a newsletter, in the name of its box."""
 TRAP = "website"
 """A field that no person sees: what fills it in is a program."""
-WRONG_CODE = "This code is not right, or has expired. Check the digits, or request a new one."
-WRONG = "The email address or the password is not right."
+WRONG_CODE = words(
+    "This code is not right, or has expired. Check the digits, or request a new one."
+)
+WRONG = words("The email address or the password is not right.")
 
 
 class Joining:
@@ -108,7 +112,7 @@ class Joining:
     ) -> Page:
         providers = await provider_links(self._services, request, page.back)
         page = replace(page, providers=providers)
-        return Page("sign_in.html", _head(request, "Sign in"), page, status)
+        return Page("sign_in.html", _head(request, words("Sign in")), page, status)
 
     async def forgot_page(self, request: SiteRequest) -> Page:
         return _forgot(request, ForgotPage(request.member["email"] if request.member else ""))
@@ -133,18 +137,28 @@ class Joining:
             return _dead_link(request, str(error))
         name = site_of(request).name
         if link.purpose is Purpose.SIGN_UP:
-            title, button = f"Join {name}?", "Confirm and join"
-            text = [f"You join with {link.email}, and are signed in."]
+            title, button = words("Join %(site)s?", site=name), words("Confirm and join")
+            text: list[str] = [
+                words("You join with %(email)s, and are signed in.", email=link.email)
+            ]
             if link.has_password:
-                text.append("Confirm only if you have chosen a password for this account yourself.")
+                text.append(
+                    words("Confirm only if you have chosen a password for this account yourself.")
+                )
             if link.newsletter:
                 text.append(await _what_is_sent(request, link.newsletters))
         elif link.purpose is Purpose.VERIFY:
-            title, button = "Confirm your address?", "Confirm this address"
-            text = [f"{link.email} is the address of your account at {name}. You are signed in."]
+            title, button = words("Confirm your address?"), words("Confirm this address")
+            text = [
+                words(
+                    "%(email)s is the address of your account at %(site)s. You are signed in.",
+                    email=link.email,
+                    site=name,
+                )
+            ]
         else:
-            title, button = f"Sign in to {name}?", "Sign in"
-            text = [f"You sign in as {link.email}."]
+            title, button = words("Sign in to %(site)s?", site=name), words("Sign in")
+            text = [words("You sign in as %(email)s.", email=link.email)]
         page = MessagePage(title, tuple(text), button, hidden=(("token", token),))
         return _message(request, page)
 
@@ -213,8 +227,10 @@ async def _slugs(request: SiteRequest) -> list[str]:
 async def _what_is_sent(request: SiteRequest, chosen: tuple[str, ...]) -> str:
     """The sentence about the emails, after the button was pressed."""
     names = [each["name"] for each in await newsletters_of(request) if each["slug"] in chosen]
-    what = " and ".join(names) if names else "new stories"
-    return f"You get {what} by email until you turn that off."
+    if names:
+        sent = listed(names)
+        return words("You get %(newsletters)s by email until you turn that off.", newsletters=sent)
+    return words("You get new stories by email until you turn that off.")
 
 
 async def _sign_up(
@@ -226,16 +242,16 @@ async def _sign_up(
     )
     several = choices if len(choices) > 1 else ()
     page = replace(page, offer=await offer_of(request), newsletters=several)
-    return Page("sign_up.html", _head(request, "Join"), page, status)
+    return Page("sign_up.html", _head(request, words("Join")), page, status)
 
 
 def _forgot(request: SiteRequest, page: ForgotPage, status: int = 200) -> Page:
-    return Page("forgot.html", _head(request, "A new password"), page, status)
+    return Page("forgot.html", _head(request, words("A new password")), page, status)
 
 
 def _inbox(request: SiteRequest, page: InboxPage, status: int = 200) -> Page:
     stored = where_stored(request.services.settings)
-    title = "The email is a file" if stored else "Check your inbox"
+    title = words("The email is a file") if stored else words("Check your inbox")
     return Page("inbox.html", _head(request, title), replace(page, stored=stored), status)
 
 
@@ -251,8 +267,8 @@ def _message(request: SiteRequest, page: MessagePage, status: int = 200) -> Page
 
 
 def _dead_link(request: SiteRequest, sentence: str) -> Page:
-    links = [Link("Sign in", SIGN_IN)]
+    links = [Link(words("Sign in"), SIGN_IN)]
     if request.site_record["members_enabled"]:
-        links.append(Link("Join", SIGN_UP))
-    page = MessagePage("This link no longer works", (sentence,), links=tuple(links))
+        links.append(Link(words("Join"), SIGN_UP))
+    page = MessagePage(words("This link no longer works"), (sentence,), links=tuple(links))
     return _message(request, page, 400)

@@ -8,11 +8,12 @@ from urllib.parse import quote, urlencode
 
 from masthead.base.caller import system
 from masthead.base.errors import NotFound
+from masthead.base.languages.words import words
 from masthead.faces.reader.endpoint import Form, Page, Redirect, see_other
 from masthead.faces.reader.member.sessions import ACCOUNT, SIGN_IN
 from masthead.faces.reader.member_views import FormProblem, RedeemPage
 from masthead.faces.reader.request import SiteRequest
-from masthead.faces.reader.site import site_of
+from masthead.faces.reader.site import page_title
 from masthead.faces.reader.tiers import has_payment_key
 from masthead.faces.reader.views import Head
 from masthead.features.payments.gift_mails import REDEEM
@@ -27,21 +28,26 @@ class _Told(NamedTuple):
 
 
 _TOLD: Mapping[Refusal, _Told] = {
-    Refusal.UNKNOWN: _Told(404, "There is no such code. Compare it with the email."),
+    Refusal.UNKNOWN: _Told(404, words("There is no such code. Compare it with the email.")),
     Refusal.YOURS: _Told(
-        410, "You have redeemed this code. Your account says until when you are a paid member."
+        410,
+        words("You have redeemed this code. Your account says until when you are a paid member."),
     ),
-    Refusal.USED: _Told(410, "This code was redeemed before. Each code works once."),
-    Refusal.VOID: _Told(410, "The payment for this gift was refunded, so its code is void."),
+    Refusal.USED: _Told(410, words("This code was redeemed before. Each code works once.")),
+    Refusal.VOID: _Told(410, words("The payment for this gift was refunded, so its code is void.")),
     Refusal.SUBSCRIBED: _Told(
         409,
-        "You pay for a tier that goes on. Keep the code: it works when that has ended, or for "
-        "somebody else.",
+        words(
+            "You pay for a tier that goes on. Keep the code: it works when that has ended, or for "
+            "somebody else."
+        ),
     ),
     Refusal.ENDLESS: _Told(
         409,
-        "Your paid tier has no end that a gift could move. Keep the code, or give it to somebody "
-        "else.",
+        words(
+            "Your paid tier has no end that a gift could move. Keep the code, or give it to "
+            "somebody else."
+        ),
     ),
 }
 
@@ -58,7 +64,7 @@ async def redeem_code(request: SiteRequest, form: Form) -> Page | Redirect:
         back = f"{REDEEM}?{urlencode({'code': code})}" if code else REDEEM
         return see_other(f"{SIGN_IN}?back={quote(back)}")
     if not code:
-        return _refused(request, code, _Told(422, "Type the code from the email."))
+        return _refused(request, code, _Told(422, words("Type the code from the email.")))
     tenant_id = request.tenant_id
     await admit(request.services.windows, tenant_id, member["id"], request.address)
     async with request.records.unit(system(tenant_id)) as unit:
@@ -71,7 +77,7 @@ async def redeem_code(request: SiteRequest, form: Form) -> Page | Redirect:
 def _check_sold(request: SiteRequest) -> None:
     """Not whether a tier is on sale now: a code that was paid stays good."""
     if not has_payment_key(request) or not request.site_record["members_enabled"]:
-        raise NotFound("This site has no gifts to redeem.")
+        raise NotFound(words("This site has no gifts to redeem."))
 
 
 def _refused(request: SiteRequest, code: str, told: _Told) -> Page:
@@ -80,5 +86,5 @@ def _refused(request: SiteRequest, code: str, told: _Told) -> Page:
 
 
 def _draw(request: SiteRequest, page: RedeemPage, status: int = 200) -> Page:
-    head = Head(title=f"Redeem a gift · {site_of(request).name}", noindex=True)
+    head = Head(title=page_title(request, words("Redeem a gift")), noindex=True)
     return Page("redeem.html", head, page, status)

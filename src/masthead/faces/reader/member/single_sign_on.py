@@ -6,6 +6,7 @@ from functools import partial
 from urllib.parse import quote
 
 from masthead.base.errors import BadRequest, RateLimited
+from masthead.base.languages.words import words
 from masthead.faces.reader.endpoint import Page, Redirect, SitePages, see_other
 from masthead.faces.reader.member.back import HOME, back_path
 from masthead.faces.reader.member.sessions import SIGN_IN, session_cookies
@@ -25,7 +26,7 @@ from masthead.web.request import Request
 
 WITH = f"{SIGN_IN}/with"
 COOKIE = "mh_member_sign_on"
-FAILED = "The sign-in did not work"
+FAILED = words("The sign-in did not work")
 
 
 class SignOnPages:
@@ -95,7 +96,7 @@ def _callback(request: SiteRequest, slug: str) -> str:
 
 
 def _failed(request: SiteRequest, error: BadRequest | RateLimited) -> Page:
-    links = (Link("Sign in another way", SIGN_IN),)
+    links = (Link(words("Sign in another way"), SIGN_IN),)
     page = MessagePage(FAILED, (str(error),), links=links)
     head = Head(title=f"{page.title} · {site_of(request).name}", noindex=True)
     status = 429 if isinstance(error, RateLimited) else 422

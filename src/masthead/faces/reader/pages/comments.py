@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from masthead.base.caller import Caller, Kind
 from masthead.base.errors import Forbidden, Invalid, RateLimited
+from masthead.base.languages.words import words
 from masthead.faces.reader.discussion import author_of, page_address
 from masthead.faces.reader.endpoint import Form, Page, Redirect, see_other
 from masthead.faces.reader.pages.texts import by_slug, draw_post
@@ -25,7 +26,7 @@ TRAP: Final = "website"
 """The field that people don't see."""
 NAME_LENGTH: Final = 100
 """Characters of an account's name that a comment shows."""
-CLOSED: Final = "You can't read this post, so you can't comment on it."
+CLOSED: Final = words("You can't read this post, so you can't comment on it.")
 _FIELDS: Final = {"author_name": "name", "author_email": "email", "body": "body"}
 """From the record's fields to the form's."""
 

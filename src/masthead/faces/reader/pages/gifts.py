@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from masthead.base import clock, ids
 from masthead.base.errors import NotFound
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.fields.base import FieldError
 from masthead.faces.reader.cards import local_time
@@ -16,7 +17,7 @@ from masthead.faces.reader.endpoint import Form, Page, Redirect
 from masthead.faces.reader.member_views import FormProblem, GiftPage, GiftPrice, GiftTier
 from masthead.faces.reader.pages.tiers import failed_page, payment_page
 from masthead.faces.reader.request import SiteRequest
-from masthead.faces.reader.site import site_of
+from masthead.faces.reader.site import page_title, site_of
 from masthead.faces.reader.tiers import has_payment_key, money_text, payment_key, tiers_on_sale
 from masthead.faces.reader.views import Head, Link, MessagePage
 from masthead.features.commerce.collection import gift_cards
@@ -66,7 +67,7 @@ async def buy_gift(request: SiteRequest, form: Form) -> Page | Redirect:
 async def _tiers_to_give(request: SiteRequest) -> list[Record]:
     found = await tiers_on_sale(request) if has_payment_key(request) else []
     if not found:
-        raise NotFound("This site sells no gifts.")
+        raise NotFound(words("This site sells no gifts."))
     return found
 
 
@@ -75,7 +76,7 @@ def _chosen(found: list[Record], tier_id: str) -> Record | None:
         if tier["id"] == tier_id:
             return tier
     if ids.is_id(tier_id):
-        raise NotFound("This tier is no longer sold.")
+        raise NotFound(words("This tier is no longer sold."))
     return None
 
 
@@ -83,12 +84,13 @@ def _read_gift(
     request: SiteRequest, typed: GiftPage, tier: Record | None, problems: list[FormProblem]
 ) -> Gift:
     if tier is None:
-        problems.append(FormProblem("tier", "Choose a tier."))
+        problems.append(FormProblem("tier", words("Choose a tier.")))
     months = int(typed.months) if typed.months in map(str, MONTHS) else 0
     if not months:
-        problems.append(FormProblem("months", "Choose 1, 3, 6 or 12 months."))
+        problems.append(FormProblem("months", words("Choose 1, 3, 6 or 12 months.")))
     elif tier and gift_price(tier, months) is None:
-        problems.append(FormProblem("months", f"{tier['name']} is given for 12 months."))
+        only = words("%(tier)s is given for 12 months.", tier=tier["name"])
+        problems.append(FormProblem("months", only))
     try:
         email: str = gift_cards.by_name["email"].check(typed.email)
     except FieldError as error:
@@ -109,11 +111,13 @@ def _day_problem(request: SiteRequest, day: str) -> str:
     except ValueError:
         chosen = None
     if chosen is None or chosen.isoformat() != day:
-        return "Must be a day, such as 2026-12-24."
+        return words("Must be a day, such as 2026-12-24.")
     first, last = _days(request)
     if chosen < first:
-        return "This day has passed. Leave it empty to send the code at once."
-    return f"Must be {last.isoformat()} at the latest." if chosen > last else ""
+        return words("This day has passed. Leave it empty to send the code at once.")
+    if chosen > last:
+        return words("Must be %(day)s at the latest.", day=last.isoformat())
+    return ""
 
 
 def _days(request: SiteRequest) -> tuple[date, date]:
@@ -160,19 +164,23 @@ def _draw(request: SiteRequest, page: GiftPage, problems: list[FormProblem] | No
         problems=tuple(problems or ()),
     )
     head = Head(
-        title=f"Give a paid tier · {site.name}",
-        description=f"Give somebody some months as a paid member of {site.name}.",
+        title=page_title(request, words("Give a paid tier")),
+        description=str(
+            words("Give somebody some months as a paid member of %(site)s.", site=site.name)
+        ),
     )
     return Page("gift.html", head, page, 422 if problems else 200)
 
 
 def _thanks(request: SiteRequest) -> Page:
-    title, name = "Thank you for your gift", site_of(request).name
+    title, name = words("Thank you for your gift"), site_of(request).name
     text = (
-        "We email the code as soon as the payment service tells us of your payment; if you have "
-        "chosen a later day, then on that day.",
-        "If you have not paid, nothing was charged.",
+        words(
+            "We email the code as soon as the payment service tells us of your payment; if you "
+            "have chosen a later day, then on that day."
+        ),
+        words("If you have not paid, nothing was charged."),
     )
-    links = (Link(f"To {name}", "/"), Link("Give another one", GIFT))
+    links = (Link(words("To %(site)s", site=name), "/"), Link(words("Give another one"), GIFT))
     head = Head(title=f"{title} · {name}", noindex=True)
     return Page("message.html", head, MessagePage(title, text, links=links))

@@ -7,13 +7,14 @@ from itertools import groupby
 from urllib.parse import quote
 
 from masthead.base.errors import BadRequest, NotFound
+from masthead.base.languages.words import words
 from masthead.engine.records.read.page import ListRequest
 from masthead.faces.reader.cards import CARD_FIELDS, author_of, cards_of, list_posts
 from masthead.faces.reader.endpoint import Page
 from masthead.faces.reader.found_places import with_places
 from masthead.faces.reader.pictures import pictures_of
 from masthead.faces.reader.request import SiteRequest
-from masthead.faces.reader.site import absolute, site_of
+from masthead.faces.reader.site import absolute, page_title, site_of
 from masthead.faces.reader.views import ArchivePage, Card, Head, Link, ListPage, Month, SearchPage
 from masthead.features.posts.collection import posts
 from masthead.features.posts.site import AUTHOR_LIST, TAG_LIST, tag_slug
@@ -34,7 +35,7 @@ TAG, AUTHOR, ARCHIVE, SEARCH = (
 async def tag(request: SiteRequest, slug: str) -> Page:
     found, pager = await list_posts(request, PER_PAGE, (TAG_LIST, slug))
     if not found:
-        raise NotFound("No post has this tag.")
+        raise NotFound(words("No post has this tag."))
     cards = await cards_of(request, found)
     name = next(link.label for link in cards[0].tags if tag_slug(link.label) == slug)
     site = site_of(request)
@@ -52,7 +53,7 @@ async def author(request: SiteRequest, slug: str) -> Page:
         ListRequest(per_page=1, filter=_equals("slug", slug), skip_total=True),
     )
     if not staff.items:
-        raise NotFound("There is no such author.")
+        raise NotFound(words("There is no such author."))
     account = staff.items[0]
     listings = [(AUTHOR_LIST, account["id"])]
     if account["id"] == request.tenant_record["owner_id"]:
@@ -78,7 +79,7 @@ async def archive(request: SiteRequest) -> Page:
         Month(f"{year}-{month:02}", tuple(group))
         for (year, month), group in groupby(cards, key=_month)
     )
-    head = Head(title=f"Archive · {site_of(request).name}")
+    head = Head(title=page_title(request, words("Archive")))
     return Page("archive.html", head, ArchivePage(months, (), pager), viewed=ARCHIVE)
 
 
@@ -104,7 +105,7 @@ async def search(request: SiteRequest) -> Page:
             cards = ()
         if not cards:
             await limit.count(request.address)
-    head = Head(title=f"Search · {site_of(request).name}", noindex=True)
+    head = Head(title=page_title(request, words("Search")), noindex=True)
     return Page("search.html", head, SearchPage(query, cards), is_cached=False, viewed=SEARCH)
 
 

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from masthead.base.caller import Audience
 from masthead.base.errors import NotFound
+from masthead.base.languages.words import counted, words
 from masthead.engine.records.collection import Collection, Record
 from masthead.faces.reader.cards import local_time
 from masthead.faces.reader.endpoint import Form, Page, Redirect, see_other
@@ -39,8 +40,14 @@ from masthead.features.payments.processor import ProcessorError
 
 OFFERS = "/member/offer/"
 _OVER = {
-    OfferState.ENDED: ("This offer has ended", "It could be taken for a limited time."),
-    OfferState.USED_UP: ("This offer is used up", "It was for a limited number of readers."),
+    OfferState.ENDED: (
+        words("This offer has ended"),
+        words("It could be taken for a limited time."),
+    ),
+    OfferState.USED_UP: (
+        words("This offer is used up"),
+        words("It was for a limited number of readers."),
+    ),
 }
 
 
@@ -83,7 +90,7 @@ async def take_offer(request: SiteRequest, _form: Form, code: str) -> Page | Red
     if await _has_tried(request, offered):
         return see_other(path)
     if not _can_buy(request, tier):
-        raise NotFound("This tier is no longer sold.")
+        raise NotFound(words("This tier is no longer sold."))
     buyer = buyer_of(request, await remember_post(request, member, HOME), path)
     checkouts = request.services.payments.checkouts
     try:
@@ -103,7 +110,7 @@ async def _read_offer(request: SiteRequest, code: str) -> _Found:
         state = offer_state(found, request.now)
         if state is not OfferState.INACTIVE:
             return _Found(found, tier, state)
-    raise NotFound("There is no such offer.")
+    raise NotFound(words("There is no such offer."))
 
 
 async def _find(request: SiteRequest, collection: Collection, **equals: str) -> Record | None:
@@ -125,21 +132,22 @@ def _can_buy(request: SiteRequest, tier: Record) -> bool:
 def _title(request: SiteRequest, offered: Record, tier: Record) -> str:
     name = tier["name"]
     if offered["kind"] == "trial_days":
-        return f"Try {name} for {_lasts(offered, tier)}"
+        return words("Try %(tier)s for %(time)s", tier=name, time=_lasts(offered, tier))
     if offered["kind"] == "percent":
-        return f"{offered['value']}% off {name}"
-    return f"{money_text(request, offered['value'], tier['currency'])} off {name}"
+        return words("%(percent)s%% off %(tier)s", percent=offered["value"], tier=name)
+    amount = money_text(request, offered["value"], tier["currency"])
+    return words("%(amount)s off %(tier)s", amount=amount, tier=name)
 
 
 def _lasts(offered: Record, tier: Record) -> str:
     if offered["kind"] == "trial_days":
-        return _counted(offered["value"], "day")
+        return counted("%(number)s day", "%(number)s days", offered["value"])
     payments = discounted_payments(offered, tier)
-    return _counted(payments, tier["interval"]) if payments else ""
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    if not payments:
+        return ""
+    if tier["interval"] == "year":
+        return counted("%(number)s year", "%(number)s years", payments)
+    return counted("%(number)s month", "%(number)s months", payments)
 
 
 def _over_page(request: SiteRequest, state: OfferState) -> Page:

@@ -9,6 +9,7 @@ import msgspec
 from markupsafe import Markup
 
 from masthead.base.errors import NotFound
+from masthead.base.languages.words import words
 from masthead.faces.reader.cards import cards_of
 from masthead.faces.reader.endpoint import Document, Redirect
 from masthead.faces.reader.pages.texts import by_slug, shared_image
@@ -29,7 +30,7 @@ async def share_picture(request: SiteRequest, slug: str, digest: str) -> Documen
     post = as_post(await by_slug(request, posts, slug))
     current = share_url(request, post)
     if not current:
-        raise NotFound("There is no picture for this post.")
+        raise NotFound(words("There is no picture for this post."))
     if not current.endswith(f"/{digest}.png"):
         # The title or the site's colour has changed since.
         return Redirect(current, 302)
@@ -70,11 +71,11 @@ def _slug(site: Site, address: str) -> str:
     try:
         parts = urlsplit(address)
     except ValueError as error:
-        raise NotFound("There is no post at this address.") from error
+        raise NotFound(words("There is no post at this address.")) from error
     is_ours = parts.scheme in ("http", "https") and parts.netloc == urlsplit(site.url).netloc
     prefix, _, slug = parts.path.rstrip("/").rpartition("/")
     if not is_ours or prefix != "/posts":
-        raise NotFound("There is no post at this address.")
+        raise NotFound(words("There is no post at this address."))
     return unquote(slug)
 
 

@@ -8,12 +8,13 @@ from urllib.parse import urlsplit
 from masthead.base import ids
 from masthead.base.caller import Audience, system
 from masthead.base.errors import NotFound
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.faces.reader.endpoint import Form, Page, Redirect, see_other
 from masthead.faces.reader.member.back import back_path
 from masthead.faces.reader.member_views import LeavingPage, TiersPage
 from masthead.faces.reader.request import SiteRequest
-from masthead.faces.reader.site import site_of
+from masthead.faces.reader.site import page_title, site_of
 from masthead.faces.reader.tiers import (
     CHECKOUT,
     has_payment_key,
@@ -35,11 +36,13 @@ SIGN_IN = f"/member/sign-in?back={TIERS}"
 async def tiers(request: SiteRequest) -> Page:
     found = await tiers_on_sale(request)
     if not found:
-        raise NotFound("This site has no paid tiers.")
+        raise NotFound(words("This site has no paid tiers."))
     site = site_of(request)
     head = Head(
-        title=f"Become a paid member · {site.name}",
-        description=f"What the paid tiers of {site.name} cost, and what you get.",
+        title=page_title(request, words("Become a paid member")),
+        description=str(
+            words("What the paid tiers of %(site)s cost, and what you get.", site=site.name)
+        ),
     )
     way_back = back_path(request.query.get("back", ""))
     page = TiersPage(
@@ -96,7 +99,13 @@ async def billing(request: SiteRequest, _form: Form) -> Page | Redirect:
     except ProcessorError as error:
         return failed_page(request, error)
     return _leaving(
-        request, url, "Continue to your payments", "Change your card, see invoices or cancel there."
+        request,
+        url,
+        words("Continue to your payments"),
+        words(
+            "It takes place at %(host)s. Change your card, see invoices or cancel there.",
+            host=_host(url),
+        ),
     )
 
 
@@ -105,7 +114,7 @@ async def _read_chosen(request: SiteRequest, tier_id: str) -> Record:
     for tier in found:
         if tier["id"] == tier_id and is_on_sale(tier, has_key=has_payment_key(request)):
             return tier
-    raise NotFound("This tier is no longer sold.")
+    raise NotFound(words("This tier is no longer sold."))
 
 
 def buyer_of(request: SiteRequest, member: MemberRecord, cancelled: str = TIERS) -> Buyer:
@@ -126,28 +135,41 @@ def payment_page(request: SiteRequest, url: str) -> Page:
     return _leaving(
         request,
         url,
-        "Continue to the payment",
-        "You are charged only after you confirm it there.",
+        words("Continue to the payment"),
+        words(
+            "It takes place at %(host)s. You are charged only after you confirm it there.",
+            host=_host(url),
+        ),
     )
 
 
 def _leaving(request: SiteRequest, url: str, title: str, text: str) -> Page:
     """A page that leads there, because the policy of our pages lets no form redirect to another
     site, and which site it is isn't known before."""
-    host = urlsplit(url).netloc
-    page = LeavingPage(title, f"It takes place at {host}. {text}", f"Go to {host}", url)
+    host = _host(url)
+    page = LeavingPage(
+        title,
+        text,
+        words("Go to %(host)s", host=host),
+        url,
+    )
     head = Head(title=f"{title} · {site_of(request).name}", noindex=True)
     return Page("leaving.html", head, page)
 
 
+def _host(url: str) -> str:
+    return urlsplit(url).netloc
+
+
 def failed_page(request: SiteRequest, error: ProcessorError) -> Page:
-    title = "The payment service did not answer"
-    text = "Nothing was charged. Try again in a moment."
+    title = words("The payment service did not answer")
+    text = words("Nothing was charged. Try again in a moment.")
     if not error.is_temporary:
-        title = "The payment could not be started"
-        text = (
-            f"The payment service refused the request of {site_of(request).name}. Nothing was "
-            "charged. Try again later, or tell the people who run the site."
+        title = words("The payment could not be started")
+        text = words(
+            "The payment service refused the request of %(site)s. Nothing was charged. Try again "
+            "later, or tell the people who run the site.",
+            site=site_of(request).name,
         )
     head = Head(title=f"{title} · {site_of(request).name}", noindex=True)
     return Page("error.html", head, ErrorPage(502, title, text), 502)

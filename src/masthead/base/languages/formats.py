@@ -1,0 +1,111 @@
+"""Dates, numbers and lists as the language writes them that is spoken now.
+
+English needs no Babel, which takes a tenth of a second to import."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from masthead.base.languages.translators import primary_language, spoken_now
+
+if TYPE_CHECKING:
+    from babel import Locale
+
+
+def listed(items: Sequence[str], kind: str = "and") -> str:
+    """Such as `Ada, Ben and Cy`; with the kind `or`, `Ada, Ben or Cy`."""
+    count = len(items)
+    return "".join(f"{item}{separator(at, count, kind)}" for at, item in enumerate(items, start=1))
+
+
+def separator(at: int, count: int, kind: str = "and") -> str:
+    """The text after one of `count` items of a list, the first of which is 1."""
+    if at >= count:
+        return ""
+    between = _separators(spoken_now().spoken, kind)
+    if count == 2:
+        return between[3]
+    return between[0] if at == 1 else between[2] if at == count - 1 else between[1]
+
+
+@lru_cache(maxsize=256)
+def _separators(language: str, kind: str) -> tuple[str, str, str, str]:
+    """After the first item, the ones between, the last but one, and the first of two."""
+    locale = None if primary_language(language) == "en" else locale_of(language)
+    if locale is None:
+        return ", ", ", ", f" {kind} ", f" {kind} "
+    patterns = locale.list_patterns["standard" if kind == "and" else kind]
+    return tuple(
+        patterns[name].partition("{0}")[2].partition("{1}")[0]
+        for name in ("start", "middle", "end", "2")
+    )
+
+
+@lru_cache(maxsize=4_096)
+def number_text(value: int, language: str) -> str:
+    """1,204 in English, 1.204 in German."""
+    locale = None if primary_language(language) == "en" else locale_of(language)
+    if locale is None:
+        return f"{value:,}"
+    from babel.numbers import format_decimal
+
+    return str(format_decimal(value, locale=locale))
+
+
+_MONTHS: Final = (
+    *("January", "February", "March", "April", "May", "June", "July"),
+    *("August", "September", "October", "November", "December"),
+)
+_NUMERIC: Final = {
+    "long": "%Y-%m-%d",
+    "short": "%Y-%m-%d",
+    "month": "%Y-%m",
+    "time": "%Y-%m-%d %H:%M",
+}
+_SKELETONS: Final = {"short": "yMMMd", "month": "yMMMM", "time": "yMMMd"}
+
+
+@lru_cache(maxsize=4_096)
+def shown_date(value: datetime, form: str, language: str) -> str:
+    """`long` is 15 November 2026, `short` 15 Nov 2026, `month` November 2026; `time` has both. A
+    language without known names gets numbers, which everybody reads: 2026-11-15."""
+    if language.startswith("en"):
+        return _english(value, form, is_american=language.startswith("en-us"))
+    locale = locale_of(language)
+    if locale is None:
+        return value.strftime(_NUMERIC[form])
+    from babel.dates import format_date, format_skeleton
+
+    if form == "long":
+        return str(format_date(value, "long", locale=locale))
+    shown = str(format_skeleton(_SKELETONS[form], value, locale=locale))
+    return f"{shown}, {value:%H:%M}" if form == "time" else shown
+
+
+def _english(value: datetime, form: str, *, is_american: bool) -> str:
+    name = _MONTHS[value.month - 1]
+    if form == "month":
+        return f"{name} {value.year}"
+    month = name if form == "long" else name[:3]
+    day = (
+        f"{month} {value.day}, {value.year}" if is_american else f"{value.day} {month} {value.year}"
+    )
+    return f"{day}, {value:%H:%M}" if form == "time" else day
+
+
+@lru_cache(maxsize=256)
+def locale_of(language: str) -> Locale | None:
+    """The nearest that Babel knows: `pt-br`, then `pt`."""
+    # Imported here: it takes a tenth of a second, and English needs none of it.
+    from babel import Locale, UnknownLocaleError
+
+    parts = language.split("-")
+    while parts:
+        try:
+            return Locale.parse("-".join(parts), sep="-")
+        except (UnknownLocaleError, ValueError):
+            parts.pop()
+    return None

@@ -1,0 +1,124 @@
+"""The words of a language, from its gettext catalog, and the language that is spoken now.
+
+Whoever answers a request or writes an email says once in which language: `with
+speaking(translator_of("de"))`. Templates and `Words` follow. English, the language of the source,
+needs no catalog; another one is read when it is first spoken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache, lru_cache
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from gettext import GNUTranslations
+
+LANGUAGES: Final = ("en", "de", "fr", "es", "pt", "it", "nl", "pl", "ja", "ar")
+"""Those with a catalog."""
+CATALOGS: Final = Path(__file__).parent / "catalogs"
+SITE: Final = "site"
+"""The catalog of the words that readers see, on the site and in emails."""
+_RIGHT_TO_LEFT: Final = frozenset({"ar", "he", "fa", "ur"})
+
+
+class Translator:
+    """English in its own words; the base of other languages."""
+
+    def __init__(self, language: str) -> None:
+        self.language = language
+        """A BCP 47 tag, which decides how dates and numbers are written."""
+        self.spoken = "en"
+        """The language of the words: English if the language has no catalog."""
+
+    def gettext(self, message: str) -> str:
+        return message
+
+    def ngettext(self, one: str, many: str, number: int) -> str:
+        return one if number == 1 else many
+
+    def pgettext(self, context: str, message: str) -> str:
+        return message
+
+    def npgettext(self, context: str, one: str, many: str, number: int) -> str:
+        return self.ngettext(one, many, number)
+
+
+class CatalogTranslator(Translator):
+    """The words of a catalog, and English ones where it has none."""
+
+    def __init__(self, language: str, spoken: str, catalog: GNUTranslations) -> None:
+        super().__init__(language)
+        self.spoken = spoken
+        for name in ("gettext", "ngettext", "pgettext", "npgettext"):
+            # Not through a method of ours: a page has a hundred words.
+            setattr(self, name, getattr(catalog, name))
+
+
+ENGLISH: Final = Translator("en")
+_SPEAKING: Final[ContextVar[Translator]] = ContextVar("speaking", default=ENGLISH)
+spoken_now = _SPEAKING.get
+
+
+@contextmanager
+def speaking(translator: Translator) -> Iterator[None]:
+    token = _SPEAKING.set(translator)
+    try:
+        yield
+    finally:
+        _SPEAKING.reset(token)
+
+
+@lru_cache(maxsize=256)
+def translator_of(language: str) -> Translator:
+    """`language` is a BCP 47 tag; empty is English."""
+    tag = language or "en"
+    spoken = catalog_language(tag)
+    if spoken == "en":
+        return ENGLISH if tag == "en" else Translator(tag)
+    return CatalogTranslator(tag, spoken, _catalog(spoken, SITE))
+
+
+def catalog_language(tag: str) -> str:
+    """The language whose words a text in this language gets around it."""
+    spoken = primary_language(tag)
+    return spoken if spoken in LANGUAGES else "en"
+
+
+def primary_language(tag: str) -> str:
+    return tag.lower().partition("-")[0]
+
+
+def direction_of(tag: str) -> str:
+    return "rtl" if primary_language(tag) in _RIGHT_TO_LEFT else "ltr"
+
+
+@cache
+def _catalog(language: str, name: str) -> GNUTranslations:
+    # Imported here: a service whose sites are English never needs it.
+    from gettext import GNUTranslations
+
+    compiled = CATALOGS / language / f"{name}.mo"
+    source = compiled.with_suffix(".po")
+    # Packages have compiled catalogs only. In the repository, one may be older than its source.
+    if not source.exists() or (
+        compiled.exists() and compiled.stat().st_mtime >= source.stat().st_mtime
+    ):
+        with compiled.open("rb") as file:
+            return GNUTranslations(file)
+    return GNUTranslations(BytesIO(compile_catalog(source)))
+
+
+def compile_catalog(source: Path) -> bytes:
+    """A PO file as gettext reads it."""
+    from babel.messages.mofile import write_mo
+    from babel.messages.pofile import read_po
+
+    with source.open("rb") as file:
+        catalog = read_po(file)
+    compiled = BytesIO()
+    write_mo(compiled, catalog)
+    return compiled.getvalue()

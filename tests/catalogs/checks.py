@@ -1,0 +1,113 @@
+"""Problems with the translations of a language: sentences for the person who mends them."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from typing import Any
+
+from babel.messages.catalog import Catalog, Message
+from tests.catalogs.extraction import source_catalog, stored_catalog
+
+from masthead.base.languages.translators import CATALOGS
+
+_PLACEHOLDER = re.compile(r"%(?:\((\w+)\)s|%)")
+_ANY_PERCENT = re.compile(r"%")
+_TAG = re.compile(r"<[^<>]+>")
+
+
+def all_problems(language: str) -> Iterator[str]:
+    catalog = stored_catalog(language)
+    yield from missing(catalog)
+    yield from malformed(catalog)
+    yield from against_glossary(language, catalog)
+
+
+def missing(catalog: Catalog) -> Iterator[str]:
+    known = {(each.id, each.context) for each in catalog if each.id}
+    wanted = {(each.id, each.context) for each in source_catalog() if each.id}
+    for message, _ in sorted(map(_sortable, wanted - known)):
+        yield f"not in the catalog, run make catalogs: {message}"
+    for message, _ in sorted(map(_sortable, known - wanted)):
+        yield f"no longer in the source, run make catalogs: {message}"
+    for each in catalog:
+        if each.id and not all(translations(each)):
+            yield f"not translated: {shown(each)}"
+
+
+def malformed(catalog: Catalog) -> Iterator[str]:
+    """Placeholders and tags are those of the source, in any order."""
+    for each in catalog:
+        if not each.id:
+            continue
+        if each.fuzzy:
+            yield f"fuzzy: {shown(each)}"
+        for text in filter(None, translations(each)):
+            yield from (f"{problem}: {text!r} for {shown(each)}" for problem in _faults(each, text))
+
+
+def _faults(message: Message, text: str) -> Iterator[str]:
+    sources = message.id if isinstance(message.id, tuple) else (message.id,)
+    allowed = [sorted(_placeholders(each)) for each in sources]
+    given = sorted(_placeholders(text))
+    if given not in allowed and given != sorted({*allowed[-1]} - {"num", "number"}):
+        yield "other placeholders"
+    if len(_PLACEHOLDER.findall(text)) != len(_ANY_PERCENT.findall(text.replace("%%", "%"))):
+        yield "a percent sign that is no placeholder: write %%"
+    if sorted(_TAG.findall(text)) not in [sorted(_TAG.findall(each)) for each in sources]:
+        yield "other tags"
+    if text != text.strip() and sources[0] == sources[0].strip():
+        yield "blanks at an end"
+
+
+def _placeholders(text: str) -> list[str]:
+    return [name for name in _PLACEHOLDER.findall(text) if name]
+
+
+def against_glossary(language: str, catalog: Catalog) -> Iterator[str]:
+    """A term of the glossary that is in the English words is in the translation as the glossary
+    has it; words that it rules out are nowhere."""
+    for term, row in glossary(language).items():
+        if not row["say"]:
+            yield f"the glossary has no word for {term!r}"
+            continue
+        english = re.compile(
+            row.get("english") or rf"\b{re.escape(term)}(?:s|es)?\b", re.IGNORECASE
+        )
+        said = re.compile("|".join(map(re.escape, row["say"])), re.IGNORECASE)
+        ruled_out = [
+            re.compile(rf"(?<!\w){re.escape(each)}", re.IGNORECASE) for each in row.get("not", ())
+        ]
+        for each in catalog:
+            if not each.id or _english(each) in row.get("except", ()):
+                continue
+            text = " ".join(filter(None, translations(each)))
+            if text and english.search(_english(each)) and not said.search(text):
+                yield f"{term!r} is {' or '.join(row['say'])}: {text!r} for {shown(each)}"
+            for pattern in ruled_out:
+                if pattern.search(text):
+                    yield f"{pattern.pattern[7:]!r} is ruled out by {term!r}: {text!r}"
+
+
+def glossary(language: str) -> dict[str, dict[str, Any]]:
+    path = CATALOGS / language / "glossary.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def translations(message: Message) -> tuple[str, ...]:
+    return message.string if isinstance(message.string, tuple) else (message.string,)
+
+
+def shown(message: Message) -> str:
+    where = message.locations[0][0] if message.locations else ""
+    return f"{_english(message)!r} ({where})"
+
+
+def _english(message: Message) -> str:
+    return message.id[-1] if isinstance(message.id, tuple) else message.id
+
+
+def _sortable(key: tuple[Any, Any]) -> tuple[str, str]:
+    message, context = key
+    return (message[0] if isinstance(message, tuple) else message, context or "")

@@ -1,0 +1,87 @@
+"""The words of the source, and what the catalogs of the languages make of them."""
+
+from __future__ import annotations
+
+import re
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from babel.messages.catalog import Catalog
+from babel.messages.extract import extract_from_dir
+from babel.messages.pofile import read_po, write_po
+
+from masthead.base.languages.translators import CATALOGS, LANGUAGES, SITE
+
+SOURCE = Path(__file__).parents[2] / "src" / "masthead"
+KEYWORDS: dict[str, Any] = {
+    "_": None,
+    "counted": (1, 2),
+    "gettext": None,
+    "marked": None,
+    "ngettext": (1, 2),
+    "npgettext": ((1, "c"), 2, 3),
+    "pgettext": ((1, "c"), 2),
+    "words": None,
+    "words_in": ((1, "c"), 2),
+}
+_METHODS = [("**.html", "jinja2"), ("**.txt", "jinja2"), ("**.py", "python")]
+_OPTIONS = {"**": {"trimmed": "true", "silent": "false"}}
+_ADMIN = ("faces/admin/",)
+"""Their words are no reader's."""
+_NOT_OURS = ("faces/admin/editor/", "features/ai/prompts/", "service/")
+_DATES = re.compile(
+    r'^"(?:POT-Creation-Date|PO-Revision-Date|Last-Translator|Language-Team|'
+    r"Report-Msgid-Bugs-To|Generated-By|Project-Id-Version).*\n",
+    re.MULTILINE,
+)
+
+
+def source_catalog() -> Catalog:
+    """All words of the site and its emails, in the order of the files."""
+    catalog = Catalog(locale="en", header_comment="# English, the language of the source.")
+    found = extract_from_dir(
+        SOURCE,
+        method_map=_METHODS,
+        options_map=_OPTIONS,
+        keywords=KEYWORDS,
+        comment_tags=("Translators:",),
+        strip_comment_tags=True,
+        directory_filter=lambda folder: Path(folder).name not in ("node_modules", "static"),
+    )
+    for name, _, message, comments, context in sorted(found, key=lambda each: (each[0], each[1])):
+        if not name.startswith((*_ADMIN, *_NOT_OURS)):
+            catalog.add(message, locations=[(name, 0)], auto_comments=comments, context=context)
+    return catalog
+
+
+def path_of(language: str, name: str = SITE) -> Path:
+    return CATALOGS / language / f"{name}.po"
+
+
+def stored_catalog(language: str, name: str = SITE) -> Catalog:
+    path = path_of(language, name)
+    if not path.exists():
+        return Catalog(locale=language)
+    with path.open("rb") as file:
+        return read_po(file, locale=language)
+
+
+def text_of(catalog: Catalog) -> str:
+    """The file's text, without what changes by itself."""
+    written = BytesIO()
+    write_po(written, catalog, width=100, include_lineno=False, ignore_obsolete=True)
+    return _DATES.sub("", written.getvalue().decode())
+
+
+def update() -> None:
+    """New words are added to every catalog without a translation, and old ones go."""
+    source = source_catalog()
+    for language in LANGUAGES:
+        catalog = source if language == "en" else stored_catalog(language)
+        if language != "en":
+            catalog.update(source, no_fuzzy_matching=True, update_header_comment=False)
+            catalog.header_comment = ""
+        path = path_of(language)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text_of(catalog), encoding="utf-8")

@@ -1,0 +1,127 @@
+"""The catalogs: what is in them fits the source, and every word of a template is theirs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jinja2 import Environment, nodes
+from tests.catalogs.checks import against_glossary, glossary, malformed
+from tests.catalogs.extraction import SOURCE, stored_catalog
+
+from masthead.base.languages.translators import CATALOGS, LANGUAGES, translator_of
+
+TRANSLATED = LANGUAGES[1:]
+TEMPLATES = sorted(
+    path
+    for folder in ("faces/reader", "outside/mail", "features/mailings", "web/templates")
+    for path in (SOURCE / folder).rglob("*")
+    if path.suffix in (".html", ".txt")
+    and path.parent.name in ("templates",)
+    # The reference of the API is English, as the API is. The other has attributes only.
+    and path.name not in ("reference.html", "_invalid.html")
+)
+SHOWN_ATTRIBUTES = {"alt", "aria-label", "placeholder", "title"}
+HIDDEN = {"style", "script", "svg"}
+NO_WORDS = {"lost", "/member/account", "you@example.org", "Website"}
+"""A class, addresses, and the label of a field that only programs see."""
+LATIN = re.compile(r"[A-Za-z]{2,}")
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_translations_have_the_placeholders_and_tags_of_the_source(language: str) -> None:
+    assert list(malformed(stored_catalog(language))) == []
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_translations_have_the_words_of_the_glossary(language: str) -> None:
+    catalog = stored_catalog(language)
+    if any(each.string for each in catalog if each.id and any(each.string)):
+        assert list(against_glossary(language, catalog)) == []
+
+
+def test_every_glossary_explains_the_same_words() -> None:
+    words = {language: set(glossary(language)) for language in TRANSLATED}
+    assert len({frozenset(each) for each in words.values()}) == 1, words
+
+
+def test_every_catalog_can_be_read_and_a_missing_word_is_english() -> None:
+    assert {path.parent.name for path in CATALOGS.glob("*/site.po")} == set(LANGUAGES)
+    for language in LANGUAGES:
+        translator = translator_of(language)
+        assert translator.spoken == language
+        assert translator.gettext("no such message") == "no such message"
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
+def test_every_word_of_a_template_is_translated(path: Path) -> None:
+    """Text between tags, in attributes that are shown, and in what expressions write."""
+    environment = Environment(extensions=["jinja2.ext.i18n"])
+    environment.policies["ext.i18n.trimmed"] = True
+    tree = environment.parse(path.read_text())
+    reader = _Shown(is_html=path.suffix == ".html")
+    for piece in _pieces(tree):
+        reader.feed(piece)
+    reader.close()
+    shown = (text for text in reader.shown if text.strip() not in NO_WORDS)
+    assert [text for text in shown if LATIN.search(text)] == []
+
+
+def _pieces(node: nodes.Node) -> Iterator[str]:
+    """The template's text in its order, with each constant that an expression may write."""
+    for child in node.iter_child_nodes():
+        match child:
+            case nodes.TemplateData():
+                yield child.data
+            case nodes.Block(name="main_class"):
+                pass
+            case nodes.Stmt():
+                yield from _pieces(child)
+            case _ if isinstance(node, nodes.Output):
+                yield from _constants(child)
+
+
+def _constants(node: nodes.Node) -> list[str]:
+    """The texts of the expression itself, not of what it calls or compares."""
+    match node:
+        case nodes.Const():
+            return [node.value] if isinstance(node.value, str) else []
+        case nodes.CondExpr():
+            return [*_constants(node.expr1), *(_constants(node.expr2) if node.expr2 else [])]
+        case nodes.Or() | nodes.And() | nodes.Add():
+            return [*_constants(node.left), *_constants(node.right)]
+        case nodes.Concat() if all(isinstance(each, nodes.Const) for each in node.nodes):
+            return [each for part in node.nodes for each in _constants(part)]
+        case nodes.Call() if isinstance(node.node, nodes.Name) and _shows(node.node.name):
+            return [each for argument in node.args for each in _constants(argument)]
+    return []
+
+
+def _shows(name: str) -> bool:
+    """A macro of the emails that shows the texts that it is given."""
+    return name in ("heading", "line", "button", "typed_code", "quotation")
+
+
+class _Shown(HTMLParser):
+    def __init__(self, *, is_html: bool) -> None:
+        super().__init__()
+        self.shown: list[str] = []
+        self._hidden = 0
+        if not is_html:
+            self.feed = self.shown.append  # type: ignore[method-assign,assignment]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._hidden += tag in HIDDEN
+        attributes: dict[str, Any] = dict(attrs)
+        self.shown += [attributes[each] or "" for each in SHOWN_ATTRIBUTES & {*attributes}]
+
+    def handle_endtag(self, tag: str) -> None:
+        self._hidden -= tag in HIDDEN and self._hidden > 0
+
+    def handle_data(self, data: str) -> None:
+        if not self._hidden:
+            self.shown.append(data.strip())
