@@ -14,6 +14,7 @@ from masthead.features.members.mail_log import MemberMails
 from masthead.features.members.services import MemberServices, build_members
 from masthead.features.password_reset.services import PasswordServices, build_passwords
 from masthead.features.payments.services import PaymentServices, build_payments
+from masthead.features.privacy.requests import erase_now
 from masthead.features.privacy.service import Privacy, build_privacy
 from masthead.features.single_sign_on.services import SingleSignOn, build_single_sign_on
 from masthead.features.site.address import Sites
@@ -61,7 +62,7 @@ def build_features(
         images=images,
         sites=sites,
         discussions=Discussions(records, web.windows),
-        members=build_members(web, sites),
+        members=build_members(web, sites, erase_now),
         mailings=build_mailings(web, tables, sites),
         factors=Factors(records, web.mail, sites),
         passwords=build_passwords(web, sites),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
+from msgspec.structs import astuple
 
 from masthead.base import clock
 from masthead.base.config.keyring import KeyRing
@@ -40,6 +41,8 @@ from masthead.web.forms import FormTokens
 from masthead.web.idempotency import Idempotency
 from masthead.web.staff import StaffSignIn
 
+Group = TypeVar("Group")
+
 
 class WebServices(msgspec.Struct, kw_only=True, eq=False):
     settings: Settings
@@ -72,6 +75,10 @@ class WebServices(msgspec.Struct, kw_only=True, eq=False):
     idempotency: Idempotency
     error_log: ErrorLog
 
+    def group(self, kind: type[Group]) -> Group:
+        """The services of a room, which those of all rooms have among them."""
+        return next(each for each in astuple(self) if isinstance(each, kind))
+
     async def close(self) -> None:
         await self.outbound.close()
         await self.streams.close()
@@ -80,9 +87,6 @@ class WebServices(msgspec.Struct, kw_only=True, eq=False):
         await self.error_log.flush()
         await self.limit_store.close()
         await self.database.close()
-
-
-Group = TypeVar("Group")
 
 
 class RoomServices(NamedTuple, Generic[Group]):

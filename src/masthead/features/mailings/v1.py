@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Annotated, Any, Protocol, cast
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
@@ -84,13 +84,8 @@ STATUS = Parameter(
 )
 
 
-class _Services(Protocol):
-    @property
-    def mailings(self) -> MailingServices: ...
-
-
 def _services(call: Call) -> MailingServices:
-    return cast(_Services, call.services).mailings
+    return call.services.group(MailingServices)
 
 
 async def list_mailings(call: Call) -> Page:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 import msgspec
 
 from masthead.features.members.email_change import EmailChanges
@@ -14,9 +16,13 @@ from masthead.web.services import WebServices
 class MemberServices(msgspec.Struct, frozen=True):
     links: MailedLinks
     email_changes: EmailChanges
+    erase: Callable[..., Awaitable[None]]
+    """Given a unit, the id and an `expected_version`: what is stored of a member in all rooms."""
 
 
-def build_members(web: WebServices, sites: Sites) -> MemberServices:
+def build_members(
+    web: WebServices, sites: Sites, erase: Callable[..., Awaitable[None]]
+) -> MemberServices:
     links = MailedLinks(
         web.records,
         web.accounts,
@@ -26,4 +32,4 @@ def build_members(web: WebServices, sites: Sites) -> MemberServices:
         codes=web.codes,
         details=Details(web.keyring),
     )
-    return MemberServices(links, EmailChanges(web.records, web.mail, sites))
+    return MemberServices(links, EmailChanges(web.records, web.mail, sites), erase)

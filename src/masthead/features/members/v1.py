@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final
 
 from masthead.base.errors import Problem, WrongState
 from masthead.engine.records.collection import Record
 from masthead.engine.records.fields.text import Text
 from masthead.engine.records.filter.conditions import equals
 from masthead.engine.records.read.page import Page
-from masthead.engine.records.write.unit import Unit
 from masthead.features.members.collection import CONSENT_FIELDS, blog_members, consent
 from masthead.features.members.services import MemberServices
 from masthead.features.members.sign_up import Purpose, Wanted
@@ -79,24 +78,6 @@ UPDATE = Body("MemberUpdate", blog_members, ("tier", "status"), partial=True)
 TIER = Parameter("tier", "Only members of this tier.", "choice", choices=("free", "paid"))
 
 
-class _Erase(Protocol):
-    async def __call__(
-        self, unit: Unit, member_id: str, *, expected_version: int | None = None
-    ) -> None: ...
-
-
-class _Privacy(Protocol):
-    @property
-    def erase_now(self) -> _Erase: ...
-
-
-class _Services(Protocol):
-    @property
-    def members(self) -> MemberServices: ...
-    @property
-    def privacy(self) -> _Privacy: ...
-
-
 async def list_members(call: Call) -> Page:
     conditions = [equals("tier", call.query["tier"])] if call.query["tier"] else []
     return await call.page(blog_members, *conditions)
@@ -113,7 +94,7 @@ async def create_member(call: Call) -> Record:
         stamped |= consent(said, unit.now)
     member = await unit.create(blog_members, given, stamped=stamped)
     if is_mailed:
-        links = cast(_Services, call.services).members.links
+        links = call.services.group(MemberServices).links
         await links.queue_in(unit, call.tenant.id, Wanted(Purpose.VERIFY, member["email"]))
     return member
 
@@ -129,8 +110,8 @@ async def update_member(call: Call) -> Record:
 
 
 async def delete_member(call: Call) -> None:
-    erase_now = cast(_Services, call.services).privacy.erase_now
-    await erase_now(call.unit, call.record_id, expected_version=call.expected_version)
+    erase = call.services.group(MemberServices).erase
+    await erase(call.unit, call.record_id, expected_version=call.expected_version)
 
 
 routes = (

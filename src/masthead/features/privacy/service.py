@@ -12,7 +12,7 @@ from masthead.features.privacy.export import Exports
 from masthead.features.privacy.jobs import PrivacyWork
 from masthead.features.privacy.links import Links
 from masthead.features.privacy.member_erasure import MemberErasure
-from masthead.features.privacy.requests import ERASE_JOB, Requests, erase_now
+from masthead.features.privacy.requests import ERASE_JOB, Requests
 from masthead.features.privacy.rows import PersonTraces, TenantRows
 from masthead.features.site.address import Sites
 from masthead.storage.compaction import FullTextMerge, compact
@@ -26,7 +26,6 @@ class Privacy(msgspec.Struct, frozen=True):
     exports: Exports
     erasure: Erasure
     work: PrivacyWork
-    erase_now = staticmethod(erase_now)
 
 
 def build_privacy(web: WebServices, sites: Sites) -> Privacy:

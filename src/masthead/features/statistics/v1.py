@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Annotated, Final, Protocol, cast
+from typing import Annotated, Final
 
 from msgspec import Meta, Struct, field
 
@@ -89,15 +89,10 @@ TO = Parameter(
 POST_ID = Parameter("post_id", "Only the numbers of this post.", maximum=ids.LENGTH)
 
 
-class _Services(Protocol):
-    @property
-    def statistics(self) -> Statistics: ...
-
-
 async def view_stats(call: Call) -> Stats:
     first, last, post_id = (call.query[name] for name in ("from", "to", "post_id"))
     _check_span(first, last)
-    statistics = cast(_Services, call.services).statistics
+    statistics = call.services.group(Statistics)
     if not post_id:
         return _shown(first, last, await statistics.of_site(call.tenant.id, first, last))
     report = None

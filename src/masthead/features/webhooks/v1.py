@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Annotated, Any, Literal, Protocol, cast
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Raw, Struct
 from msgspec.structs import replace
@@ -357,13 +357,8 @@ async def get_delivery(call: Call) -> WebhookDeliveryDetails:
     )
 
 
-class _Services(Protocol):
-    @property
-    def webhooks(self) -> WebhookServices: ...
-
-
 def _services(call: Call) -> WebhookServices:
-    return cast(_Services, call.services).webhooks
+    return call.services.group(WebhookServices)
 
 
 async def poll_events(call: Call) -> Events:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import io
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
 
@@ -29,6 +29,7 @@ from masthead.faces.importers.member_csv.run import Chosen
 from masthead.faces.importers.source import BadFile
 from masthead.storage.objects import ObjectStore
 from masthead.web.multipart import Upload
+from masthead.web.services import WebServices
 
 HEAD_BYTES: Final = 1024 * 1024
 """The beginning of the file that is read to check its first rows."""
@@ -36,14 +37,7 @@ NO_FILE: Final = "Choose a file first."
 STARTED: Final = "The import has already started."
 
 
-class ListServices(Protocol):
-    @property
-    def records(self) -> Records: ...
-    @property
-    def objects(self) -> ObjectStore: ...
-
-
-async def upload_list(services: ListServices, caller: Caller, file: Upload | None) -> str:
+async def upload_list(services: WebServices, caller: Caller, file: Upload | None) -> str:
     """Stores the file and returns the id of its import. Raises `BadFile`."""
     if file is None or not file.size:
         raise BadFile(NO_FILE)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
 from msgspec.structs import asdict
@@ -41,8 +41,8 @@ from masthead.faces.importers.tasks.queue import (
 )
 from masthead.faces.importers.write.file_names import safe_name
 from masthead.faces.importers.write.run_record import MAX_OPEN_RUNS
-from masthead.storage.objects import ObjectStore
 from masthead.web.multipart import Upload
+from masthead.web.services import WebServices
 
 UNUSED_AFTER: Final = timedelta(hours=1)
 """A file whose import was never recorded, because the server stopped between."""
@@ -51,15 +51,8 @@ ANOTHER: Final = "Another import of this site is running. Wait until it has ende
 TOO_LATE: Final = "This is no longer possible for this import. Its page shows what is."
 
 
-class UploadServices(Protocol):
-    @property
-    def records(self) -> Records: ...
-    @property
-    def objects(self) -> ObjectStore: ...
-
-
 async def upload_export(
-    services: UploadServices, caller: Caller, upload: Upload, platform: str, *, options: Options
+    services: WebServices, caller: Caller, upload: Upload, platform: str, *, options: Options
 ) -> Record:
     """Stores the file and queues its preview. Without a `platform` the file says where it comes
     from; raises `BadFile` where it does not, and where it is no export."""
