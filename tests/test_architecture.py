@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
+from tests.parsed import nodes_of, reads_the_source, tree_of
 
 import masthead
 from masthead.service.schema import registry
@@ -17,8 +17,7 @@ ROOT = Path(masthead.__file__).parent
 MODULES = sorted(ROOT.rglob("*.py"))
 REPOSITORY = Path(__file__).parents[1]
 
-# One process parses the modules, for all tests here.
-pytestmark = pytest.mark.xdist_group("architecture")
+pytestmark = reads_the_source
 
 # From the floor up, in the order of ARCHITECTURE.md: a module imports from its own wing and from
 # those before it.
@@ -129,17 +128,6 @@ MAY_KNOW_THE_ENGINE = ("storage/", "base/config/")
 
 def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
-
-
-@cache
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
-
-
-@cache
-def nodes_of(path: Path) -> tuple[ast.AST, ...]:
-    """All of them, found once: to walk through the trees takes longer than any of the tests."""
-    return tuple(ast.walk(tree_of(path)))
 
 
 def floor_of(name: str) -> int:

@@ -32,6 +32,7 @@ def pytest_collection_modifyitems(config, items):
 SUITE = """
 import pytest
 from hypothesis import given, strategies
+from tests.tiers import representatives
 
 on_each = pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 
@@ -40,7 +41,7 @@ def test_plain(): pass
 @pytest.mark.sweep
 def test_marked(): pass
 
-@pytest.mark.parametrize("number", [1, pytest.param(2, marks=pytest.mark.sweep)])
+@pytest.mark.parametrize("number", representatives([1, 2]))
 def test_partly_marked(number): pass
 
 @on_each

@@ -8,12 +8,14 @@ Without `--tier`, pytest runs whatever it is given.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.mark import ParameterSet
 from _pytest.terminal import TerminalReporter
 
 TESTS = Path(__file__).parent
@@ -43,6 +45,16 @@ def configure(config: pytest.Config) -> None:
 def rounds(few: int, many: int) -> int:
     """How many inputs Hypothesis draws."""
     return many if _sweeps else few
+
+
+def representatives(cases: Iterable[Any], number: int = 1) -> list[Any]:
+    """The cases of a table, of which `make test` runs the first: the others are sweeps."""
+    listed = [each if isinstance(each, ParameterSet) else pytest.param(each) for each in cases]
+    repeated = [pytest.mark.sweep]
+    return [
+        *listed[:number],
+        *(pytest.param(*each.values, id=each.id, marks=repeated) for each in listed[number:]),
+    ]
 
 
 def leave_out_the_other_tier(config: pytest.Config, items: list[pytest.Item]) -> None:

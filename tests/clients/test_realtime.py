@@ -5,12 +5,9 @@ from __future__ import annotations
 import asyncio
 import sys
 
-import pytest
 from tests.clients.node import HERE, run_node
 from tests.conftest import Server
 from tests.world import PASSWORD
-
-pytestmark = pytest.mark.both_databases
 
 
 async def test_the_javascript_client(server: Server) -> None:

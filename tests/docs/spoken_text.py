@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jinja2 import Environment
+from tests.parsed import nodes_of
 
 import masthead
 
@@ -77,9 +78,9 @@ class _Texts(HTMLParser):
 
 def in_python(file: Path) -> Iterator[Spoken]:
     """Its phrases, without docstrings."""
-    tree = ast.parse(file.read_text())
-    docstrings = {id(each.value) for each in ast.walk(tree) if isinstance(each, ast.Expr)}
-    for each in ast.walk(tree):
+    nodes = nodes_of(file)
+    docstrings = {id(each.value) for each in nodes if isinstance(each, ast.Expr)}
+    for each in nodes:
         if not isinstance(each, ast.Constant) or id(each) in docstrings:
             continue
         if isinstance(each.value, str) and _is_phrase(each.value):

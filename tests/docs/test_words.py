@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import pytest
 from tests.docs.spoken_text import PACKAGE, Spoken, in_page, in_template, of_the_product
+from tests.parsed import reads_the_source
 
 ROOT = Path(__file__).parents[2]
 WORDS = ROOT / "docs" / "words.md"
@@ -81,6 +82,7 @@ def broken(spoken: Iterable[Spoken]) -> list[str]:
     ]
 
 
+@reads_the_source
 @pytest.mark.slow("reads every file of the service")
 def test_pages_emails_and_messages_use_the_words_of_the_list() -> None:
     spoken = list(of_the_product())

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
+from tests.tiers import representatives
 
 from masthead.base.errors import Invalid
 from masthead.content.texts.content import convert_markdown
@@ -129,7 +130,7 @@ HOSTILE: dict[str, Callable[[int], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("name", representatives(HOSTILE, 4))
 def test_twice_the_text_takes_about_twice_the_time(name: str) -> None:
     def seconds(length: int) -> float:
         text = HOSTILE[name](length)
@@ -158,7 +159,7 @@ async def test_a_text_that_takes_the_parser_too_long_is_refused() -> None:
     assert "too long" in refusal.value.problems["content_markdown"].message
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("name", representatives(HOSTILE, 4))
 async def test_the_event_loop_converts_only_what_is_quick(name: str) -> None:
     text = HOSTILE[name](1_000)
     await convert_markdown("warm")

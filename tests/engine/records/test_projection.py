@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.growth import MOST, growth
+from tests.tiers import representatives
 from tests.work import at_most
 
 from masthead.base.errors import BadRequest
@@ -154,7 +155,9 @@ def test_hostile_html_is_read_in_linear_time(piece: str) -> None:
     assert growth(Excerpt(1_000_000).of, lambda size: piece * (size // len(piece))) < MOST
 
 
-@pytest.mark.parametrize("piece", ["<", "<b>", "&lt;", "a<b>", " \t", "<!---->"])
+@pytest.mark.parametrize(
+    "piece", representatives(["<b>", "&lt;", "<", "a<b>", " \t", "<!---->"], 2)
+)
 def test_the_excerpts_of_an_answer_share_one_budget(piece: str) -> None:
     projection = Projection.parse("body:excerpt(9999999)")
     assert projection is not None

@@ -12,7 +12,7 @@ from tests.world import RunningClock, TenantWorld, open_world
 pytestmark = needs_chromium
 
 
-@pytest.mark.parametrize("form", ["", "?as=html"])
+@pytest.mark.parametrize("form", ["", pytest.param("?as=html", marks=pytest.mark.sweep)])
 async def test_authors_are_found_by_their_names(
     tmp_path_factory: pytest.TempPathFactory, browser: Browser, form: str
 ) -> None:

@@ -150,6 +150,7 @@ async def test_a_morning_by_keys_alone(admin: Admin) -> None:
     assert refused == []
 
 
+@pytest.mark.sweep
 async def test_a_late_answer_moves_nobody(admin: Admin) -> None:
     page = await admin.opened(admin.owner)
     may_answer = asyncio.Event()
@@ -189,6 +190,7 @@ async def test_a_late_answer_moves_nobody(admin: Admin) -> None:
     await expect(page.locator("#title")).to_have_value("Story 07")
 
 
+@pytest.mark.sweep
 async def test_a_focus_that_moves_while_an_answer_is_put_in_stays(admin: Admin) -> None:
     page = await admin.opened(admin.owner)
     await page.goto(f"{admin.origin}/admin/posts")
@@ -205,6 +207,7 @@ async def test_a_focus_that_moves_while_an_answer_is_put_in_stays(admin: Admin) 
     await expect(link).to_be_focused()
 
 
+@pytest.mark.sweep
 async def test_every_link_of_the_frame_is_reached_in_a_low_window(admin: Admin) -> None:
     await admin.tenant.create("products", {"name": "Clock", "price": 900, "currency": "eur"})
     page = await admin.opened(admin.operator)
@@ -222,6 +225,7 @@ async def test_every_link_of_the_frame_is_reached_in_a_low_window(admin: Admin) 
     await last.click(trial=True)
 
 
+@pytest.mark.sweep
 async def test_the_switch_of_light_and_dark_shows_at_once_and_stays(admin: Admin) -> None:
     page = await admin.opened(admin.owner, scheme="dark")
     refused = watched(page)
@@ -278,6 +282,7 @@ async def transferred(context: BrowserContext, url: str) -> float:
     return sum(sizes.values())
 
 
+@pytest.mark.sweep
 async def test_a_rename_of_a_tag_shows_how_far_it_is_until_it_is_done(admin: Admin) -> None:
     await admin.tenant.post(title="One more", tags=["fog"])
     page = await admin.opened(admin.owner)
@@ -295,6 +300,7 @@ async def test_a_rename_of_a_tag_shows_how_far_it_is_until_it_is_done(admin: Adm
     assert refused == []
 
 
+@pytest.mark.sweep
 async def test_a_list_weighs_at_most_120_kb_and_20_the_second_time(admin: Admin) -> None:
     page = await admin.opened(admin.owner)
     address = f"{admin.origin}/admin/posts"

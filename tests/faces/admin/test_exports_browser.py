@@ -103,6 +103,7 @@ async def test_a_person_asks_closes_the_page_and_comes_back_by_the_mail(
     await expect(page.get_by_text("No files yet")).to_be_visible()
 
 
+@pytest.mark.sweep
 async def test_an_open_page_follows_the_export(site: Site) -> None:
     await fill(site.tenant)
     page = await (await site.signed_in("ines@example.com")).new_page()

@@ -135,6 +135,7 @@ async def test_from_the_file_to_the_report_and_back(
     await expect(page.locator("#list tbody tr")).to_contain_text("Undone")
 
 
+@pytest.mark.sweep
 async def test_a_file_that_is_no_export_is_refused_on_the_page(tools: Tools) -> None:
     page = await tools.opened("/admin/tools/import/new")
     words: FilePayload = {"name": "a.txt", "mimeType": "text/plain", "buffer": b"Just words."}

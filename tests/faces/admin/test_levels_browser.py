@@ -72,6 +72,7 @@ async def test_tiers_are_chosen_by_keyboard_once_the_post_is_for_paid_members(
     await page.context.close()
 
 
+@pytest.mark.sweep
 async def test_an_owner_gives_access_and_takes_it_back(
     site: tuple[str, TenantWorld], browser: Browser
 ) -> None:

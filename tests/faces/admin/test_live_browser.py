@@ -111,6 +111,7 @@ async def test_a_comment_appears_without_reloading(desk: Desk) -> None:
     await expect(current).to_have_attribute("data-id", first["id"])
 
 
+@pytest.mark.sweep
 async def test_nothing_moves_while_comments_are_ticked(desk: Desk) -> None:
     await desk.comment("One")
     page = await desk.open(f"/admin/comments?post={desk.post['id']}")
@@ -129,6 +130,7 @@ async def test_nothing_moves_while_comments_are_ticked(desk: Desk) -> None:
     await expect(texts).to_have_text(["Two", "One"])
 
 
+@pytest.mark.sweep
 async def test_a_hidden_page_has_no_connection_and_is_up_to_date_when_it_is_seen(
     desk: Desk,
 ) -> None:
@@ -147,6 +149,7 @@ async def new_run(desk: Desk, name: str) -> Record:
         return await create_run(unit, NewRun("ghost", name))
 
 
+@pytest.mark.sweep
 async def test_imports_and_mailings_move(desk: Desk) -> None:
     run = await new_run(desk, "moves.json")
     listed = await desk.open("/admin/tools/import")
@@ -176,6 +179,7 @@ async def test_imports_and_mailings_move(desk: Desk) -> None:
         assert await is_same(each)
 
 
+@pytest.mark.sweep
 async def test_numbers_follow_but_not_while_a_table_is_read(desk: Desk) -> None:
     page = await desk.open("/admin/statistics")
     # Asking every ten seconds, without the wait.
@@ -205,6 +209,7 @@ async def test_numbers_follow_but_not_while_a_table_is_read(desk: Desk) -> None:
     await expect(views).to_have_text(str(before + 2))
 
 
+@pytest.mark.sweep
 async def test_without_the_stream_a_page_asks_as_before(desk: Desk) -> None:
     await desk.context.route(STREAM, lambda route: route.abort())
     run = await new_run(desk, "asks.json")
@@ -214,6 +219,7 @@ async def test_without_the_stream_a_page_asks_as_before(desk: Desk) -> None:
     assert await is_same(page)
 
 
+@pytest.mark.sweep
 async def test_two_editors_of_a_post_see_each_other(desk: Desk, browser: Browser) -> None:
     address = f"/admin/posts/{desk.post['id']}"
     mine = await desk.open(address, has_clock=True)

@@ -121,6 +121,7 @@ async def test_dropped_files_show_their_progress_and_why_they_are_refused(site: 
     await expect(page.locator("[data-upload-status]")).to_have_text("2 files uploaded.")
 
 
+@pytest.mark.sweep
 async def test_a_failed_upload_is_tried_again(site: Site) -> None:
     page = await site.opened("/admin/media")
     await page.route("**/admin/media/upload", lambda route: route.abort())
@@ -132,6 +133,7 @@ async def test_a_failed_upload_is_tried_again(site: Site) -> None:
     await expect(row).to_contain_text("Done")
 
 
+@pytest.mark.sweep
 async def test_an_item_opens_beside_the_list_by_keys(site: Site) -> None:
     item = await site.uploaded("keys.png")
     page = await site.opened("/admin/media?q=keys")
@@ -155,6 +157,7 @@ async def test_an_item_opens_beside_the_list_by_keys(site: Site) -> None:
     await expect(page.locator("a[data-item]", has_text="keys.png")).to_be_focused()
 
 
+@pytest.mark.sweep
 async def test_the_switch_private_closes_a_file_and_opens_it_again(site: Site) -> None:
     item = await site.uploaded("contract.png", alt="A contract")
     guest = site.tenant.world.client(site.tenant.host)
@@ -186,6 +189,7 @@ async def test_the_switch_private_closes_a_file_and_opens_it_again(site: Site) -
     assert not (await site.stored("media", item["id"]))["private"]
 
 
+@pytest.mark.sweep
 async def test_a_replaced_picture_is_the_new_one_on_the_page(site: Site) -> None:
     item = await site.uploaded("old.png", alt="Fog")
     post = await site.tenant.published(
@@ -205,6 +209,7 @@ async def test_a_replaced_picture_is_the_new_one_on_the_page(site: Site) -> None
     await page.wait_for_function(f"{width} === 96")
 
 
+@pytest.mark.sweep
 async def test_deleting_names_where_the_file_is_used(site: Site) -> None:
     item = await site.uploaded("used.png")
     await site.tenant.post(title="A history of fog", content_html=f'<img src="{item["url"]}">')
@@ -218,6 +223,7 @@ async def test_deleting_names_where_the_file_is_used(site: Site) -> None:
     await expect(page.get_by_text("“used.png” is in the trash.")).to_be_visible()
 
 
+@pytest.mark.sweep
 async def test_the_picture_of_a_post_is_chosen_by_keys(site: Site) -> None:
     item = await site.uploaded("chosen-one.png")
     await site.uploaded("chosen-two.png")
@@ -246,6 +252,7 @@ async def test_the_picture_of_a_post_is_chosen_by_keys(site: Site) -> None:
     await expect(page.locator("#featured_image")).to_have_value("")
 
 
+@pytest.mark.sweep
 async def test_a_late_answer_leaves_the_focus_at_its_picture(site: Site) -> None:
     for name in ("buoy-one.png", "buoy-two.png", "newest.png"):
         await site.uploaded(name)
@@ -280,6 +287,7 @@ async def test_a_late_answer_leaves_the_focus_at_its_picture(site: Site) -> None
     await expect(page.locator("#featured_image")).to_have_value(re.compile("buoy_two"))
 
 
+@pytest.mark.sweep
 async def test_a_picture_is_uploaded_for_a_post_at_once(site: Site) -> None:
     post = await site.tenant.post(title="Fog", content_html="<div data-x>Only HTML</div>")
     page = await site.opened(f"/admin/posts/{post['id']}?as=html")
@@ -296,6 +304,7 @@ async def test_a_picture_is_uploaded_for_a_post_at_once(site: Site) -> None:
     assert (await shared.get_attribute("src") or "").startswith("/media/")
 
 
+@pytest.mark.sweep
 async def test_a_picture_from_the_library_in_the_text(site: Site) -> None:
     await site.uploaded("in-the-text.png", alt="A boat", caption="In the mud")
     page = await site.opened("/admin/posts/new")
@@ -317,6 +326,7 @@ async def test_a_picture_from_the_library_in_the_text(site: Site) -> None:
     await expect(field).to_have_attribute("placeholder", "From the library: A boat")
 
 
+@pytest.mark.sweep
 async def test_a_page_of_another_account_uploads_nothing(site: Site) -> None:
     page = await site.opened("/admin/media")
     other = await site.tenant.owner()

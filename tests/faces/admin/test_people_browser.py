@@ -65,6 +65,7 @@ async def site(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> As
         yield Site(tenant, f"http://tideline.localhost:{port}", browser, office, owner)
 
 
+@pytest.mark.sweep
 async def test_a_wrong_password_is_said_and_the_right_one_opens_the_page(site: Site) -> None:
     page = await site.guest()
     await site.sign_in(page, site.owner.email, "not it")
@@ -75,6 +76,7 @@ async def test_a_wrong_password_is_said_and_the_right_one_opens_the_page(site: S
     await page.context.close()
 
 
+@pytest.mark.sweep
 async def test_a_forgotten_password_is_replaced_through_the_mail(site: Site) -> None:
     person = await site.tenant.owner(name="Ines Ferro", role="editor")
     page = await site.guest()

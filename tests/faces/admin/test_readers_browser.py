@@ -112,6 +112,7 @@ async def test_moderation_by_keys_alone(admin: Admin) -> None:
     assert refused == []
 
 
+@pytest.mark.sweep
 async def test_moderation_keys_can_be_switched_off(admin: Admin) -> None:
     post = await admin.tenant.published(title="A quiet one")
     given = {"post_id": post["id"], "author_name": "Ann", "body": "Hm", "status": "pending"}
@@ -130,6 +131,7 @@ async def test_moderation_keys_can_be_switched_off(admin: Admin) -> None:
     await page.context.close()
 
 
+@pytest.mark.sweep
 async def test_moderation_without_script(admin: Admin) -> None:
     post = await admin.tenant.published(title="Plain")
     given = {"post_id": post["id"], "author_name": "Ann", "body": "Plain", "status": "pending"}
@@ -142,7 +144,7 @@ async def test_moderation_without_script(admin: Admin) -> None:
     await page.context.close()
 
 
-@pytest.mark.slow("a whole way through the pages in a browser")
+@pytest.mark.sweep
 async def test_a_member_is_exported_erased_and_kept(admin: Admin, tmp_path: Path) -> None:
     """The export is downloaded; the erasure asks for the address, is shown and taken back."""
     tenant = admin.tenant

@@ -85,6 +85,7 @@ async def test_a_key_is_made_copied_and_calls_the_api(site: Site) -> None:
     assert answer.status == 401
 
 
+@pytest.mark.sweep
 async def test_a_domain_is_proven_while_the_page_is_open(site: Site) -> None:
     page = await site.opened("/admin/settings/domain")
     await page.clock.install()
@@ -109,6 +110,7 @@ async def test_a_domain_is_proven_while_the_page_is_open(site: Site) -> None:
     assert (await guest.get("/")).status_code == 404
 
 
+@pytest.mark.sweep
 async def test_the_callback_addresses_of_a_new_provider_have_its_short_name(site: Site) -> None:
     page = await site.opened("/admin/settings/sign-in/new")
     addresses = page.locator("[data-copied]")
@@ -128,6 +130,7 @@ async def test_the_callback_addresses_of_a_new_provider_have_its_short_name(site
     await expect(addresses.first).to_contain_text("/with/short-name/callback")
 
 
+@pytest.mark.sweep
 async def test_the_records_of_a_sending_domain_are_looked_up_by_the_page(site: Site) -> None:
     await site.tenant.settings(custom_domain="news.example.com")
     page = await site.opened("/admin/settings/sending")
@@ -146,6 +149,7 @@ async def test_the_records_of_a_sending_domain_are_looked_up_by_the_page(site: S
     await site.tenant.settings(custom_domain="")
 
 
+@pytest.mark.sweep
 async def test_a_colour_is_checked_while_it_is_typed(site: Site) -> None:
     page = await site.opened("/admin/settings")
     await page.get_by_label("Colour of links", exact=True).fill("#ffee00")
@@ -153,6 +157,7 @@ async def test_a_colour_is_checked_while_it_is_typed(site: Site) -> None:
     await expect(page.get_by_label("Choose the colour of links")).to_have_value("#ffee00")
 
 
+@pytest.mark.sweep
 async def test_a_logo_is_uploaded_and_seen_on_the_site(site: Site) -> None:
     page = await site.opened("/admin/settings")
     content = io.BytesIO()
@@ -217,6 +222,7 @@ async def _save(page: Page) -> None:
     await expect(page.get_by_text("Saved. The change is live.")).to_be_visible()
 
 
+@pytest.mark.sweep
 async def test_payments_are_set_up_and_their_events_and_findings_are_read(site: Site) -> None:
     page = await site.opened("/admin/settings/payments")
     await page.get_by_label("Signing secret").fill(SECRET)
@@ -243,6 +249,7 @@ async def test_payments_are_set_up_and_their_events_and_findings_are_read(site: 
     ).to_be_visible()
 
 
+@pytest.mark.sweep
 async def test_ai_has_a_key_a_budget_and_a_chart(site: Site) -> None:
     await site.tenant.world.parts.ai.generator.ledger.record(
         site.tenant.id, 700, 300, by_platform=False
@@ -262,6 +269,7 @@ async def test_ai_has_a_key_a_budget_and_a_chart(site: Site) -> None:
     await expect(chart).to_be_visible()
 
 
+@pytest.mark.sweep
 async def test_a_test_mail_is_followed_until_it_is_out(site: Site) -> None:
     page = await site.opened("/admin/settings/mail")
     await page.get_by_role("button", name="Send a test email").click()
@@ -271,6 +279,7 @@ async def test_a_test_mail_is_followed_until_it_is_out(site: Site) -> None:
     await expect(page.get_by_text("Written, not sent.")).to_be_visible()
 
 
+@pytest.mark.sweep
 async def test_a_copy_of_the_site_is_made_and_a_deletion_is_planned_and_cancelled(
     site: Site,
 ) -> None:
@@ -293,6 +302,7 @@ async def test_a_copy_of_the_site_is_made_and_a_deletion_is_planned_and_cancelle
     await expect(page.get_by_text("This site will be deleted on")).to_have_count(0)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("role", ["editor", "author"])
 async def test_nobody_but_an_owner_gets_to_the_settings(site: Site, role: str) -> None:
     account = await site.tenant.owner(role=role)
@@ -315,6 +325,7 @@ async def test_nobody_but_an_owner_gets_to_the_settings(site: Site, role: str) -
     assert status == 403
 
 
+@pytest.mark.sweep
 async def test_a_welcome_email_is_written_in_the_editor_of_posts(site: Site) -> None:
     page = await site.opened("/admin/settings/welcome/paid")
     text = page.get_by_role("textbox", name="Text", exact=True)

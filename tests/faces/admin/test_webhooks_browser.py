@@ -132,6 +132,7 @@ async def test_one_that_dies_is_shown_retried_and_delivered(panel: Panel) -> Non
     await page.context.close()
 
 
+@pytest.mark.sweep
 async def test_a_disabled_one_has_a_notice_and_is_turned_on_again(panel: Panel) -> None:
     page = await panel.opened()
     receiver, tenant = panel.hooks.receiver, panel.hooks.tenant
@@ -156,6 +157,7 @@ async def test_a_disabled_one_has_a_notice_and_is_turned_on_again(panel: Panel) 
     await page.context.close()
 
 
+@pytest.mark.sweep
 async def test_dead_letters_by_keys_alone(panel: Panel) -> None:
     page = await panel.opened()
     receiver, tenant = panel.hooks.receiver, panel.hooks.tenant

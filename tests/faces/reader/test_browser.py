@@ -109,6 +109,7 @@ async def test_nothing_moves_while_a_page_loads(site: Site, names: Sequence[str]
         assert (name, moved) == (name, 0)
 
 
+@pytest.mark.sweep
 async def test_the_head_of_a_page_wraps_on_a_phone_and_cuts_no_link(site: Site) -> None:
     page = await opened(site)
     await site.open("post", page)
@@ -183,6 +184,7 @@ async def test_tab_goes_to_the_skip_link_first_and_shows_where_it_is(site: Site)
     await page.context.close()
 
 
+@pytest.mark.sweep
 async def test_without_script_a_reader_opens_the_form_to_answer(site: Site) -> None:
     page = await opened(site, java_script_enabled=False)
     await site.open("post", page)
@@ -196,6 +198,7 @@ async def test_without_script_a_reader_opens_the_form_to_answer(site: Site) -> N
     await page.context.close()
 
 
+@pytest.mark.sweep
 async def test_print_leaves_out_what_paper_can_not_do(site: Site) -> None:
     page = await opened(site)
     await site.open("post", page)

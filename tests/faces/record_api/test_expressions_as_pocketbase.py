@@ -11,8 +11,6 @@ import pytest
 from tests.faces.record_api.peer import Peer, running_peer
 from tests.world import Account, TenantWorld, World, records_of
 
-pytestmark = pytest.mark.both_databases
-
 ORDERS, COMMENTS = records_of("orders"), records_of("comments")
 COLLECTIONS = "/api/collections"
 LENGTH = 9

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.engine.records.filter import expressions
-from tests.tiers import rounds
+from tests.tiers import representatives, rounds
 from tests.work import thread_seconds
 from tests.world import Account, TenantWorld, World, records_of
 
@@ -170,7 +170,9 @@ async def test_invalid_filters_are_refused(owner: Account, expression: str) -> N
     assert (answer.status_code, answer.json()["code"]) == (400, "validation_invalid_data")
 
 
-@pytest.mark.parametrize("value", ["\0", "a\0b", "\ud7ff\ufffe", "😀" * 50, "'", "%", "\\", "_"])
+@pytest.mark.parametrize(
+    "value", representatives(["\0", "'", "%", "a\0b", "\ud7ff\ufffe", "😀" * 50, "\\", "_"], 3)
+)
 async def test_any_text_can_be_searched_for(
     tenant: TenantWorld, owner: Account, value: str
 ) -> None:

@@ -23,7 +23,9 @@ RULES = ["color-contrast", "link-in-text-block", "image-alt", "link-name", "list
 TEXT = (Path(__file__).parents[2] / "faces" / "reader" / "sample_text.html").read_text()
 
 
-@pytest.mark.parametrize("audience", [Audience.FREE, Audience.PAID])
+@pytest.mark.parametrize(
+    "audience", [Audience.FREE, pytest.param(Audience.PAID, marks=pytest.mark.sweep)]
+)
 async def test_a_letter_is_legible_at_every_width_in_light_and_dark(
     tenant: TenantWorld, browser: Browser, audience: Audience
 ) -> None:

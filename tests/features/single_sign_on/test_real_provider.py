@@ -107,6 +107,7 @@ async def test_staff_sign_in_in_a_browser(newsroom: Newsroom, browser: Browser) 
     await expect(section.get_by_role("button", name="Remove Work")).to_be_visible()
 
 
+@pytest.mark.sweep
 @needs_chromium
 async def test_a_reader_signs_in_in_a_browser(newsroom: Newsroom, browser: Browser) -> None:
     context = await browser.new_context(ignore_https_errors=True)

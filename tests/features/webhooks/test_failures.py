@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pytest
 from tests.features.webhooks.hooks import A, B, Hooks
 from tests.loop_time import LoopTime
+from tests.tiers import representatives
 from tests.tls import (
     Authority,
     Behaviour,
@@ -58,7 +59,7 @@ FAILURES = [
 ]
 
 
-@POLICIES
+@pytest.mark.parametrize("policy", representatives([A, B, CUSTOM]), ids=["a", "b", "custom"])
 @pytest.mark.parametrize("failure", FAILURES, ids=lambda each: each.name)
 async def test_a_failure_is_logged_and_retried_until_it_is_dead(
     hooks: Hooks, policy: RetryPolicy, failure: Failure, loop_time: LoopTime

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from tests.service.cli.commands import COMMAND
+from tests.tiers import representatives
 
 UNUSED_BY_COMMANDS = (
     "PIL",
@@ -57,12 +58,14 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.mark.parametrize(
     "command",
-    [
-        "tenant list",
-        "key create --tenant acme --name k --scope posts:read",
-        "key list --tenant acme",
-        "settings get --tenant acme",
-    ],
+    representatives(
+        [
+            "key create --tenant acme --name k --scope posts:read",
+            "tenant list",
+            "key list --tenant acme",
+            "settings get --tenant acme",
+        ]
+    ),
 )
 def test_a_command_loads_what_it_needs_and_no_more(command: str, data_dir: str) -> None:
     arguments = [*command.split(), "--data-dir", data_dir]

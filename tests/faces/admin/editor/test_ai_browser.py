@@ -112,6 +112,7 @@ async def test_a_rewrite_keeps_the_formatting_of_the_selection(room: Room) -> No
     await expect(page.locator("#text a").first).to_have_text("harbour")
 
 
+@pytest.mark.sweep
 async def test_addresses_are_the_authors_and_what_is_missing_is_said(room: Room) -> None:
     page, post = await room.opened(TEXT + FIGURE)
     room.answers(
@@ -132,6 +133,7 @@ async def test_addresses_are_the_authors_and_what_is_missing_is_said(room: Room)
     assert '<a href="https://a.example/x?y=1">port</a>, says a stranger' in html
 
 
+@pytest.mark.sweep
 async def test_pictures_and_tables_come_back_and_markdown_is_formatting(room: Room) -> None:
     page, post = await room.opened(f"<h2>Sand</h2>{TEXT}{FIGURE}<ul><li><p>one</p></li></ul>")
     room.answers("## Sand, too\n\n{{1}}\n\nThe [a](link-1), [b](link-2).\n\n", "- *eins*\n- zwei")
@@ -147,6 +149,7 @@ async def test_pictures_and_tables_come_back_and_markdown_is_formatting(room: Ro
     assert html.endswith("<ul><li><p><em>eins</em></p></li><li><p>zwei</p></li></ul>")
 
 
+@pytest.mark.sweep
 async def test_words_within_a_paragraph_stay_in_it(room: Room) -> None:
     page, post = await room.opened("<h2>The old <em>harbour</em> wall</h2>")
     room.answers("grey **quay**")
@@ -159,6 +162,7 @@ async def test_words_within_a_paragraph_stay_in_it(room: Room) -> None:
     assert html == "<h2>The old grey <strong>quay</strong> wall</h2>"
 
 
+@pytest.mark.sweep
 async def test_new_words_are_formatted_and_stand_below(room: Room) -> None:
     page, post = await room.opened("<p>Tides.</p>")
     room.answers("### Why\n\nSee [the book](https://c.example/).\nIt is **long**.")
@@ -173,6 +177,7 @@ async def test_new_words_are_formatted_and_stand_below(room: Room) -> None:
     )
 
 
+@pytest.mark.sweep
 async def test_code_is_sent_and_taken_as_it_is(room: Room) -> None:
     page, post = await room.opened("<pre><code>a = b * c * d</code></pre>")
     # Only the bar of phones offers it there.

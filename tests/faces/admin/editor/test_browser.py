@@ -174,6 +174,7 @@ PASTED = {
 }
 
 
+@pytest.mark.sweep
 async def test_a_page_is_written_and_published_and_then_changed_by_update_alone(
     desk: Desk,
 ) -> None:
@@ -203,6 +204,7 @@ async def test_a_page_is_written_and_published_and_then_changed_by_update_alone(
     await expect(reader.get_by_text("Fog and tides. And gulls.")).to_be_visible()
 
 
+@pytest.mark.sweep
 async def test_text_of_other_programs_arrives_without_its_looks(desk: Desk) -> None:
     for name, parts in PASTED.items():
         page = await desk.open("/admin/posts/new")
@@ -216,6 +218,7 @@ async def test_text_of_other_programs_arrives_without_its_looks(desk: Desk) -> N
         await page.close()
 
 
+@pytest.mark.sweep
 async def test_plain_text_becomes_an_embed_or_what_its_marks_mean(desk: Desk) -> None:
     page = await desk.open("/admin/posts/new")
     await page.locator("#text").click()
@@ -231,6 +234,7 @@ async def test_plain_text_becomes_an_embed_or_what_its_marks_mean(desk: Desk) ->
     await expect(page.locator("#text")).to_contain_text("Made **bold**.")
 
 
+@pytest.mark.sweep
 async def test_one_writes_on_below_a_dropped_picture_which_asks_for_its_text(desk: Desk) -> None:
     page = await desk.open("/admin/posts/new")
     await write(page, "Look:")
@@ -261,6 +265,7 @@ async def test_one_writes_on_below_a_dropped_picture_which_asks_for_its_text(des
     assert "blob:" not in stored
 
 
+@pytest.mark.sweep
 async def test_who_writes_on_during_an_upload_keeps_the_caret(desk: Desk) -> None:
     page = await desk.open("/admin/posts/new")
     may_go = asyncio.Event()
@@ -279,6 +284,7 @@ async def test_who_writes_on_during_an_upload_keeps_the_caret(desk: Desk) -> Non
     await expect(page.locator("#text p").first).to_have_text("Look: a boat in the mud")
 
 
+@pytest.mark.sweep
 async def test_the_place_below_a_picture_is_in_view_wherever_one_wrote_before(desk: Desk) -> None:
     page = await desk.open("/admin/posts/new")
     await write(page, "Line.\n" * 60 + "Last.")
@@ -290,6 +296,7 @@ async def test_the_place_below_a_picture_is_in_view_wherever_one_wrote_before(de
     await expect(below).to_be_in_viewport(ratio=1)
 
 
+@pytest.mark.sweep
 async def test_pictures_that_are_chosen_together_stand_below_each_other(desk: Desk) -> None:
     page = await desk.open("/admin/posts/new")
     await page.locator("#text").click()
@@ -305,6 +312,7 @@ async def test_pictures_that_are_chosen_together_stand_below_each_other(desk: De
     await expect(page.locator("#text > figure + figure + p")).to_have_text("Below.")
 
 
+@pytest.mark.sweep
 async def test_ctrl_enter_publishes(desk: Desk) -> None:
     page = await desk.open("/admin/posts/new")
     await page.get_by_label("Title", exact=True).fill("Low tide")
@@ -358,6 +366,7 @@ async def test_nothing_typed_without_a_network_or_before_a_crash_is_lost(desk: D
     assert "Before. Offline. Lost. Crashed." in html
 
 
+@pytest.mark.sweep
 async def test_every_character_is_there_after_the_server_was_stopped(
     tmp_path: Path, browser: Browser
 ) -> None:
@@ -382,6 +391,7 @@ async def test_every_character_is_there_after_the_server_was_stopped(
     await world.parts.close()
 
 
+@pytest.mark.sweep
 async def test_an_answer_of_the_ai_changes_the_text_only_when_it_is_taken(
     tmp_path: Path, browser: Browser
 ) -> None:
@@ -441,6 +451,7 @@ _IS_KEPT = """text => new Promise((resolve) => {
 })"""
 
 
+@pytest.mark.sweep
 async def test_a_sign_out_midway_asks_for_the_password_and_saves(desk: Desk) -> None:
     page = await desk.open("/admin/posts/new")
     await write(page, "Before. ")
@@ -500,6 +511,7 @@ async def test_a_text_is_neither_sent_for_nor_offered_to_another_account(desk: D
     assert "Mine alone." in (await desk.stored(unsent_id))["content_html"]
 
 
+@pytest.mark.sweep
 async def test_one_person_in_two_tabs_sees_both_texts_and_chooses(desk: Desk) -> None:
     stored = await desk.server.tenant.post(title="Shared")
     address = f"/admin/posts/{stored['id']}"
@@ -530,6 +542,7 @@ async def test_one_person_in_two_tabs_sees_both_texts_and_chooses(desk: Desk) ->
     await expect(theirs.get_by_role("dialog")).to_contain_text("Again.")
 
 
+@pytest.mark.sweep
 async def test_a_setting_that_was_not_stored_is_not_called_saved(desk: Desk) -> None:
     stored = await desk.server.tenant.post(title="Scheduled", content_html="<p>Ready.</p>")
     page = await desk.open(f"/admin/posts/{stored['id']}?as=editor")
@@ -554,6 +567,7 @@ async def test_a_setting_that_was_not_stored_is_not_called_saved(desk: Desk) -> 
     await saved(page)
 
 
+@pytest.mark.sweep
 async def test_what_is_typed_before_the_editor_is_loaded_is_saved(desk: Desk) -> None:
     stored = await desk.server.tenant.post(title="Early", content_html="<p>Ready.</p>")
     page = await desk.context.new_page()
@@ -573,6 +587,7 @@ async def test_what_is_typed_before_the_editor_is_loaded_is_saved(desk: Desk) ->
     assert (await desk.stored(stored["id"]))["title"] == "Early bird"
 
 
+@pytest.mark.sweep
 async def test_a_published_post_changes_on_the_site_only_with_update(desk: Desk) -> None:
     page = await desk.open("/admin/posts/new")
     await page.get_by_label("Title", exact=True).fill("Live")
@@ -597,6 +612,7 @@ async def test_a_published_post_changes_on_the_site_only_with_update(desk: Desk)
     assert "Second." in (await desk.stored(post_id(page)))["content_html"]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("width", "scheme"), [(1280, "light"), (1280, "dark"), (375, "light"), (375, "dark")]
 )

@@ -57,6 +57,7 @@ async def through_dialog(page: Page, opens: str, press_there: str, what: str = "
     await press(page, press_there)
 
 
+@pytest.mark.sweep
 async def test_a_post_is_scheduled_published_and_taken_down_with_the_same_text(desk: Desk) -> None:
     page = await desk.open("/admin/posts/new")
     # What is not stored yet has no pages of its own.
@@ -173,6 +174,7 @@ async def test_every_character_is_there_after_the_server_was_killed_midway(
         await context.close()
 
 
+@pytest.mark.sweep
 async def test_a_minute_offline_costs_nothing(desk: Desk) -> None:
     page = await desk.context.new_page()
     await page.clock.install()
@@ -250,6 +252,7 @@ WHOLE = """(each) => {
 }"""
 
 
+@pytest.mark.sweep
 async def test_nothing_of_the_bars_is_cut_on_a_phone_or_a_desktop(desk: Desk) -> None:
     post = await desk.server.tenant.post(title="Low tide")
     page = await desk.open(f"/admin/posts/{post['id']}")
@@ -287,6 +290,7 @@ async def test_nothing_of_the_bars_is_cut_on_a_phone_or_a_desktop(desk: Desk) ->
     await expect(page.locator("[data-notice=stopped]")).to_be_in_viewport(ratio=1)
 
 
+@pytest.mark.sweep
 async def test_every_state_has_its_word_in_bar_title_and_list(desk: Desk) -> None:
     page = await desk.open("/admin/posts/new")
     badge, line = page.locator(".ed-bar .badge"), page.locator("[data-save-status]")
@@ -319,6 +323,7 @@ async def test_every_state_has_its_word_in_bar_title_and_list(desk: Desk) -> Non
     await expect(page).to_have_title(re.compile("^Low tide · Not saved · "))
 
 
+@pytest.mark.sweep
 async def test_publish_without_a_server_says_so(desk: Desk) -> None:
     page = await desk.open("/admin/posts/new")
     await page.get_by_label("Title", exact=True).fill("Low tide")
@@ -374,6 +379,7 @@ async def test_two_people_see_both_texts_and_whose_they_are(desk: Desk, browser:
     await context.close()
 
 
+@pytest.mark.sweep
 async def test_a_revision_is_compared_and_restored(desk: Desk) -> None:
     tenant = desk.server.tenant
     stored = await tenant.post(title="Fog", content_html="<p>Two short blasts at dawn.</p>")
@@ -397,6 +403,7 @@ async def test_a_revision_is_compared_and_restored(desk: Desk) -> None:
     await expect(page.locator("#text")).to_have_text("Two long blasts at dawn.")
 
 
+@pytest.mark.sweep
 async def test_a_preview_shows_what_was_typed_a_moment_ago(desk: Desk) -> None:
     page = await desk.open("/admin/posts/new")
     await page.get_by_label("Title", exact=True).fill("Low tide")
@@ -427,6 +434,7 @@ async def test_a_preview_shows_what_was_typed_a_moment_ago(desk: Desk) -> None:
     desk.problems[:] = [each for each in desk.problems if "'allow-scripts'" not in each]
 
 
+@pytest.mark.sweep
 async def test_the_next_key_after_a_dialog_goes_into_the_text(desk: Desk) -> None:
     page = await desk.open("/admin/posts/new")
     await write(page, "Before. ")
@@ -455,6 +463,7 @@ async def test_the_next_key_after_a_dialog_goes_into_the_text(desk: Desk) -> Non
     await saved(page)
 
 
+@pytest.mark.sweep
 async def test_one_of_many_tags_is_suggested_as_it_is_typed(desk: Desk) -> None:
     for number in range(3):
         tags = [f"tag {number}{each:02}" for each in range(70)]
@@ -468,6 +477,7 @@ async def test_one_of_many_tags_is_suggested_as_it_is_typed(desk: Desk) -> None:
     await expect(page.locator(".chip")).to_have_text(["zebra crossings"])
 
 
+@pytest.mark.sweep
 async def test_tags_are_chosen_by_keys_from_those_of_the_site(desk: Desk) -> None:
     for tags in (["fog", "coast"], ["fog", "Long reads"]):
         await desk.server.tenant.post(title="Other", tags=tags)
@@ -501,6 +511,7 @@ async def test_tags_are_chosen_by_keys_from_those_of_the_site(desk: Desk) -> Non
     await expect(page.locator(".chip")).to_have_text(["Long reads", "left behind"])
 
 
+@pytest.mark.sweep
 async def test_the_search_result_follows_what_is_typed(desk: Desk) -> None:
     page = await desk.open("/admin/posts/new")
     result = page.locator("[data-result]")

@@ -130,6 +130,7 @@ async def test_after_the_dialog_of_a_link(site: Site) -> None:
     await expect(line(page, number).locator("a")).to_have_attribute("href", LINK)
 
 
+@pytest.mark.sweep
 async def test_after_the_dialog_of_a_link_that_is_there(site: Site) -> None:
     page = await site.opened(f'<p><a href="{LINK}">{WORD}</a></p>' * 3 + "<p>At</p>")
     dialog = page.get_by_role("dialog")
@@ -158,6 +159,7 @@ async def test_after_the_dialog_of_a_link_that_is_there(site: Site) -> None:
     await expect(line(page, 3).locator("a")).to_have_text("https://moon.example")
 
 
+@pytest.mark.sweep
 async def test_after_a_menu_of_the_toolbar(site: Site) -> None:
     page = await site.opened()
     more = page.locator(".tools").get_by_role("button", name="More formatting")
@@ -181,6 +183,7 @@ async def test_after_a_menu_of_the_toolbar(site: Site) -> None:
     await types_over(page, 4)
 
 
+@pytest.mark.sweep
 async def test_after_the_toolbar_and_the_bubble(site: Site) -> None:
     page = await site.opened()
     for number, bar in enumerate((".tools", ".bubble")):
@@ -194,6 +197,7 @@ async def test_after_the_toolbar_and_the_bubble(site: Site) -> None:
         await expect(line(page, number * 2 + 1).locator("strong")).to_have_text("ebbs")
 
 
+@pytest.mark.sweep
 async def test_after_the_panel_of_the_ai(site: Site) -> None:
     page = await site.opened()
     panel = page.locator(".ai")
@@ -227,6 +231,7 @@ async def test_after_the_panel_of_the_ai(site: Site) -> None:
     await expect(line(page, 5)).to_have_text(WORD)
 
 
+@pytest.mark.sweep
 async def test_after_the_menu_of_a_slash(site: Site) -> None:
     page = await site.opened("<p>turns</p><p></p>")
     await line(page, 1).click()
@@ -243,6 +248,7 @@ async def test_after_the_menu_of_a_slash(site: Site) -> None:
     await types_on(page, page.locator("#text blockquote"), "!")
 
 
+@pytest.mark.sweep
 async def test_after_the_library(site: Site) -> None:
     await site.owner.api.post(
         "/api/collections/media/records",
@@ -276,6 +282,7 @@ async def test_after_the_library(site: Site) -> None:
     ) == ["figure", "p"]
 
 
+@pytest.mark.sweep
 async def test_after_the_field_of_a_block(site: Site) -> None:
     page = await site.opened("<p>turns</p><pre><code>a = 1</code></pre><p>ebbs</p>")
     language = page.get_by_label("Language of the code")
@@ -289,6 +296,7 @@ async def test_after_the_field_of_a_block(site: Site) -> None:
     await types_on(page, code, "a = 1!!")
 
 
+@pytest.mark.sweep
 async def test_after_a_picture_that_was_not_uploaded(site: Site) -> None:
     page = await site.opened("<p>turns</p><p>turns</p>")
     await page.route("**/media/upload", lambda route: route.abort())
@@ -302,6 +310,7 @@ async def test_after_a_picture_that_was_not_uploaded(site: Site) -> None:
         await types_over(page, number)
 
 
+@pytest.mark.sweep
 async def test_after_the_sign_in(site: Site) -> None:
     page = await site.opened()
     dialog = page.get_by_role("dialog")

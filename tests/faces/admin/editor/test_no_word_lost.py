@@ -60,6 +60,7 @@ async def crash(page: Page) -> None:
     await page.close()
 
 
+@pytest.mark.sweep
 async def test_a_choice_that_was_not_made_is_asked_for_again(desk: Desk) -> None:
     stored = await desk.server.tenant.post(title="Shared")
     address = f"/admin/posts/{stored['id']}"
@@ -80,6 +81,7 @@ async def test_a_choice_that_was_not_made_is_asked_for_again(desk: Desk) -> None
     assert "Other words." in await texts_of(desk, stored["id"])
 
 
+@pytest.mark.sweep
 async def test_a_choice_without_a_network_leaves_the_other_text_among_the_states(
     desk: Desk,
 ) -> None:
@@ -100,6 +102,7 @@ async def test_a_choice_without_a_network_leaves_the_other_text_among_the_states
     assert "Other words." in await texts_of(desk, stored["id"])
 
 
+@pytest.mark.sweep
 async def test_two_tabs_that_end_without_a_network_leave_both_texts(desk: Desk) -> None:
     stored = await desk.server.tenant.post(title="Shared")
     address = f"/admin/posts/{stored['id']}"
@@ -118,7 +121,7 @@ async def test_two_tabs_that_end_without_a_network_leave_both_texts(desk: Desk) 
     await expect(again.get_by_role("dialog")).to_contain_text("Words of one.")
 
 
-@pytest.mark.parametrize("way", ["another page", "closed"])
+@pytest.mark.parametrize("way", [pytest.param("another page", marks=pytest.mark.sweep), "closed"])
 async def test_the_last_key_before_the_page_goes_is_stored(desk: Desk, way: str) -> None:
     stored = await desk.server.tenant.post(title="Short")
     page = await desk.open(f"/admin/posts/{stored['id']}")
@@ -131,6 +134,7 @@ async def test_the_last_key_before_the_page_goes_is_stored(desk: Desk, way: str)
     await until_stored(desk, stored["id"], "<p>Some LEAVE words</p>")
 
 
+@pytest.mark.sweep
 async def test_a_long_paste_that_is_left_at_once_is_sent_by_the_next_page(desk: Desk) -> None:
     stored = await desk.server.tenant.post(title="Long")
     page = await desk.open(f"/admin/posts/{stored['id']}")
@@ -145,6 +149,7 @@ async def test_a_long_paste_that_is_left_at_once_is_sent_by_the_next_page(desk: 
     await until_stored(desk, stored["id"], "word24999</p>")
 
 
+@pytest.mark.sweep
 async def test_what_can_not_be_sent_is_said_in_the_list_and_sent_later(desk: Desk) -> None:
     stored = await desk.server.tenant.post(title="Offline post")
     await desk.context.route("**/text", cut)
@@ -208,6 +213,7 @@ async def test_a_kept_text_never_replaces_what_was_saved_meanwhile(desk: Desk) -
     assert len(sent) == 1
 
 
+@pytest.mark.sweep
 async def test_a_full_store_asks_before_the_page_goes(desk: Desk) -> None:
     page = await desk.context.new_page()
     await page.add_init_script(

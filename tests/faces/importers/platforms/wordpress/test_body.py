@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.tiers import representatives
 
 from masthead.faces.importers.platforms.wordpress.attachments import Attachments
 from masthead.faces.importers.platforms.wordpress.body import to_html
@@ -150,11 +151,11 @@ def test_a_body_of_nothing_but_pieces_is_left_as_it_is(library: Attachments, par
 
 @pytest.mark.parametrize(
     "part",
-    [
+    representatives([
         "<", "<p ", '<a b="', "<!--", "<!-- wp:a -->", "<pre>", "<div>", "</p>", "[caption]",
         "[gallery ids=\"101\"", "[[gallery]", "[embed]", "\n ", "<br>", "https://a.example\n",
         "<script", "[code]", '<!-- wp:cover {"url":"https://a.example/"} -->', "&", "]", "<a =",
-    ],
+    ], 4),
 )  # fmt: skip
 def test_time_grows_with_the_length_and_no_faster(library: Attachments, part: str) -> None:
     """Quadratic time would not end within the suite's own limit."""

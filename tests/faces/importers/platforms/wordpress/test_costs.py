@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from tests.faces.importers.platforms.wordpress.wxr import HEAD, TAIL, attachment, item, wxr
+from tests.tiers import representatives
 
 READER = """
 import json, resource, sys
@@ -83,7 +84,7 @@ HOSTILE: dict[str, Callable[[], Iterable[str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("name", representatives(HOSTILE))
 def test_a_hostile_file_stays_within_bounds(tmp_path: Path, name: str) -> None:
     cost = cost_of(written(tmp_path / "a.xml", HOSTILE[name]()))
     assert cost["grown"] < 60
