@@ -24,8 +24,6 @@ from masthead.features.members.collection import blog_members
 from masthead.features.posts.collection import posts
 from masthead.features.site.collection import site_settings
 
-IGNORED = "  # type: ignore[override]"
-OVERLOADED = "  # type: ignore[override, no-overload-impl]"
 ROOT = Path(masthead.__file__).parent
 
 _TEXT = '''\
@@ -33,15 +31,18 @@ _TEXT = '''\
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, cast, overload
+from typing import TYPE_CHECKING, Literal, {never}cast
 
 from masthead.engine.records.collection import Record
 
 if TYPE_CHECKING:
-{names}
-    # Narrower than a dict on purpose: a name that is no field is refused.
-    class {name}(Record):
-{methods}
+    from masthead.engine.records.typed_record import TypedRecord
+
+    class {name}(
+        TypedRecord[
+{fields}
+        ]
+    ): ...
 else:
     {name} = Record
 
@@ -49,7 +50,7 @@ else:
 def {function}(record: Record) -> {name}:
     return cast({name}, record)
 '''
-_NAMES = {"str": "_Text", "bool": "_Flag", "int": "_Number", "list[str]": "_List", "Any": "_Other"}
+_TYPES = ("str", "bool", "int", "list[str]", "Any")
 
 
 @dataclass(frozen=True)
@@ -74,27 +75,18 @@ class View:
             by_type.setdefault(_type(field), []).append(f'"{field.name}"')
         for name, kind in self.derived:
             by_type.setdefault(kind, []).append(f'"{name}"')
-        names = "".join(
-            f"    {_NAMES[kind]} = Literal[{', '.join(fields)}]\n"
-            for kind, fields in by_type.items()
-        )
-        every = " | ".join(_NAMES[kind] for kind in by_type)
-        methods = "".join(
-            f"        @overload{OVERLOADED if number == 0 else ''}\n"
-            f"        def __getitem__(self, name: {_NAMES[kind]}, /) -> {kind}: ...\n"
-            for number, kind in enumerate(by_type)
-        )
-        methods += (
-            f"        def get({IGNORED}\n"
-            f"            self, name: {every}, default: Any = None, /\n"
-            "        ) -> Any: ..."
+        fields = "".join(
+            f"            Literal[{', '.join(by_type[kind])}],\n"
+            if kind in by_type
+            else "            Never,\n"
+            for kind in _TYPES
         )
         text = _TEXT.format(
             collection=self.collection.name,
             name=self.name,
             function=self.function,
-            names=names,
-            methods=methods,
+            fields=fields,
+            never="Never, " if len(by_type) < len(_TYPES) else "",
         )
         ruff = Path(sys.executable).with_name("ruff")
         command = [ruff, "format", "--stdin-filename", self.path, "-"]

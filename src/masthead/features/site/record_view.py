@@ -2,74 +2,64 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, cast, overload
+from typing import TYPE_CHECKING, Literal, cast
 
 from masthead.engine.records.collection import Record
 
 if TYPE_CHECKING:
-    _Text = Literal[
-        "id",
-        "tenant_id",
-        "slug",
-        "site_name",
-        "site_description",
-        "site_logo",
-        "site_favicon",
-        "accent_color",
-        "language",
-        "time_zone",
-        "theme",
-        "comments_by",
-        "comments_moderation",
-        "crawlers",
-        "custom_domain",
-        "wanted_domain",
-        "member_payment_secret_key",
-        "member_payment_webhook_secret",
-        "ai_provider",
-        "ai_base_url",
-        "ai_model",
-        "ai_api_key",
-        "ai_for",
-        "former_link_keys",
-    ]
-    _Other = Literal[
-        "navigation",
-        "domain_check_at",
-        "domain_missing_since",
-        "deleted_at",
-        "ai_per_minute",
-        "ai_per_day",
-        "ai_daily_tokens",
-        "created",
-        "updated",
-    ]
-    _Flag = Literal[
-        "members_enabled",
-        "comments_enabled",
-        "count_views",
-        "require_second_factor",
-        "editors_send_mailings",
-        "read_only_mode",
-    ]
-    _List = Literal["cors_origins"]
-    _Number = Literal["version"]
+    from masthead.engine.records.typed_record import TypedRecord
 
-    # Narrower than a dict on purpose: a name that is no field is refused.
-    class SettingsRecord(Record):
-        @overload  # type: ignore[override, no-overload-impl]
-        def __getitem__(self, name: _Text, /) -> str: ...
-        @overload
-        def __getitem__(self, name: _Other, /) -> Any: ...
-        @overload
-        def __getitem__(self, name: _Flag, /) -> bool: ...
-        @overload
-        def __getitem__(self, name: _List, /) -> list[str]: ...
-        @overload
-        def __getitem__(self, name: _Number, /) -> int: ...
-        def get(  # type: ignore[override]
-            self, name: _Text | _Other | _Flag | _List | _Number, default: Any = None, /
-        ) -> Any: ...
+    class SettingsRecord(
+        TypedRecord[
+            Literal[
+                "id",
+                "tenant_id",
+                "slug",
+                "site_name",
+                "site_description",
+                "site_logo",
+                "site_favicon",
+                "accent_color",
+                "language",
+                "time_zone",
+                "theme",
+                "comments_by",
+                "comments_moderation",
+                "crawlers",
+                "custom_domain",
+                "wanted_domain",
+                "member_payment_secret_key",
+                "member_payment_webhook_secret",
+                "ai_provider",
+                "ai_base_url",
+                "ai_model",
+                "ai_api_key",
+                "ai_for",
+                "former_link_keys",
+            ],
+            Literal[
+                "members_enabled",
+                "comments_enabled",
+                "count_views",
+                "require_second_factor",
+                "editors_send_mailings",
+                "read_only_mode",
+            ],
+            Literal["version"],
+            Literal["cors_origins"],
+            Literal[
+                "navigation",
+                "domain_check_at",
+                "domain_missing_since",
+                "deleted_at",
+                "ai_per_minute",
+                "ai_per_day",
+                "ai_daily_tokens",
+                "created",
+                "updated",
+            ],
+        ]
+    ): ...
 else:
     SettingsRecord = Record
 
