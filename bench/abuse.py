@@ -68,7 +68,7 @@ class Target:
     difference: str = ""
     """The page of an earlier state of 640 KB."""
     token: str = ""
-    """Of an owner of the attacked site."""
+    """Signs in an owner of the attacked site."""
     key: str = ""
     """An API key of the attacked site."""
 
@@ -393,7 +393,7 @@ async def _spoil_newsletter(records: Records, caller: Caller) -> None:
 
 
 async def _earlier_state(records: Records, caller: Caller) -> str:
-    """Of a text of 640 KB in one block."""
+    """The path of an earlier state: a text of 640 KB in one block."""
     posts, words = records.registry["posts"], "word " * 128_000
     draft = await records.create(caller, posts, {"title": "d", "content_html": f"<p>{words}</p>"})
     # Another status ends the sitting, and with it a state.

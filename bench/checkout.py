@@ -21,7 +21,7 @@ class Checkout:
 
 
 def current() -> Checkout:
-    """What is here, committed or not."""
+    """The files as they are here, committed or not."""
     changed = "+" if _git("status", "--porcelain", "--untracked-files=no") else ""
     command = Path(sys.executable).with_name("masthead")
     return Checkout(f"{_git('rev-parse', '--short', 'HEAD')}{changed}", str(command))

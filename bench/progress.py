@@ -1,4 +1,4 @@
-"""What a run says while it goes on, and its end."""
+"""Prints the progress of a run, and ends it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What both services have in common: a folder that is filled once, a running process, and the bytes
+"""The interface of both services: a folder that is filled once, a running process, and the bytes
 of the requests that are measured."""
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Side(Protocol):
 
     @property
     def version(self) -> str:
-        """Of all that decides how posts are stored; part of the name of a cached data set."""
+        """A digest of all that decides how posts are stored; in the name of a cached data set."""
 
     def fill(self, folder: Path, posts: Iterable[Post]) -> None: ...
 
@@ -55,7 +55,7 @@ class Service:
 
     @cached_property
     def token(self) -> str:
-        """Of an account that may change all sites."""
+        """A token of an account that may change all sites."""
         path = "/api/collections/_superusers/auth-with-password"
         return str(
             call(self.port, "POST", path, {"identity": EMAIL, "password": PASSWORD})["token"]
@@ -74,7 +74,7 @@ class Service:
         return self.host(site) | self.key(site)
 
     def body(self, site: str, given: dict[str, Any]) -> dict[str, Any]:
-        """Of a new post."""
+        """The body of a new post."""
         return given
 
     def filter(self, site: str, given: str) -> str:

@@ -1,5 +1,5 @@
-"""What the benchmarks of one feature share: a database of their own, sites made by the engine, a
-regular client of another site, and the table of their figures with its verdicts."""
+"""The parts that the benchmarks of one feature share: a database of their own, sites made by the
+engine, a regular client of another site, and the table of their figures with its verdicts."""
 
 from __future__ import annotations
 

@@ -17,14 +17,14 @@ CHECK_SERIAL: Final = 99_000_000
 _CHECKED: Final = 5
 _SERIALS_PER_ROUND: Final = 1_000_000
 _WARM_UP: Final = 0.3
-"""Of the seconds of a round, before it."""
+"""The warm-up before a round, as a share of its seconds."""
 
 
 @dataclass(frozen=True)
 class Request:
     raw: bytes
     is_right: Callable[[bytes], bool]
-    """Whether the body of an answer is what the posts say."""
+    """Whether the body of an answer agrees with the posts."""
 
 
 class Server(Protocol):
@@ -54,7 +54,7 @@ class Task(Protocol):
     """An operation, prepared for one service."""
 
     answer: Answer
-    """Of one operation: the ceiling sends the same."""
+    """The answer to one operation: the ceiling sends the same."""
 
     def round(self, server: Server, number: int, settings: Settings) -> Round: ...
 

@@ -376,7 +376,7 @@ def test_a_docstring_begins_with_its_subject_or_verb() -> None:
     """One that begins with *Of*, *By* or *What* leaves the reader to look for its noun."""
     assert [
         path.relative_to(REPOSITORY).as_posix()
-        for name in ("src", "tests", "release")
+        for name in ("src", "tests", "bench", "release")
         for path in (REPOSITORY / name).rglob("*.py")
         if _GENITIVE.search(path.read_text())
     ] == []

@@ -1,4 +1,4 @@
-"""`python -m bench.hostile_reader PLATFORM FILE`: opens an export and prepares all its posts, as an
+"""Called with a platform and a file: opens an export and prepares all its posts, as an
 import does before it writes, and prints what that cost as JSON."""
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def main() -> None:
     except BadFile as error:
         refusal = str(error)
     cost = {"seconds": time.process_time(), "megabytes": _peak_kilobytes() // 1024}
-    print(json.dumps({"refusal": refusal, "was_opened": was_opened, **cost}))
+    sys.stdout.write(json.dumps({"refusal": refusal, "was_opened": was_opened, **cost}))
 
 
 def _peak_kilobytes() -> int:

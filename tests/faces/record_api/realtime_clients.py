@@ -1,23 +1,15 @@
-"""`python -m bench.realtime`: a thousand realtime clients on one server process: guests, members
-and owners of 50 sites. A hundred times a second, public posts, drafts and the members' own records
-are changed; every client has to get exactly the messages that it may, in order. Then 10,000
-clients stay idle. Exits with 1 if a goal is missed."""
+"""Realtime clients on real connections: guests, members and owners of some sites. While public
+posts, drafts and the members' own records are changed, each counts the messages that it gets."""
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any, Final
 
-import uvloop
-
-from bench import process
-from bench.special import Figure, finish, options, place
 from masthead.base import ids
 from masthead.base.caller import system
 from masthead.base.ids import TenantId
@@ -28,23 +20,11 @@ from masthead.identity.sign_ins import Client
 from masthead.identity.tenants import superusers, tenants
 from masthead.service.services import Services
 
-MOST_MILLISECONDS: Final = 250
-MOST_KILOBYTES: Final = 60
 MEMBERS_PER_SITE: Final = 4
 SETTLE_SECONDS: Final = 15.0
 _WRITERS: Final = 10
 _TOPICS: Final = ["posts", "blog_members"]
 _LENGTH: Final = b"content-length:"
-
-
-def main() -> None:
-    given = options(
-        "realtime", __doc__, clients=1_000, idle=10_000, sites=50, per_second=100, seconds=20.0
-    )
-    with place(given.engine) as installed:
-        sites = installed.make(lambda parts: seed(parts, given.sites))
-        with installed.serving() as (port, pid):
-            finish(uvloop.run(Work(port, pid, sites, given).run()))
 
 
 @dataclass
@@ -61,13 +41,9 @@ class Site:
     posts: list[str] = field(default_factory=list)
     """The titles of public posts, in the order of their commits."""
     drafts_too: list[str] = field(default_factory=list)
-    """What an owner hears of."""
+    """Titles that an owner hears of."""
     own: dict[str, list[str]] = field(default_factory=dict)
-    """By member: the posts, and the changes of the own record."""
-
-
-async def seed(parts: Services, count: int) -> list[Site]:
-    return [await new_site(parts, f"bench-{number}") for number in range(count)]
+    """The posts and the changes of the own record, by member."""
 
 
 async def new_site(parts: Services, slug: str) -> Site:
@@ -99,7 +75,6 @@ class Listener:
         self.site = site
         self.account = account
         self.heard: list[str] = []
-        self.times: list[float] = []
         self._writer: asyncio.StreamWriter | None = None
         self._reading: asyncio.Task[None] | None = None
 
@@ -127,11 +102,8 @@ class Listener:
     async def _read(self, reader: asyncio.StreamReader) -> None:
         while True:
             data = await _event(reader)
-            arrived = time.time()
             record = json.loads(data)["record"]
             self.heard.append(record.get("title") or record["name"])
-            changed = datetime.fromisoformat(record["updated"]).astimezone(UTC)
-            self.times.append((arrived - changed.timestamp()) * 1_000)
 
     async def close(self) -> None:
         if self._reading is not None:
@@ -190,45 +162,29 @@ class Calls:
 
 
 class Work:
-    def __init__(self, port: int, pid: int, sites: list[Site], options: argparse.Namespace) -> None:
+    def __init__(self, port: int, sites: list[Site], *, clients: int, per_second: float) -> None:
         self._port = port
-        self._pid = pid
         self._sites = sites
-        self._options = options
+        self._clients = clients
+        self._per_second = per_second
         self._changes = 0
 
-    async def run(self) -> list[Figure]:
-        options = self._options
+    async def run(self, seconds: float) -> list[Listener]:
+        """The listeners, with what they have heard."""
         await self._write_for(1.0)
         for site in self._sites:
             site.posts, site.drafts_too = [], []
             site.own = {each.id: [] for each in site.members}
-        self._changes = 0
-        before = process.pss_megabytes(self._pid)
-        listeners = [self._listener(number) for number in range(options.clients)]
+        listeners = [self._listener(number) for number in range(self._clients)]
         await self._open(listeners)
-        kilobytes = (process.pss_megabytes(self._pid) - before) * 1024 / options.clients
-        await self._write_for(options.seconds)
+        await self._write_for(seconds)
         await self._settle(listeners)
-        times = sorted(each for listener in listeners for each in listener.times)
-        wrong = sum(each.heard != each.expected for each in listeners)
         for each in listeners:
             await each.close()
-        figures = [
-            Figure("changes", self._changes),
-            Figure("messages", len(times), least=1),
-            Figure("clients with wrong messages", wrong, most=0),
-            Figure("delay of a message, p50", times[len(times) // 2], "ms"),
-            Figure("p99", times[int(len(times) * 0.99)], "ms", most=MOST_MILLISECONDS),
-            Figure("memory of a client", kilobytes, "KB", most=MOST_KILOBYTES),
-        ]
-        if options.idle:
-            idle = await self._idle(options.idle)
-            figures.append(Figure("memory of an idle client", idle, "KB", most=MOST_KILOBYTES))
-        return figures
+        return listeners
 
     def _listener(self, number: int) -> Listener:
-        """Of each site's twenty: an owner, four members, guests."""
+        """The first of each site is its owner, then come its members and guests."""
         site = self._sites[number % len(self._sites)]
         place = number // len(self._sites)
         accounts = [site.owner, *site.members]
@@ -244,7 +200,7 @@ class Work:
 
     async def _write_for(self, seconds: float) -> None:
         """Each writer changes its own sites one after another, so the order is known."""
-        pause = _WRITERS / self._options.per_second
+        pause = _WRITERS / self._per_second
         await asyncio.gather(
             *(
                 self._write(self._sites[number::_WRITERS], seconds, pause)
@@ -290,17 +246,3 @@ class Work:
             await asyncio.sleep(0.05)
         # For what should not come.
         await asyncio.sleep(0.5)
-
-    async def _idle(self, count: int) -> float:
-        """Kilobytes of each."""
-        before = process.pss_megabytes(self._pid)
-        listeners = [self._listener(number) for number in range(count)]
-        await self._open(listeners)
-        after = process.pss_megabytes(self._pid)
-        for each in listeners:
-            await each.close()
-        return (after - before) * 1024 / count
-
-
-if __name__ == "__main__":
-    main()
