@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import msgspec
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 from msgspec.structs import replace
 
@@ -21,7 +21,7 @@ from masthead.base.languages.words import words
 from masthead.web.answers import Answer, RawHeaders, json_answer
 from masthead.web.errors import InternalError, MethodNotAllowed, retry_after
 from masthead.web.request import Request
-from masthead.web.template_source import Unindented
+from masthead.web.template_source import PAGE_OPTIONS
 
 _HERE = Path(__file__).parent
 
@@ -139,10 +139,7 @@ _style = Markup((_HERE / "static" / "page.css").read_text())  # noqa: S704  (a f
 _template = Environment(
     loader=FileSystemLoader(_HERE / "templates"),
     autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-    extensions=[Unindented],
+    **PAGE_OPTIONS,
 ).get_template("page.html")
 
 _style_hash = base64.b64encode(hashlib.sha256(_style.encode()).digest()).decode()

@@ -1,10 +1,12 @@
-"""Loads our templates without the line breaks that only format their source."""
+"""The environment of our pages: templates without the line breaks that only format their source."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any, Final
 
+from jinja2 import StrictUndefined
 from jinja2.ext import Extension
 
 _OURS = Path(__file__).parents[1]
@@ -41,6 +43,15 @@ class Unindented(Extension):
         for pattern in _AROUND_BLOCKS:
             source = pattern.sub(lambda match: match.groupdict().get("tag") or "", source)
         return _LINE_END.sub(" ", source)
+
+
+PAGE_OPTIONS: Final[dict[str, Any]] = {
+    "undefined": StrictUndefined,
+    "trim_blocks": True,
+    "lstrip_blocks": True,
+    "extensions": [Unindented],
+}
+"""The options of every `Environment` that renders pages."""
 
 
 def _tightened(tag: re.Match[str]) -> str:

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
+from jinja2 import Environment, FileSystemLoader, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from masthead.faces.reader.prices import price_text
 from masthead.web.assets import Assets
-from masthead.web.template_source import Unindented
+from masthead.web.template_source import PAGE_OPTIONS
 
 _HERE = Path(__file__).parent
 TEMPLATES = _HERE / "templates"
@@ -30,12 +30,9 @@ class AdminTemplates:
         self.assets = own = Assets("admin", [STATIC], otherwise=shared)
         self._environment = Environment(
             loader=FileSystemLoader(TEMPLATES),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            extensions=[Unindented],
             auto_reload=False,
+            autoescape=True,
+            **PAGE_OPTIONS,
         )
         self._environment.globals["asset"] = own.url
         self._environment.filters |= {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
 from masthead.faces.record_api.description import (
     ACCOUNT,
@@ -15,7 +15,6 @@ from masthead.faces.record_api.description import (
 )
 from masthead.faces.record_api.sign_in import METHODS
 from masthead.web.openapi.builders import answer, body, object_of, schema_ref, text
-from masthead.web.openapi.description import Description
 
 _EMAIL = body(object_of(["email"], email=text(minLength=1)), {"email": "ada@example.com"})
 _CREDENTIALS = body(
@@ -41,32 +40,15 @@ _NEW_PASSWORD = body(
 )
 
 
-def _sign_in(name: str, summary: str, *parameters: Any) -> Description:
-    return described(
-        name,
-        summary,
-        [*parameters, *VIEW_PARAMETERS],
-        SIGNED_IN,
-        tag=ACCOUNTS_TAG,
-        body=_CREDENTIALS,
-    )
-
-
-def _refresh(name: str, summary: str, *parameters: Any) -> Description:
-    return described(
-        name,
-        summary,
-        [*parameters, *VIEW_PARAMETERS],
-        SIGNED_IN,
-        tag=ACCOUNTS_TAG,
-        needs_session=True,
-    )
-
-
-SIGN_IN = _sign_in("authWithPassword", "Signs in with address and password.", ACCOUNT)
-OLD_SIGN_IN = _sign_in("adminAuthWithPassword", "The endpoint of older clients.")
-REFRESH = _refresh("authRefresh", "A new token for a live session.", ACCOUNT)
-OLD_REFRESH = _refresh("adminAuthRefresh", "The endpoint of older clients.")
+_SIGNED_IN = partial(described, answers=SIGNED_IN, tag=ACCOUNTS_TAG)
+_HERE = [ACCOUNT, *VIEW_PARAMETERS]
+_OLDER = "The endpoint of older clients."
+SIGN_IN = _SIGNED_IN(
+    "authWithPassword", "Signs in with address and password.", _HERE, body=_CREDENTIALS
+)
+OLD_SIGN_IN = _SIGNED_IN("adminAuthWithPassword", _OLDER, VIEW_PARAMETERS, body=_CREDENTIALS)
+REFRESH = _SIGNED_IN("authRefresh", "A new token for a live session.", _HERE, needs_session=True)
+OLD_REFRESH = _SIGNED_IN("adminAuthRefresh", _OLDER, VIEW_PARAMETERS, needs_session=True)
 SHOW_METHODS = described(
     "authMethods",
     "The ways to sign in.",

@@ -140,12 +140,14 @@ _anthropic_text = msgspec.json.Decoder(_AnthropicText).decode
 _UNEXPECTED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
-class _OpenAiReader:
+class _StreamReader:
     def __init__(self) -> None:
         self.usage = Usage()
         self.has_ended = False
         self.is_over = False
 
+
+class _OpenAiReader(_StreamReader):
     def feed(self, name: bytes, data: bytes) -> str:
         try:
             return _openai_text(data).choices[0].delta.content
@@ -174,12 +176,7 @@ class _OpenAiReader:
             self.usage.tokens_out = _number(usage.get("completion_tokens"), self.usage.tokens_out)
 
 
-class _AnthropicReader:
-    def __init__(self) -> None:
-        self.usage = Usage()
-        self.has_ended = False
-        self.is_over = False
-
+class _AnthropicReader(_StreamReader):
     def feed(self, name: bytes, data: bytes) -> str:
         try:
             return _anthropic_text(data).delta.text

@@ -31,7 +31,7 @@ from masthead.features.mailings.collection import (
 from masthead.features.mailings.letter import draw_letter
 from masthead.features.mailings.senders import Senders
 from masthead.features.mailings.starting import NO_NEWSLETTER, NO_POST, Starting
-from masthead.features.mailings.tables import IS_OPEN, RecipientState, mailing_recipients
+from masthead.features.mailings.tables import RecipientState, mailing_recipients
 from masthead.features.members.newsletters import newsletters
 from masthead.features.posts.collection import posts
 from masthead.features.posts.site import reader_of_all
@@ -54,15 +54,6 @@ class MailingActions:
     def __init__(self, database: Database, starting: Starting) -> None:
         self._starting = starting
         r = mailing_recipients.c
-        self._open = database.compile(
-            sa.select(r.member_id)
-            .where(
-                r.tenant_id == sa.bindparam("tenant"),
-                r.mailing_id == sa.bindparam("mailing"),
-                IS_OPEN,
-            )
-            .limit(sa.literal_column("1"))
-        )
         self._reopen = database.compile(
             sa.update(mailing_recipients)
             .where(
@@ -127,8 +118,9 @@ class MailingActions:
     async def _check_may_go_on(self, unit: Unit, mailing: Record) -> None:
         """Raises WrongState or PlanTooSmall."""
         unit.refuse_if_read_only()
-        values = {"tenant": unit.tenant_id, "mailing": mailing["id"]}
-        if mailing["started_at"] and not await unit.fetch(self._open, values):
+        if mailing["started_at"] and not await self._starting.recipients.has_open(
+            unit, mailing["id"]
+        ):
             raise WrongState(HAS_ENDED.format(status=mailing["status"]))
         if has_reached_nobody(mailing):
             # Then it does not count yet, and another one may have been sent since.

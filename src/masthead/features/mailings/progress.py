@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from typing import Final
 
-import sqlalchemy as sa
-
 from masthead.base.caller import system
 from masthead.base.config.settings import Settings
 from masthead.base.logs import log
@@ -29,7 +27,6 @@ from masthead.features.mailings.queue_statements import SITE_SUSPENDED
 from masthead.features.mailings.staging import stage_many
 from masthead.features.mailings.starting import NOTHING_TO_SEND, Starting
 from masthead.features.mailings.stopped_email import mailing_stopped
-from masthead.features.mailings.tables import IS_OPEN, mailing_recipients
 from masthead.features.site.address import site_in
 from masthead.identity.owners import owner_in
 from masthead.outside.mail.outbox import Outbox
@@ -66,16 +63,6 @@ class MailingProgress:
         self._settings = settings
         self._changed: dict[str, MailingKey] = {}
         self._shown_at = 0.0
-        r = mailing_recipients.c
-        self._is_open = records.database.compile(
-            sa.select(r.member_id)
-            .where(
-                r.tenant_id == sa.bindparam("tenant"),
-                r.mailing_id == sa.bindparam("mailing"),
-                IS_OPEN,
-            )
-            .limit(sa.literal_column("1"))
-        )
 
     async def start(self, key: MailingKey) -> None:
         await stage_many(self._records, self._starting.recipients, *key)
@@ -160,8 +147,7 @@ class MailingProgress:
         found = await unit.find_one(mailings, {"id": key.mailing_id})
         if not found or found["status"] != SENDING:
             return
-        values = {"tenant": key.tenant_id, "mailing": key.mailing_id}
-        if await unit.fetch(self._is_open, values):
+        if await self._starting.recipients.has_open(unit, key.mailing_id):
             return
         refused = found["failed"] + found["uncertain"]
         has_failed = bool(refused and not found["sent"])

@@ -62,6 +62,9 @@ class Recipients:
         here = (r.tenant_id == sa.bindparam("tenant"), r.mailing_id == sa.bindparam("mailing"))
         self._last = database.compile(sa.select(sa.func.max(r.member_id)).where(*here))
         self._began = database.compile(sa.select(sa.func.min(r.due_at)).where(*here, IS_OPEN))
+        self._open = database.compile(
+            sa.select(r.member_id).where(*here, IS_OPEN).limit(sa.literal_column("1"))
+        )
         self._staged = database.compile(
             sa.select(sa.func.count()).select_from(mailing_recipients).where(*here)
         )
@@ -99,6 +102,11 @@ class Recipients:
         insert = self._insert("stage", mailing, m.id > sa.bindparam("after"), most=self._batch)
         values = {**self._written(unit, mailing), "after": last or ""}
         return await unit.execute(insert, values, slow=True) == self._batch
+
+    async def has_open(self, unit: Unit, mailing_id: str) -> bool:
+        """Whether an email is still to be sent to one of them."""
+        key = {"tenant": unit.tenant_id, "mailing": mailing_id}
+        return bool(await unit.fetch(self._open, key))
 
     async def settle(self, unit: Unit, mailing: Record) -> int | None:
         """Puts right what was staged; returns how many recipients there are. None if nothing was

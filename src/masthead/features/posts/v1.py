@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from masthead.content.texts.content import CONTENT_MARKDOWN, replace_markdown
 from masthead.content.texts.later import POSTS_LATER
 from masthead.engine.records.collection import Record
@@ -92,18 +94,7 @@ CREATE = Body(
     translate=replace_markdown,
     check=POSTS_LATER,
 )
-UPDATE = Body(
-    "PostUpdate",
-    posts,
-    FIELDS,
-    required=frozenset({"title"}),
-    nullable=CLEARABLE,
-    inputs=(CONTENT_MARKDOWN, AUTHORS),
-    replaced=frozenset({CONTENT_MARKDOWN.name}),
-    translate=replace_markdown,
-    check=POSTS_LATER,
-    partial=True,
-)
+UPDATE = replace(CREATE, name="PostUpdate", partial=True)
 
 STATUS = Parameter("status", "Only posts in this state.", "choice", choices=("draft", "published"))
 TAG = Parameter("tag", "Only posts with this tag.", maximum=100)

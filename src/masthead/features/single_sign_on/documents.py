@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Awaitable, Mapping
+from typing import Any, Final
 from urllib.parse import urlencode
 
 import msgspec
@@ -15,6 +15,7 @@ from masthead.outside.outbound.errors import OutboundError
 
 MAX_BYTES = 256 * 1024
 TIMEOUT_SECONDS = 8.0
+_LIMITS: Final[Any] = {"timeout_seconds": TIMEOUT_SECONDS, "max_answer_bytes": MAX_BYTES + 1}
 _JSON = {"Accept": "application/json", "Accept-Encoding": "identity"}
 
 Document = dict[str, Any]
@@ -23,17 +24,8 @@ Document = dict[str, Any]
 async def fetch_document(
     client: OutboundClient, url: str, headers: Mapping[str, str] | None = None, *, share: str
 ) -> Document:
-    try:
-        answer = await client.get(
-            url,
-            {**_JSON, **(headers or {})},
-            timeout_seconds=TIMEOUT_SECONDS,
-            max_answer_bytes=MAX_BYTES + 1,
-            share=share,
-        )
-    except OutboundError as error:
-        raise ProviderFailed(f"{url}: {error.message}") from error
-    return _document(url, answer)
+    headers = {**_JSON, **(headers or {})}
+    return await _answered(url, client.get(url, headers, **_LIMITS, share=share))
 
 
 async def post_form(
@@ -44,19 +36,9 @@ async def post_form(
     *,
     share: str,
 ) -> Document:
-    kind = {"Content-Type": "application/x-www-form-urlencoded"}
-    try:
-        answer = await client.post(
-            url,
-            urlencode(form).encode(),
-            {**_JSON, **kind, **headers},
-            timeout_seconds=TIMEOUT_SECONDS,
-            max_answer_bytes=MAX_BYTES + 1,
-            share=share,
-        )
-    except OutboundError as error:
-        raise ProviderFailed(f"{url}: {error.message}") from error
-    return _document(url, answer)
+    body = urlencode(form).encode()
+    headers = {**_JSON, "Content-Type": "application/x-www-form-urlencoded", **headers}
+    return await _answered(url, client.post(url, body, headers, **_LIMITS, share=share))
 
 
 def text_of(document: Document, name: str) -> str:
@@ -65,7 +47,11 @@ def text_of(document: Document, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _document(url: str, answer: Answer) -> Document:
+async def _answered(url: str, call: Awaitable[Answer]) -> Document:
+    try:
+        answer = await call
+    except OutboundError as error:
+        raise ProviderFailed(f"{url}: {error.message}") from error
     if len(answer.body_start) > MAX_BYTES:
         raise ProviderFailed(f"{url}: the answer has more than {MAX_BYTES} bytes.")
     try:

@@ -7,19 +7,18 @@ meanwhile, instead of a connection for each of them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeVar
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
 from masthead.base.ids import TenantId
+from masthead.identity.limits.stores import Change, Result
 
 MAX_BATCH = 256
 
-Result = TypeVar("Result")
-Change = Callable[[Sequence[bytes]], tuple[Sequence[bytes], Result]]
 Subjects = tuple[TenantId, tuple[str, ...]]
-UpdateLocked = Callable[[TenantId, tuple[str, ...], Change[list[Any]]], Awaitable[list[Any]]]
 
 
 class _Request(msgspec.Struct, frozen=True):
@@ -27,9 +26,8 @@ class _Request(msgspec.Struct, frozen=True):
     result: asyncio.Future[Any]
 
 
-class Batches:
-    def __init__(self, update_locked: UpdateLocked) -> None:
-        self._update_locked = update_locked
+class BatchedStore(ABC):
+    def __init__(self) -> None:
         self._waiting: dict[Subjects, list[_Request]] = {}
         self._running: set[asyncio.Task[None]] = set()
 
@@ -54,10 +52,15 @@ class Batches:
             # Breaks the cycle of this frame and an exception's traceback.
             del waiting
 
-    async def finish(self) -> None:
+    async def close(self) -> None:
         """Waits for all updates."""
         while self._running:
             await asyncio.wait(self._running)
+
+    @abstractmethod
+    async def _update_locked(
+        self, tenant_id: TenantId, subjects: tuple[str, ...], change: Change[list[Any]]
+    ) -> list[Any]: ...
 
     async def _run(self, key: Subjects) -> None:
         queue = self._waiting[key]

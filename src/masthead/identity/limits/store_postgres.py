@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 import sqlalchemy as sa
 
 from masthead.base import clock
 from masthead.base.ids import TenantId
-from masthead.identity.limits.batches import Batches
+from masthead.identity.limits.batches import BatchedStore
+from masthead.identity.limits.stores import EXPIRE_SECONDS, Change
 from masthead.identity.limits.tables import rate_limit_counters
 from masthead.storage import dialects
 from masthead.storage.database import EVERY_TENANT, Database, Row, Transaction, scope_of
 
-EXPIRE_SECONDS = 2 * 24 * 3600
 
-
-Result = TypeVar("Result")
-
-
-class PostgresLimitStore:
+class PostgresLimitStore(BatchedStore):
     def __init__(self, database: Database, now: clock.Clock = clock.now) -> None:
+        super().__init__()
         self._database = database
         self._clock = now
-        self._batches = Batches(self._update_locked)
         t = rate_limit_counters.c
         of_tenant = t.tenant_id == sa.bindparam("tenant")
         self._lock = database.compile(
@@ -49,27 +45,13 @@ class PostgresLimitStore:
             sa.delete(rate_limit_counters).where(t.used_at < sa.bindparam("oldest"))
         )
 
-    async def update(
-        self,
-        tenant_id: TenantId,
-        subjects: Sequence[str],
-        change: Callable[[Sequence[bytes]], tuple[Sequence[bytes], Result]],
-    ) -> Result:
-        return await self._batches.update(tenant_id, subjects, change)
-
     async def sweep(self) -> None:
         oldest = {"oldest": self._now() - EXPIRE_SECONDS}
         async with self._database.transaction(EVERY_TENANT) as tx:
             await tx.execute(*self._sweep(oldest), slow=True)
 
-    async def close(self) -> None:
-        await self._batches.finish()
-
     async def _update_locked(
-        self,
-        tenant_id: TenantId,
-        subjects: tuple[str, ...],
-        change: Callable[[Sequence[bytes]], tuple[Sequence[bytes], list[Any]]],
+        self, tenant_id: TenantId, subjects: tuple[str, ...], change: Change[list[Any]]
     ) -> list[Any]:
         while True:
             # In the tenant's scope, as the other statements of the request.

@@ -7,17 +7,16 @@ if they are the same.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from masthead.base.errors import Unavailable
 from masthead.base.ids import TenantId
-from masthead.identity.limits.batches import Batches
+from masthead.identity.limits.batches import BatchedStore
+from masthead.identity.limits.stores import EXPIRE_SECONDS, Change
 
-EXPIRE_SECONDS = 2 * 24 * 3600
 TIMEOUT_SECONDS = 2.0
 
 _EXCHANGE = """
@@ -31,37 +30,24 @@ end
 return 1
 """
 
-Result = TypeVar("Result")
 
-
-class RedisLimitStore:
+class RedisLimitStore(BatchedStore):
     def __init__(self, url: str) -> None:
+        super().__init__()
         self._redis: Redis = Redis.from_url(
             url, socket_timeout=TIMEOUT_SECONDS, socket_connect_timeout=TIMEOUT_SECONDS
         )
         self._exchange = self._redis.register_script(_EXCHANGE)
-        self._batches = Batches(self._update_locked)
-
-    async def update(
-        self,
-        tenant_id: TenantId,
-        subjects: Sequence[str],
-        change: Callable[[Sequence[bytes]], tuple[Sequence[bytes], Result]],
-    ) -> Result:
-        return await self._batches.update(tenant_id, subjects, change)
 
     async def sweep(self) -> None:
         """Nothing to do: keys in Redis expire."""
 
     async def close(self) -> None:
-        await self._batches.finish()
+        await super().close()
         await self._redis.aclose()
 
     async def _update_locked(
-        self,
-        tenant_id: TenantId,
-        subjects: tuple[str, ...],
-        change: Callable[[Sequence[bytes]], tuple[Sequence[bytes], list[Any]]],
+        self, tenant_id: TenantId, subjects: tuple[str, ...], change: Change[list[Any]]
     ) -> list[Any]:
         # The braces keep the keys of a tenant on one node of a cluster.
         names = [f"masthead:limits:{{{tenant_id}}}:{each}" for each in subjects]

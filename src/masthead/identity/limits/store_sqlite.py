@@ -13,11 +13,11 @@ import fcntl
 import random
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -25,10 +25,10 @@ from masthead.base import clock
 from masthead.base.config import private_files
 from masthead.base.errors import Unavailable
 from masthead.base.ids import TenantId
+from masthead.identity.limits.stores import EXPIRE_SECONDS, Change, Result
 from masthead.storage.disk import DiskState
 from masthead.storage.sqlite.connection import BUSY, code_of, translated
 
-EXPIRE_SECONDS = 2 * 24 * 3600
 TIMEOUT_SECONDS = 5.0
 BEGIN_ATTEMPTS = 20
 MAX_BATCH = 32
@@ -41,8 +41,6 @@ CREATE TABLE IF NOT EXISTS counters (
 """
 _SWEEP = "DELETE FROM counters WHERE used_at < ?"
 
-Result = TypeVar("Result")
-Change = Callable[[Sequence[bytes]], tuple[Sequence[bytes], Result]]
 _Outcome = tuple[Any, Exception | None]
 
 

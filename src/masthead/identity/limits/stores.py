@@ -15,16 +15,15 @@ from masthead.base.ids import TenantId
 from masthead.storage.database import Database
 
 FILE_NAME = "limits.db"
+EXPIRE_SECONDS = 2 * 24 * 3600
 
 Result = TypeVar("Result")
+Change = Callable[[Sequence[bytes]], tuple[Sequence[bytes], Result]]
 
 
 class LimitStore(Protocol):
     async def update(
-        self,
-        tenant_id: TenantId,
-        subjects: Sequence[str],
-        change: Callable[[Sequence[bytes]], tuple[Sequence[bytes], Result]],
+        self, tenant_id: TenantId, subjects: Sequence[str], change: Change[Result]
     ) -> Result:
         """Calls `change` with the states of the subjects, b"" for a new one, and stores what it
         returns. `change` may run several times and must be pure.

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup, escape
 
-from masthead.web.template_source import Unindented
+from masthead.web.template_source import PAGE_OPTIONS
 
 Json: TypeAlias = Mapping[str, Any]
 
@@ -27,10 +27,7 @@ def render_reference(document: Json, assets: Mapping[str, str]) -> bytes:
     environment = Environment(
         loader=FileSystemLoader(_HERE / "templates"),
         autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        extensions=[Unindented],
+        **PAGE_OPTIONS,
     )
     environment.filters["words"] = render_markup
     page = environment.get_template("reference.html").render(
