@@ -12,7 +12,7 @@ from bench import datasets, progress, report, runner
 from bench.data import Content
 from bench.masthead import Masthead
 from bench.pocketbase import PocketBase
-from bench.runner import OURS, PEER, Filled, Wanted
+from bench.runner import OURS, PEER, Filled, RunOptions
 from bench.service import Side
 from bench.tasks import Settings
 
@@ -22,7 +22,7 @@ SITES, POSTS = 50, 50_000
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     progress.end_on_sigterm()
-    wanted = Wanted(
+    wanted = RunOptions(
         Content(options.sites, options.posts),
         options.rounds,
         Settings(options.seconds, options.connections),

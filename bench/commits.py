@@ -15,7 +15,7 @@ from typing import Final
 from bench import checkout, datasets, progress, report, runner
 from bench.data import Content
 from bench.masthead import Masthead
-from bench.runner import OURS, PEER, Filled, Wanted
+from bench.runner import OURS, PEER, Filled, RunOptions
 from bench.tasks import Settings
 
 RESULTS: Final = Path(__file__).with_name("results") / "commits.json"
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sides[name] = Filled(Masthead(version.name, version.command), folder / name)
             sides[name].folder.mkdir()
             sides[name].side.fill(sides[name].folder, content)
-        wanted = Wanted(content, options.rounds, settings, options.only)
+        wanted = RunOptions(content, options.rounds, settings, options.only)
         rows = progress.shown(runner.measured(sides, wanted))
     if not rows:
         print("No row has that name. The names are:", *runner.names(is_beside=False), sep="\n  ")

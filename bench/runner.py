@@ -39,7 +39,7 @@ class Filled:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RunOptions:
     content: Content
     rounds: int
     settings: Settings
@@ -62,7 +62,7 @@ def names(*, is_beside: bool) -> list[str]:
     return [COLD_START, IDLE_MEMORY, *COMMANDS, *asked, MEMORY_AFTER]
 
 
-def measured(sides: Mapping[str, Filled], wanted: Wanted) -> Iterator[Row]:
+def measured(sides: Mapping[str, Filled], wanted: RunOptions) -> Iterator[Row]:
     yield from _starts(sides, wanted)
     for name, arguments in COMMANDS.items():
         if wanted.only in name:
@@ -85,7 +85,9 @@ def measured(sides: Mapping[str, Filled], wanted: Wanted) -> Iterator[Row]:
             yield memory
 
 
-def _operations(services: Services, bare: ceiling.Ceiling | None, wanted: Wanted) -> Iterator[Row]:
+def _operations(
+    services: Services, bare: ceiling.Ceiling | None, wanted: RunOptions
+) -> Iterator[Row]:
     done: dict[str, Row] = {}
     for operation in wanted.operations:
         row = done[operation.name] = operation_row(operation, services, bare, wanted)
@@ -97,7 +99,7 @@ def _operations(services: Services, bare: ceiling.Ceiling | None, wanted: Wanted
         yield row
 
 
-def _starts(sides: Mapping[str, Filled], wanted: Wanted) -> Iterator[Row]:
+def _starts(sides: Mapping[str, Filled], wanted: RunOptions) -> Iterator[Row]:
     """From the start of the process to the first healthy answer, and the memory once it is calm."""
     cold, memory = Row(COLD_START, "s"), Row(IDLE_MEMORY, "MB")
     rows = [row for row in (cold, memory) if wanted.only in row.name]
@@ -143,7 +145,7 @@ def _of_children() -> float:
 
 
 def operation_row(
-    operation: Operation, services: Services, bare: ceiling.Ceiling | None, wanted: Wanted
+    operation: Operation, services: Services, bare: ceiling.Ceiling | None, wanted: RunOptions
 ) -> Row:
     row = Row(operation.name, "/s")
     tasks: dict[str, Task] = {}

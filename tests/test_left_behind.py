@@ -21,7 +21,7 @@ from masthead.base.errors import AnswerTooLarge, MastheadError
 from masthead.base.ids import TenantId
 from masthead.engine.jobs.runner import Job, JobRunner
 from masthead.engine.records.read.page import ListRequest
-from masthead.identity.limits.batches import Batches
+from masthead.identity.limits.batches import BatchedStore
 from masthead.identity.limits.store_sqlite import SqliteLimitStore
 from masthead.outside.outbound.lookup import SystemLookup
 from masthead.storage.cancelling import complete
@@ -76,10 +76,11 @@ async def test_a_counter_that_fails(tmp_path: Path) -> None:
 
 
 async def test_a_batch_of_counters_whose_store_fails() -> None:
-    async def exclusively(*_: Any) -> list[Any]:
-        raise Broken
+    class BrokenStore(BatchedStore):
+        async def _update_locked(self, *_: Any) -> list[Any]:
+            raise Broken
 
-    batches = Batches(exclusively)
+    batches = BrokenStore()
 
     async def count() -> None:
         with suppress(Broken):
@@ -87,7 +88,7 @@ async def test_a_batch_of_counters_whose_store_fails() -> None:
 
     async with no_cycles_of(Broken):
         await asyncio.gather(count(), count(), count())
-        await batches.finish()
+        await batches.close()
 
 
 async def test_an_interrupted_upload() -> None:

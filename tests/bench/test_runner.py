@@ -10,7 +10,7 @@ from bench.figures import Verdict
 from bench.http import Answer, answer_to
 from bench.masthead import Masthead, MastheadService
 from bench.rows import OPERATIONS, Operation, read
-from bench.runner import OURS, PEER, Filled, Wanted
+from bench.runner import OURS, PEER, Filled, RunOptions
 from bench.service import CanNot, Service
 from bench.tasks import Request, Settings
 
@@ -20,7 +20,7 @@ from bench import ceiling, checkout, datasets, runner
 pytestmark = pytest.mark.xdist_group("bench")
 
 CONTENT = Content(2, 40)
-QUICK = Wanted(CONTENT, 1, Settings(seconds=0.3, connections=2))
+QUICK = RunOptions(CONTENT, 1, Settings(seconds=0.3, connections=2))
 
 
 @pytest.fixture(scope="module")

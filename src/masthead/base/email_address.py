@@ -40,9 +40,9 @@ def normal_email(text: str) -> str:
 def is_email(address: str) -> bool:
     """Whether a normalized text is an address that mail can be sent to.
 
-    `email-validator` checks the syntax. Refused on top of it: what has capitals, a local part that
-    is too long or not legible, and what mail programs, ours included, decode into another address
-    (`=?utf-8?q?…?=`).
+    `email-validator` checks the syntax. Also refused are capitals, a
+    local part that is too long or not legible, and texts that mail programs decode into another
+    address (`=?utf-8?q?…?=`).
     """
     local, _, domain = address.rpartition("@")
     octets = len(address.encode(errors="surrogatepass"))
@@ -76,7 +76,7 @@ def _validator() -> ModuleType:
     # Imported where an address is checked: most commands check none.
     import email_validator
 
-    # The names of a local network (`localhost`, `.local`) are fine: a service may stand in one.
+    # The names of a local network (`localhost`, `.local`) are fine: a service may be in one.
     email_validator.SPECIAL_USE_DOMAIN_NAMES.clear()
     return email_validator
 

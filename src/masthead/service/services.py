@@ -65,8 +65,8 @@ async def build(settings: Settings, now: clock.Clock = clock.now) -> Services:
 
 
 class LocalCommits:
-    """Tells of this process's own changes once there is somebody to tell: the engine is built
-    before."""
+    """Reports this process's own changes as soon as there is a listener: the engine is
+    built before."""
 
     listener: ChangeListener | None = None
 

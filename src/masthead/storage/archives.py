@@ -70,7 +70,7 @@ def layout_of(table: sa.Table) -> TableLayout:
     )
 
 
-class Written(msgspec.Struct):
+class ArchiveCounts(msgspec.Struct):
     """The contents of an archive."""
 
     records: int = 0
@@ -109,7 +109,9 @@ class ArchiveWriter:
             raise DamagedArchive(f"{name} has {written} bytes instead of {size}. Try again.")
         self._end(name, size, digest.hexdigest())
 
-    async def add_object(self, objects: ObjectStore, key: str, name: str, written: Written) -> bool:
+    async def add_object(
+        self, objects: ObjectStore, key: str, name: str, written: ArchiveCounts
+    ) -> bool:
         """False, and noted, where the store does not have it."""
         try:
             stored = await objects.get(key)

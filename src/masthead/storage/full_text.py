@@ -176,7 +176,7 @@ def position_of_record() -> sa.Select[Any]:
     )
 
 
-class Found(msgspec.Struct, frozen=True):
+class TextSearch(msgspec.Struct, frozen=True):
     """The FROM and WHERE parts of a search."""
 
     rows: FromClause
@@ -188,14 +188,14 @@ class Found(msgspec.Struct, frozen=True):
     """Its parameter comes from `search_values`."""
 
 
-def found(database: Database) -> Found:
+def found(database: Database) -> TextSearch:
     query: ColumnElement[Any] = sa.bindparam("search_query", required=True)
     if database.name == "postgresql":
         test = documents.c.words.op("@@", is_comparison=True)(_as_query(query))
-        return Found(documents, documents, documents.c.position, test)
+        return TextSearch(documents, documents, documents.c.position, test)
     rows = dialects.ordered_join(_words, documents, documents.c.position == _words.c.rowid)
     match = sa.literal_column("search_words").op("MATCH", is_comparison=True)(query)
-    return Found(rows, _words, _words.c.rowid, match)
+    return TextSearch(rows, _words, _words.c.rowid, match)
 
 
 class _as_query(FunctionElement[Any]):

@@ -199,7 +199,7 @@ def _too_large(limit: int) -> str:
     return f"The request body is larger than the {limit:,} bytes accepted here."
 
 
-class _Held:
+class _BodyBytes:
     """Bytes of bodies in memory."""
 
     def __init__(self) -> None:
@@ -252,7 +252,7 @@ class _Waiting:
             self._loop = None
 
 
-_held = _Held()
+_held = _BodyBytes()
 _waiting = _Waiting()
 
 

@@ -16,7 +16,7 @@ async def read_files(request: Request, body: Body, settings: Settings) -> Form:
     """The form, whose files are open until the handler has answered."""
     largest = body.largest(settings)
     limit = body.files * largest + MAX_FIELD_BYTES
-    with _too_large_said(largest):
+    with _too_large_message(largest):
         form = await request.resources.enter_async_context(
             read_form(request.scope, request.receive, limit=limit)
         )
@@ -25,8 +25,8 @@ async def read_files(request: Request, body: Body, settings: Settings) -> Form:
 
 
 @contextmanager
-def _too_large_said(largest: int) -> Iterator[None]:
-    """For people, who know files and no request bodies."""
+def _too_large_message(largest: int) -> Iterator[None]:
+    """A message for people, who know files but not request bodies."""
     try:
         yield
     except TooLarge as error:

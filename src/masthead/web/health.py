@@ -14,7 +14,7 @@ from masthead.web.addressed_site import DOMAIN_CHECK, HEALTH, AddressedSite
 from masthead.web.answers import Answer, json_answer
 from masthead.web.errors import retry_after
 from masthead.web.openapi.builders import MOMENT, Moment, Yes, query, text
-from masthead.web.openapi.description import Description, Shown
+from masthead.web.openapi.description import Description, StructAnswer
 from masthead.web.policy import Policy, WhileSuspended, Who
 from masthead.web.query_string import parse_query_string
 from masthead.web.request import Request
@@ -88,10 +88,10 @@ ROWS = (
             tag=TAG,
             summary="Shows the state of the service.",
             answers={
-                "200": Shown(
+                "200": StructAnswer(
                     "The service and its database answer.", Health("ok", MOMENT, "ok", _BUILD)
                 ),
-                "503": Shown(
+                "503": StructAnswer(
                     "The database does not answer.",
                     Health("degraded", MOMENT, "down", _BUILD, DOWN),
                 ),
@@ -110,7 +110,7 @@ ROWS = (
             "before it has a certificate made.",
             parameters=[query("domain", "A host name.", text(), "blog.example.com")],
             answers={
-                "200": Shown("It is served.", ServedDomain("blog.example.com", served=True)),
+                "200": StructAnswer("It is served.", ServedDomain("blog.example.com", served=True)),
             },
             errors=(400, 404),
         ),

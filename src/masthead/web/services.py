@@ -21,10 +21,11 @@ from masthead.identity.challenges import Challenges
 from masthead.identity.codes import SignInCodes
 from masthead.identity.directory import TenantDirectory
 from masthead.identity.key_authentication import ApiKeys
+from masthead.identity.limits.open_store import open_limit_store
 from masthead.identity.limits.rate_limiter import RateLimiter
 from masthead.identity.limits.read_limits import ReadLimit
 from masthead.identity.limits.sign_in_throttle import LoginThrottle
-from masthead.identity.limits.stores import LimitStore, open_limit_store
+from masthead.identity.limits.stores import LimitStore
 from masthead.identity.limits.windows import Windows
 from masthead.identity.passkey_sign_ins import PasskeySignIns
 from masthead.identity.second_step import SecondSteps

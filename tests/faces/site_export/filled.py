@@ -14,7 +14,7 @@ from tests.world import TenantWorld, records_of
 
 from masthead.engine.records.collection import Record
 from masthead.faces.site_export.formats import Format
-from masthead.faces.site_export.run import Written, export_site
+from masthead.faces.site_export.run import ExportCounts, export_site
 from masthead.identity.tenants import tenants
 
 
@@ -33,11 +33,11 @@ class Filled:
     picture: Record
     notes: Record
 
-    async def export(self, form: str, path: Path) -> Written:
+    async def export(self, form: str, path: Path) -> ExportCounts:
         return await export(self.tenant, form, path)
 
 
-async def export(tenant: TenantWorld, form: str, path: Path) -> Written:
+async def export(tenant: TenantWorld, form: str, path: Path) -> ExportCounts:
     (record,) = await tenant.world.parts.records.find(tenants, {"id": tenant.id})
     return await export_site(tenant.world.parts, record, Format(form), path)
 

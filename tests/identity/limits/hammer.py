@@ -19,9 +19,10 @@ from masthead.base.clock import Clock
 from masthead.base.config.values import RateLimits
 from masthead.base.ids import TenantId
 from masthead.identity.directory import Tenant
+from masthead.identity.limits.open_store import open_limit_store
 from masthead.identity.limits.plans import Plan
 from masthead.identity.limits.rate_limiter import RateLimiter
-from masthead.identity.limits.stores import LimitStore, open_limit_store
+from masthead.identity.limits.stores import LimitStore
 from masthead.storage.open import open_database
 
 TENANT = Tenant(TenantId("hammeredtenant1"), "t", "T", Plan.PRO, None, None, None)

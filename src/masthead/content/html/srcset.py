@@ -15,7 +15,7 @@ _DESCRIPTOR = re.compile(r"\s*+([^,(]*+(?:\([^)]*+\)[^,(]*+)*+)(?:,|\Z)")
 
 
 def parse_srcset(text: str) -> list[Candidate]:
-    """As browsers do: an address ends at a blank, or at a comma before a blank."""
+    """Parses as browsers do: an address ends at a blank, or at a comma before a blank."""
     found: list[Candidate] = []
     at = 0
     while address := _ADDRESS.match(text, at):
@@ -37,7 +37,7 @@ def write_srcset(candidates: Iterable[Candidate]) -> str:
 
 
 def safe_srcset(text: str) -> str:
-    """Without addresses that are not allowed for pictures."""
+    """Removes addresses that are not allowed for pictures."""
     found = ((safe_picture(url), size) for url, size in parse_srcset(text))
     return write_srcset((url, size) for url, size in found if url)
 

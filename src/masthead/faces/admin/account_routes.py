@@ -1,4 +1,4 @@
-"""The addresses of signing in, and of the caller's own account."""
+"""The addresses of signing in, of the caller's own account, and of a site's sign-in providers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,24 @@ from masthead.faces.admin.pages.account import (
     profile,
     sign_in,
 )
+from masthead.faces.admin.pages.account import single_sign_on as own
+from masthead.faces.admin.pages.account.profile import CONNECT
+from masthead.faces.admin.pages.account.sign_in import WITH
+from masthead.faces.admin.pages.settings import sign_in as providers
+from masthead.faces.admin.pages.settings.subnav import SIGN_IN
 from masthead.features.password_reset.resets import ADMIN_PATH
 from masthead.web.dispatch import Route
 from masthead.web.policy import Who
 
 
 def account_routes(pages: AdminPages) -> list[Route]:
-    return [*_sign_in(pages), *_account(pages), *_factors(pages)]
+    return [
+        *_sign_in(pages),
+        *_account(pages),
+        *_factors(pages),
+        *_connections(pages),
+        *_providers(pages),
+    ]
 
 
 def _sign_in(pages: AdminPages) -> list[Route]:
@@ -61,4 +72,27 @@ def _factors(pages: AdminPages) -> list[Route]:
         enrol(passkeys.ADDRESS, get=passkeys.new_form, post=passkeys.add, asks_first=True),
         at(f"{one}/remove", get=passkeys.remove_form, post=passkeys.remove),
         enrol(CONFIRM, get=confirm.confirm_form, post=confirm.confirm, takes_proof=True),
+    ]
+
+
+def _connections(pages: AdminPages) -> list[Route]:
+    entrance, at = partial(pages.at, who=Who.ANYONE), pages.at
+    return [
+        entrance(f"{WITH}/{{slug}}", get=own.depart),
+        entrance(f"{WITH}/{{slug}}/callback", get=own.arrive),
+        at(f"{CONNECT}/{{slug}}", get=own.connect),
+        at(own.CONNECTIONS, post=own.finish_connecting, asks_again=True),
+        at(f"{own.CONNECTIONS}/{{id}}/remove", post=own.disconnect, asks_again=True),
+    ]
+
+
+def _providers(pages: AdminPages) -> list[Route]:
+    at, one = partial(pages.at, who=Who.OWNER), f"{SIGN_IN}/{{id}}"
+    sensitive = partial(at, asks_again=True)
+    return [
+        at(SIGN_IN, get=providers.providers_page),
+        sensitive(f"{SIGN_IN}/new", get=providers.new_form, post=providers.add),
+        sensitive(one, get=providers.provider_form, post=providers.save),
+        at(f"{one}/try", post=providers.try_it),
+        sensitive(f"{one}/remove", get=providers.remove_form, post=providers.remove),
     ]

@@ -60,7 +60,6 @@ from masthead.faces.admin.pages.webhooks.delivery import delivery_page
 from masthead.faces.admin.pages.webhooks.overview import webhooks_page
 from masthead.faces.admin.request import AdminRequest
 from masthead.faces.admin.sections import Section
-from masthead.faces.admin.single_sign_on_routes import single_sign_on_routes
 from masthead.web.dispatch import Route
 from masthead.web.policy import Who, largest_import
 
@@ -138,7 +137,6 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         *_privacy(pages),
         sensitive("/admin/settings/keys", get=keys.keys_page, post=keys.new_key),
         sensitive("/admin/settings/keys/{id}/revoke", get=keys.revoke_form, post=keys.revoke),
-        *single_sign_on_routes(pages),
         *_media(pages),
         *_trash(pages),
         at(undo.ADDRESS, post=undo.undo_change),

@@ -36,7 +36,7 @@ READ = (_BEFORE, _THREAD, _AFTER)
 _AFTER_A_LINK: Final = ".,;:!?)]}"
 
 
-class _Found(msgspec.Struct):
+class _CommentPage(msgspec.Struct):
     """The comments of a page, before they are nested."""
 
     heads: list[Record]
@@ -105,7 +105,7 @@ async def _total(request: SiteRequest, post: PostRecord) -> int:
     return await request.records.counts.total(request.caller, comments, wanted)
 
 
-async def _page(request: SiteRequest, post: PostRecord) -> _Found:
+async def _page(request: SiteRequest, post: PostRecord) -> _CommentPage:
     """The newest threads, or those before the position in the address."""
     before = _position(request.query.get(_BEFORE, ""))
     wanted = ListRequest(
@@ -114,7 +114,7 @@ async def _page(request: SiteRequest, post: PostRecord) -> _Found:
     newest = (await request.records.page(request.caller, comments, wanted)).items
     heads = newest[:THREADS_A_PAGE][::-1]
     path = f"/posts/{quote(post['slug'])}"
-    found = _Found(heads, [], newer=f"{path}#comments" if before else "")
+    found = _CommentPage(heads, [], newer=f"{path}#comments" if before else "")
     if len(newest) > THREADS_A_PAGE:
         found.older = f"{path}?{_BEFORE}={quote(_cursor(as_comment(heads[0])), safe='')}#comments"
     if heads:
@@ -128,7 +128,7 @@ async def _page(request: SiteRequest, post: PostRecord) -> _Found:
     return found
 
 
-async def _thread(request: SiteRequest, post: PostRecord) -> _Found | None:
+async def _thread(request: SiteRequest, post: PostRecord) -> _CommentPage | None:
     """The one thread that the address names, if it is there."""
     thread_id = request.query.get(_THREAD, "")
     if not is_id(thread_id):
@@ -145,7 +145,7 @@ async def _thread(request: SiteRequest, post: PostRecord) -> _Found | None:
     )
     read = (await request.records.page(request.caller, comments, wanted)).items
     path = f"/posts/{quote(post['slug'])}"
-    found = _Found(heads, read[:ANSWERS_A_PAGE], is_thread=True)
+    found = _CommentPage(heads, read[:ANSWERS_A_PAGE], is_thread=True)
     if len(read) > ANSWERS_A_PAGE:
         query = urlencode({_THREAD: thread_id, _AFTER: _cursor(as_comment(found.answers[-1]))})
         found.newer = f"{path}?{query}#comments"
@@ -153,7 +153,7 @@ async def _thread(request: SiteRequest, post: PostRecord) -> _Found | None:
 
 
 async def _add_waiting(
-    request: SiteRequest, post: PostRecord, author: Author, found: _Found
+    request: SiteRequest, post: PostRecord, author: Author, found: _CommentPage
 ) -> None:
     """A reader's own comments that only they can see yet."""
     ids = sorted(author.posted)
@@ -183,7 +183,7 @@ class _Nesting(msgspec.Struct):
     """Puts answers below what they answer, without recursion: a chain may have any length."""
 
     request: SiteRequest
-    found: _Found
+    found: _CommentPage
     author: Author
     _below: dict[str, list[Record]] = msgspec.field(default_factory=dict)
     _names: dict[str, str] = msgspec.field(default_factory=dict)

@@ -29,7 +29,7 @@ from masthead.faces.site_archive.tables import MovedTable, moved_tables, rows_of
 from masthead.features.members.unsubscribe import keys_to_move
 from masthead.features.site.address import site_url
 from masthead.features.site.collection import site_settings
-from masthead.storage.archives import ArchiveWriter, RowChunks, Written, layout_of
+from masthead.storage.archives import ArchiveCounts, ArchiveWriter, RowChunks, layout_of
 from masthead.storage.database import Row
 from masthead.storage.migrate import HEAD
 from masthead.storage.objects import ObjectStore
@@ -76,7 +76,7 @@ async def export_site(
     passphrase: str = "",
     replaces: bool = False,
     count: Count = _count_nothing,
-) -> Written:
+) -> ArchiveCounts:
     """The file appears when it is complete. Only its owner can read it."""
     with whole_file(path, replaces=replaces) as file:
         sealing = Sealing(passphrase, services.keyring) if passphrase else None
@@ -90,7 +90,7 @@ async def write_site(
     *,
     sealing: Sealing | None = None,
     count: Count = _count_nothing,
-) -> Written:
+) -> ArchiveCounts:
     if sealing:
         check_passphrase(sealing.passphrase)
     archive = ArchiveWriter(file, clock.now().timestamp())
@@ -118,9 +118,9 @@ class _Export:
         self._snapshot = snapshot
         self._count = count
         self._tables = moved_tables(services.records.registry)
-        self._written = Written()
+        self._written = ArchiveCounts()
 
-    async def write(self, sealing: Sealing | None) -> Written:
+    async def write(self, sealing: Sealing | None) -> ArchiveCounts:
         header = await self._header()
         self._archive.add(HEADER, msgspec.json.encode(header))
         if sealing:

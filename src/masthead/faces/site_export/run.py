@@ -30,7 +30,7 @@ WRITERS: dict[Format, Write] = {
 }
 
 
-class Written(msgspec.Struct, frozen=True):
+class ExportCounts(msgspec.Struct, frozen=True):
     """Counts of a file's contents."""
 
     posts: int
@@ -54,7 +54,7 @@ async def export_site(
     *,
     replaces: bool = False,
     count: Count = _count_nothing,
-) -> Written:
+) -> ExportCounts:
     """Writes the file `output`. Raises as `whole_file` does and leaves no file then."""
     with whole_file(output, replaces=replaces) as file:
         return await write_site(services, tenant, export_format, file, count=count)
@@ -67,11 +67,11 @@ async def write_site(
     file: BinaryIO,
     *,
     count: Count = _count_nothing,
-) -> Written:
+) -> ExportCounts:
     """Writes all content of the tenant, with drafts and posts for members."""
     blog = await blog_of(services, tenant, clock.to_text(services.records.clock()))
     content = Content(services, TenantId(tenant["id"]), blog, count)
     await WRITERS[export_format](content, file)
-    return Written(
+    return ExportCounts(
         **content.counts, missing_files=content.missing_files, bytes=file.seek(0, os.SEEK_END)
     )

@@ -10,7 +10,7 @@ from masthead.features.mailings.reports import MAX_REPORTS
 from masthead.features.mailings.services import MailingServices
 from masthead.web.answers import Answer, json_answer
 from masthead.web.openapi.builders import Yes, content, in_path
-from masthead.web.openapi.description import Description, Shown
+from masthead.web.openapi.description import Description, StructAnswer
 from masthead.web.policy import Body, BodyKind, Policy, WhileSuspended, Who
 from masthead.web.request import Request
 from masthead.web.rows import RouteRow
@@ -65,7 +65,9 @@ RECEIVE = Description(
     tag=TAG,
     summary="Reports bounces and complaints.",
     answers={
-        "200": Shown("The reports were accepted, including those for unknown addresses.", RECEIVED)
+        "200": StructAnswer(
+            "The reports were accepted, including those for unknown addresses.", RECEIVED
+        )
     },
     parameters=[_SOURCE],
     body={"required": True, "content": content(_GIVEN, _EXAMPLE)},

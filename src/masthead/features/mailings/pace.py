@@ -6,7 +6,7 @@ from collections import OrderedDict
 from typing import Final
 
 BACK_OFF_SECONDS: Final = (60.0, 300.0, 900.0, 1800.0)
-"""How long a domain gets nothing after refusals for now, one after the other."""
+"""How long a domain gets nothing after temporary refusals, one after the other."""
 REFUSALS: Final = 3
 """So many in a row close a domain for a while."""
 MAX_DOMAINS: Final = 10_000
@@ -29,7 +29,7 @@ class Turns:
 
 
 class Domains:
-    """The turns of recipients' domains, and which domains have refused emails for now."""
+    """The turns of recipients' domains, and which domains refuse emails temporarily."""
 
     def __init__(self, per_second: float | None) -> None:
         self._per_second = per_second

@@ -13,10 +13,10 @@ from masthead.engine.records.engine import Records
 from masthead.engine.records.write.unit import Unit
 from masthead.features.members.collection import blog_members
 from masthead.features.payments.memberships import settle_member, state_row, subscriptions_of
-from masthead.features.payments.subscription_state import Given, states_of
+from masthead.features.payments.subscription_state import GivenAccess, states_of
 
 BATCH = 100
-_PAST = Problem("validation_invalid_date", "Must be a time that is still to come.")
+_PAST = Problem("validation_invalid_date", "Must be in the future.")
 
 
 async def give_access(unit: Unit, member_id: str, *, until: str, tier_id: str = "") -> Record:
@@ -24,12 +24,12 @@ async def give_access(unit: Unit, member_id: str, *, until: str, tier_id: str = 
     may."""
     if until <= unit.now:
         raise Invalid({"access_until": _PAST})
-    return await settle_member(unit, member_id, Given(until, tier_id))
+    return await settle_member(unit, member_id, GivenAccess(until, tier_id))
 
 
 async def end_access(unit: Unit, member_id: str) -> Record:
     """Leaves what the member pays for."""
-    return await settle_member(unit, member_id, Given(unit.now))
+    return await settle_member(unit, member_id, GivenAccess(unit.now))
 
 
 async def has_subscription(unit: Unit, member_id: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from masthead.web.openapi.builders import Yes, content, in_path
-from masthead.web.openapi.description import Description, Shown
+from masthead.web.openapi.description import Description, StructAnswer
 
 TAG = "Payments"
 
@@ -48,7 +48,7 @@ def _receiver(name: str, summary: str, parameters: list[dict[str, Any]]) -> Desc
         name=name,
         tag=TAG,
         summary=summary,
-        answers={"200": Shown(meaning, RECEIVED)},
+        answers={"200": StructAnswer(meaning, RECEIVED)},
         parameters=[*parameters, *_SIGNATURES],
         body={"required": True, "content": content(given, _EVENT)},
         errors=(404,),

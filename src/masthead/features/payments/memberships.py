@@ -18,7 +18,7 @@ from masthead.features.payments.collection import payment_customers, payment_sub
 from masthead.features.payments.offers import offers
 from masthead.features.payments.subscription_state import (
     NOT_GIVEN,
-    Given,
+    GivenAccess,
     SubscriptionState,
     member_outcome,
 )
@@ -203,7 +203,7 @@ async def _update_member(unit: Unit, member_id: str) -> None:
         await unit.enqueue(WELCOME, {"member_id": member_id})
 
 
-async def settle_member(unit: Unit, member_id: str, given: Given | None = None) -> Record:
+async def settle_member(unit: Unit, member_id: str, given: GivenAccess | None = None) -> Record:
     """Derives the member's tier, level and status from all that is known: their subscriptions, and
     the access that they were given. `given` replaces the access that is stored."""
     member = await _one(unit, blog_members, id=member_id)
@@ -225,8 +225,8 @@ async def settle_member(unit: Unit, member_id: str, given: Given | None = None) 
     return await unit.update(blog_members, member_id, {}, stamped=stamped)
 
 
-def given_to(member: Record) -> Given:
-    return Given(member["access_until"], member["access_tier_id"])
+def given_to(member: Record) -> GivenAccess:
+    return GivenAccess(member["access_until"], member["access_tier_id"])
 
 
 async def subscriptions_of(unit: Unit, member_id: str) -> list[Record]:

@@ -93,7 +93,7 @@ def state_from_status(status: str, at: str) -> SubscriptionState:
     return SubscriptionState(status, at) if member_status else SubscriptionState()
 
 
-class Given(msgspec.Struct, frozen=True):
+class GivenAccess(msgspec.Struct, frozen=True):
     """Access that a member was given, whether they pay or not."""
 
     until: str = ""
@@ -104,7 +104,7 @@ class Given(msgspec.Struct, frozen=True):
         return now < self.until
 
 
-NOT_GIVEN = Given()
+NOT_GIVEN = GivenAccess()
 
 
 class MemberOutcome(msgspec.Struct, frozen=True):
@@ -117,7 +117,7 @@ class MemberOutcome(msgspec.Struct, frozen=True):
 
 def member_outcome(
     subscriptions: Iterable[tuple[str, str, SubscriptionState]],
-    given: Given = NOT_GIVEN,
+    given: GivenAccess = NOT_GIVEN,
     now: str = "",
     worth: Mapping[str, int] | None = None,
 ) -> MemberOutcome:

@@ -19,7 +19,7 @@ from masthead.web.openapi.builders import (
     query,
     text,
 )
-from masthead.web.openapi.description import Description, Shown
+from masthead.web.openapi.description import Description, StructAnswer
 
 TAG = "Data protection"
 
@@ -68,9 +68,9 @@ def _asked(required: list[str], example: dict[str, Any], **more: Any) -> dict[st
     return body(schema, {"type": "member", "member_id": ID, **example})
 
 
-def _shown(status: str) -> dict[str, Shown]:
+def _shown(status: str) -> dict[str, StructAnswer]:
     example = PrivacyRequest(ID, status)
-    return {"200": Shown("The state of the request.", example, as_page=True)}
+    return {"200": StructAnswer("The state of the request.", example, as_page=True)}
 
 
 def _by_link(name: str, summary: str, answers: Mapping[str, Any]) -> Description:
@@ -89,11 +89,11 @@ EXPORT = Description(
     tag=TAG,
     summary="Requests a copy of all data of a tenant or a member.",
     answers={
-        "200": Shown(
+        "200": StructAnswer(
             "The export is ready.",
             Export(ID, "ready", f"{_SITE}/export/{ID}?token={_SAMPLE}", MOMENT),
         ),
-        "202": Shown("The export is being made; an email will bring the link.", _QUEUED),
+        "202": StructAnswer("The export is being made; an email will bring the link.", _QUEUED),
     },
     body=_asked(["type"], {}),
     errors=(401, 404, 422),
@@ -104,7 +104,7 @@ DELETE = Description(
     tag=TAG,
     summary="Requests the deletion of a tenant or a member, which happens after 30 days.",
     answers={
-        "202": Shown(
+        "202": StructAnswer(
             "The deletion is scheduled, or waits to be confirmed.",
             Deletion(ID, "queued", "member", MOMENT, f"{_SITE}/delete/{ID}/cancel?token={_SAMPLE}"),
         )

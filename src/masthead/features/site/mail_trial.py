@@ -1,4 +1,4 @@
-"""A mail to the owner who asks for it, to see whether mails arrive."""
+"""A test email to the owner who asks for it, to see whether emails arrive."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SEPARATOR = "-"
 class TrialState(StrEnum):
     WAITING = "waiting"
     FAILED = "failed"
-    """It is tried again."""
+    """The mail server has refused it temporarily; it is tried again."""
     GAVE_UP = "gave up"
     SENT = "sent"
 
@@ -76,7 +76,7 @@ class TestMails:
         return _SEPARATOR.join((mail_id, seconds, mark))
 
     async def outcome(self, caller: Caller, mark: str) -> Outcome | None:
-        """None for a mark that the caller was not given, or a day ago."""
+        """None for a mark that is a day old, or that the caller was not given."""
         assert caller.tenant_id is not None
         mail_id = self._mail_of(caller, mark)
         if mail_id is None:

@@ -31,7 +31,7 @@ def network_of(address: str) -> str:
 
 @lru_cache(4_096)
 def is_loopback(address: str) -> bool:
-    """Whether it is that of this machine, or of a proxy on it that is not trusted."""
+    """Whether the address is this machine's, or that of a proxy on it that is not trusted."""
     try:
         return ipaddress.ip_address(network_of(address)).is_loopback
     except ValueError:

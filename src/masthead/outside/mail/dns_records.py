@@ -39,7 +39,7 @@ class RecordState(StrEnum):
     UNREACHABLE = "unreachable"
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class WantedRecord(msgspec.Struct, frozen=True):
     """A TXT record that has to be set."""
 
     kind: str
@@ -50,7 +50,7 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 class Finding(msgspec.Struct, frozen=True):
-    wanted: Wanted
+    wanted: WantedRecord
     state: RecordState
     sentence: str = ""
     """Says what is wrong and what to do; empty for a record that is right."""
@@ -77,18 +77,18 @@ def spf_mechanism(settings: Settings) -> str:
     return f"a:{settings.base_domain if is_here else host}"
 
 
-def wanted_spf(domain: str, mechanism: str, *, is_needed: bool) -> Wanted:
-    return Wanted("SPF", domain, f"v=spf1 {mechanism} ~all", is_needed)
+def wanted_spf(domain: str, mechanism: str, *, is_needed: bool) -> WantedRecord:
+    return WantedRecord("SPF", domain, f"v=spf1 {mechanism} ~all", is_needed)
 
 
-def wanted_dkim(record: Record) -> Wanted:
+def wanted_dkim(record: Record) -> WantedRecord:
     """`record` is of `sending_domains`."""
     name = f"{record['selector']}._domainkey.{record['domain']}"
-    return Wanted("DKIM", name, f"v=DKIM1; k=rsa; p={record['public_key']}")
+    return WantedRecord("DKIM", name, f"v=DKIM1; k=rsa; p={record['public_key']}")
 
 
-def wanted_dmarc(domain: str) -> Wanted:
-    return Wanted("DMARC", f"_dmarc.{domain}", "v=DMARC1; p=none")
+def wanted_dmarc(domain: str) -> WantedRecord:
+    return WantedRecord("DMARC", f"_dmarc.{domain}", "v=DMARC1; p=none")
 
 
 class DnsChecks:
@@ -96,7 +96,7 @@ class DnsChecks:
         self._names = names
         self._mechanism = spf_mechanism(settings)
 
-    def wanted(self, record: Record, *, is_installation: bool) -> list[Wanted]:
+    def wanted(self, record: Record, *, is_installation: bool) -> list[WantedRecord]:
         """A site's emails have the installation's address on their envelope, whose SPF counts. Some
         receivers also look at that of the domain that readers see."""
         domain = record["domain"]
@@ -106,7 +106,7 @@ class DnsChecks:
 
     async def look(self, record: Record, *, is_installation: bool) -> list[Finding]:
         """Asks the name servers, all records at once."""
-        checks: dict[str, Callable[[Wanted], Awaitable[Finding]]] = {
+        checks: dict[str, Callable[[WantedRecord], Awaitable[Finding]]] = {
             "SPF": self._spf,
             "DKIM": self._dkim,
             "DMARC": self._dmarc,
@@ -114,7 +114,7 @@ class DnsChecks:
         wanted = self.wanted(record, is_installation=is_installation)
         return list(await asyncio.gather(*(_answered(checks[each.kind], each) for each in wanted)))
 
-    async def _spf(self, wanted: Wanted) -> Finding:
+    async def _spf(self, wanted: WantedRecord) -> Finding:
         found = [each for each in await self._names.texts(wanted.name) if _is_spf(each)]
         if not found:
             return _missing(wanted)
@@ -147,7 +147,7 @@ class DnsChecks:
                     waiting += [t for t in await self._names.texts(name) if _is_spf(t)][:1]
         return False
 
-    async def _dkim(self, wanted: Wanted) -> Finding:
+    async def _dkim(self, wanted: WantedRecord) -> Finding:
         found = await self._names.texts(wanted.name)
         if not found:
             return _missing(wanted)
@@ -169,7 +169,7 @@ class DnsChecks:
             sentence = "The DKIM record holds another key. Copy its value once more."
         return Finding(wanted, RecordState.WRONG, sentence)
 
-    async def _dmarc(self, wanted: Wanted) -> Finding:
+    async def _dmarc(self, wanted: WantedRecord) -> Finding:
         """A domain without a record has that of the domain above it."""
         labels = wanted.name.removeprefix("_dmarc.").split(".")
         for number in range(min(len(labels) - 1, MAX_PARENTS)):
@@ -186,7 +186,9 @@ class DnsChecks:
         return _missing(wanted)
 
 
-async def _answered(check: Callable[[Wanted], Awaitable[Finding]], wanted: Wanted) -> Finding:
+async def _answered(
+    check: Callable[[WantedRecord], Awaitable[Finding]], wanted: WantedRecord
+) -> Finding:
     try:
         return await check(wanted)
     except NameServerFailed:
@@ -194,7 +196,7 @@ async def _answered(check: Callable[[Wanted], Awaitable[Finding]], wanted: Wante
         return Finding(wanted, RecordState.UNREACHABLE, sentence)
 
 
-def _missing(wanted: Wanted) -> Finding:
+def _missing(wanted: WantedRecord) -> Finding:
     sentence = (
         f"There is no {wanted.kind} record at {wanted.name} yet. Set it where you manage the "
         "domain's DNS. New records can take minutes, sometimes hours, to appear everywhere."

@@ -1,4 +1,4 @@
-"""Errors of the HTTP client as ours."""
+"""Translates errors of the HTTP client into ours."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from masthead.service.backup.place import written_archive
 from masthead.service.backup.readable_secrets import check_secrets
 from masthead.service.backup.stored_backups import StoredBackups
 from masthead.service.backup.take import take_backup
-from masthead.storage.archives import Written
+from masthead.storage.archives import ArchiveCounts
 from masthead.storage.cancelling import complete
 from masthead.storage.open_objects import open_object_store
 
@@ -88,7 +88,7 @@ class BackupSchedule:
         for name in await kept.remove_all_but(self._settings.backup_keep):
             log.info("backup.removed", name=name)
 
-    async def _take(self, address: str, job: Job) -> Written:
+    async def _take(self, address: str, job: Job) -> ArchiveCounts:
         def count(_kind: str, _count: int) -> None:
             job.check()
 

@@ -22,7 +22,7 @@ from masthead.features.statistics.tables import day_readers, day_salts
 from masthead.service.backup.archive import FORMAT, HEADER, SECRETS, Header
 from masthead.service.backup.stored_files import stored_keys
 from masthead.service.schema import tables
-from masthead.storage.archives import ArchiveWriter, RowChunks, Written, layout_of
+from masthead.storage.archives import ArchiveCounts, ArchiveWriter, RowChunks, layout_of
 from masthead.storage.full_text import documents
 from masthead.storage.metadata import all_tables
 from masthead.storage.migrate import HEAD
@@ -40,10 +40,10 @@ forgotten after it, and a backup is kept for longer."""
 
 async def take_backup(
     settings: Settings, objects: ObjectStore, path: Path, count: Count = lambda _kind, _count: None
-) -> Written:
+) -> ArchiveCounts:
     """The database must have the current schema."""
     secrets = ",".join(str(each) for each in settings.load_root_secrets())
-    taken = Written()
+    taken = ArchiveCounts()
     with whole_file(path, replaces=False) as file:
         archive = ArchiveWriter(file, clock.now().timestamp())
         try:
@@ -74,7 +74,7 @@ def _tables() -> list[sa.Table]:
 
 
 async def _add_rows(
-    archive: ArchiveWriter, snapshot: Snapshot, taken: Written, count: Count
+    archive: ArchiveWriter, snapshot: Snapshot, taken: ArchiveCounts, count: Count
 ) -> None:
     for table in _tables():
         are_records = table.name in tables
@@ -92,7 +92,7 @@ async def _add_objects(
     archive: ArchiveWriter,
     snapshot: Snapshot,
     objects: ObjectStore,
-    taken: Written,
+    taken: ArchiveCounts,
     *,
     count: Count,
 ) -> None:

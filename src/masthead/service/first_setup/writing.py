@@ -20,7 +20,7 @@ from masthead.service.first_setup.plan import Plan, WantedFile
 FOLDER_MODE, DATA_MODE = 0o750, 0o700
 
 
-class Written(msgspec.Struct, frozen=True):
+class WrittenFiles(msgspec.Struct, frozen=True):
     created: list[Path] = msgspec.field(default_factory=list)
     kept: list[Path] = msgspec.field(default_factory=list)
 
@@ -28,14 +28,14 @@ class Written(msgspec.Struct, frozen=True):
         (self.created if is_new else self.kept).append(path)
 
 
-def write(plan: Plan) -> Written:
+def write(plan: Plan) -> WrittenFiles:
     """Raises `CannotWrite`. What can be refused is refused before the first file."""
     files = plan.files()
     for file in files:
         _check_place(file.path, plan)
         with _named(file.path):
             _check_values(file)
-    written = Written()
+    written = WrittenFiles()
     owner = plan.owner if plan.owner.can_be_given_files else None
     with _named(plan.folder):
         is_new = _make_folder(plan.folder, FOLDER_MODE)

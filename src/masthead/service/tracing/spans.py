@@ -67,7 +67,7 @@ class Traces:
         span.end(ended)
 
     def wrap_handlers(self, handlers: Mapping[str, Handler]) -> dict[str, Handler]:
-        """Each with a span of its own for each attempt at a job."""
+        """Gives each attempt at a job a span of its own."""
         return {kind: partial(self._run, handler) for kind, handler in handlers.items()}
 
     async def _run(self, handler: Handler, job: Job) -> None:
@@ -86,7 +86,8 @@ class Traces:
             span.end()
 
     async def close(self) -> None:
-        """Sends what waits. A collector that does not answer can't keep the process from ending."""
+        """Sends the waiting spans. A collector that does not answer can't keep the process
+        from ending."""
         closing = Thread(target=self._provider.shutdown, daemon=True)
         closing.start()
         await asyncio.to_thread(closing.join, FLUSH_SECONDS)

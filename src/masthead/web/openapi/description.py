@@ -20,7 +20,7 @@ class Envelope(StrEnum):
     RECORD_STORE = "RecordStore"
 
 
-class Shown(msgspec.Struct, frozen=True):
+class StructAnswer(msgspec.Struct, frozen=True):
     """An answer that a struct makes: the type of the example is the schema."""
 
     meaning: str
@@ -57,7 +57,9 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def structs(self) -> Iterable[type[msgspec.Struct]]:
         """The types of its examples."""
-        return [type(each.example) for each in self.answers.values() if isinstance(each, Shown)]
+        return [
+            type(each.example) for each in self.answers.values() if isinstance(each, StructAnswer)
+        ]
 
 
 def operation_of(description: Description, policy: Policy) -> Operation:
@@ -78,7 +80,7 @@ def operation_of(description: Description, policy: Policy) -> Operation:
     if description.body is not None:
         node["requestBody"] = description.body
     answers = {
-        status: each.node() if isinstance(each, Shown) else each
+        status: each.node() if isinstance(each, StructAnswer) else each
         for status, each in description.answers.items()
     }
     return {**node, "responses": {**answers, **refused}}

@@ -1,7 +1,7 @@
 """How often something happened on a day: posts published, members joined, deliveries, API calls.
 
 A change adds to the counts in its own transaction: a collection says by `tallies` what a change
-adds. What has no transaction, the calls of an API key, is gathered by `identity/call_counts.py`.
+adds. Calls of an API key have no transaction; `identity/call_counts.py` gathers them.
 `Counts.by_day` reads them, so that no chart reads rows. Days are UTC: they are the same in every
 process, and stay right when a site changes its time zone.
 """
@@ -80,14 +80,14 @@ class DailyCounts:
         )
 
     def deferral(self, tallies: Iterable[tuple[str, Tally]]) -> Deferral:
-        """Tallies of tenants, for the transaction of what they count."""
+        """The statement that adds tallies, for the transaction of the counted changes."""
         rows = [
             (tenant, each.metric, each.subject, each.day, each.number) for tenant, each in tallies
         ]
         return Deferral(self._add, rows, adding=True)
 
     async def add_all(self, tallies: Iterable[tuple[str, Tally]]) -> None:
-        """In a separate transaction."""
+        """Adds them in a separate transaction."""
         async with self._database.transaction(EVERY_TENANT) as tx:
             tx.defer(self.deferral(tallies))
 

@@ -146,7 +146,7 @@ class RecordReader:
     async def pages(
         self, caller: Caller, collection: Collection, wanted: ListRequest
     ) -> AsyncIterator[list[Record]]:
-        """All that is left from the page that is wanted on, in the order of creation. By cursor, so
+        """All records from the wanted page on, in the order of creation. By cursor, so
         that concurrent writes neither repeat nor hide a record."""
         while True:
             items = (await self.page(caller, collection, wanted)).items
@@ -260,7 +260,7 @@ class RecordReader:
         test: StateTest,
         states: Sequence[Mapping[str, Any]],
     ) -> set[int]:
-        """The numbers of those states that the caller may read and the test's filter matches. A
+        """The positions of the states that the caller may read and the test's filter matches. A
         state may lack fields."""
         context = Context(caller, self.clock())
         rows = [_as_row(collection, number, state) for number, state in enumerate(states)]

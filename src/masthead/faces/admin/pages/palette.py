@@ -50,7 +50,7 @@ _ABOUT = {
 """Words that people look for, and the page of the settings that is about them."""
 
 
-class Found(msgspec.Struct, frozen=True):
+class PaletteEntry(msgspec.Struct, frozen=True):
     label: str
     url: str
     icon: str
@@ -68,12 +68,14 @@ async def palette(request: AdminRequest) -> Answer:
     return Page("palette.html", "Search", {"found": found, "q": words}, fragment="palette.html")
 
 
-def _pages(request: AdminRequest, words: str) -> list[Found]:
+def _pages(request: AdminRequest, words: str) -> list[PaletteEntry]:
     links = (
-        [Found("New post", f"{POSTS.address}/new", "plus", "Action")] if _can_write(request) else []
+        [PaletteEntry("New post", f"{POSTS.address}/new", "plus", "Action")]
+        if _can_write(request)
+        else []
     )
     for group in every_group_of(request):
-        links += [Found(each.label, each.url, each.icon, "Page") for each in group.links]
+        links += [PaletteEntry(each.label, each.url, each.icon, "Page") for each in group.links]
     found = [each for each in links if words.casefold() in each.label.casefold()]
     if words and request.caller.is_admin and _can_write(request):
         found += _settings(words.casefold())
@@ -81,9 +83,9 @@ def _pages(request: AdminRequest, words: str) -> list[Found]:
     return list({each.url: each for each in reversed(found)}.values())[::-1]
 
 
-def _settings(words: str) -> list[Found]:
+def _settings(words: str) -> list[PaletteEntry]:
     return [
-        Found(label, url, "settings", "Settings")
+        PaletteEntry(label, url, "settings", "Settings")
         for label, url in SECTIONS
         if words in f"{label} {_ABOUT.get(url, '')}".casefold()
     ]
@@ -93,7 +95,7 @@ def _can_write(request: AdminRequest) -> bool:
     return request.site is not None and not request.is_shut_out
 
 
-async def _members(request: AdminRequest, words: str) -> list[Found]:
+async def _members(request: AdminRequest, words: str) -> list[PaletteEntry]:
     """Finds members by name or address."""
     wanted = ListRequest(
         per_page=MOST,
@@ -103,12 +105,14 @@ async def _members(request: AdminRequest, words: str) -> list[Found]:
     )
     page = await request.records.page(request.caller, blog_members, wanted)
     return [
-        Found(each["name"] or each["email"], f"{MEMBERS}/{each['id']}", "user", each["email"])
+        PaletteEntry(
+            each["name"] or each["email"], f"{MEMBERS}/{each['id']}", "user", each["email"]
+        )
         for each in page.items
     ]
 
 
-async def _mailings(request: AdminRequest, words: str) -> list[Found]:
+async def _mailings(request: AdminRequest, words: str) -> list[PaletteEntry]:
     """Finds mailings by subject: a site has few enough to read them all."""
     wanted = ListRequest(
         per_page=MOST,
@@ -118,11 +122,12 @@ async def _mailings(request: AdminRequest, words: str) -> list[Found]:
     )
     page = await request.records.page(request.caller, mailings, wanted)
     return [
-        Found(each["subject"], f"{MAILINGS}/{each['id']}", "send", "Mailing") for each in page.items
+        PaletteEntry(each["subject"], f"{MAILINGS}/{each['id']}", "send", "Mailing")
+        for each in page.items
     ]
 
 
-async def _posts(request: AdminRequest, words: str) -> list[Found]:
+async def _posts(request: AdminRequest, words: str) -> list[PaletteEntry]:
     """Finds posts by any words of their text."""
     wanted = ListRequest(
         per_page=MOST,
@@ -132,6 +137,6 @@ async def _posts(request: AdminRequest, words: str) -> list[Found]:
     )
     page = await request.records.page(request.caller, posts, wanted)
     return [
-        Found(each["title"], POSTS.url(each["id"]), "file-text", status_of(request, each)[1])
+        PaletteEntry(each["title"], POSTS.url(each["id"]), "file-text", status_of(request, each)[1])
         for each in page.items
     ]

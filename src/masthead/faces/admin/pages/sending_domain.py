@@ -14,7 +14,7 @@ from masthead.engine.records.collection import Record
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.pages.settings.subnav import DOMAIN, SENDING, in_settings
 from masthead.faces.admin.request import AdminRequest
-from masthead.outside.mail.dns_records import Finding, RecordState, Wanted, are_right
+from masthead.outside.mail.dns_records import Finding, RecordState, WantedRecord, are_right
 from masthead.outside.mail.message import at_domain
 from masthead.outside.mail.signing_keys import PLATFORM
 from masthead.web.errors import retry_after
@@ -160,7 +160,7 @@ async def _record(request: AdminRequest, place: DomainPage) -> Record | None:
 
 def _findings(
     request: AdminRequest, place: DomainPage, record: Record, findings: list[Finding] | None
-) -> list[tuple[Wanted, Finding | None]]:
+) -> list[tuple[WantedRecord, Finding | None]]:
     """Each record that is wanted, with what a check of it has found."""
     if findings is not None:
         return [(each.wanted, each) for each in findings]

@@ -56,7 +56,7 @@ class CsvTable:
             yield row
 
     def numbered_rows(self, density: Density = LINES) -> Iterator[tuple[int, Row]]:
-        """With the numbers that a spreadsheet program shows: empty rows count, and a cell with
+        """Rows with the numbers that a spreadsheet program shows: empty rows count, and a cell with
         line breaks is one row."""
         # A setting of the whole process, which this only ever raises.
         csv.field_size_limit(max(MAX_CELL, csv.field_size_limit()))

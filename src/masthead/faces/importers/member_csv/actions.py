@@ -25,7 +25,7 @@ from masthead.faces.importers.member_csv.collection import (
     UPLOADED,
     member_imports,
 )
-from masthead.faces.importers.member_csv.run import Chosen
+from masthead.faces.importers.member_csv.run import ChosenOptions
 from masthead.faces.importers.source import BadFile
 from masthead.storage.objects import ObjectStore
 from masthead.web.multipart import Upload
@@ -81,12 +81,12 @@ async def read_head(objects: ObjectStore, run: Record) -> Head:
     return Head(table, is_cut=stored.size > len(head))
 
 
-def chosen_columns(run: Record) -> Chosen:
-    return msgspec.convert(run["options"] or {}, Chosen, strict=False)
+def chosen_columns(run: Record) -> ChosenOptions:
+    return msgspec.convert(run["options"] or {}, ChosenOptions, strict=False)
 
 
 async def choose_columns(
-    records: Records, caller: Caller, import_id: str, chosen: Chosen, *, start: bool
+    records: Records, caller: Caller, import_id: str, chosen: ChosenOptions, *, start: bool
 ) -> None:
     """Saves what the columns mean and, with `start`, starts the import. A form that is sent twice
     starts it once; after that, nothing changes."""

@@ -14,7 +14,7 @@ from masthead.faces.importers.files.csv_rows import CsvTable, Row
 from masthead.faces.importers.files.decoding import encoding_name
 from masthead.faces.importers.files.uploaded import reopened
 from masthead.faces.importers.member_csv.rows import FIELDS, BadRow, MemberRow, guessed, member_rows
-from masthead.faces.importers.member_csv.run import Chosen
+from masthead.faces.importers.member_csv.run import ChosenOptions
 from masthead.faces.importers.platforms.member_rows import MAX_MEMBERS, TOO_MANY, checked_email
 from masthead.faces.importers.source import BadFile
 from masthead.features.members.collection import blog_members
@@ -39,7 +39,7 @@ NO_EMAIL: Final = "Choose the column that has the email addresses."
 _SPREADSHEETS: Final = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 
 
-class Found(msgspec.Struct, frozen=True):
+class CheckedFile(msgspec.Struct, frozen=True):
     """The results of reading the whole file."""
 
     rows: int
@@ -71,7 +71,7 @@ class Checked(msgspec.Struct, frozen=True):
 class ColumnChoice(msgspec.Struct, frozen=True):
     """A person's choice of columns, and what is wrong with it."""
 
-    chosen: Chosen
+    chosen: ChosenOptions
     problem: str = ""
     label_problem: str = ""
     consent_problem: str = ""
@@ -81,7 +81,7 @@ class ColumnChoice(msgspec.Struct, frozen=True):
         return not (self.problem or self.label_problem or self.consent_problem)
 
 
-def inspect_list(file: Upload) -> Found:
+def inspect_list(file: Upload) -> CheckedFile:
     """Reads the whole file once, so that a truncated one is refused before the run."""
     if file.head.startswith(_SPREADSHEETS):
         raise BadFile(NO_TABLE)
@@ -101,7 +101,7 @@ def inspect_list(file: Upload) -> Found:
         raise BadFile(NO_ROWS)
     with opened() as stream:
         encoding = encoding_name(stream)
-    return Found(rows, encoding, table.delimiter, guessed(tuple(columns)))
+    return CheckedFile(rows, encoding, table.delimiter, guessed(tuple(columns)))
 
 
 def columns_of(table: CsvTable) -> dict[str, str]:
@@ -111,7 +111,7 @@ def columns_of(table: CsvTable) -> dict[str, str]:
     return dict(reversed({name: heading for name, heading in pairs if name}.items()))
 
 
-def check_rows(head: Head, chosen: Chosen) -> Checked:
+def check_rows(head: Head, chosen: ChosenOptions) -> Checked:
     """Without a column of email addresses no row is checked, and only samples are read."""
     table, is_cut = head.table, head.is_cut
     samples = list(islice(_complete(table.rows(), is_cut=is_cut), SAMPLED))
@@ -139,7 +139,7 @@ def check_choice(fields: dict[str, str], label: str, consent: str, *, start: boo
         problem = NO_EMAIL
     is_asked = start and "newsletter" in columns and not consent
     return ColumnChoice(
-        Chosen(columns, label, consent[:MAX_CONSENT]),
+        ChosenOptions(columns, label, consent[:MAX_CONSENT]),
         problem,
         _label_problem(label),
         NO_CONSENT if is_asked else "",

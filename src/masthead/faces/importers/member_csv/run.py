@@ -46,7 +46,7 @@ NO_ANSWER: Final = "The database or the file store did not answer. Upload the fi
 ADDED, CHANGED, UNCHANGED, REFUSED = "added", "changed", "unchanged", "refused"
 
 
-class Chosen(Struct, frozen=True):
+class ChosenOptions(Struct, frozen=True):
     """The field `options` of an import."""
 
     columns: dict[str, str] = {}
@@ -72,7 +72,7 @@ class MemberImport(LongTask):
         self._objects = objects
 
     async def work(self, record: Record) -> None:
-        chosen = convert(record["options"] or {}, Chosen)
+        chosen = convert(record["options"] or {}, ChosenOptions)
         # Without a name in any folder, so a crash leaves no addresses behind.
         with TemporaryFile() as opened:
             file = cast(BinaryIO, opened)

@@ -66,7 +66,7 @@ def read_subscription(name: str, registry: Registry) -> Subscription | None:
     return Subscription(name, collection, record_id or EVERY_RECORD, options)
 
 
-class _Given(msgspec.Struct):
+class _WrittenOptions(msgspec.Struct):
     query: dict[str, str | int | float | bool | None] = {}
 
 
@@ -75,7 +75,7 @@ def _read_options(query: str) -> Options:
     no rule of ours reads."""
     try:
         [written] = parse_qs(query, max_num_fields=20).get("options", ["{}"])
-        given = msgspec.json.decode(written, type=_Given).query
+        given = msgspec.json.decode(written, type=_WrittenOptions).query
     except (ValueError, msgspec.DecodeError, RecursionError):
         return Options()
     texts = {name: _text(given.get(name)) for name in ("filter", "expand", "fields")}

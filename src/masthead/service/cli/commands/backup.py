@@ -11,7 +11,7 @@ from masthead.service.cli.arguments import counted, files_are, records_and_files
 from masthead.service.cli.invocation import Invocation, Output, command
 from masthead.service.cli.opened_installation import opened
 from masthead.service.cli.progress import progress
-from masthead.storage.archives import Written
+from masthead.storage.archives import ArchiveCounts
 
 VERIFY = "verify"
 
@@ -85,7 +85,7 @@ async def _take(invocation: Invocation, file: str) -> Output:
     return Output(data, f"Wrote {written} to {file} ({taken.bytes:,} bytes).")
 
 
-def _missing(taken: Written) -> str:
+def _missing(taken: ArchiveCounts) -> str:
     more = " …" if taken.missing > len(taken.first_missing) else ""
     return (
         f"{files_are(taken.missing)} missing, which records name: "

@@ -10,7 +10,7 @@ import msgspec
 from masthead.faces.site_export import run
 from masthead.faces.site_export.content import totals
 from masthead.faces.site_export.formats import KINDS, OTHER_PLATFORMS, Format
-from masthead.faces.site_export.run import Written
+from masthead.faces.site_export.run import ExportCounts
 from masthead.service.cli.arguments import (
     counted,
     files_are,
@@ -59,11 +59,11 @@ async def export_site(
     return Output(_shown(written, export_format, output), _summary(written, export_format, output))
 
 
-def _shown(written: Written, export_format: Format, output: Path) -> dict[str, object]:
+def _shown(written: ExportCounts, export_format: Format, output: Path) -> dict[str, object]:
     return {"format": export_format, "output": str(output), **msgspec.structs.asdict(written)}
 
 
-def _summary(written: Written, export_format: Format, output: Path) -> str:
+def _summary(written: ExportCounts, export_format: Format, output: Path) -> str:
     counts = (
         counted(getattr(written, kind), *_NOUNS.get(kind, (kind.removesuffix("s"),)))
         for kind in KINDS[export_format]

@@ -14,7 +14,7 @@ from masthead.service.first_setup.owner import Owner, default_user, find_owner
 
 if TYPE_CHECKING:
     from masthead.service.first_setup.plan import Plan, Proxy
-    from masthead.service.first_setup.writing import Written
+    from masthead.service.first_setup.writing import WrittenFiles
 
 PROXIES = ("caddy", "nginx")
 _YES, _NO = ("y", "yes"), ("n", "no", "none")
@@ -191,7 +191,7 @@ def _proxy_step(kind: Proxy, path: Path) -> str:
     return f"nginx -t && nginx -s reload  # once nginx includes {path} and has the certificate"
 
 
-def _data(plan: Plan, written: Written, steps: list[str]) -> dict[str, object]:
+def _data(plan: Plan, written: WrittenFiles, steps: list[str]) -> dict[str, object]:
     return {
         "user": plan.owner.name,
         "domain": plan.domain or None,
@@ -206,7 +206,7 @@ def _data(plan: Plan, written: Written, steps: list[str]) -> dict[str, object]:
     }
 
 
-def _text(written: Written, steps: list[str]) -> str:
+def _text(written: WrittenFiles, steps: list[str]) -> str:
     lines = [f"created {path}" for path in written.created]
     lines += [f"kept    {path} (it was there already)" for path in written.kept]
     if not written.created:

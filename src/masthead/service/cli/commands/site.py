@@ -22,7 +22,7 @@ from masthead.service.cli.invocation import Invocation, Output, command, new_gro
 from masthead.service.cli.opened_installation import opened, opened_site
 from masthead.service.cli.progress import progress
 from masthead.service.cli.secret_values import read_secret
-from masthead.storage.archives import Written
+from masthead.storage.archives import ArchiveCounts
 
 app = new_group("Moves one whole site between installations, as a file.")
 
@@ -66,7 +66,7 @@ async def export(
     return Output(_data(file, written), text)
 
 
-def _export_warnings(written: Written) -> list[str]:
+def _export_warnings(written: ArchiveCounts) -> list[str]:
     lines = []
     if written.missing:
         more = " …" if written.missing > len(written.first_missing) else ""
@@ -92,7 +92,7 @@ def _export_warnings(written: Written) -> list[str]:
 @click.option(
     "--passphrase",
     metavar="P",
-    help="The one of the export, for the site's secrets. `-` reads it from standard input.",
+    help="The passphrase of the export, for the site's secrets. `-` reads it from standard input.",
 )
 @FILE
 async def import_(
@@ -137,7 +137,7 @@ def _import_warnings(imported: Imported) -> list[str]:
     return lines
 
 
-def _data(file: Path, done: Written | Imported) -> dict[str, object]:
+def _data(file: Path, done: ArchiveCounts | Imported) -> dict[str, object]:
     return {
         "file": str(file),
         "bytes": done.bytes,

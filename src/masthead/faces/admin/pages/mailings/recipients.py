@@ -40,7 +40,7 @@ class RecipientFilters(Filters, frozen=True):
     q: str = ""
 
 
-class _Found(msgspec.Struct, frozen=True):
+class _RecipientPage(msgspec.Struct, frozen=True):
     rows: list[Recipient]
     older: str = ""
     """The id after which the next page begins."""
@@ -74,21 +74,23 @@ async def recipients_page(request: AdminRequest, mailing_id: str) -> Answer:
     return Page("mailings/recipients.html", title, values, fragment="mailings/_recipients.html")
 
 
-async def _read(request: AdminRequest, filters: RecipientFilters, mailing_id: str) -> _Found:
+async def _read(
+    request: AdminRequest, filters: RecipientFilters, mailing_id: str
+) -> _RecipientPage:
     recipients = request.services.mailings.recipients
     key = (request.tenant_id, mailing_id)
     fate = Fate(filters.state) if filters.state else None
     if filters.q:
         among = await recipients.among(*key, await _members(request, filters.q))
-        return _Found([each for each in among if fate in (None, each.fate)])
+        return _RecipientPage([each for each in among if fate in (None, each.fate)])
     if fate is Fate.WAITING:
         waiting = await recipients.waiting(*key, PER_PAGE + 1)
         note = f"The next {PER_PAGE}." if len(waiting) > PER_PAGE else ""
-        return _Found(waiting[:PER_PAGE], note=note)
+        return _RecipientPage(waiting[:PER_PAGE], note=note)
     after = request.query.get("after", "")
     found = await recipients.page(*key, fate, after if ids.is_id(after) else "", limit=PER_PAGE + 1)
     rows = found[:PER_PAGE]
-    return _Found(rows, rows[-1].member_id if len(found) > PER_PAGE else "")
+    return _RecipientPage(rows, rows[-1].member_id if len(found) > PER_PAGE else "")
 
 
 async def _members(request: AdminRequest, words: str) -> list[str]:

@@ -1,5 +1,5 @@
-"""A published post is emailed: to whom and when, said in a sentence before the button. Staff tries
-it first, with an email to oneself."""
+"""Emails a published post. A sentence before the button says to whom and when. Staff can send a
+test to themselves first."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ class SendingChoice(msgspec.Struct, frozen=True):
 async def mail_link(
     section: Section, request: AdminRequest, text: Record
 ) -> tuple[str, str] | None:
-    """Where a published post is mailed, or its mailing is; None for other texts, and for those who
-    may not."""
+    """The page that emails a published post, or that of its mailing; None for other texts and for
+    accounts that may not."""
     if text["status"] != PUBLISHED or not may_mail(section, request):
         return None
     made = await mailings_of(request, text["id"])
@@ -136,7 +136,7 @@ async def mail_test(request: AdminRequest, post_id: str) -> Answer:
         # Before the transaction, which must not wait for it.
         drawn = await letters.draw(request.tenant_id, post_id, me, trial)
     except Invalid as error:
-        # An operator is none of the site's staff.
+        # An operator does not belong to the site's staff.
         raise BadRequest(" ".join(each.message for each in error.problems.values())) from error
     async with request.records.unit(request.caller) as unit:
         await letters.queue(unit, drawn)
@@ -218,7 +218,7 @@ def _sentence(
 
 
 def mailed_in_words(request: AdminRequest, mailing: Record, newsletter: str) -> str:
-    """Says what became of a post's mailing, or will."""
+    """The state of a post's mailing, as a sentence."""
     name = newsletter or mailing["newsletter"]
     if mailing["status"] == SCHEDULED and mailing["scheduled_for"]:
         when = moment_in_words(request, mailing["scheduled_for"])

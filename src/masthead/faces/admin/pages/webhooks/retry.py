@@ -1,4 +1,4 @@
-"""Dead deliveries are retried: one, some, or in the background all that match."""
+"""Retries dead deliveries: one, some, or in the background all that match."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def retry_one(request: AdminRequest, delivery_id: str) -> Answer:
 
 
 async def retry_some(request: AdminRequest) -> Answer:
-    """Those that are ticked, at once; or all that match, after a question."""
+    """Retries the ticked ones at once, or all that match after a question."""
     form = request.form
     filters = DeliveryFilters.of(form)
     if form.get("all") == "1":

@@ -192,7 +192,7 @@ def _caption(code: Shortcode, _: Context) -> str | None:
 
 
 def _with_link(pieces: list[Piece], picture: int) -> tuple[int, int]:
-    """The pieces of an image, with the link around it if there is one."""
+    """An image with the link around it, if there is one."""
     before, after = picture - 1, picture + 1
     while before >= 0 and not pieces[before].tag and not pieces[before].text.strip():
         before -= 1

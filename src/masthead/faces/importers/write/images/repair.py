@@ -35,7 +35,7 @@ NOTHING_LEFT: Final = "no picture of the old site left"
 STILL_THERE: Final = "pictures could not be copied"
 
 
-class _Found(msgspec.Struct, frozen=True):
+class _UnfinishedPost(msgspec.Struct, frozen=True):
     """A post of the export that was imported, with the pictures that were not copied."""
 
     post: SourcePost
@@ -80,7 +80,7 @@ class ImageRepair(Import):
         outcomes = await self._update_posts(found, new_urls)
         self._report = ready.reported(self._report, outcomes)
 
-    async def _find_imported(self, posts: Sequence[SourcePost]) -> list[_Found]:
+    async def _find_imported(self, posts: Sequence[SourcePost]) -> list[_UnfinishedPost]:
         keys = [key_of_post(post) for post in posts]
         items = await self._destination.items(keys)
         records = await stored_records(
@@ -99,11 +99,11 @@ class ImageRepair(Import):
             if isinstance(prepared, Prepared):
                 wanted = [*prepared.images, *self._archive.wanted_by(prepared)]
                 refs = _not_copied(wanted, records[record_id])
-            found.append(_Found(post, record_id, refs))
+            found.append(_UnfinishedPost(post, record_id, refs))
         return found
 
     async def _update_posts(
-        self, found: Sequence[_Found], new_urls: Mapping[str, str]
+        self, found: Sequence[_UnfinishedPost], new_urls: Mapping[str, str]
     ) -> list[Outcome]:
         outcomes = []
         async with self._destination.unit() as unit:
@@ -113,7 +113,9 @@ class ImageRepair(Import):
                 outcomes.append(_outcome(each.post, is_changed, reason))
         return outcomes
 
-    async def _update_post(self, unit: AnyUnit, found: _Found, new_urls: Mapping[str, str]) -> bool:
+    async def _update_post(
+        self, unit: AnyUnit, found: _UnfinishedPost, new_urls: Mapping[str, str]
+    ) -> bool:
         if not isinstance(unit, Unit):
             # Which pictures can be fetched is not known.
             return True
