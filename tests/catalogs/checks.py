@@ -82,8 +82,9 @@ def against_glossary(language: str, catalog: Catalog) -> Iterator[str]:
         for each in catalog:
             if not each.id or _english(each) in row.get("except", ()):
                 continue
-            text = " ".join(filter(None, translations(each)))
-            if text and english.search(_english(each)) and not said.search(text):
+            text = _PLACEHOLDER.sub("", " ".join(filter(None, translations(each))))
+            words = _PLACEHOLDER.sub("", _english(each))
+            if text and english.search(words) and not said.search(text):
                 yield f"{term!r} is {' or '.join(row['say'])}: {text!r} for {shown(each)}"
             for pattern in ruled_out:
                 if pattern.search(text):
