@@ -8,10 +8,13 @@ process that is killed loses its last few seconds.
 from __future__ import annotations
 
 import asyncio
+import time
+from collections.abc import Callable
 from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from masthead.base import clock
 from masthead.base.clock import Clock
 from masthead.base.errors import StatementTimeout, Unavailable
 from masthead.base.ids import TenantId
@@ -38,6 +41,8 @@ _EARLY_WORDS: Final = (b"prefetch", b"prerender", b"preview")
 
 _REMEMBERED: Final = 10_000
 """Answers by User-Agent. To match one against the list takes half a millisecond."""
+_DAY_SECONDS: Final = 24 * 3600
+_FIRST_DAY: Final = date(1970, 1, 1).toordinal()
 
 Lines = dict[bytes, list[bytes]]
 _Seen = tuple[TenantId, int, Viewed, str, bytes, str]
@@ -57,7 +62,7 @@ class ViewCounts:
     ) -> None:
         self._store = store
         self._sources = Sources(base_domain)
-        self._clock = now
+        self._day = _day_of(now)
         self._pending: dict[_Seen, int] = {}
         self._dropped = 0
         self._writes = DelayedWrites(self._write, flush_seconds)
@@ -80,8 +85,7 @@ class ViewCounts:
         ):
             address = ""
         user_agent = user_agents[0][:MAX_USER_AGENT]
-        day = self._clock().toordinal()
-        seen = (tenant.id, day, viewed, source, user_agent, address)
+        seen = (tenant.id, self._day(), viewed, source, user_agent, address)
         pending = self._pending
         known = pending.get(seen)
         if known is not None:
@@ -122,6 +126,14 @@ class ViewCounts:
                 self._pending[seen] = self._pending.get(seen, 0) + number
             log.warning("views.not_recorded", views=sum(counted.values()), dropped=self._dropped)
             self._dropped = 0
+
+
+def _day_of(now: Clock) -> Callable[[], int]:
+    """The ordinal of the day, in UTC. A datetime of the system's clock takes half a microsecond, a
+    fifth of all that a request spends on its view."""
+    if now is clock.now:
+        return lambda: int(time.time() // _DAY_SECONDS) + _FIRST_DAY
+    return lambda: now().toordinal()
 
 
 def _of_people(counted: dict[_Seen, int]) -> list[View]:
