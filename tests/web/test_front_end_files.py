@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import jinja2
@@ -104,3 +105,21 @@ def test_a_template_of_an_operator_is_left_as_it_is(tmp_path: Path) -> None:
     loader = jinja2.FunctionLoader(lambda name: (source, str(tmp_path / name), None))
     environment = jinja2.Environment(loader=loader, autoescape=True, extensions=[Unindented])
     assert environment.get_template("x.html").render() == source
+
+
+_PHYSICAL = re.compile(
+    r"(?:margin|padding|border)-(?:left|right)\b|border-(?:top|bottom)-(?:left|right)-radius"
+    r"|^\s*(?:left|right):|(?:text-align|float|object-position|clear):\s*(?:left|right)",
+    re.MULTILINE,
+)
+
+
+def test_styles_fit_both_directions_of_writing() -> None:
+    """A text that an author has aligned to the right stays there."""
+    found = [
+        f"{path.relative_to(SOURCE)}: {match[0].strip()}"
+        for path in sorted(SOURCE.rglob("*.css"))
+        if not {"node_modules", "vendor"}.intersection(path.parts)
+        for match in _PHYSICAL.finditer(path.read_text())
+    ]
+    assert found == ["faces/reader/themes/plain/static/reader/text.css: text-align: right"]

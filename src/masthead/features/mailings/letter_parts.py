@@ -20,6 +20,7 @@ from masthead.base.languages.in_templates import EXTENSION, install_words
 from masthead.features.mailings.letter_html import HtmlWriter
 from masthead.features.mailings.letter_text import TextWriter
 from masthead.features.mailings.letter_values import LetterValues
+from masthead.outside.mail.directions import with_directions
 
 FOLDER: Final = Path(__file__).parent / "templates"
 
@@ -42,6 +43,7 @@ def draw_parts(
         {**given, "body": Markup(body)}  # noqa: S704  (clean, and written anew)
     )
     text = TextWriter(values.tokens, values.addresses).run()
+    html = with_directions(html, values.shown["direction"])
     return _inliner().inline(html), _template("letter.txt").render({**given, "body": text})
 
 

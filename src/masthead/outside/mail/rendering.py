@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from masthead.base.languages.translators import direction_of, speaking, translator_of
+from masthead.outside.mail.directions import with_directions
 from masthead.outside.mail.message import Mail, RenderedMail
 
 if TYPE_CHECKING:
@@ -61,11 +62,12 @@ def render(mail: Mail) -> RenderedMail:
     }
     with speaking(translator):
         template = f"{mail.template}.html"
+        html = _environment("html").get_template(template).render(values)
         return RenderedMail(
             to=mail.to,
             subject=str(mail.subject),
             text=_environment("txt").get_template(template).render(values).lstrip("\n"),
-            html=_environment("html").get_template(template).render(values),
+            html=with_directions(html, values["direction"]),
             to_name=mail.to_name,
             reply_to=mail.reply_to,
             unsubscribe_url=mail.unsubscribe_url,
