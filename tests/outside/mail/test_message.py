@@ -385,3 +385,13 @@ def test_no_value_of_any_mail_is_markup(template: str) -> None:
 
 
 NUMBERS = {"minutes", "hours", "days", "months", "failures", "recipients", "sent"}
+
+
+def test_an_email_in_arabic_runs_from_right_to_left() -> None:
+    """Mail programs know no logical properties."""
+    values = {"author": "Ada", "text": "Well", "own": "So", "title": "T", "short_title": "T"}
+    site = Site("الميناء", "https://zeitung.example.org", "ar")
+    html = render(write_email("comment_answered", site, "a@b.example", link="x", **values)).html
+    assert '<html lang="ar" dir="rtl">' in html
+    assert "border-right: 3px" in html
+    assert "-inline-start" not in html
