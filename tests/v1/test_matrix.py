@@ -175,9 +175,10 @@ async def create_one(tenant: TenantWorld, name: str) -> str:
 async def test_a_record_of_another_tenant_is_not_there(
     tenant: TenantWorld, other_tenant: TenantWorld, route: Route
 ) -> None:
-    theirs = NO_SUCH_ID
     name = route.path.split("/")[1]
-    if COLLECTIONS[name][1] is not None:
+    if COLLECTIONS[name][1] is None:
+        theirs = await existing(other_tenant, route)
+    else:
         theirs = await create_one(other_tenant, name)
     if route.path.startswith("/trash"):
         await put_into_trash(other_tenant, theirs)
