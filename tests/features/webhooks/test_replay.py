@@ -100,7 +100,7 @@ async def test_a_replay_that_begins_again_makes_no_delivery_twice(
     span = Span(at(hours=-1), at(hours=1), ("post.created",), "")
     counted = await found.prepare(hooks.tenant.id, made["id"], span)
     assert counted.total == 3
-    events = await found._found(hooks.tenant.id, span)
+    events = await found._find_events(hooks.tenant.id, span)
     await found._deliver(hooks.tenant.id, counted, events[:2])
     for _ in range(2):
         for some in (events[:2], events[2:]):

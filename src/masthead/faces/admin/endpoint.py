@@ -200,7 +200,7 @@ class AdminPages:
         opened = await open_request(self.services, self.tools, request)
         try:
             values = path_values(request, parameters)
-            answer = await _handled(opened, handler, page, values)
+            answer = await _handle(opened, handler, page, values)
         except MastheadError as error:
             if pages.wants_json(request):
                 raise
@@ -228,7 +228,7 @@ class AdminPages:
 _ORIGINS = {Who.LINK: Origin.LINK, Who.ANYONE: Origin.OWN}
 
 
-async def _handled(
+async def _handle(
     request: AdminRequest, handler: Handler, page: Handler | None, values: list[str]
 ) -> Answer:
     try:

@@ -83,7 +83,7 @@ def stream_to(hub: Hub, connection: Connection, facts: dict[str, Any], receive: 
 
 
 async def subscribe(call: Call) -> Answer:
-    client_id, topics = _check(await _given(call))
+    client_id, topics = _check(await _read_body(call))
     hub, caller = call.store.realtime, call.caller
     if caller.is_reader:
         _check_cost(call, topics)
@@ -156,7 +156,7 @@ async def _close_when_gone(connection: Connection, receive: Receive) -> None:
     connection.close()
 
 
-async def _given(call: Call) -> dict[str, Any]:
+async def _read_body(call: Call) -> dict[str, Any]:
     """JSON, or a form as some clients send it."""
     content_type = (call.request.header(b"content-type") or "").lower()
     if call.is_multipart or content_type.startswith("application/x-www-form-urlencoded"):

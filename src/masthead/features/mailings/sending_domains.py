@@ -40,7 +40,7 @@ class SendingDomains:
     async def check(self, caller: Caller, record: Record) -> list[Finding]:
         """Looks its records up and stores what was found. Raises RateLimited."""
         await self._windows.take(caller.tenant_id or PLATFORM, CHECKS)
-        return await self._checked(caller, record)
+        return await self._check_records(caller, record)
 
     async def run(self) -> None:
         """The worker's chore: what was right may be gone, and what was missing may be there."""
@@ -58,9 +58,9 @@ class SendingDomains:
         for each in ids:
             key = {"id": each}
             for record in await self._records.find(sending_domains, key, tenant_id=tenant_id):
-                await self._checked(system(tenant_id or None), record)
+                await self._check_records(system(tenant_id or None), record)
 
-    async def _checked(self, caller: Caller, record: Record) -> list[Finding]:
+    async def _check_records(self, caller: Caller, record: Record) -> list[Finding]:
         findings = await self.checks.look(record, is_installation=not record["tenant_id"])
         needed = [each for each in findings if each.wanted.is_needed]
         now = self._records.clock()

@@ -131,7 +131,7 @@ class SnsMessages:
         from cryptography.x509 import load_pem_x509_certificate
 
         try:
-            certificate = load_pem_x509_certificate(await self._fetched(url))
+            certificate = load_pem_x509_certificate(await self._fetch(url))
         except ValueError:
             raise Unauthenticated(NOT_GENUINE) from None
         self._certificates[url] = certificate
@@ -143,9 +143,9 @@ class SnsMessages:
         if not _TOKEN.fullmatch(token):
             raise BadRequest(UNREADABLE)
         query = {"Action": "ConfirmSubscription", "TopicArn": topic, "Token": token}
-        await self._fetched(f"https://{self._host_of(topic)}/?{urlencode(query)}")
+        await self._fetch(f"https://{self._host_of(topic)}/?{urlencode(query)}")
 
-    async def _fetched(self, url: str) -> bytes:
+    async def _fetch(self, url: str) -> bytes:
         """Amazon repeats a message that gets a 503."""
         now = self._clock()
         self._fetches = [each for each in self._fetches if now - each < timedelta(minutes=1)]

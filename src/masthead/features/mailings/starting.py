@@ -122,7 +122,7 @@ class Starting:
         """Raises Invalid, WrongState, PlanTooSmall or Forbidden."""
         unit.refuse_if_read_only()
         slug = given.get("newsletter") or MAIN_NEWSLETTER
-        post, newsletter = await self._checked(unit, given, slug)
+        post, newsletter = await self._check_given(unit, given, slug)
         scheduled_for = given.get("scheduled_for") or ""
         if scheduled_for and scheduled_for <= unit.now:
             raise Invalid({"scheduled_for": PAST})
@@ -216,7 +216,7 @@ class Starting:
         ((number,),) = await self._database.fetch(scope_of(tenant_id), *bound, slow=True)
         return int(number)
 
-    async def _checked(
+    async def _check_given(
         self, unit: Unit, given: Mapping[str, Any], newsletter: str
     ) -> tuple[Record, Record]:
         """The post and the newsletter."""

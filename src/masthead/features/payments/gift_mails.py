@@ -29,7 +29,7 @@ def handlers(records: Records, outbox: Outbox, sites: Sites) -> Mapping[str, Han
             card = await unit.find_one(gift_cards, {"id": job.payload["gift_card_id"]})
             if card is None or not _is_due(card, unit.now):
                 return
-            await outbox.queue(unit, await _written(unit, card, site))
+            await outbox.queue(unit, await _compose(unit, card, site))
             await unit.update(gift_cards, card["id"], {}, stamped={"sent_at": unit.now})
 
     return {MAIL_GIFT: mail}
@@ -43,7 +43,7 @@ def _is_due(card: Record, now: str) -> bool:
     return bool(not is_over and card["send_on"] and card["send_on"] <= now)
 
 
-async def _written(unit: Unit, card: Record, site: Site) -> Mail:
+async def _compose(unit: Unit, card: Record, site: Site) -> Mail:
     tier = await unit.find_one(tiers, {"id": card["tier_id"]}) if card["tier_id"] else None
     return write_email(
         "gift_given" if card["email"] else "gift_bought",

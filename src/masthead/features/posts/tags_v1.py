@@ -58,7 +58,7 @@ NAME = Parameter("name", "Only the tag with this name, exactly as posts name it.
 async def list_tags(call: Call) -> Page:
     name = call.query["name"]
     page = await call.page(tags, *([equals("name", name)] if name else ()))
-    return replace(page, items=await _shown(call, page.items))
+    return replace(page, items=await _show(call, page.items))
 
 
 async def create_tag(call: Call) -> Record:
@@ -66,7 +66,7 @@ async def create_tag(call: Call) -> Record:
     await _refuse_taken(call.unit, name)
     await _refuse_busy(call.unit, name)
     record = await call.unit.create(tags, call.body)
-    [shown] = await _shown(call, [record])
+    [shown] = await _show(call, [record])
     return shown
 
 
@@ -89,7 +89,7 @@ async def update_tag(call: Call) -> Record:
         stamped={"name": name} if is_renamed else None,
         expected_version=call.expected_version,
     )
-    [shown] = await _shown(call, [record], renamed_from=old["name"] if is_renamed else "")
+    [shown] = await _show(call, [record], renamed_from=old["name"] if is_renamed else "")
     return shown
 
 
@@ -116,7 +116,7 @@ async def _refuse_busy(unit: Unit, name: str, new_name: str = "") -> None:
         raise WrongState(problem.message) from None
 
 
-async def _shown(call: Call, found: list[Record], renamed_from: str = "") -> list[Record]:
+async def _show(call: Call, found: list[Record], renamed_from: str = "") -> list[Record]:
     """With the number of posts. Those of a tag that is being renamed have its old name or the new
     one. `renamed_from`: by this call, which has not ended."""
     records, caller = call.records, call.caller

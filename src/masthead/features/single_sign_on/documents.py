@@ -25,7 +25,7 @@ async def fetch_document(
     client: OutboundClient, url: str, headers: Mapping[str, str] | None = None, *, share: str
 ) -> Document:
     headers = {**_JSON, **(headers or {})}
-    return await _answered(url, client.get(url, headers, **_LIMITS, share=share))
+    return await _read_answer(url, client.get(url, headers, **_LIMITS, share=share))
 
 
 async def post_form(
@@ -38,7 +38,7 @@ async def post_form(
 ) -> Document:
     body = urlencode(form).encode()
     headers = {**_JSON, "Content-Type": "application/x-www-form-urlencoded", **headers}
-    return await _answered(url, client.post(url, body, headers, **_LIMITS, share=share))
+    return await _read_answer(url, client.post(url, body, headers, **_LIMITS, share=share))
 
 
 def text_of(document: Document, name: str) -> str:
@@ -47,7 +47,7 @@ def text_of(document: Document, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-async def _answered(url: str, call: Awaitable[Answer]) -> Document:
+async def _read_answer(url: str, call: Awaitable[Answer]) -> Document:
     try:
         answer = await call
     except OutboundError as error:

@@ -74,12 +74,12 @@ async def _member(unit: Unit, person: Person, page: str) -> Record:
     if not person.verified_email:
         raise not_admitted(person, UNVERIFIED)
     found = await unit.find_one(blog_members, {"email": person.verified_email})
-    member = await _known(unit, person, found) if found else await _join(unit, person, page)
+    member = await _recognize(unit, person, found) if found else await _join(unit, person, page)
     await add_link(unit, person, MEMBERS, member["id"])
     return member
 
 
-async def _known(unit: Unit, person: Person, member: Record) -> Record:
+async def _recognize(unit: Unit, person: Person, member: Record) -> Record:
     if await is_linked(unit, person, MEMBERS, member["id"]):
         raise not_admitted(person, ANOTHER)
     if not member["verified"] and member["password_hash"]:

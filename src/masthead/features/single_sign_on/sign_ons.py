@@ -134,7 +134,7 @@ class SignOns(msgspec.Struct, frozen=True):
         tokens = await self._exchange(
             provider, metadata, pending, code=code, redirect_uri=arrival.redirect_uri
         )
-        claims = await self._verified(provider, metadata, pending, text_of(tokens, "id_token"))
+        claims = await self._verify(provider, metadata, pending, text_of(tokens, "id_token"))
         claims = await self._with_userinfo(provider, metadata, claims, tokens)
         return Person(provider, claims["sub"], claims), pending
 
@@ -178,7 +178,7 @@ class SignOns(msgspec.Struct, frozen=True):
         pair = f"{quote_plus(client_id)}:{quote_plus(secret)}"
         return {"Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}, {}
 
-    async def _verified(
+    async def _verify(
         self, provider: Record, metadata: Metadata, pending: Pending, token: str
     ) -> dict[str, Any]:
         if not token:

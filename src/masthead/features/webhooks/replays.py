@@ -150,7 +150,7 @@ class Replays:
         self, tenant_id: TenantId, webhook_id: str, span: Span, replay_id: str = ""
     ) -> Replay:
         """Counts its events; raises Invalid for `to` if there are too many."""
-        found = await self._found(tenant_id, span, most=MOST)
+        found = await self._find_events(tenant_id, span, most=MOST)
         return Replay(replay_id or ids.new_id(), webhook_id, span, len(found))
 
     async def newest(
@@ -170,7 +170,7 @@ class Replays:
 
     async def _run(self, job: Job) -> None:
         replay = msgspec.convert(job.payload, Replay)
-        found = await self._found(job.tenant_id, replay.span)
+        found = await self._find_events(job.tenant_id, replay.span)
         for at in range(0, len(found), _PAGE):
             job.check()
             await self._deliver(job.tenant_id, replay, found[at : at + _PAGE])
@@ -208,7 +208,7 @@ class Replays:
                 wanted = [sql.deliver.bind(row) for row in rows if row["event_id"] in kept]
                 await tx.execute_many(sql.deliver, wanted)
 
-    async def _found(
+    async def _find_events(
         self, tenant_id: TenantId, span: Span, most: int | None = None
     ) -> list[LoggedEvent]:
         """Oldest first, without their payloads."""

@@ -112,7 +112,7 @@ class DnsChecks:
             "DMARC": self._dmarc,
         }
         wanted = self.wanted(record, is_installation=is_installation)
-        return list(await asyncio.gather(*(_answered(checks[each.kind], each) for each in wanted)))
+        return list(await asyncio.gather(*(_look_up(checks[each.kind], each) for each in wanted)))
 
     async def _spf(self, wanted: WantedRecord) -> Finding:
         found = [each for each in await self._names.texts(wanted.name) if _is_spf(each)]
@@ -186,7 +186,7 @@ class DnsChecks:
         return _missing(wanted)
 
 
-async def _answered(
+async def _look_up(
     check: Callable[[WantedRecord], Awaitable[Finding]], wanted: WantedRecord
 ) -> Finding:
     try:

@@ -156,12 +156,14 @@ class Feed:
         # After the log was read: a session that had ended before a change was committed is known
         # to have ended.
         await self._check_sessions(connections)
-        await tell(self._services, await self._told(changes), connections)
+        await tell(self._services, await self._collect_records(changes), connections)
 
-    async def _told(self, changes: Sequence[LoggedChange]) -> list[ChangedRecord]:
+    async def _collect_records(self, changes: Sequence[LoggedChange]) -> list[ChangedRecord]:
         """With the whole records: of this process's own changes from memory, of others if the
         stored record is still the one that the change made."""
-        stored = await self._stored([each for each in changes if each.place not in self._local])
+        stored = await self._read_stored(
+            [each for each in changes if each.place not in self._local]
+        )
         return [ChangedRecord(each, self._record(each, stored)) for each in changes]
 
     def _record(self, change: LoggedChange, stored: dict[tuple[str, str], Record]) -> Record:
@@ -173,7 +175,7 @@ class Feed:
                 return known
         return {**whole, **known}
 
-    async def _stored(self, changes: Sequence[LoggedChange]) -> dict[tuple[str, str], Record]:
+    async def _read_stored(self, changes: Sequence[LoggedChange]) -> dict[tuple[str, str], Record]:
         records = self._services.records
         wanted: dict[str, set[str]] = {}
         for each in changes:

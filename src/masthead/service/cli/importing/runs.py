@@ -58,10 +58,12 @@ async def undo(
             ) from None
         ask(run["file_name"])
         await start_task(records, shell(site.id), run_id, UNDO)
-        return _shown(await _ended(records, site.id, run_id, wait_seconds))
+        return _shown(await _wait_for_end(records, site.id, run_id, wait_seconds))
 
 
-async def _ended(records: Records, tenant_id: TenantId, run_id: str, wait_seconds: float) -> Record:
+async def _wait_for_end(
+    records: Records, tenant_id: TenantId, run_id: str, wait_seconds: float
+) -> Record:
     """The run at its end, or as it is when the time is over."""
     loop = asyncio.get_running_loop()
     ends = loop.time() + wait_seconds

@@ -104,7 +104,7 @@ class TenantList(ListPage, frozen=True):
     async def values(self, request: AdminRequest, items: Sequence[Record]) -> dict[str, Any]:
         ids, counts = [each["id"] for each in items], request.records.counts
         return {
-            "rows": [await _shown(request, each) for each in items],
+            "rows": [await _describe_tenant(request, each) for each in items],
             "posts": await counts.by_tenant(posts, ids),
             "members": await counts.by_tenant(blog_members, ids),
             "media": await counts.by_tenant(media, ids, summed="size"),
@@ -204,7 +204,7 @@ async def tenant_page(request: AdminRequest, tenant_id: str) -> Answer:
         superusers, {"id": tenant["owner_id"]}, tenant_id=TenantId(tenant["id"])
     )
     values = {
-        "row": await _shown(request, tenant),
+        "row": await _describe_tenant(request, tenant),
         "suspended_at": tenant["suspended_at"] and request.local(tenant["suspended_at"]),
         "reason": tenant["suspension_reason"],
         "deletion": await _deletion_day(request, TenantId(tenant["id"])),
@@ -242,7 +242,7 @@ async def _deletion_day(request: AdminRequest, tenant_id: TenantId) -> str:
     return f"{day.day} {day:%b %Y}"
 
 
-async def _shown(request: AdminRequest, tenant: Record) -> Record:
+async def _describe_tenant(request: AdminRequest, tenant: Record) -> Record:
     """A site that is suspended and waits for its deletion is on its way out."""
     found = await request.services.directory.by_id(tenant["id"])
     badge = "good", "Active"

@@ -140,7 +140,7 @@ class ImageCopier:
         if self._archive is not None and (entry := _entry_of(refs, self._archive)):
             return await self._copy_from_archive(self._archive, key, original, entry)
         if original[:5].lower() == "data:":
-            return await self._store_upload(key, "image", _decoded(original))
+            return await self._store_upload(key, "image", _decode_address(original))
         candidates = dict.fromkeys(url for ref in refs for url in ref.candidates)
         if not candidates:
             raise _NotCopied(NO_ADDRESS)
@@ -244,7 +244,7 @@ def _url_of(record: Record) -> str:
     return media_path(record["id"], record["file"])
 
 
-async def _decoded(url: str) -> AsyncIterator[bytes]:
+async def _decode_address(url: str) -> AsyncIterator[bytes]:
     head, comma, content = url.partition(",")
     if not comma:
         raise _NotCopied("The picture in the address is cut off.")
