@@ -9,8 +9,8 @@ from itertools import islice
 from typing import Final
 
 import sqlalchemy as sa
+from tests.features.statistics.access_lines import Expected, lines, tenant_of
 
-from bench.access_log import Expected, lines, tenant_of
 from bench.special import Figure, finish, new_site, options, place
 from masthead.base import clock
 from masthead.base.ids import TenantId

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from bench.access_log import Expected, Line, lines, tenant_of
+from tests.features.statistics.access_lines import Expected, Line, lines, tenant_of
 from tests.features.statistics.site import PHONE, reader, stats, views
 from tests.service.cli.running import serving
 from tests.world import TenantWorld, World
