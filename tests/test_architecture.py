@@ -75,7 +75,7 @@ MAY_SPEAK_SQL = (
     "features/webhooks/",
     # Which payment events were taken, what was paid back, and the nightly report.
     "features/payments/",
-    # Mails to be sent, how they ended, links in them, and new addresses that are not confirmed yet.
+    # Emails to be sent, how they ended, links in them, and new addresses that wait for a proof.
     "outside/mail/outbox.py",
     "outside/mail/tables.py",
     "features/members/mail_log.py",

@@ -1,4 +1,4 @@
-"""Pages, mails and messages send people to pages of the admin that exist, and to no shell."""
+"""Pages, emails and messages send people to pages of the admin that exist, and to no shell."""
 
 from __future__ import annotations
 

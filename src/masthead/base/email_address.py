@@ -38,7 +38,7 @@ def normal_email(text: str) -> str:
 
 
 def is_email(address: str) -> bool:
-    """Whether a normalized text is an address that mail can be sent to.
+    """Whether a normalized text is an address that email can be sent to.
 
     `email-validator` checks the syntax. Also refused are capitals, a
     local part that is too long or not legible, and texts that mail programs decode into another

@@ -1,4 +1,4 @@
-"""Whether a site is suspended, for what is done later or by a link of a mail."""
+"""Whether a site is suspended, for what is done later or by a link of an email."""
 
 from __future__ import annotations
 

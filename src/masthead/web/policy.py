@@ -27,7 +27,7 @@ class Who(Enum):
     VISITOR = auto()
     """A guest, a member or staff: the handler sees which."""
     LINK = auto()
-    """Whoever has the link of a mail: its token, which the handler checks, is the credential."""
+    """Whoever has the link of an email: its token, which the handler checks, is the credential."""
     SIGNATURE = auto()
     """Whoever signed the body: the handler checks the signature."""
     KEY = auto()
@@ -83,7 +83,7 @@ class Limit(Enum):
     GENERATIONS = auto()
     DATA_REQUESTS = auto()
     SIGN_INS = auto()
-    """Failed ones, and mails that are asked for."""
+    """Failed ones, and emails that are asked for."""
     COMMENTS = auto()
     MESSAGES = auto()
     """Messages of AI assistants that are no calls."""

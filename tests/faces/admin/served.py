@@ -14,7 +14,7 @@ from tests.world import RunningClock, World, open_world
 
 @contextlib.asynccontextmanager
 async def world_at_its_address(folder: Path, **environ: str) -> AsyncIterator[tuple[World, int]]:
-    """A service that knows its port, so that links in its mails and pages lead to it."""
+    """A service that knows its port, so that links in its emails and pages lead to it."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = listener.getsockname()[1]

@@ -114,7 +114,7 @@ async def test_data_requests_by_the_api_are_logged_under_their_person(
     assert (await owner.api.post(EXPORT, json=about_ana)).status_code == 200
     asked = await operator.api.post(DELETE, json=deletion(tenant, tenant_id=tenant.id))
     assert asked.status_code == 202
-    # Neither a member nor a program is staff, and the link in a mail names nobody.
+    # Neither a member nor a program is staff, and the link in an email names nobody.
     assert (await ana.api.post(EXPORT, json=about_ana)).status_code == 200
     assert (await outsider(tenant).post(EXPORT, json={"type": "tenant"})).status_code in (200, 202)
     link = asked.json()["cancellation_url"]

@@ -1,4 +1,4 @@
-"""An export in Chromium: asked for, the page closed, the mail read, the file downloaded. Skipped
+"""An export in Chromium: asked for, the page closed, the email read, the file downloaded. Skipped
 where the machine has no browser."""
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ async def test_a_person_asks_closes_the_page_and_comes_back_by_the_mail(
         mail = await site.mail()
     assert mail["subject"] == "The export of Tideline is ready"
     assert "Sign in and download it" in text_of(mail)
-    # Where nobody is signed in, the link of the mail asks for that first.
+    # Where nobody is signed in, the link of the email asks for that first.
     [link] = [each for each in links_in(mail) if each.endswith("/admin/tools/export")]
     page = await (await site.browser.new_context()).new_page()
     await page.goto(site.origin + link.removeprefix("http://localhost"))

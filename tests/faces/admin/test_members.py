@@ -354,7 +354,7 @@ class TestWhoAndWhat:
             "Email: a sign-in link, could not be delivered",
             "Email: a sign-in link, written to a file, not sent",
         ]
-        # Its job has ended without an answer of a mail server, and the mail is swept.
+        # Its job has ended without an answer of a mail server, and the email is swept.
         office.world.clock.advance(minutes=1)
         await queue("ana@example.com")
         office.world.clock.advance(days=RETENTION.days, seconds=-1)

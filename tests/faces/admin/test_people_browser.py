@@ -1,4 +1,4 @@
-"""People in Chromium: signing in, a new password by mail, an invited author, many posts at once.
+"""People in Chromium: signing in, a new password by email, an invited author, many posts at once.
 
 Skipped where the machine has no Chromium.
 """

@@ -1,4 +1,4 @@
-"""Staff are invited by mail, get a role, and are removed: by owners alone."""
+"""Staff are invited by email, get a role, and are removed: by owners alone."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ async def test_every_address_of_the_site_is_closed_unless_it_is_named(
 
 def test_what_a_suspended_site_answers_is_named_here(app: World) -> None:
     """One more needs a reason: each of these holds nothing of the site, or is what a person may ask
-    of their data, of mails and of payments that go on."""
+    of their data, of emails and of payments that go on."""
     is_open = {
         route.path
         for route in routes_of(app)

@@ -372,7 +372,7 @@ async def test_the_mail_says_what_the_page_does_not(office: Office, site: Tenant
         "You are already a member of Tideline",
     ]
     subjects = [mail["subject"] for mail in await office.mails()]
-    # Who is no member gets no mail to sign in.
+    # Who is no member gets no email to sign in.
     assert subjects.count("Confirm that you want to join Tideline") == 1
     assert len(subjects) == 3
 

@@ -145,7 +145,7 @@ async def pays(page: Page, site: LiveSite) -> None:
 async def comments(page: Page, site: LiveSite) -> None:
     await page.get_by_label("Your comment").fill("Well said.")
     await page.get_by_role("button", name="Post comment").click()
-    # A member who joined by mail alone has no name yet. What was typed is still there.
+    # A member who joined by email alone has no name yet. What was typed is still there.
     await expect(page.get_by_label("Your comment")).to_have_value("Well said.")
     await page.get_by_label("Name").fill("Ada")
     await page.get_by_role("button", name="Post comment").click()

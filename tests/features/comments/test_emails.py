@@ -1,4 +1,4 @@
-"""Mails about comments: to the post's authors and to who was answered, until they say no."""
+"""Emails about comments: to the post's authors and to who was answered, until they say no."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ JSON = {"accept": "application/json"}
 
 
 def link_of(tenant: TenantWorld, email: str) -> str:
-    """Path and query of the link that a mail to this address would hold."""
+    """Path and query of the link that an email to this address would hold."""
     parts = tenant.world.parts
     url = Unsubscribe(parts.records, parts.keyring).url("http://x", tenant.id, email)
     return url.removeprefix("http://x")

@@ -189,7 +189,7 @@ class TestEmail:
     async def test_a_job_that_runs_twice_sends_one(self, office: Office, mailed: Processor) -> None:
         card = await buy(mailed)
         assert len(await office.mails()) == 1
-        # Another time has a job of its own; this one finds that the mail was sent.
+        # Another time has a job of its own; this one finds that the email was sent.
         at = office.world.clock().isoformat()
         await mailed.tenant.update("gift_cards", card["id"], {"send_on": at})
         office.world.clock.advance(days=1)

@@ -1,4 +1,4 @@
-"""The mail to a member whose payment has arrived."""
+"""The email to a member whose payment has arrived."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from masthead.service.background import job_runner
 
 @dataclass(frozen=True)
 class Office:
-    """A world without an SMTP server: its mails are files."""
+    """A world without an SMTP server: its emails are files."""
 
     world: World
     folder: Path
@@ -32,7 +32,7 @@ class Office:
             pass
 
     async def mails(self) -> list[EmailMessage]:
-        """All mails so far, the oldest first."""
+        """All emails so far, the oldest first."""
         await self.send()
         return [read_mail(path) for path in sorted(self.folder.glob("*.eml"))]
 
@@ -55,7 +55,7 @@ async def office_world(
 
 @pytest.fixture
 async def office(office_world: World) -> Office:
-    """Without a row and without a mail of earlier tests."""
+    """Without a row and without an email of earlier tests."""
     office_world.clock.moment = START
     await delete_every_row(office_world.parts.database)
     folder = office_world.parts.settings.data_dir / "mail"

@@ -39,7 +39,7 @@ _ADDRESSES = {
 
 
 async def admit_request(request: AdminRequest) -> Requester:
-    """Counted with the requests by the API, because each of them sends mails."""
+    """Counted with the requests by the API, because each of them sends emails."""
     windows = request.services.windows
     await admit(windows, request.tenant_id, request.caller, request.client.address)
     return Requester(request.tenant, request.caller, is_trusted=True)

@@ -169,14 +169,14 @@ class SignInPage(msgspec.Struct, frozen=True):
 
 
 class ForgotPage(msgspec.Struct, frozen=True):
-    """Template `forgot.html`: asks for a mail with a link to a new password."""
+    """Template `forgot.html`: asks for an email with a link to a new password."""
 
     email: str = ""
     problems: tuple[FormProblem, ...] = ()
 
 
 class InboxPage(msgspec.Struct, frozen=True):
-    """Template `inbox.html`: a mail was asked for. It says the same for every address."""
+    """Template `inbox.html`: an email was asked for. It says the same for every address."""
 
     email: str
     kind: str
@@ -230,7 +230,7 @@ class AccountPage(msgspec.Struct, frozen=True):
     newsletters: tuple[Newsletter, ...] = ()
     """To choose from, where the site has several and the member gets any."""
     comment_mails: bool = True
-    """Gets a mail when a comment was answered."""
+    """Gets an email when a comment was answered."""
     notice: str = ""
     """The sentence about what has just been done."""
     deleted_on: datetime | None = None

@@ -27,7 +27,7 @@ from masthead.outside.mail.outbox import Outbox
 
 POSTED, RECEIVED = "comment.posted", "comment.received"
 QUOTED: Final = 1_000
-"""Characters of a comment that a mail quotes."""
+"""Characters of a comment that an email quotes."""
 
 
 class CommentEmails:

@@ -1,4 +1,4 @@
-"""The pages of links in mails about comments. A GET shows a button; the POST acts."""
+"""The pages of links in emails about comments. A GET shows a button; the POST acts."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ async def _comment(records: Records, tenant_id: TenantId, comment_id: str) -> Re
 
 
 async def _approve(records: Records, tenant_id: TenantId, to: Recipient, comment_id: str) -> None:
-    """As the account that got the mail: what it may do now decides."""
+    """As the account that got the email: what it may do now decides."""
     found = await records.find_one(superusers, {"id": to.id}, tenant_id=tenant_id)
     if not found:
         raise BadRequest(BAD_LINK)

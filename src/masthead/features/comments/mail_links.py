@@ -1,4 +1,4 @@
-"""The links in mails about comments: one that ends them, and one that approves a comment.
+"""The links in emails about comments: one that ends them, and one that approves a comment.
 
 Each is signed for one account of one site, and works without signing in.
 """
@@ -19,7 +19,7 @@ APPROVE_PATH: Final = "/member/approve-comment"
 
 
 class Recipient(msgspec.Struct, frozen=True):
-    """An account that gets a mail."""
+    """An account that gets an email."""
 
     collection: str
     id: str

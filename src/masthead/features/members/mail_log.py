@@ -1,4 +1,4 @@
-"""Which mails went to a member, for the page of the member. It holds no text of a mail and is
+"""Which emails went to a member, for the page of the member. It holds no text of an email and is
 deleted with the member."""
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class MemberMails:
         )
 
     async def queued(self, unit: Unit, mail_id: str, recipient: str, template: str) -> None:
-        """In the transaction that queues the mail. One to another address is left out."""
+        """In the transaction that queues the email. One to another address is left out."""
         if unit.is_read_only:
             # The email is sent anyway.
             return

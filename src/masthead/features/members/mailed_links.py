@@ -89,7 +89,7 @@ class MailedLinks:
         return self._codes.id_for(blog_members, tenant_id, wanted.email)
 
     async def admit(self, tenant_id: TenantId, email: str, client_address: str) -> bool:
-        """Whether a mail may be sent to the address. Raises RateLimited as `request` does."""
+        """Whether an email may be sent to the address. Raises RateLimited as `request` does."""
         attempt = Attempt(blog_members.name, email, client_address)
         return await self._throttle.admit_link(attempt, tenant_id)
 

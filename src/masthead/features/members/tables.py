@@ -1,4 +1,4 @@
-"""Internal tables of the links that members get by mail."""
+"""Internal tables of the links that members get by email."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Invitations of staff by email.
 
-The account is created at once, without a password. The link in the mail is one to set a password,
+The account is created at once, without a password. The link in the email is one to set a password,
 valid for a week; until it is used nobody can sign in with the account.
 """
 
@@ -42,7 +42,7 @@ class Invitations(msgspec.Struct, frozen=True):
     async def invite(
         self, caller: Caller, tenant_id: TenantId, given: Mapping[str, Any], *, by: str
     ) -> Record:
-        """Creates the account and sends the mail, both or neither. `by` is the inviter's name."""
+        """Creates the account and sends the email, both or neither. `by` is the inviter's name."""
         self.records.check_may_create(caller, superusers)
         await self._admit(tenant_id)
         stamped = await new_credentials({}, required=False)

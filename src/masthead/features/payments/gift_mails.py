@@ -22,7 +22,7 @@ REDEEM = "/member/redeem"
 
 def handlers(records: Records, outbox: Outbox, sites: Sites) -> Mapping[str, Handler]:
     async def mail(job: Job) -> None:
-        """The mail and the mark that it was sent commit together, so that a job that runs twice
+        """The email and the mark that it was sent commit together, so that a job that runs twice
         sends one."""
         site = await sites.of(job.tenant_id)
         async with records.unit(system(job.tenant_id)) as unit:

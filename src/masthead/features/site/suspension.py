@@ -15,7 +15,7 @@ from masthead.outside.mail.outbox import Outbox
 async def suspend(
     records: Records, mail: Outbox, settings: Settings, caller: Caller, *, reason: str
 ) -> None:
-    """The caller is an operator in the site. The owner gets a mail with the reason; of another
+    """The caller is an operator in the site. The owner gets an email with the reason; of another
     reason of the same suspension none."""
     async with records.unit(caller) as unit:
         [before] = await unit.find(tenants, {"id": unit.tenant_id}, limit=1)

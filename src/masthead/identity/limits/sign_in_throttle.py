@@ -209,7 +209,7 @@ class LoginThrottle:
             return not await self._count(tx, _digest("taken", what), 1, lifetime)
 
     async def admit_reset(self, attempt: Attempt, tenant_id: str) -> bool:
-        """Whether a mail may be sent to this address. Unknown addresses count the same.
+        """Whether an email may be sent to this address. Unknown addresses count the same.
 
         Raises RateLimited for a network with too many requests.
         """
@@ -230,8 +230,8 @@ class LoginThrottle:
             return not await self._count(tx, subject, RESET_MAILS_PER_TENANT, LONG_WINDOW)
 
     async def admit_link(self, attempt: Attempt, tenant_id: str) -> bool:
-        """Whether a mail may be sent to this address: so nobody can fill a mailbox with our mails.
-        Unknown addresses count the same.
+        """Whether an email may be sent to this address: nobody can fill a mailbox with
+        our emails. Unknown addresses count the same.
 
         Raises RateLimited for a network or a site with too many requests.
         """

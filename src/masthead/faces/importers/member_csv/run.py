@@ -2,7 +2,7 @@
 
 A member is known by the address. An existing one gets what the mapped columns say, with three
 exceptions: the newsletter is never turned on, paid access is never taken away, and a tier that the
-payment processor decides stays as it is. No mail is sent. An event is written for a member whose
+payment processor decides stays as it is. No email is sent. An event is written for a member whose
 newsletter is turned off, because other services must stop mailing them, and for nothing else.
 """
 

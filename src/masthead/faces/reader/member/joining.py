@@ -1,6 +1,6 @@
 """Sign-up, sign-in, forgotten passwords and sign-out.
 
-No answer shows whether an address has an account: what is asked for goes by mail, and the worker
+No answer shows whether an address has an account: what is asked for goes by email, and the worker
 looks the address up.
 """
 

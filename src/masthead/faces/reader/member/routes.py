@@ -26,7 +26,7 @@ from masthead.web.policy import Limit, WhileSuspended
 
 def member_page_routes(pages: SitePages, services: FeatureServices) -> list[Route]:
     joining, account = Joining(services), Account(services)
-    # What a person may ask of their data, of mails and of payments that go on: also while the site
+    # What a person may ask of their data, of emails and of payments that go on: also while the site
     # is suspended.
     form = partial(pages.form, while_suspended=WhileSuspended.OPEN)
     mine = partial(form, page=account.page)

@@ -1,4 +1,4 @@
-"""Mail: who sends it, whether it arrives, and which mails did not."""
+"""Mail: who sends it, whether it arrives, and which emails did not."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def send_test(request: AdminRequest) -> Answer:
 
 
 async def test_state(request: AdminRequest, mark: str) -> Answer:
-    """Asked for again until the mail is sent or has failed."""
+    """Asked for again until the email is sent or has failed."""
     trial = await request.tools.test_mails.outcome(request.caller, mark)
     if trial is None:
         raise NotFound
