@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from masthead.content.texts import jobs as text_jobs
+from masthead.content.texts import thinning
 from masthead.engine.audit.retention import AuditRetention
 from masthead.engine.jobs.runner import Chore, Handler, JobRunner
 from masthead.engine.records.search.index import Indexer
@@ -32,14 +33,14 @@ from masthead.features.media import copies as media_copies
 from masthead.features.media import jobs as media_jobs
 from masthead.features.media import use_counts as media_use_counts
 from masthead.features.members.unsubscribe import Unsubscribe
-from masthead.features.pages.collection import pages
+from masthead.features.pages.collection import page_revisions, pages
 from masthead.features.payments import gift_mails
 from masthead.features.payments import jobs as payment_jobs
 from masthead.features.payments.access import end_due
 from masthead.features.payments.reconcile import Reconciliation
 from masthead.features.posts import jobs as post_jobs
 from masthead.features.posts import review_emails, tags
-from masthead.features.posts.collection import posts
+from masthead.features.posts.collection import post_revisions, posts
 from masthead.features.privacy import jobs as privacy_jobs
 from masthead.features.site import notices
 from masthead.features.site.domain_proof import DomainProofs
@@ -61,6 +62,7 @@ from masthead.service.services import Services
 if TYPE_CHECKING:
     from masthead.service.tracing.spans import Traces
 
+REVISIONS = (post_revisions, page_revisions)
 NOTICES = {**payment_jobs.NOTICES, **webhook_jobs.NOTICES, **stopped_email.NOTICES}
 
 
@@ -77,6 +79,7 @@ def job_handlers(parts: Services) -> Mapping[str, Handler]:
         ),
         **emptying.handlers(parts.records),
         **text_jobs.handlers(parts.records, (posts, pages)),
+        **thinning.handlers(parts.records, REVISIONS),
         **tags.handlers(parts.records),
         **mail_jobs.handlers(
             parts.mail,
@@ -134,6 +137,7 @@ def job_runner(parts: Services, traces: Traces | None = None) -> JobRunner:
         Chore("sign_in_codes.sweep", hourly, parts.codes.sweep),
         Chore("privacy.sweep", hourly, parts.privacy.work.sweep),
         Chore("trash.sweep", hourly, partial(emptying.delete_expired, parts.records)),
+        Chore("revisions.thin", hourly, partial(thinning.thin_due, parts.records, REVISIONS)),
         Chore("undo.sweep", hourly, partial(undoing.delete_expired, parts.records)),
         Chore("site_export.sweep", hourly, parts.site_exports.sweep),
         Chore("site_import.sweep", hourly, Leftovers(parts.records, parts.objects).sweep),

@@ -430,13 +430,29 @@ class TestRevisions:
         await tenant.update("posts", post["id"], {"scheduled_for": "2999-01-01T00:00:00Z"})
         assert await revisions_of(tenant, post["id"]) == []
 
-    async def test_the_newest_fifty_stay(self, app: World, tenant: TenantWorld) -> None:
-        post = await tenant.post(title="v0")
-        for number in range(1, 56):
-            app.clock.advance(minutes=11)
-            await tenant.update("posts", post["id"], {"title": f"v{number}"})
-        titles = [each["title"] for each in await revisions_of(tenant, post["id"])]
-        assert titles == [f"v{number}" for number in range(54, 4, -1)]
+    async def test_writing_leaves_one_every_five_minutes_in_a_draft_and_in_a_working_copy(
+        self, app: World, tenant: TenantWorld
+    ) -> None:
+        for text in (await tenant.post(title="Fog"), await tenant.published(title="Fog")):
+            desk = await desk_of(tenant, text["id"])
+            await desk.save(title="v0")
+            before = len(await revisions_of(tenant, text["id"]))
+            for second in range(20, 16 * 60, 20):
+                app.clock.advance(seconds=20)
+                await desk.save(title=f"at {second}")
+            found = (await revisions_of(tenant, text["id"]))[: -before or None]
+            assert [each["title"] for each in found] == ["at 880", "at 580", "at 280"]
+
+    async def test_every_state_that_was_live_is_one(
+        self, app: World, tenant: TenantWorld, owner: Account
+    ) -> None:
+        """Also where a program changes it twice in a second."""
+        page = await tenant.create("pages", {"title": "v0", "status": "published"})
+        for number in (1, 2, 3):
+            await owner.api.patch(records_of("pages", page["id"]), json={"title": f"v{number}"})
+        answer = await owner.api.get(records_of("page_revisions"))
+        found = {(each["title"], each["status"]) for each in answer.json()["items"]}
+        assert found == {(f"v{number}", "published") for number in (0, 1, 2)}
 
     async def test_a_revision_is_restored_to_a_draft(self, app: World, tenant: TenantWorld) -> None:
         post = await tenant.post(title="First", content_json=document("First"))

@@ -434,8 +434,13 @@ SAMPLES = (
     Sample("post-email-page", "/admin/posts/{posts}/email/page?as=paid", is_page=False),
     Sample("post-preview-page", "/admin/posts/{posts}/preview/page?as=guest", is_page=False),
     Sample("post-revisions", "/admin/posts/{posts-revised}/revisions"),
+    Sample("post-revisions-chosen", "/admin/posts/{posts-revised}/revisions?from={post_revisions}"),
     Sample("post-revisions-empty", "/admin/posts/{posts-html}/revisions"),
     Sample("post-revision", "/admin/posts/{posts-revised}/revisions/{post_revisions}"),
+    Sample(
+        "post-revision-other",
+        "/admin/posts/{posts-revised}/revisions/{post_revisions}?with={post_revisions-other}",
+    ),
     Sample("post-missing", "/admin/posts/nosuchpost00000", status=404),
     Sample("reset-password", f"{ADMIN_PATH}?token={{token}}", who="guest"),
     Sample(
@@ -1134,6 +1139,19 @@ async def _posts(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, s
             "saved_by": author,
         },
     )
+    other = await records.create(
+        system(demo.id),
+        demo.world.collection("post_revisions"),
+        {},
+        stamped={
+            "post_id": revised["id"],
+            "title": "Fog signals",
+            "content_html": FOG.replace("three parishes", "two parishes"),
+            "status": "published",
+            "saved_at": "2026-11-03T17:40:00.000Z",
+            "saved_by": accounts["owner"].id,
+        },
+    )
     long_reads = {"name": LONG, "description": "Long reads, each Sunday.", "sender_name": "Nell"}
     newsletter = await demo.create("newsletters", long_reads)
     counted = {"recipients": 50_218, "sent": 31_204, "failed": 12, "uncertain": 3, "bounced": 9}
@@ -1179,6 +1197,7 @@ async def _posts(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, s
         "posts-revised": revised["id"],
         "posts-draft": draft["id"],
         "post_revisions": revision["id"],
+        "post_revisions-other": other["id"],
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from typing import Any
 
 from tests.faces.admin.visitor import Visitor, hidden_in, staff
@@ -84,6 +85,45 @@ async def test_words_and_settings_that_differ_are_marked(app: World, tenant: Ten
     assert "<ins>Paid members</ins>" in page
     page = (await browser.get(f"{second}?with=before")).text
     assert "Two<del> short</del><ins> long</ins> blasts at dawn." in page
+
+
+async def test_any_two_states_are_compared(app: World, tenant: TenantWorld) -> None:
+    browser, _ = await staff(tenant, "owner")
+    post = await rewritten(app, tenant)
+    for excerpt, blasts in (("On fog", "Three"), ("Of fog", "Four")):
+        app.clock.advance(hours=1)
+        html = f"<p>{blasts} long blasts at dawn.</p>"
+        await tenant.update("posts", post["id"], {"excerpt": excerpt, "content_html": html})
+    path = f"/admin/posts/{post['id']}/revisions"
+    third, second, first = [each.rpartition("/")[2] for each in await states(browser, path)]
+    page = (await browser.get(f"{path}?from={first}")).text
+    assert "Choose another one below." in page
+    assert f"{path}/{first}?with={third}" in page
+    page = (await browser.get(f"{path}/{first}?with={third}")).text
+    marked = "<del>Two short</del><ins>Three long</ins> blasts at dawn."
+    assert marked in page
+    # The older one is the old one, whichever was chosen first.
+    assert marked in (await browser.get(f"{path}/{third}?with={first}")).text
+    other = await rewritten(app, tenant)
+    [theirs] = await states(browser, f"/admin/posts/{other['id']}/revisions")
+    theirs = theirs.rpartition("/")[2]
+    for address in (f"{path}?from={theirs}", f"{path}/{second}?with={theirs}", f"{path}?from=x"):
+        assert (await browser.get(address)).status_code == 404, address
+
+
+async def test_a_long_history_has_pages(app: World, tenant: TenantWorld) -> None:
+    browser, _ = await staff(tenant, "owner")
+    post = await tenant.post(title="v0")
+    for number in range(1, 103):
+        app.clock.advance(minutes=6)
+        await tenant.update("posts", post["id"], {"title": f"v{number}"})
+    path = f"/admin/posts/{post['id']}/revisions"
+    page = (await browser.get(path)).text
+    assert len(set(STATES.findall(page))) == 100
+    older = unescape(re.findall(rf'href="({path}[?]after=[^"]*)"', page)[0])
+    page = (await browser.get(older)).text
+    assert len(set(STATES.findall(page))) == 2
+    assert ">Now<" not in page
 
 
 async def test_a_state_is_restored_and_that_can_be_taken_back(

@@ -97,12 +97,14 @@ async def save_text(
         is_published = opened.text["status"] == PUBLISHED
         if is_published and opened.is_outdated and not replaces_newer:
             raise Conflict
-        if replaces_newer or _is_anothers(caller, opened):
+        replaces_other = replaces_newer or _is_anothers(caller, opened)
+        if is_published:
+            stamped = _new_copy_state(unit, opened, given) if replaces_other else None
+            return Opened(kind, opened.text, await _save_copy(unit, opened, given, stamped))
+        if replaces_other:
             await _store_copy(unit, opened, given)
-        if not is_published:
-            stamped = _new_state(unit, opened, given) if replaces_newer else None
-            return await _merge(unit, caller, opened, given, stamped=stamped)
-        return Opened(kind, opened.text, await _save_copy(unit, opened, given))
+        stamped = _new_state(unit, opened, given) if replaces_newer else None
+        return await _merge(unit, caller, opened, given, stamped=stamped)
 
 
 def _new_state(unit: Unit, opened: Opened, given: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -110,6 +112,16 @@ def _new_state(unit: Unit, opened: Opened, given: Mapping[str, Any]) -> Mapping[
     if all(opened.text[name] == value for name, value in given.items()):
         return None
     return {"revised_at": next_revision(opened.text, unit.now)}
+
+
+def _new_copy_state(
+    unit: Unit, opened: Opened, given: Mapping[str, Any]
+) -> Mapping[str, Any] | None:
+    """The same of the working copy."""
+    copy = opened.copy
+    if copy is None or all(copy[name] == value for name, value in given.items()):
+        return None
+    return {"revised_at": next_revision(copy, unit.now)}
 
 
 def _is_anothers(caller: Caller, opened: Opened) -> bool:
@@ -345,11 +357,11 @@ async def _restore(
         if copy is not None and opened.is_outdated:
             # What is not restored may still be older than the published text: a conflict remains.
             text["base_version"] = copy["base_version"]
-        restored = Opened(kind, opened.text, await _save_copy(unit, opened, given, text))
-    else:
-        # Also within one sitting, in which no other change stores a state.
-        text["revised_at"] = next_revision(opened.text, unit.now)
-        restored = await _merge(unit, caller, opened, given, stamped=text)
+        text |= _new_copy_state(unit, opened, {name: state[name] for name in names}) or {}
+        return Opened(kind, opened.text, await _save_copy(unit, opened, given, text))
+    # Also within one sitting, in which no other change stores a state.
+    text["revised_at"] = next_revision(opened.text, unit.now)
+    restored = await _merge(unit, caller, opened, given, stamped=text)
     await _store_copy(unit, opened, {name: state[name] for name in names})
     return restored
 

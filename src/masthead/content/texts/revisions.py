@@ -1,8 +1,8 @@
 """Revisions of a text. The change that replaces a state stores it, in its own transaction.
 
-A state is stored when a sitting ends: at the next change by another person, after a pause, or when
-the text is published or taken down. So the fifty newest states cover weeks, not minutes, although
-an editor saves every few seconds.
+A state is stored at the next change by another person, after five minutes of writing or a pause,
+and when the text is published or taken down; and each state that was live, when another replaces
+it. `thinning.py` removes most of them as they get older.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ from msgspec.structs import replace
 
 from masthead.base import clock
 from masthead.content.texts.copied_fields import copied, pointer
+from masthead.content.texts.publication import DRAFT
+from masthead.content.texts.thinning import stamp_thinning
 from masthead.engine.records.changes import Change, Save, Snapshot
 from masthead.engine.records.collection import Collection, Index, Record, Rules
 from masthead.engine.records.fields.base import Access, Field
 from masthead.engine.records.fields.text import Text
 from masthead.engine.records.fields.values import Date
 
-MAX_REVISIONS = 50
 CHANGES = "changes"
 """The status of a working copy that was replaced: it has never been live."""
-SITTING = timedelta(minutes=10)
-"""Changes by one person within this time count as one."""
+AT_MOST_EVERY = timedelta(minutes=5)
+"""Changes of a draft by one person within this time count as one."""
 
 REVISED_AT = Date(name="revised_at", read=Access.ENGINE, write=Access.ENGINE)
 """When the newest revision was stored."""
@@ -36,6 +37,8 @@ EDITED_BY = Text(
     write=Access.ENGINE,
     help="The account of the last change. Empty for an API key or the service itself.",
 )
+THIN_AT = Date(name="thin_at", read=Access.ENGINE, write=Access.ENGINE)
+"""When a revision may go because a newer one is near; empty for one that stays."""
 FIELDS = (REVISED_AT, EDITED_BY)
 """The fields that a text needs so that its states are stored."""
 
@@ -56,15 +59,28 @@ def revisions_of(
         Date(name="saved_at", help="When the text was saved in this state."),
         Text(name="saved_by", max=15, help="The account that saved it."),
     )
+
+    def before_save(save: Save) -> Mapping[str, Any]:
+        return stamp_thinning(save.now, save.new["status"]) if save.old is None else {}
+
     return Collection(
         f"{singular}_revisions",
-        tuple(replace(each, read=Access.CONTRIBUTOR, write=Access.ENGINE) for each in fields),
-        help=f"The {MAX_REVISIONS} newest revisions of each of the {singular}s.",
+        (
+            *(replace(each, read=Access.CONTRIBUTOR, write=Access.ENGINE) for each in fields),
+            THIN_AT,
+        ),
+        help=f"Revisions of the {singular}s: all of a day, one an hour for a week, one a day for a "
+        "year, and every one that was published.",
         editors=Rules(read=""),
         authors=Rules(read=writers),
         contributors=Rules(read=writers),
         made_by=f"a change of one of the {singular}s",
-        indexes=(Index((f"{singular}_id", "created", "id")),),
+        before_save=before_save,
+        indexes=(
+            Index((f"{singular}_id", "created", "id")),
+            Index((f"{singular}_id", "saved_at", "status")),
+            Index(("thin_at",), across_tenants=True, skip_empty="thin_at"),
+        ),
     )
 
 
@@ -75,12 +91,18 @@ def stamp_revision(save: Save, edited: Sequence[str]) -> Mapping[str, Any]:
         return {"revised_at": save.now, "edited_by": by}
     if all(old[name] == new[name] for name in (*edited, "status")):
         return {}
+    # Each text that was live is a state of its own, however soon the next one follows.
     is_same_sitting = (
-        old["edited_by"] == by
-        and old["status"] == new["status"]
-        and old["revised_at"] > clock.to_text(clock.from_text(save.now) - SITTING)
+        old["edited_by"] == by and old["status"] == new["status"] == DRAFT and is_recent(save)
     )
     return {} if is_same_sitting else {"revised_at": next_revision(old, save.now), "edited_by": by}
+
+
+def is_recent(save: Save) -> bool:
+    """Whether a state was stored less than five minutes ago."""
+    assert save.old is not None
+    recent: bool = save.old["revised_at"] > clock.to_text(clock.from_text(save.now) - AT_MOST_EVERY)
+    return recent
 
 
 def next_revision(text: Record, now: str) -> str:
@@ -109,4 +131,4 @@ def state_of(
         "saved_at": record["updated"],
         "saved_by": record["edited_by"],
     }
-    return Snapshot(f"{singular}_revisions", values, by=f"{singular}_id", newest=MAX_REVISIONS)
+    return Snapshot(f"{singular}_revisions", values, by=f"{singular}_id")

@@ -138,8 +138,8 @@ class Snapshot(NamedTuple):
     values: Mapping[str, Any]
     by: str
     """The field that says to what the snapshot belongs."""
-    newest: int
-    """How many with the same value of `by` stay; older ones are deleted."""
+    newest: int = 0
+    """How many with the same value of `by` stay; older ones are deleted. 0: all stay."""
     names_caller: bool = False
     """It also has `changed_by` and `account_id`: who made the change."""
 

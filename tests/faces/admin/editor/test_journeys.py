@@ -389,7 +389,7 @@ async def test_a_revision_is_compared_and_restored(desk: Desk) -> None:
     await page.keyboard.type("Two long blasts at dawn.")
     await saved(page)
     await page.get_by_role("link", name="History").click()
-    await page.locator("tbody a").click()
+    await page.locator("tbody a.title").click()
     await expect(page.locator(".diff del")).to_have_text("short")
     await expect(page.locator(".diff ins")).to_have_text("long")
     await page.get_by_role("button", name="Restore this revision").click()
@@ -398,7 +398,7 @@ async def test_a_revision_is_compared_and_restored(desk: Desk) -> None:
     assert html == "<p>Two short blasts at dawn.</p>"
     # And that is taken back the same way.
     await page.goto(f"{desk.server.url}/admin/posts/{stored['id']}/revisions")
-    await page.locator("tbody a").first.click()
+    await page.locator("tbody a.title").first.click()
     await press(page, "Restore this revision")
     await expect(page.locator("#text")).to_have_text("Two long blasts at dawn.")
 

@@ -266,6 +266,8 @@ class ChangeWriter(TenantTransaction):
         new = NewRecord.of(collection, {**snapshot.values, **who})
         await self.insert(collection, new, targets_exist=True)
         by = snapshot.by
+        if not snapshot.newest:
+            return
         owner = SnapshotOwner(collection.name, by, snapshot.values[by], snapshot.newest)
         self._snapshot_owners.add(owner)
 

@@ -9,12 +9,13 @@ from masthead.base.errors import Conflict
 from masthead.content.texts.difference import Piece, compare, compare_words
 from masthead.content.texts.editing import Opened, open_text, restore_revision
 from masthead.content.texts.publication import PUBLISHED
-from masthead.content.texts.revisions import CHANGES, MAX_REVISIONS
+from masthead.content.texts.revisions import CHANGES
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.conditions import equals
 from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.environment import clock_time
+from masthead.faces.admin.lists import Listing, read_page, with_query
 from masthead.faces.admin.pages.texts.reviewing import may_change
 from masthead.faces.admin.people import staff_names
 from masthead.faces.admin.request import AdminRequest
@@ -28,19 +29,29 @@ _BADGES = {
 _LISTED = frozenset({"title", "status", "saved_at", "saved_by", "created"})
 _NOT_SETTINGS = frozenset({"title", "content_html"})
 _WITH = {"now": "With the current text", "before": "With the revision before it"}
+_PER_PAGE = 100
 
 
 async def revisions(section: Section, request: AdminRequest, text_id: str) -> Answer:
+    """All of them, in pages. `from` is one that was chosen: the others lead to a comparison."""
     opened = await open_text(request.records, request.caller, section.kind, text_id)
-    found = await _earlier(section, request, text_id)
-    names = await staff_names(request)
     own = section.url(text_id)
+    chosen_id = request.query.get("from", "")
+    chosen = await _revision(section, request, text_id, chosen_id) if chosen_id else None
+    page = await read_page(request, _listing(section, text_id, chosen_id), _PER_PAGE)
+    if page is None:
+        return Redirect(f"{own}/revisions")
+    found, pager = page
+    names = await staff_names(request)
+    now = [_now(opened, names)] if pager.first <= 1 else []
     values = {
         "section": section,
         "own": own,
         "title": opened.values["title"],
-        "revisions": [_now(opened, names), *(_shown(each, names) for each in found)],
-        "most": MAX_REVISIONS,
+        "revisions": [*now, *(_shown(each, names) for each in found)],
+        "has_none": not found and pager.first <= 1,
+        "chosen": chosen,
+        "pager": pager,
     }
     return Page("texts/revisions.html", "History", values)
 
@@ -82,8 +93,11 @@ async def _page(
     opened = await _open_text(section, request, text_id)
     stored = await _revision(section, request, text_id, revision_id)
     before = await _before(section, request, stored)
-    is_with_before = request.query.get("with") == "before" and before is not None
-    old, new = (before, stored) if is_with_before and before else (stored, opened.values)
+    wanted = request.query.get("with", "")
+    other = before if wanted == "before" else None
+    if wanted not in ("", "now", "before"):
+        other = await _revision(section, request, text_id, wanted)
+    old, new = _in_order(other, stored) if other else (stored, opened.values)
     names = await staff_names(request)
     own = section.url(text_id)
     url = f"{own}/revisions/{revision_id}"
@@ -93,10 +107,12 @@ async def _page(
         "url": url,
         "revision": _shown(stored, names),
         "compared_with": [
-            (_WITH["now"], url, not is_with_before, None),
-            *([(_WITH["before"], f"{url}?with=before", is_with_before, None)] if before else []),
+            (_WITH["now"], url, other is None, None),
+            *_with_before(url, before, other),
+            *_with_chosen(request, url, wanted, other),
         ],
-        "is_with_before": is_with_before,
+        "is_with_other": other is not None,
+        "is_newer": new is stored,
         "title": _title(old, new),
         "settings": _settings(section, old, new, names),
         "difference": await compare(old["content_html"], new["content_html"]),
@@ -114,16 +130,43 @@ async def _open_text(section: Section, request: AdminRequest, text_id: str) -> O
     return await open_text(request.records, request.caller, section.kind, text_id)
 
 
-async def _earlier(section: Section, request: AdminRequest, text_id: str) -> list[Record]:
+def _in_order(one: Record, other: Record) -> tuple[Record, Record]:
+    """The older one first."""
+    older, newer = sorted((one, other), key=lambda each: (each["created"], each["id"]))
+    return older, newer
+
+
+def _with_before(
+    url: str, before: Record | None, other: Record | None
+) -> list[tuple[str, str, bool, None]]:
+    if before is None:
+        return []
+    return [(_WITH["before"], f"{url}?with=before", other == before, None)]
+
+
+def _with_chosen(
+    request: AdminRequest, url: str, wanted: str, other: Record | None
+) -> list[tuple[str, str, bool, None]]:
+    if other is None or wanted == "before":
+        return []
+    moment = clock_time(request.local(other["saved_at"]))
+    return [(f"With that of {moment}", f"{url}?with={wanted}", True, None)]
+
+
+def _listing(section: Section, text_id: str, chosen_id: str) -> Listing:
     """Newest first, without their texts."""
     wanted = ListRequest(
-        per_page=MAX_REVISIONS,
         filter=equals(section.kind.pointer, text_id),
         sort="-created",
         names=_LISTED,
         skip_total=True,
     )
-    return (await request.records.page(request.caller, section.kind.revisions, wanted)).items
+    address, chosen = f"{section.url(text_id)}/revisions", {"from": chosen_id} if chosen_id else {}
+
+    def url(**more: object) -> str:
+        return with_query(address, **{**chosen, **{name: str(each) for name, each in more.items()}})
+
+    return Listing(section.kind.revisions, wanted, url)
 
 
 async def _revision(
