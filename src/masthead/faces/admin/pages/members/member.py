@@ -118,6 +118,8 @@ MAIL_WORDS = {
     "newsletter_test": "a test of a newsletter",
     "gift_bought": "the code of a gift to hand over",
     "gift_given": "the code of a gift",
+    "post_ready": "that a draft is ready for review",
+    "post_sent_back": "that a draft was sent back",
     "privacy_deletion": "that an erasure is scheduled",
     "privacy_export_ready": "a link to an export of the data",
     "privacy_receipt": "the receipt of an erasure",
