@@ -4,20 +4,20 @@ that one process parses it once."""
 from __future__ import annotations
 
 import ast
-from functools import cache
 from pathlib import Path
 
 import pytest
+from tests.budget import once
 
 reads_the_source = pytest.mark.xdist_group("architecture")
 
 
-@cache
+@once
 def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
-@cache
+@once
 def nodes_of(path: Path) -> tuple[ast.AST, ...]:
     """All of them, found once: to walk through the trees takes longer than any of the tests."""
     return tuple(ast.walk(tree_of(path)))

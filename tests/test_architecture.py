@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from tests.parsed import nodes_of, reads_the_source, tree_of
 
 import masthead
@@ -165,7 +164,6 @@ def test_the_listing_of_the_package_is_that_of_the_wings() -> None:
     assert found == {*WINGS, "__init__.py", "__main__.py"}
 
 
-@pytest.mark.slow("parses every module of the service, for all tests here")
 def test_imports_point_one_way() -> None:
     upwards = {
         (name_of(path), name)

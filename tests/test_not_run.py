@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.tiers import representatives
 
 TESTS = """
 import pytest
@@ -26,7 +27,7 @@ def test_runs():
 """
 
 
-@pytest.mark.parametrize("processes", ["0", "1"])
+@pytest.mark.parametrize("processes", representatives(["1", "0"]))
 def test_one_line_for_each_reason(processes: str, tmp_path: Path) -> None:
     (tmp_path / "test_some.py").write_text(TESTS)
     done = subprocess.run(

@@ -93,7 +93,7 @@ def names_in(output: str) -> list[str]:
     return sorted(one or other for one, other in found)
 
 
-@pytest.mark.parametrize("processes", ["0", "1"])
+@pytest.mark.parametrize("processes", tiers.representatives(["1", "0"]))
 def test_make_test_runs_each_behaviour_once_and_says_what_is_left(
     processes: str, tmp_path: Path
 ) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.docs import pictures
 from tests.docs.pictures import ADMIN, IMAGES, NAMES, ROOT, digest, outdated
+from tests.tiers import representatives
 
 _SHOWN = re.compile(r"!\[[^\]]*\]\((?:docs/)?images/([\w-]+)\.webp\)")
 
@@ -24,7 +25,7 @@ def test_every_picture_is_made_and_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    "changed", ["home.html", "layout.html", "ui/icon.html"], ids=lambda name: name
+    "changed", representatives(["home.html", "layout.html", "ui/icon.html"]), ids=lambda name: name
 )
 def test_a_change_of_a_template_is_found(
     changed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

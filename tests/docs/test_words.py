@@ -83,7 +83,6 @@ def broken(spoken: Iterable[Spoken]) -> list[str]:
 
 
 @reads_the_source
-@pytest.mark.slow("reads every file of the service")
 def test_pages_emails_and_messages_use_the_words_of_the_list() -> None:
     spoken = list(of_the_product())
     assert len(spoken) > 4_000

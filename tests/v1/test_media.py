@@ -17,6 +17,7 @@ import pytest
 from tests.databases import fresh_url
 from tests.features.media.pictures import GPS_PART, exif, picture
 from tests.object_stores import S3Server
+from tests.tiers import representatives
 from tests.world import TenantWorld, World, open_world
 
 from masthead.engine.jobs.runner import JobRunner
@@ -79,7 +80,7 @@ class Site:
             pass
 
 
-@pytest.fixture(scope="module", params=["folder", "s3"])
+@pytest.fixture(scope="module", params=representatives(["folder", "s3"]))
 def store(request: pytest.FixtureRequest) -> Iterator[dict[str, str]]:
     """Settings of the object store."""
     if request.param == "folder":

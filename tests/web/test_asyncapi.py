@@ -37,6 +37,7 @@ async def test_the_official_parser_accepts_the_document(tmp_path: Path) -> None:
     assert sorted(found["sent"]) == sorted(EVENT_NAMES)
 
 
+@pytest.mark.sweep
 async def test_the_official_parser_would_see_a_mistake(tmp_path: Path) -> None:
     broken = copy.deepcopy(DOCUMENT)
     broken["operations"]["sendPostDeleted"]["messages"][0]["$ref"] = "#/channels/post.lost"

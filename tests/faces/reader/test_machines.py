@@ -349,7 +349,7 @@ class TestSharePictures:
     async def test_a_large_picture_is_shared_in_a_smaller_size(
         self, app: World, tenant: TenantWorld, owner: Account
     ) -> None:
-        item = await uploaded(owner, photo((1600, 800)))
+        item = await uploaded(owner, photo((1250, 625)))
         url = f"/media/{item['id']}/{item['file']}"
         await tenant.published(title="Fog", featured_image=url)
         await run_jobs(app)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+from tests.parsed import nodes_of, reads_the_source
+
 import masthead
 
 ROOT = Path(masthead.__file__).parent
@@ -29,11 +31,12 @@ DOORS = {
 }
 
 
+@reads_the_source
 def test_a_new_door_has_to_say_what_it_asks_for() -> None:
     found = {
         path.relative_to(ROOT).as_posix()
         for path in ROOT.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in nodes_of(path)
         if isinstance(node, ast.Call) and _begins_a_sign_in(node)
     }
     assert found == DOORS

@@ -14,6 +14,7 @@ import pytest
 from tests.forking import forked_program
 from tests.service.cli.commands import COMMAND, plain_environment
 from tests.service.cli.running import Running, serving
+from tests.tiers import representatives
 
 from masthead.base.version import running_version
 from masthead.identity.api_keys import is_well_formed
@@ -170,7 +171,7 @@ def _health(host: str, port: int) -> int:
 
 
 @pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="this machine has no IPv6")
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", representatives(["1", "2"]))
 def test_each_host_is_served_on_the_same_port(tmp_path: Path, workers: str) -> None:
     hosts = ("--host", "127.0.0.1", "--host", "::1")
     with serving(tmp_path / "data", *hosts, "--workers", workers) as server:

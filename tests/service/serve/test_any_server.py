@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import httpx
+import pytest
 from tests.forking import forked_program
 from tests.service.cli.commands import plain_environment
 
@@ -30,6 +31,7 @@ def wait_for_health(process: subprocess.Popen[bytes], url: str) -> httpx.Respons
     raise AssertionError("uvicorn did not serve")
 
 
+@pytest.mark.sweep
 def test_uvicorn_runs_the_service(tmp_path: Path) -> None:
     port = free_port()
     environment = plain_environment(MASTHEAD_DATA_DIR=str(tmp_path / "data"))

@@ -12,6 +12,7 @@ import trustme
 from tests.forking import forked_program
 from tests.service.cli.commands import plain_environment
 from tests.service.cli.running import serving
+from tests.tiers import representatives
 
 
 class Files:
@@ -37,7 +38,7 @@ def files(tmp_path: Path) -> Files:
     return Files(tmp_path)
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", representatives(["1", "2"]))
 def test_browsers_are_served_over_https_with_http_2(
     files: Files, tmp_path: Path, workers: str
 ) -> None:

@@ -15,6 +15,7 @@ from tests.forking import forked_program
 from tests.service.cli.commands import COMMAND, plain_environment
 from tests.service.cli.running import serving
 from tests.service.tracing.collector import Collector, attributes_of
+from tests.tiers import representatives
 from tests.world import World
 
 from masthead.base.ids import TenantId
@@ -122,7 +123,7 @@ def test_a_collector_that_does_not_answer_holds_up_no_request_and_no_end(
     assert len(collector.spans) < 20
 
 
-@pytest.mark.parametrize("command", [("serve", "--port", "0"), ("worker",)])
+@pytest.mark.parametrize("command", representatives([("serve", "--port", "0"), ("worker",)]))
 def test_without_the_extra_the_start_says_what_to_install(
     tmp_path: Path, command: tuple[str, ...]
 ) -> None:
