@@ -8,7 +8,7 @@ import pytest
 from tests.world import TenantWorld, World
 
 from masthead.base.caller import Caller, Kind, system
-from masthead.base.errors import Forbidden, Unavailable
+from masthead.base.errors import Forbidden, Invalid, Unavailable
 from masthead.engine.records.write.unit import Unit
 from masthead.service.services import build
 from masthead.storage.database import Statement
@@ -117,3 +117,36 @@ async def test_a_rolled_back_version_is_not_cached_for_the_change_that_takes_it_
     await elsewhere.records.create(system(tenant.id), app.collection("blog_members"), member)
     await elsewhere.close()
     await records.create(owner_of(tenant), app.collection("posts"), {"title": "Post"})
+
+
+async def test_what_was_found_and_is_gone_is_not_found_again(tenant: TenantWorld) -> None:
+    """A deleted tag is made again by the next post that names it, also in the same unit, and a
+    deleted author is refused."""
+    world = tenant.world
+    records, posts, tags = world.parts.records, world.collection("posts"), world.collection("tags")
+    accounts, service = world.collection("_superusers"), system(tenant.id)
+    author = await tenant.create(
+        "_superusers", {"email": "a@example.com", "password": "long enough 1", "role": "author"}
+    )
+    post = {"title": "Post", "tags": ["news"], "authors": [author["id"]]}
+
+    async def tag_ids() -> list[str]:
+        found = await records.find(tags, {"name": "news"}, tenant_id=tenant.id, limit=9)
+        return [each["id"] for each in found]
+
+    await records.create(service, posts, post)
+    await records.create(service, posts, post)
+    (first,) = await tag_ids()
+    async with records.unit(service) as unit:
+        await unit.by_service().delete(tags, first)
+    await records.create(service, posts, post)
+    (second,) = await tag_ids()
+    async with records.unit(service) as unit:
+        await unit.by_service().delete(tags, second)
+        await unit.create(posts, post)
+    (third,) = await tag_ids()
+    assert len({first, second, third}) == 3
+
+    await records.delete(service, accounts, author["id"])
+    with pytest.raises(Invalid):
+        await records.create(service, posts, post)

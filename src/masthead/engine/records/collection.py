@@ -260,7 +260,8 @@ class Collection(msgspec.Struct, frozen=True, dict=True):
     platform_records: bool = False
     """Some records belong to the platform itself, with an empty tenant."""
     is_identity: bool = False
-    """Contains accounts, keys or tenant settings: a change invalidates their caches."""
+    """Contains accounts, keys, tenant settings or tags, which are read often and changed seldom: a
+    change invalidates what is cached of them."""
     hooks_read: tuple[str, ...] = ()
     """The fields of a site's settings that every change is given, as `Site.settings`."""
     owner_may_delete: bool = True

@@ -63,6 +63,8 @@ tags = Collection(
         ),
         Text(name="description", max=500, help="What readers see above its posts."),
     ),
+    # Every change of a post with tags asks whether they exist.
+    is_identity=True,
     audited="name",
     help="The tags of the site's posts, with their descriptions.",
     editors=Rules(read="", update=""),
@@ -77,8 +79,9 @@ tags = Collection(
 
 
 async def _make_tags(unit: Unit, names: Sequence[str]) -> None:
-    known = await unit.existing(tags, sorted(set(names)), by="name")
-    for name in dict.fromkeys(names):
+    wanted = dict.fromkeys(names)
+    known = await unit.existing(tags, sorted(wanted), by="name")
+    for name in wanted:
         if name not in known:
             await unit.by_service().store(tags, NewRecord.of(tags, {"name": name}))
 

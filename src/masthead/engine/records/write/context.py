@@ -19,18 +19,29 @@ from masthead.engine.records.write.record_rows import WriteStatements
 from masthead.storage.database import Row
 
 MAX_TENANTS = 20_000
+MAX_EXISTING = 32
+"""Keys that are remembered of a tenant's collection."""
 SETTINGS = "site_settings"
 """The collection of the settings of sites."""
 
 
 class CachedTenant:
-    __slots__ = ("has_no_subscriber", "identity_version", "site")
+    __slots__ = ("existing", "has_no_subscriber", "identity_version", "site")
 
     def __init__(self, identity_version: int, site: Site) -> None:
         self.identity_version = identity_version
         self.site = site
         self.has_no_subscriber = False
         """Set by the first change that queries the subscribers and finds none."""
+        self.existing: dict[tuple[str, str], set[str]] = {}
+        """Keys that changes have found, by collection and field."""
+
+    def remember(self, collection: str, by: str, found: set[str]) -> None:
+        known = self.existing.setdefault((collection, by), set())
+        if len(known) + len(found) > MAX_EXISTING:
+            known.clear()
+        if len(found) <= MAX_EXISTING:
+            known |= found
 
 
 UNKNOWN = CachedTenant(-1, Site())

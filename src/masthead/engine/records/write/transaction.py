@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from masthead.base import clock
 from masthead.base.caller import Caller
@@ -19,6 +19,7 @@ from masthead.engine.records.registry import Registry
 from masthead.engine.records.write.context import UNKNOWN, CachedTenant, WriteContext
 from masthead.storage.database import Row, Statement, Transaction
 
+_NONE: Final[set[str]] = set()
 Values = Mapping[str, Any] | Sequence[object]
 """Values by name, or already in the statement's order."""
 
@@ -95,6 +96,8 @@ class TenantTransaction:
 
     async def mark_identity(self) -> None:
         """Invalidates what is cached of the tenant's accounts, sessions, keys and settings."""
+        # Also for the unit of which this one is a copy: see `Unit.by_service`.
+        self.tenant.existing.clear()
         # Other units must not see what this one has not committed yet.
         self.tenant = CachedTenant(-1, self.tenant.site)
         await self.execute(self.context.statements.mark_identity, {"tenant": self.tenant_id})
@@ -132,6 +135,18 @@ class TenantTransaction:
         self, collection: Collection, keys: Sequence[str], *, by: str = "id"
     ) -> set[str]:
         """Those of the keys that are ids of the tenant's records, or values of another field."""
+        if not collection.is_identity:
+            return await self._read_existing(collection, keys, by)
+        known = self.tenant.existing.get((collection.name, by), _NONE).intersection(keys)
+        if len(known) == len(keys):
+            return known
+        found = await self._read_existing(collection, [k for k in keys if k not in known], by)
+        self.tenant.remember(collection.name, by, found)
+        return known | found
+
+    async def _read_existing(
+        self, collection: Collection, keys: Sequence[str], by: str
+    ) -> set[str]:
         statements = self.context.statements
         values = {"tenant": self.tenant_id, "keys": statements.list_value(keys)}
         rows = await self.fetch(statements.existing(collection, by), values)
