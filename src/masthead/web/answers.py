@@ -13,6 +13,7 @@ RawHeaders = list[tuple[bytes, bytes]]
 
 _encoder = msgspec.json.Encoder()
 JSON = (b"content-type", b"application/json")
+_LINES = "masthead.header_lines"
 
 
 class ClientDisconnected(Exception):
@@ -43,21 +44,21 @@ def encode(value: Any) -> bytes:
 
 def header(scope: Scope, name: bytes) -> str | None:
     """A request header that was sent exactly once; None if it is missing or repeated."""
-    values = header_lines(scope).get(name, ())
-    return values[0].decode("latin-1") if len(values) == 1 else None
+    values = (scope.get(_LINES) or header_lines(scope)).get(name)
+    return values[0].decode("latin-1") if values and len(values) == 1 else None
 
 
 def header_list(scope: Scope, name: bytes) -> str | None:
     """A request header that may have several lines, joined to one list (RFC 9110)."""
-    values = header_lines(scope).get(name)
+    values = (scope.get(_LINES) or header_lines(scope)).get(name)
     return b", ".join(values).decode("latin-1") if values else None
 
 
 def header_lines(scope: Scope) -> dict[bytes, list[bytes]]:
     """All request headers by name, parsed once per request."""
-    lines: dict[bytes, list[bytes]] | None = scope.get("masthead.header_lines")
+    lines: dict[bytes, list[bytes]] | None = scope.get(_LINES)
     if lines is None:
-        lines = scope["masthead.header_lines"] = {}
+        lines = scope[_LINES] = {}
         for name, value in scope["headers"]:
             if name in lines:
                 lines[name].append(value)

@@ -46,11 +46,11 @@ async def test_a_read_after_another_processs_commit_sees_it(
     assert seen[1] == seen[0] + 1
 
 
-@pytest.mark.parametrize("few_tenants", [1, 10_000])
+@pytest.mark.parametrize(("few_tenants", "read_singly"), [(1, 1), (10_000, 1), (10_000, 2)])
 async def test_prefetched_versions_are_current(
-    app: World, tenant: TenantWorld, other_tenant: TenantWorld, few_tenants: int
+    app: World, tenant: TenantWorld, other_tenant: TenantWorld, few_tenants: int, read_singly: int
 ) -> None:
-    versions = TenantVersions(app.parts.database, few_tenants=few_tenants)
+    versions = TenantVersions(app.parts.database, few_tenants=few_tenants, read_singly=read_singly)
 
     async def ask() -> list[int]:
         return [(await versions.of(each.id)).content for each in (tenant, other_tenant)]
@@ -67,7 +67,7 @@ async def test_prefetched_versions_are_current(
 async def test_a_tenant_without_a_state_has_the_first_version(
     app: World, tenant: TenantWorld, few_tenants: int
 ) -> None:
-    versions = TenantVersions(app.parts.database, few_tenants=few_tenants)
+    versions = TenantVersions(app.parts.database, few_tenants=few_tenants, read_singly=1)
     await versions.of(tenant.id)
     assert await versions.of("nobody") == await versions.of("nobody") == Versions(0, 0)
 

@@ -80,11 +80,12 @@ def _is_quick(html: str) -> bool:
 
 def is_plain(html: str) -> bool:
     # Each `<` that matches has its `>`: as many of both leave none in the words.
-    return (
-        html.count("<") == html.count(">")
-        and not any(each in html for each in _NOT_PLAIN)
-        and _PLAIN.fullmatch(html) is not None
-    )
+    if html.count("<") != html.count(">"):
+        return False
+    for each in _NOT_PLAIN:
+        if each in html:
+            return False
+    return _PLAIN.fullmatch(html) is not None
 
 
 async def _in_thread(work: Callable[[], T]) -> T:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -54,15 +55,19 @@ class Fact(msgspec.Struct, frozen=True):
     def field(self) -> str | None:
         return self.name if self.shows == "" else self.shows
 
+    @property
+    def is_plain(self) -> bool:
+        return not (self.nullable or self.where_true or self.is_previous)
+
     def value(self, record: Values, old: Values) -> Any:
-        name = self.name if self.shows == "" else self.shows
+        name = self.field
         if name is None:
             return self.example
         found = old[name] if self.is_previous else record[name]
         return found or None if self.nullable else found
 
 
-class EventKind(msgspec.Struct, frozen=True):
+class EventKind(msgspec.Struct, frozen=True, dict=True):
     name: str
     category: Category
     trigger: str
@@ -79,11 +84,20 @@ class EventKind(msgspec.Struct, frozen=True):
     def payload(self, record: Values, old: Values | None = None) -> dict[str, Any]:
         """The facts of a record, and of the same record before the change."""
         shown = {}
-        for fact in self.facts:
+        for fact, field in self._shown:
+            if field is not None:
+                shown[fact.name] = record[field]
+                continue
             value = fact.value(record, old or {})
             if value or not fact.where_true:
                 shown[fact.name] = value
         return shown
+
+    @cached_property
+    def _shown(self) -> tuple[tuple[Fact, str | None], ...]:
+        """The facts, and the fields of those that are always shown as they are: nearly all, and
+        most changes have two payloads."""
+        return tuple((fact, fact.field if fact.is_plain else None) for fact in self.facts)
 
     @property
     def example(self) -> dict[str, Any]:

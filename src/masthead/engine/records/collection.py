@@ -364,7 +364,8 @@ class Collection(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def _made_defaults(self) -> tuple[tuple[str, Callable[[], Any]], ...]:
         return tuple(
-            (each.name, each.default_value)
+            # An empty list or object is made by its type, without the calls of its field.
+            (each.name, each.default_value if self._defaults[each.name] else type(each.empty()))
             for each in self.fields
             if isinstance(self._defaults[each.name], list | dict)
         )

@@ -18,7 +18,10 @@ from masthead.storage.database import EVERY_TENANT, Database, Row, Statement
 
 MAX_TENANTS = 20_000
 FEW_TENANTS = 128
-"""So many rows cost little more to read than one."""
+"""So many rows are read together."""
+READ_SINGLY = 4
+"""After a commit, so many tenants are read one by one. A service that is written to all the time
+needs few of them before the next commit, and a hundred rows take as long as a dozen reads."""
 
 
 async def is_used(database: Database) -> bool:
@@ -33,7 +36,13 @@ class Versions(NamedTuple):
 
 
 class TenantVersions:
-    def __init__(self, database: Database, *, few_tenants: int = FEW_TENANTS) -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        few_tenants: int = FEW_TENANTS,
+        read_singly: int = READ_SINGLY,
+    ) -> None:
         self._database = database
         self._data_version: int | None = None
         self._is_checked = False
@@ -41,6 +50,7 @@ class TenantVersions:
         self._prefetched: dict[str, Row] = {}
         """Read together with another tenant's and not requested yet."""
         self._few_tenants = few_tenants
+        self._read_singly = read_singly
         self._are_few = True
         states = sa.select(
             tenant_states.c.version, tenant_states.c.identity_version, tenant_states.c.tenant_id
@@ -69,8 +79,8 @@ class TenantVersions:
         return versions
 
     async def _read(self, tenant_id: str) -> dict[str, Row]:
-        # The second request since a commit: more are likely.
-        found = await self._fetch_few() if self._versions and self._are_few else None
+        are_more_likely = self._are_few and len(self._versions) >= self._read_singly
+        found = await self._fetch_few() if are_more_likely else None
         return found or await self._fetch(self._read_one, {"tenant": tenant_id})
 
     async def _fetch_few(self) -> dict[str, Row] | None:

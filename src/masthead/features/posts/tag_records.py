@@ -96,4 +96,6 @@ class NamedTags:
         if change.new is None:
             return
         before = change.old[POST_TAGS.name] if change.old else ()
-        yield from (each for each in change.new[POST_TAGS.name] if each not in before)
+        for each in change.new[POST_TAGS.name]:
+            if each not in before:
+                yield each

@@ -93,7 +93,8 @@ class SqliteTransaction:
         """Whether the statement's tables have deferred rows."""
         if self._failure is not None:
             raise self._failure
-        return self._deferred.affects(statement) or self._writer.has_deferred(statement)
+        is_own = self._deferred.count > 0 and self._deferred.affects(statement)
+        return is_own or self._writer.has_deferred(statement)
 
     async def _write_deferred(self) -> None:
         try:

@@ -173,7 +173,7 @@ class Writer:
 
     def has_deferred(self, statement: Statement) -> bool:
         """Whether the statement might read or change deferred rows."""
-        return self._deferred.affects(statement)
+        return self._deferred.count > 0 and self._deferred.affects(statement)
 
     async def write_deferred(self, own: Deferred) -> None:
         """Writes the deferred rows of the earlier transactions, then those of the current one."""

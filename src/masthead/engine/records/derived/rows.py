@@ -3,14 +3,14 @@ counts of days, the items of its lists, and its entry in the search queue."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 import sqlalchemy as sa
 
 from masthead.base.ids import TenantId
 from masthead.engine.records.changes import Change, Relisted, Tally
-from masthead.engine.records.collection import Collection, Counter, Record
+from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.derived.daily_counts import DailyCounts
 from masthead.engine.records.derived.list_items import listed_values
 from masthead.engine.records.search import terms as search_terms
@@ -145,7 +145,8 @@ def _counter_rows(
     for counter in collection.counters:
         if not change.touches(counter.fields):
             continue
-        before, after = _buckets(change.old, counter), _buckets(change.new, counter)
+        before = counter.buckets(change.old) if change.old is not None else _NO_BUCKETS
+        after = counter.buckets(change.new) if change.new is not None else _NO_BUCKETS
         for bucket in before - after:
             rows.append((tenant_id, name_of_collection, counter.name, bucket, -1))
         for bucket in after - before:
@@ -159,10 +160,6 @@ def _counter_rows(
 
 def _number(record: Record | None, name: str) -> int:
     return 0 if record is None else int(record[name] or 0)
-
-
-def _buckets(record: Record | None, counter: Counter) -> Set[str]:
-    return _NO_BUCKETS if record is None else counter.buckets(record)
 
 
 _NO_BUCKETS: Final[frozenset[str]] = frozenset()

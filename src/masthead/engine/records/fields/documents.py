@@ -102,8 +102,11 @@ class TextList(Json, frozen=True, kw_only=True):
         return [value] if isinstance(value, str) else value
 
     def parse(self, value: Any) -> list[str]:
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        if not isinstance(value, list):
             raise refuse("validation_invalid_type", "Must be a list of texts.")
+        for item in value:
+            if not isinstance(item, str):
+                raise refuse("validation_invalid_type", "Must be a list of texts.")
         # Repeats count, too: a description can't say otherwise.
         if len(value) > self.max_items:
             raise refuse(
@@ -111,7 +114,7 @@ class TextList(Json, frozen=True, kw_only=True):
                 f"Must be no more than {self.max_items} item(s).",
                 max=self.max_items,
             )
-        items = list(dict.fromkeys(item.strip() for item in value))
+        items = list(dict.fromkeys([item.strip() for item in value]))
         for item in items:
             self._check_item(item)
         super().parse(items)

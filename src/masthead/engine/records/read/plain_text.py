@@ -35,7 +35,6 @@ _PIECE_COST: Final = 20
 _SHORT: Final = 512
 _LONGEST_REFERENCE: Final = 40
 _BLANKS: Final = re.compile(r"[ \t\n\f\r]+")
-_NOT_SINGLE: Final = ("  ", "\n", "\t", "\f", "\r")
 _REFERENCE: Final = re.compile(
     r"&(?:\#[0-9]{1,7}|\#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});?"
 )
@@ -131,7 +130,7 @@ class _Reader:
             if "&" in raw:
                 raw = _REFERENCE.sub(lambda reference: unescape(reference[0]), raw)
             # Most text has only single blanks, and this check is faster than the substitution.
-            if any(blank in raw for blank in _NOT_SINGLE):
+            if "  " in raw or "\n" in raw or "\t" in raw or "\r" in raw or "\f" in raw:
                 raw = _BLANKS.sub(" ", raw)
             self._write(raw)
 
