@@ -139,6 +139,8 @@ async def _build(folder: Path, contents: list[Content], others: int) -> None:
         for number in range(others):
             await _new_site(parts, f"other-{number}")
         for content in contents:
+            # After the others: the operators' list shows the newest sites first.
+            moment.set(clock.now())
             tenant_id, remaining = await _new_site(parts, content.site_names[0]), iter(content)
             create = partial(_create, parts, tenant_id, moment)
             while batch := list(islice(remaining, _BATCH)):
