@@ -77,20 +77,18 @@ class TenantDirectory:
     async def _read(self, by: str, value: str) -> tuple[Tenant, int] | None:
         """The tenant, and the version that was read before it."""
         if by == "domain":
-            settings = await self._records.find(self._site_settings, {"custom_domain": value})
-            if not settings:
+            named = await self._records.find_one(self._site_settings, {"custom_domain": value})
+            if not named:
                 return None
-            by, value = "id", settings[0]["tenant_id"]
-        found = await self._records.find(tenants, {by: value})
+            by, value = "id", named["tenant_id"]
+        found = await self._records.find_one(tenants, {by: value})
         if not found:
             return None
-        tenant_id = TenantId(found[0]["id"])
+        tenant_id = TenantId(found["id"])
         version = (await self._versions.of(tenant_id)).identity
-        found = await self._records.find(tenants, {"id": tenant_id}, tenant_id=tenant_id)
-        settings = await self._records.find(self._site_settings, {}, tenant_id=tenant_id)
-        if not found:
-            return None
-        return _tenant(found[0], settings[0] if settings else {}), version
+        found = await self._records.find_one(tenants, {"id": tenant_id}, tenant_id=tenant_id)
+        settings = await self._records.find_one(self._site_settings, {}, tenant_id=tenant_id)
+        return (_tenant(found, settings or {}), version) if found else None
 
 
 def _tenant(record: Record, settings: Record) -> Tenant:

@@ -100,22 +100,22 @@ class ApiKeys:
 
     async def _read(self, key_hash: str) -> tuple[ApiKey, int] | None:
         """The key, and the tenant's identity version that was read before it."""
-        rows = await self._records.find(api_keys, {"key_hash": key_hash})
-        if not rows:
+        found = await self._records.find_one(api_keys, {"key_hash": key_hash})
+        if not found:
             return None
-        tenant_id = TenantId(rows[0]["tenant_id"])
+        tenant_id = TenantId(found["tenant_id"])
         version = (await self._versions.of(tenant_id)).identity
-        rows = await self._records.find(api_keys, {"key_hash": key_hash}, tenant_id=tenant_id)
+        found = await self._records.find_one(api_keys, {"key_hash": key_hash}, tenant_id=tenant_id)
         tenant = await self._directory.by_id(tenant_id)
-        if not rows or tenant is None:
+        if not found or tenant is None:
             return None
-        key_id, scopes = rows[0]["id"], granted(rows[0]["scopes"])
+        key_id, scopes = found["id"], granted(found["scopes"])
         key = ApiKey(
             id=key_id,
             tenant=tenant,
             scopes=scopes,
-            expires_at=rows[0]["expires_at"],
-            revoked_at=rows[0]["revoked_at"],
+            expires_at=found["expires_at"],
+            revoked_at=found["revoked_at"],
             caller=Caller(Kind.KEY, tenant_id, key_id, collection=api_keys.name, scopes=scopes),
         )
         return key, version

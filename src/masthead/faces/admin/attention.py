@@ -13,7 +13,6 @@ from masthead.engine.records.access import access_of
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.filter.ast import Expression
 from masthead.engine.records.filter.conditions import all_of, equals, newer
-from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.request import AdminRequest
 from masthead.faces.importers.collection import FAILED, PREVIEW, import_runs
 from masthead.features.comments.collection import PENDING as WAITING
@@ -209,14 +208,9 @@ async def _waiting_comments(request: AdminRequest) -> Attention | None:
     waiting = await request.records.counts.total(request.caller, comments, f"status = '{WAITING}'")
     if not waiting:
         return None
-    oldest = ListRequest(
-        per_page=1,
-        filter=equals("status", WAITING),
-        sort="created",
-        names=frozenset({"created"}),
-        skip_total=True,
+    found = await request.first(
+        comments, 1, filter=equals("status", WAITING), sort="created", names=frozenset({"created"})
     )
-    found = (await request.records.page(request.caller, comments, oldest)).items
     at = found[0]["created"] if found else clock.to_text(request.now)
     moment = request.local(at)
     what = (
@@ -233,14 +227,10 @@ async def _ready_posts(request: AdminRequest) -> Attention | None:
     """For those who can publish them."""
     if request.caller.is_writer:
         return None
-    wanted = ListRequest(
-        per_page=MOST + 1,
-        listing=(READY_LIST, ""),
-        names=frozenset({"title", "review_at"}),
-        skip_total=True,
-    )
     # The one that became ready last is the first.
-    found = (await request.records.page(request.caller, posts, wanted)).items
+    found = await request.first(
+        posts, MOST + 1, listing=(READY_LIST, ""), names=frozenset({"title", "review_at"})
+    )
     if not found:
         return None
     newest = f"“{_short(found[0]['title'])}”"
@@ -269,10 +259,7 @@ async def _some(
     """The newest; none where the caller may not read the collection."""
     if not _may_read(request, collection):
         return []
-    some = ListRequest(
-        per_page=per_page, filter=all_of(wanted) or "", names=fields, skip_total=True
-    )
-    return (await request.records.page(request.caller, collection, some)).items
+    return await request.first(collection, per_page, filter=all_of(wanted) or "", names=fields)
 
 
 def _may_read(request: AdminRequest, collection: Collection) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.request import AdminRequest
 from masthead.features.payments.collection import tiers
 
@@ -14,8 +13,7 @@ _SHOWN: Final = frozenset({"name", "active"})
 
 async def level_names(request: AdminRequest) -> dict[str, str]:
     """The names by id, in the order of the site."""
-    wanted = ListRequest(per_page=MOST, sort="position,created", names=_SHOWN, skip_total=True)
-    found = (await request.records.page(request.caller, tiers, wanted)).items
+    found = await request.first(tiers, MOST, sort="position,created", names=_SHOWN)
     return {
         each["id"]: each["name"] if each["active"] else f"{each['name']} (not on sale)"
         for each in found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
+from typing import Unpack
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -15,8 +16,9 @@ from masthead.base.caller import Caller, Kind
 from masthead.base.errors import NotFound, Problem
 from masthead.base.ids import TenantId
 from masthead.engine.audit.entries import log_action
-from masthead.engine.records.collection import Record
+from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.engine import Records
+from masthead.engine.records.read.record_reader import FirstOf
 from masthead.faces.admin.environment import AdminTemplates, when
 from masthead.faces.admin.job_queue import QueueState
 from masthead.faces.reader.preview import Previews
@@ -100,6 +102,12 @@ class AdminRequest(msgspec.Struct, dict=True):
     @property
     def records(self) -> Records:
         return self.services.records
+
+    async def first(
+        self, collection: Collection, most: int, **wanted: Unpack[FirstOf]
+    ) -> list[Record]:
+        """The first records of a list that the caller may see."""
+        return await self.records.first(self.caller, collection, most, **wanted)
 
     @property
     def is_signed_in(self) -> bool:

@@ -15,7 +15,6 @@ from markupsafe import Markup, escape
 from masthead.base.caller import system
 from masthead.base.ids import is_id
 from masthead.engine.records.collection import Record
-from masthead.engine.records.read.page import ListRequest
 from masthead.faces.reader.cards import local_time
 from masthead.faces.reader.request import SiteRequest
 from masthead.faces.reader.views import Comment, CommentForm, Discussion
@@ -108,10 +107,9 @@ async def _total(request: SiteRequest, post: PostRecord) -> int:
 async def _page(request: SiteRequest, post: PostRecord) -> _CommentPage:
     """The newest threads, or those before the position in the address."""
     before = _position(request.query.get(_BEFORE, ""))
-    wanted = ListRequest(
-        per_page=THREADS_A_PAGE + 1, listing=(THREADS, post["id"]), after=before, skip_total=True
+    newest = await request.first(
+        comments, THREADS_A_PAGE + 1, listing=(THREADS, post["id"]), after=before
     )
-    newest = (await request.records.page(request.caller, comments, wanted)).items
     heads = newest[:THREADS_A_PAGE][::-1]
     path = f"/posts/{quote(post['slug'])}"
     found = _CommentPage(heads, [], newer=f"{path}#comments" if before else "")
@@ -140,10 +138,7 @@ async def _thread(request: SiteRequest, post: PostRecord) -> _CommentPage | None
     if after := _position(request.query.get(_AFTER, "")):
         moment, last = (_quoted(each) for each in after)
         conditions += f" && (created > {moment} || (created = {moment} && id > {last}))"
-    wanted = ListRequest(
-        per_page=ANSWERS_A_PAGE + 1, filter=conditions, sort="created", skip_total=True
-    )
-    read = (await request.records.page(request.caller, comments, wanted)).items
+    read = await request.first(comments, ANSWERS_A_PAGE + 1, filter=conditions, sort="created")
     path = f"/posts/{quote(post['slug'])}"
     found = _CommentPage(heads, read[:ANSWERS_A_PAGE], is_thread=True)
     if len(read) > ANSWERS_A_PAGE:

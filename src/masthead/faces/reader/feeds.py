@@ -16,7 +16,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from masthead.base.errors import NotFound
 from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
-from masthead.engine.records.read.page import ListRequest
 from masthead.faces.reader.cards import CARD_FIELDS, cards_of
 from masthead.faces.reader.content import for_reader, in_a_feed
 from masthead.faces.reader.endpoint import Document
@@ -108,8 +107,7 @@ def _item(entry: Entry) -> dict[str, object]:
 async def _feed(request: SiteRequest, tag: str) -> Feed:
     site = site_of(request)
     listing = (TAG_LIST, tag) if tag else (PUBLISHED_LIST, "")
-    wanted = ListRequest(per_page=ENTRIES, listing=listing, names=_FIELDS, skip_total=True)
-    found = (await request.records.page(request.caller, posts, wanted)).items
+    found = await request.first(posts, ENTRIES, listing=listing, names=_FIELDS)
     if tag and not found:
         raise NotFound(words("No post has this tag."))
     entries = await _entries(request, site, found)

@@ -7,7 +7,6 @@ from urllib.parse import quote
 
 from masthead.base.errors import NotFound
 from masthead.base.languages.words import words
-from masthead.engine.records.read.page import ListRequest
 from masthead.faces.reader.endpoint import Document
 from masthead.faces.reader.feeds import xml
 from masthead.faces.reader.request import SiteRequest
@@ -69,14 +68,13 @@ async def sitemap_month(request: SiteRequest, month: str) -> Document:
     site, after = site_of(request), (_end(month), "")
     urls: list[tuple[str, str]] = []
     while len(urls) < MAX_URLS:
-        wanted = ListRequest(
-            per_page=AT_ONCE,
+        found = await request.first(
+            posts,
+            AT_ONCE,
             listing=(PUBLISHED_LIST, ""),
             after=after,
             names=frozenset({"slug", "published_at", "updated", "visibility", "tiers"}),
-            skip_total=True,
         )
-        found = (await request.records.page(request.caller, posts, wanted)).items
         in_month = [post for post in found if post["published_at"].startswith(month)]
         urls += [(f"{site.url}/posts/{quote(post['slug'])}", post["updated"]) for post in in_month]
         if len(in_month) < AT_ONCE:
@@ -94,8 +92,7 @@ def _end(month: str) -> str:
 
 async def sitemap_pages(request: SiteRequest) -> Document:
     site = site_of(request)
-    wanted = ListRequest(per_page=1_000, names=frozenset({"slug", "updated"}), skip_total=True)
-    found = (await request.records.page(request.caller, pages, wanted)).items
+    found = await request.first(pages, 1_000, names=frozenset({"slug", "updated"}))
     urls = [(f"{site.url}/", ""), (f"{site.url}/archive", "")]
     urls += [(f"{site.url}/{page['slug']}", page["updated"]) for page in found]
     return Document(xml("sitemap.xml", parts=(), urls=urls), _XML)

@@ -14,7 +14,6 @@ from masthead.base.languages.words import words
 from masthead.content.html.as_markdown import escaped_text, markdown_of
 from masthead.content.html.markup import tokens_of
 from masthead.engine.records.collection import Record
-from masthead.engine.records.read.page import ListRequest
 from masthead.faces.reader.cards import CARD_FIELDS, cards_of
 from masthead.faces.reader.content import for_reader, one_at_a_time
 from masthead.faces.reader.endpoint import Document
@@ -105,10 +104,9 @@ async def llms(request: SiteRequest) -> Document:
 
 async def _post_lines(request: SiteRequest, site: Site) -> list[str]:
     """The newest public posts, as far as they are among the newest of all."""
-    wanted = ListRequest(
-        per_page=_READ_FOR_THEM, listing=(PUBLISHED_LIST, ""), names=CARD_FIELDS, skip_total=True
+    found = await request.first(
+        posts, _READ_FOR_THEM, listing=(PUBLISHED_LIST, ""), names=CARD_FIELDS
     )
-    found = (await request.records.page(request.caller, posts, wanted)).items
     public = [each for each in found if each["visibility"] == "public"][:LISTED]
     return [
         _line(site, card.title, card.url, card.excerpt) for card in await cards_of(request, public)
@@ -117,8 +115,7 @@ async def _post_lines(request: SiteRequest, site: Site) -> list[str]:
 
 async def _page_lines(request: SiteRequest, site: Site) -> list[str]:
     names = frozenset({"title", "slug", "excerpt"})
-    wanted = ListRequest(per_page=LISTED, names=names, skip_total=True)
-    found = (await request.records.page(request.caller, pages, wanted)).items
+    found = await request.first(pages, LISTED, names=names)
     return [
         _line(site, each["title"], f"/{quote(each['slug'])}", each["excerpt"]) for each in found
     ]

@@ -14,7 +14,6 @@ from typing import Final
 
 from masthead.base.errors import BadRequest
 from masthead.engine.records.collection import Record
-from masthead.engine.records.read.page import ListRequest
 from masthead.faces.reader.cards import CARD_FIELDS
 from masthead.faces.reader.request import SiteRequest
 from masthead.features.posts.collection import posts
@@ -65,10 +64,9 @@ async def _neighbours(request: SiteRequest, slug: str) -> list[Record]:
     """Addresses with the same prefix are next to each other in the index of addresses."""
     found: list[Record] = []
     for order in ("slug", "-slug"):
-        wanted = ListRequest(
-            per_page=_NEIGHBOURS, sort=order, after=(slug, ""), names=CARD_FIELDS, skip_total=True
+        found += await request.first(
+            posts, _NEIGHBOURS, sort=order, after=(slug, ""), names=CARD_FIELDS
         )
-        found += (await request.records.page(request.caller, posts, wanted)).items
     return found
 
 
@@ -93,9 +91,8 @@ def _words_in_common(words: Sequence[str], post: Record) -> float:
 
 
 async def _search(request: SiteRequest, query: str, count: int) -> list[Record]:
-    wanted = ListRequest(per_page=count, search=query, names=CARD_FIELDS, skip_total=True)
     try:
-        return (await request.records.page(request.caller, posts, wanted)).items
+        return await request.first(posts, count, search=query, names=CARD_FIELDS)
     except BadRequest:
         # No words that a search takes.
         return []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Unpack
 from urllib.parse import parse_qs
 from zoneinfo import ZoneInfo
 
@@ -24,8 +25,9 @@ from masthead.base.caller import (
 from masthead.base.errors import BadRequest
 from masthead.base.ids import TenantId
 from masthead.base.languages.words import words
-from masthead.engine.records.collection import Record
+from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.engine import Records
+from masthead.engine.records.read.record_reader import FirstOf
 from masthead.faces.reader.accent_style import AccentStyles
 from masthead.faces.reader.posted_comments import PostedComments
 from masthead.faces.reader.themes import Themes
@@ -117,6 +119,12 @@ class SiteRequest(msgspec.Struct, dict=True):
     @property
     def records(self) -> Records:
         return self.services.records
+
+    async def first(
+        self, collection: Collection, most: int, **wanted: Unpack[FirstOf]
+    ) -> list[Record]:
+        """The first records of a list that the caller may see."""
+        return await self.records.first(self.caller, collection, most, **wanted)
 
     @property
     def tenant_id(self) -> TenantId:

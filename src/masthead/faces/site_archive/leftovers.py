@@ -11,7 +11,6 @@ from masthead.base.ids import TenantId
 from masthead.base.logs import log
 from masthead.engine.jobs.isolation import isolated
 from masthead.engine.records.engine import Records
-from masthead.engine.records.read.page import ListRequest
 from masthead.features.privacy.requests import ERASE_JOB
 from masthead.features.privacy.rows import TenantRows
 from masthead.identity.tenants import TenantStatus, tenants
@@ -38,10 +37,9 @@ class Leftovers:
         """Removes the sites of imports that have shown no life for an hour."""
         oldest = clock.to_text(self._records.clock() - ABANDONED_AFTER)
         is_left = f"status = '{TenantStatus.SUSPENDED}' && updated < '{oldest}'"
-        wanted = ListRequest(
-            per_page=_AT_ONCE, filter=f"{is_left} && slug ~ '{_HIDDEN}%'", skip_total=True
-        )
-        for each in (await self._records.page(system(), tenants, wanted)).items:
+        for each in await self._records.first(
+            system(), tenants, _AT_ONCE, filter=f"{is_left} && slug ~ '{_HIDDEN}%'"
+        ):
             log.warning("site.import_abandoned", tenant_id=each["id"])
             with isolated("site_import.remove", tenant_id=each["id"]):
                 await self.remove(TenantId(each["id"]))

@@ -124,8 +124,9 @@ class Content:
             ]
 
     async def tiers(self) -> list[Record]:
-        wanted = ListRequest(per_page=ROWS_PER_PAGE, sort="created", skip_total=True)
-        return (await self._records.page(system(self._tenant_id), tiers, wanted)).items
+        return await self._records.first(
+            system(self._tenant_id), tiers, ROWS_PER_PAGE, sort="created"
+        )
 
     async def writers(self) -> list[Record]:
         """The staff who are named as authors of posts, by their addresses. Others stay unnamed."""

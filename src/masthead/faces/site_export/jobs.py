@@ -25,7 +25,6 @@ from masthead.engine.jobs.runner import Handler, Job
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
 from masthead.engine.records.long_task import LongTask
-from masthead.engine.records.read.page import ListRequest
 from masthead.engine.records.write.unit import Unit
 from masthead.faces.site_export.collection import (
     EXPIRED,
@@ -116,8 +115,7 @@ class SiteExports(msgspec.Struct, frozen=True):
                 await _Making(self, job).fail(each, BROKEN)
 
     async def _find_exports(self, filter_: str) -> list[Record]:
-        wanted = ListRequest(per_page=MOST, filter=filter_, skip_total=True)
-        return (await self.records.page(system(), site_exports, wanted)).items
+        return await self.records.first(system(), site_exports, MOST, filter=filter_)
 
 
 class _Making(LongTask):

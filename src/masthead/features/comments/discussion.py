@@ -206,12 +206,12 @@ class Discussions:
     async def _changeable(
         self, unit: Unit, author: Author, post: Record, comment_id: str
     ) -> Record:
-        found = await unit.find(comments, {"id": comment_id}, limit=1) if is_id(comment_id) else []
-        if not found or found[0]["post_id"] != post["id"]:
+        found = await unit.find_one(comments, {"id": comment_id}) if is_id(comment_id) else None
+        if not found or found["post_id"] != post["id"]:
             raise NotFound(GONE)
-        if not author.may_change(found[0], clock.to_text(self._records.clock())):
+        if not author.may_change(found, clock.to_text(self._records.clock())):
             raise Forbidden(NOT_YOURS)
-        return found[0]
+        return found
 
 
 def _text_problem(text: str) -> Problem | None:

@@ -10,7 +10,6 @@ from masthead.engine.jobs.runner import Handler, Job
 from masthead.engine.links.file_uses import CountChange, count_uses, uses_of
 from masthead.engine.records.collection import Collection
 from masthead.engine.records.engine import Records
-from masthead.engine.records.read.page import ListRequest
 from masthead.features.media.collection import media
 
 COUNT_JOB = "media.count_uses"
@@ -42,10 +41,9 @@ async def _batches(
     """All ids, newest first."""
     after = None
     while True:
-        wanted = ListRequest(
-            per_page=BATCH, after=after, names=frozenset({"created"}), skip_total=True
+        found = await records.first(
+            system(tenant_id), collection, BATCH, after=after, names=frozenset({"created"})
         )
-        found = (await records.page(system(tenant_id), collection, wanted)).items
         if not found:
             return
         yield [each["id"] for each in found]

@@ -40,8 +40,8 @@ async def settle_checkout(unit: Unit, inbox: Inbox, checkout: Checkout) -> str:
 async def settle_refund(unit: Unit, inbox: Inbox, refund: Refund) -> None:
     total = await inbox.add_refund(unit, refund)
     # Without an order it is a subscription's payment, or the checkout's event comes later.
-    if found := await unit.find(orders, {"payment_id": refund.payment}, limit=1):
-        await _apply_refund(unit, found[0], total)
+    if found := await unit.find_one(orders, {"payment_id": refund.payment}):
+        await _apply_refund(unit, found, total)
 
 
 async def store_product(unit: Unit, item: Item) -> None:

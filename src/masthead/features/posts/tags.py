@@ -122,8 +122,7 @@ def _refused(code: str, sentence: str) -> Invalid:
 
 
 async def changes_under_way(records: Records, caller: Caller) -> list[Progress]:
-    wanted = ListRequest(per_page=MAX_SHOWN, skip_total=True)
-    found = (await records.page(caller, tag_changes, wanted)).items
+    found = await records.first(caller, tag_changes, MAX_SHOWN)
     names = [each["tag"] for each in found]
     left = await records.counts.of_items(caller, posts, POST_TAGS.name, names)
     return [_progress(each, left.get(each["tag"], 0)) for each in found]
@@ -200,8 +199,7 @@ def _given(record: Record, change: Record) -> dict[str, Any]:
 async def _has_address(records: Records, caller: Caller, tag: str) -> bool:
     """Whether readers find posts at the tag's address: those of a tag with the same one."""
     listing = (TAG_LIST, tag_slug(tag))
-    wanted = ListRequest(per_page=1, listing=listing, names=frozenset({"id"}), skip_total=True)
-    return bool((await records.page(caller, posts, wanted)).items)
+    return bool(await records.first(caller, posts, 1, listing=listing, names=frozenset({"id"})))
 
 
 async def _finish(unit: Unit, change: Record, *, has_address: bool) -> None:

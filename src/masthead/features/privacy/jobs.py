@@ -11,7 +11,6 @@ from masthead.engine.jobs.runner import Handler, Job
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
 from masthead.engine.records.long_task import LongTask
-from masthead.engine.records.read.page import ListRequest
 from masthead.features.privacy.collection import gdpr_requests
 from masthead.features.privacy.erasure import SLICE_SECONDS, Erasure
 from masthead.features.privacy.export import Exports
@@ -111,8 +110,7 @@ class PrivacyWork:
         await self._objects.sweep()
 
     async def _find_expired(self, filter_: str) -> list[Record]:
-        wanted = ListRequest(per_page=SWEEP_BATCH, filter=filter_, skip_total=True)
-        return (await self._records.page(system(), gdpr_requests, wanted)).items
+        return await self._records.first(system(), gdpr_requests, SWEEP_BATCH, filter=filter_)
 
 
 class _Export(LongTask):

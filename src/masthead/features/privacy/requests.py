@@ -73,12 +73,13 @@ class Requests:
         self._links = links
 
     async def member(self, tenant_id: TenantId, member_id: str) -> Record:
-        found = []
+        found = None
         if ids.is_id(member_id):
-            found = await self._records.find(blog_members, {"id": member_id}, tenant_id=tenant_id)
+            key = {"id": member_id}
+            found = await self._records.find_one(blog_members, key, tenant_id=tenant_id)
         if not found:
             raise unknown_member()
-        return found[0]
+        return found
 
     async def addressees(self, request: Record) -> list[Addressee]:
         """The site's owner or the member concerned, and the address that a signed-in owner gave."""

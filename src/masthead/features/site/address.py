@@ -27,7 +27,7 @@ class Site(msgspec.Struct, frozen=True):
 async def site_in(unit: Unit, settings: Settings) -> Site:
     """The unit's tenant, read in its transaction."""
     [tenant] = await unit.find(tenants, {"id": unit.tenant_id}, limit=1)
-    return _site(settings, tenant, await unit.find(site_settings, {}, limit=1))
+    return _site(settings, tenant, await unit.find_one(site_settings, {}))
 
 
 class Sites:
@@ -40,12 +40,12 @@ class Sites:
             # An operator's account belongs to the platform.
             return Site("Masthead", self._settings.base_url.rstrip("/"))
         found = await self._records.require(tenants, {"id": tenant_id}, tenant_id=tenant_id)
-        stored = await self._records.find(site_settings, {}, tenant_id=tenant_id)
+        stored = await self._records.find_one(site_settings, {}, tenant_id=tenant_id)
         return _site(self._settings, found, stored)
 
 
-def _site(settings: Settings, tenant: Record, stored: list[Record]) -> Site:
-    shown = stored[0] if stored else {"site_name": "", "custom_domain": "", "language": ""}
+def _site(settings: Settings, tenant: Record, stored: Record | None) -> Site:
+    shown = stored or {"site_name": "", "custom_domain": "", "language": ""}
     url = site_url(settings, tenant["slug"], shown["custom_domain"])
     return Site(shown["site_name"] or tenant["name"], url, shown["language"] or "en")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from masthead.base.errors import NotFound
 from masthead.engine.records.collection import Record
 from masthead.features.site.collection import site_settings
 from masthead.web.v1.call import Call
@@ -36,21 +35,20 @@ UPDATE = Body(
 )
 
 
+_NO_SETTINGS = "This site has no settings yet."
+
+
 async def get_site_settings(call: Call) -> Record:
-    return _only(await call.records.find(site_settings, {}, tenant_id=call.tenant.id))
-
-
-async def update_site_settings(call: Call) -> Record:
-    settings = _only(await call.unit.find(site_settings, {}, limit=1))
-    return await call.unit.update(
-        site_settings, settings["id"], call.body, expected_version=call.expected_version
+    return await call.records.require(
+        site_settings, {}, tenant_id=call.tenant.id, missing=_NO_SETTINGS
     )
 
 
-def _only(found: list[Record]) -> Record:
-    if not found:
-        raise NotFound("This site has no settings yet.")
-    return found[0]
+async def update_site_settings(call: Call) -> Record:
+    settings = await call.unit.require(site_settings, {}, missing=_NO_SETTINGS)
+    return await call.unit.update(
+        site_settings, settings["id"], call.body, expected_version=call.expected_version
+    )
 
 
 routes = (

@@ -207,9 +207,12 @@ class DeliveryLog:
         rows: _Rows = [()] * batch
         while len(rows) == batch:
             rows = await self._fetch(self._dead(tenant_id, filter_, until, after, batch=batch))
-            if rows:
-                after = (rows[-1][2], rows[-1][0])
-            if found := [(row[0], row[1], row[2]) for row in rows if row[3]]:
+            found = []
+            for delivery_id, webhook_id, created, matches in rows:
+                after = created, delivery_id
+                if matches:
+                    found.append((delivery_id, webhook_id, created))
+            if found:
                 yield found
 
     async def count_retried(

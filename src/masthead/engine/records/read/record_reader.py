@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from copy import copy
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypedDict, Unpack
 
 import msgspec
 import sqlalchemy as sa
@@ -26,6 +26,7 @@ from masthead.engine.records.changes import Rendering
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.derived.daily_counts import DailyCounts
 from masthead.engine.records.fields.base import Access
+from masthead.engine.records.filter.ast import Expression
 from masthead.engine.records.filter.parser import ParsedFilter, parse_given
 from masthead.engine.records.read.context import Context
 from masthead.engine.records.read.counts import Counts
@@ -71,6 +72,17 @@ class StateTest(NamedTuple):
         """The caller's values that the test depends on, besides the access: callers with the same
         values have the same result."""
         return Context(caller, NO_TIME).auth_values(self.prepared.statement.names)
+
+
+class FirstOf(TypedDict, total=False):
+    """See `ListRequest`."""
+
+    filter: str | Expression
+    after: tuple[str, str] | None
+    listing: tuple[str, str] | None
+    search: str
+    sort: str
+    names: frozenset[str] | None
 
 
 class RecordReader:
@@ -142,6 +154,13 @@ class RecordReader:
             await expander.expand(collection, items, expansion)
         costly = context.is_costly
         return Page(items, wanted.page, wanted.per_page, total, is_complete, weight, costly)
+
+    async def first(
+        self, caller: Caller, collection: Collection, most: int, **wanted: Unpack[FirstOf]
+    ) -> list[Record]:
+        """The first records of a list that the caller may see, without its total."""
+        request = ListRequest(per_page=most, skip_total=True, **wanted)
+        return (await self.page(caller, collection, request)).items
 
     async def pages(
         self, caller: Caller, collection: Collection, wanted: ListRequest

@@ -10,7 +10,6 @@ from masthead.base import clock
 from masthead.base.errors import Conflict, NotFound
 from masthead.engine.audit.collection import DOWNLOADED_SITE, EXPORTED_SITE
 from masthead.engine.records.collection import Record
-from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.endpoint import Answer, Page, Redirect, Stored
 from masthead.faces.admin.request import AdminRequest
 from masthead.faces.site_export.collection import (
@@ -116,8 +115,7 @@ async def exports_page(request: AdminRequest, problem: str = "") -> Answer:
 
 async def _exports(request: AdminRequest) -> list[Record]:
     """Those of a site are few: each format has one file."""
-    wanted = ListRequest(per_page=MOST, sort="-created", skip_total=True)
-    return (await request.records.page(request.caller, site_exports, wanted)).items
+    return await request.first(site_exports, MOST, sort="-created")
 
 
 async def _export(request: AdminRequest, export_id: str) -> Record:

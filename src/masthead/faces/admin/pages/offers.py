@@ -7,7 +7,6 @@ from typing import Any
 
 from masthead.base import clock
 from masthead.engine.records.collection import Record
-from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.forms import Ask, Form
 from masthead.faces.admin.moments import read_moment, typed_moment
@@ -86,8 +85,7 @@ async def _given(request: AdminRequest, stored: Record | None = None) -> dict[st
 
 
 async def _tiers(request: AdminRequest) -> list[Record]:
-    wanted = ListRequest(per_page=MOST_TIERS, sort="position,created", skip_total=True)
-    return list((await request.records.page(request.caller, tiers, wanted)).items)
+    return await request.first(tiers, MOST_TIERS, sort="position,created")
 
 
 def _form(found: Sequence[Record]) -> Form:

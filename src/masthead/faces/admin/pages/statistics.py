@@ -10,7 +10,6 @@ import msgspec
 
 from masthead.base.errors import NotFound
 from masthead.content.texts.editing import open_text
-from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.charts import Day, bar_chart
 from masthead.faces.admin.endpoint import Answer, Page
 from masthead.faces.admin.month import Stat
@@ -121,7 +120,6 @@ def _columns(counts: Sequence[tuple[date, int]], span: int) -> list[Day]:
 
 
 async def _letters(request: AdminRequest) -> list[Letter]:
-    wanted = ListRequest(per_page=MOST_NEWSLETTERS, sort="created", skip_total=True)
-    found = (await request.records.page(request.caller, newsletters, wanted)).items
+    found = await request.first(newsletters, MOST_NEWSLETTERS, sort="created")
     growth = await growth_of(request, [each["slug"] for each in found])
     return [Letter(each["name"], growth[each["slug"]]) for each in found]

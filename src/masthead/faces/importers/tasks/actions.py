@@ -13,8 +13,9 @@ from msgspec.structs import asdict
 
 from masthead.base import ids
 from masthead.base.caller import Caller
-from masthead.base.errors import Conflict, MastheadError, NotFound
+from masthead.base.errors import Conflict, MastheadError
 from masthead.base.ids import TenantId
+from masthead.engine.records.access import check_id
 from masthead.engine.records.collection import Record, file_key
 from masthead.engine.records.engine import Records
 from masthead.engine.records.write.unit import Unit
@@ -85,12 +86,8 @@ async def upload_export(
 
 async def find_run(records: Records, tenant_id: TenantId, run_id: str) -> Record:
     """With its hidden fields. For owners."""
-    found: list[Record] = []
-    if ids.is_id(run_id):
-        found = await records.find(import_runs, {"id": run_id}, tenant_id=tenant_id)
-    if not found:
-        raise NotFound
-    return found[0]
+    check_id(run_id)
+    return await records.require(import_runs, {"id": run_id}, tenant_id=tenant_id)
 
 
 async def start_task(

@@ -18,7 +18,6 @@ from masthead.base.languages.moments import Day
 from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.fields.base import REQUIRED
-from masthead.engine.records.read.page import ListRequest
 from masthead.faces.reader.cards import local_time
 from masthead.faces.reader.endpoint import Form, Page, Redirect, see_other
 from masthead.faces.reader.member.sessions import (
@@ -390,8 +389,7 @@ def _stored(request: SiteRequest) -> tuple[str, ...]:
 
 async def newsletters_of(request: SiteRequest) -> list[Record]:
     """The oldest first."""
-    wanted = ListRequest(per_page=MAX_NEWSLETTERS, sort="created", skip_total=True)
-    return (await request.records.page(request.caller, newsletters, wanted)).items
+    return await request.first(newsletters, MAX_NEWSLETTERS, sort="created")
 
 
 async def _choices(request: SiteRequest, member: MemberRecord) -> tuple[Newsletter, ...]:

@@ -92,11 +92,10 @@ async def search(request: SiteRequest) -> Page:
     cards: tuple[Card, ...] = ()
     if query:
         names = CARD_FIELDS | {"content_html"}
-        wanted = ListRequest(per_page=20, search=query, names=names, skip_total=True)
         limit = request.services.read_limit
         limit.check(request.address)
         try:
-            found = (await request.records.page(request.caller, posts, wanted)).items
+            found = await request.first(posts, 20, search=query, names=names)
             cards = await asyncio.to_thread(
                 with_places, await cards_of(request, found), found, query
             )

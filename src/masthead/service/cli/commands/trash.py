@@ -45,13 +45,13 @@ async def restore(invocation: Invocation, tenant: str, entry_id: str) -> Output:
     async with opened_site(invocation, tenant) as site:
         records, caller = site.parts.records, shell(site.id)
         async with records.unit(caller) as unit:
-            found = await unit.find(trash, {"id": entry_id}, limit=1) if is_id(entry_id) else []
+            found = await unit.find_one(trash, {"id": entry_id}) if is_id(entry_id) else None
             if not found:
                 raise NotFound(f"The trash of {tenant} has no entry {entry_id!r}")
             collection, record = await unit.restore(entry_id)
     slug = record[collection.slug.name] if collection.slug else ""
-    data = {"id": record["id"], "type": collection.name, "title": found[0]["title"], "slug": slug}
-    return Output(data, f"“{found[0]['title']}” is restored.")
+    data = {"id": record["id"], "type": collection.name, "title": found["title"], "slug": slug}
+    return Output(data, f"“{found['title']}” is restored.")
 
 
 @command("empty", app)

@@ -8,7 +8,6 @@ from masthead.base.errors import Forbidden, Invalid, Problem, TooLarge
 from masthead.engine.links.file_readers import is_open
 from masthead.engine.links.file_uses import USES
 from masthead.engine.records.collection import Collection, Record
-from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.environment import size_text
 from masthead.faces.admin.forms import Ask, Form, Widget, problem_of, summary
@@ -197,15 +196,14 @@ async def _uses(request: AdminRequest, item: MediaRecord) -> list[Use]:
 async def _find_using(
     request: AdminRequest, collection: Collection, item: MediaRecord, *names: str
 ) -> list[Record]:
-    wanted = ListRequest(
-        per_page=MAX_USES,
-        listing=(USES, item["id"]),
-        sort="-created",
-        names=frozenset({"id", *names}),
-        skip_total=True,
-    )
     try:
-        return (await request.records.page(request.caller, collection, wanted)).items
+        return await request.first(
+            collection,
+            MAX_USES,
+            listing=(USES, item["id"]),
+            sort="-created",
+            names=frozenset({"id", *names}),
+        )
     except Forbidden:
         return []
 

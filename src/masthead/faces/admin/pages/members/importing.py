@@ -10,7 +10,6 @@ import msgspec
 
 from masthead.base.errors import Conflict, NotFound
 from masthead.engine.records.collection import Record
-from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.endpoint import Answer, Download, Page, Redirect
 from masthead.faces.admin.pages.members.download import csv_lines
 from masthead.faces.admin.pages.members.listing import ADDRESS as MEMBERS
@@ -147,8 +146,7 @@ async def download_errors(request: AdminRequest, import_id: str) -> Answer:
 
 
 async def upload_form(request: AdminRequest, problem: str = "") -> Answer:
-    wanted = ListRequest(per_page=NEWEST, sort="-created", skip_total=True)
-    found = (await request.records.page(request.caller, member_imports, wanted)).items
+    found = await request.first(member_imports, NEWEST, sort="-created")
     values = {
         "problem": problem,
         "imports": [_line(each) for each in found],

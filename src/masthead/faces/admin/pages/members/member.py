@@ -12,7 +12,6 @@ from masthead.base import clock
 from masthead.engine.records.access import access_of
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.filter.conditions import equals
-from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.environment import clock_time, items_of
 from masthead.faces.admin.forms import Ask, Form
@@ -241,13 +240,9 @@ async def _of_member(request: AdminRequest, collection: Collection, member_id: s
     """The newest; none where the caller may not read the collection."""
     if collection.rules_for(access_of(request.caller)).read is None:
         return []
-    wanted = ListRequest(
-        per_page=NEWEST,
-        filter=equals("member_id", member_id),
-        sort="-created",
-        skip_total=True,
+    return await request.first(
+        collection, NEWEST, filter=equals("member_id", member_id), sort="-created"
     )
-    return (await request.records.page(request.caller, collection, wanted)).items
 
 
 async def _history(

@@ -7,7 +7,6 @@ from masthead.base.errors import NotFound
 from masthead.engine.audit.collection import DOWNLOADED_EXPORT
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.conditions import all_of, equals
-from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.data_requests import (
     about,
     admit_request,
@@ -67,8 +66,7 @@ async def download_export(request: AdminRequest, member_id: str, request_id: str
 
 async def requests_of(request: AdminRequest, member_id: str) -> list[Record]:
     wanted = all_of([equals("subject", MEMBER), equals("member_id", member_id)]) or ""
-    newest = ListRequest(per_page=MOST, filter=wanted, sort="-created", skip_total=True)
-    found = (await request.records.page(request.caller, gdpr_requests, newest)).items
+    found = await request.first(gdpr_requests, MOST, filter=wanted, sort="-created")
     return [shown(request, each) for each in found]
 
 

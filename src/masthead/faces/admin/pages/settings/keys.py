@@ -117,8 +117,7 @@ def _form(request: AdminRequest) -> dict[str, object]:
 
 
 async def _has_ended(request: AdminRequest) -> bool:
-    wanted = ListRequest(per_page=1, filter=ENDED, skip_total=True, names=frozenset({"id"}))
-    return bool((await request.records.page(request.caller, api_keys, wanted)).items)
+    return bool(await request.first(api_keys, 1, filter=ENDED, names=frozenset({"id"})))
 
 
 async def _calls(request: AdminRequest, keys: list[Record]) -> dict[str, Chart]:

@@ -120,13 +120,12 @@ async def _emails(request: AdminRequest, asked: Sequence[Record]) -> dict[str, s
     ids = {each["member_id"] for each in asked if each["member_id"]}
     if not ids:
         return {}
-    wanted = ListRequest(
-        per_page=len(ids),
+    found = await request.first(
+        blog_members,
+        len(ids),
         filter=any_of([equals("id", each) for each in ids]) or "",
         names=frozenset({"email"}),
-        skip_total=True,
     )
-    found = (await request.records.page(request.caller, blog_members, wanted)).items
     return {each["id"]: each["email"] for each in found}
 
 
@@ -143,8 +142,7 @@ async def _planned_deletion(request: AdminRequest) -> dict[str, str] | None:
         newer("confirmed_at", ""),
     ]
     wanted = all_of(conditions) or ""
-    newest = ListRequest(per_page=20, filter=wanted, sort="-created", skip_total=True)
-    for each in (await request.records.page(request.caller, gdpr_requests, newest)).items:
+    for each in await request.first(gdpr_requests, 20, filter=wanted, sort="-created"):
         if is_cancellable(request, each):
             on = day(request.local(each["grace_until"]))
             return {"on": on, "cancel": shown(request, each)["cancel"]}

@@ -6,7 +6,6 @@ from typing import Final
 
 from masthead.base.errors import Invalid, Problem
 from masthead.engine.records.collection import Record
-from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.forms import Ask, Form, empty_record
 from masthead.faces.admin.pages.account.sign_in import WITH
@@ -154,8 +153,7 @@ async def remove(request: AdminRequest, record_id: str) -> Answer:
 
 
 async def _all(request: AdminRequest) -> list[Record]:
-    wanted = ListRequest(per_page=MAX_PROVIDERS, sort="created", skip_total=True)
-    return (await request.records.page(request.caller, sign_in_providers, wanted)).items
+    return await request.first(sign_in_providers, MAX_PROVIDERS, sort="created")
 
 
 async def _provider(request: AdminRequest, record_id: str) -> Record:

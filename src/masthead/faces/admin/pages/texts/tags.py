@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from masthead.base.errors import BadRequest, Invalid, NotFound
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.conditions import all_of, begins_with, newer
-from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.forms import sentence_of
 from masthead.faces.admin.lists import Filters, Pager
@@ -90,15 +89,18 @@ async def _totals(
         conditions.append(begins_with("name", begins))
     if after:
         conditions.append(newer("name", after))
-    wanted = ListRequest(
-        per_page=limit,
-        sort="name",
-        filter=all_of(conditions) or "",
-        names=frozenset({"name"}),
-        skip_total=True,
-    )
     records, caller = request.records, request.caller
-    names = [each["name"] for each in (await records.page(caller, tags, wanted)).items]
+    names = [
+        each["name"]
+        for each in await records.first(
+            caller,
+            tags,
+            limit,
+            sort="name",
+            filter=all_of(conditions) or "",
+            names=frozenset({"name"}),
+        )
+    ]
     totals = await records.counts.of_items(caller, posts, POST_TAGS.name, names)
     return {name: totals.get(name, 0) for name in names}
 

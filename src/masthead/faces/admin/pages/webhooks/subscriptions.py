@@ -11,7 +11,6 @@ from masthead.base.errors import Forbidden
 from masthead.engine.events.names import EVENT_NAMES, TEST_PING
 from masthead.engine.records.collection import Record
 from masthead.engine.records.derived.daily_counts import ByDay, day_of
-from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.charts import Chart, Day, bar_chart
 from masthead.faces.admin.request import AdminRequest
 from masthead.features.webhooks.actions import MAX_PER_TENANT
@@ -40,8 +39,7 @@ def is_good(status: int | None) -> bool:
 
 
 async def read_subscriptions(request: AdminRequest) -> list[Record]:
-    wanted = ListRequest(per_page=MAX_PER_TENANT, skip_total=True)
-    return (await request.records.page(request.caller, webhook_subscriptions, wanted)).items
+    return await request.first(webhook_subscriptions, MAX_PER_TENANT)
 
 
 async def rows_of(request: AdminRequest, records: Sequence[Record]) -> list[Record]:
