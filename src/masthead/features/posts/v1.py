@@ -164,8 +164,8 @@ async def _with_author_ids(unit: Unit, given: Mapping[str, Any]) -> Mapping[str,
 
 async def _id_of(unit: Unit, author: str) -> str:
     by = {"id": author} if ids.is_id(author) else {"email": normal_email(author)}
-    found = await unit.find(superusers, by, limit=1) if "\x00" not in author else []
+    found = await unit.find_one(superusers, by) if "\x00" not in author else None
     if not found:
         message = f"There is no one on the staff with the id or email address {author[:80]!r}."
         raise Invalid({AUTHORS.name: Problem("validation_missing_rel_records", message)})
-    return str(found[0]["id"])
+    return str(found["id"])
