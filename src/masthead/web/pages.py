@@ -17,6 +17,12 @@ from msgspec.structs import replace
 
 from masthead.base import errors
 from masthead.base.errors import MastheadError
+from masthead.base.languages.translators import (
+    accepted_language,
+    direction_of,
+    speaking,
+    translator_of,
+)
 from masthead.base.languages.words import words
 from masthead.web.answers import Answer, RawHeaders, json_answer
 from masthead.web.errors import InternalError, MethodNotAllowed, retry_after
@@ -45,6 +51,8 @@ class Page(msgspec.Struct, frozen=True):
     button: str = ""
     site_name: str = ""
     site_url: str = ""
+    language: str = "en"
+    """The site's, in which the page speaks."""
     status: int = 200
     inputs: tuple[Input, ...] = ()
     link: tuple[str, str] = ("", "")
@@ -108,7 +116,8 @@ async def error_answer(request: Request, error: MastheadError) -> Answer:
     if wants_json(request):
         body = {"status": status, "code": code, "message": str(error), "data": {}}
         return json_answer(status, body, (*_PRIVATE, *headers))
-    page = Page(code, title, (str(error),), status=status)
+    language = accepted_language(request.header(b"accept-language") or "")
+    page = Page(code, title, (error.args[0],), language=language, status=status)
     if isinstance(error, errors.SiteSuspended):
         page = replace(page, text=SUSPENDED, link=(words("Your account"), ACCOUNT))
     return _html(page, headers)
@@ -131,7 +140,10 @@ def described(error: MastheadError) -> tuple[int, str, str]:
 
 def _html(page: Page, headers: RawHeaders | tuple[()] = ()) -> Answer:
     # Also for HEAD, whose headers are those of GET: the server leaves the body out.
-    body = _template.render(page=page, style=_style).encode()
+    translator = translator_of(page.language)
+    values = {"language": translator.spoken, "direction": direction_of(translator.spoken)}
+    with speaking(translator):
+        body = _template.render(page=page, style=_style, **values).encode()
     return Answer(page.status, body, [*_HTML, *_PRIVATE, *headers])
 
 

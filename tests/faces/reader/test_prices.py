@@ -17,10 +17,14 @@ from masthead.faces.reader.prices import price_text
         (500, "jpy", "en", "¥500"),
         (500, "chf", "en", "CHF\u00a05"),
         (1_500, "kwd", "en", "KWD\u00a01.500"),
-        (400, "eur", "de", "4\u00a0EUR"),
-        (450, "eur", "pt-BR", "4,50\u00a0EUR"),
-        (120_050, "eur", "de-AT", "1\u202f200,50\u00a0EUR"),
-        (450, "usd", "ja", "4.50\u00a0USD"),
+        (400, "eur", "de", "4\u00a0€"),
+        (450, "eur", "pt-BR", "€\u00a04,50"),
+        (120_050, "eur", "de-AT", "€\u00a01.200,50"),
+        (450, "eur", "fr", "4,50\u00a0€"),
+        (450, "eur", "ar", "\u200f4.50\u00a0€"),
+        (1_200, "jpy", "ja", "￥1,200"),
+        (450, "eur", "tlh", "€4.50"),
+        (450, "usd", "ja", "$4.50"),
     ],
 )
 def test_a_price_is_written_as_readers_know_it(

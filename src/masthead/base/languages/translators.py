@@ -88,6 +88,21 @@ def catalog_language(tag: str) -> str:
     return spoken if spoken in LANGUAGES else "en"
 
 
+def accepted_language(header: str) -> str:
+    """The catalog that fits `Accept-Language` best: the first one of those wanted most."""
+    wanted: list[tuple[float, str]] = []
+    for each in header[:200].split(","):
+        tag, _, quality = each.strip().partition(";q=")
+        try:
+            wanted.append((-float(quality or 1), tag))
+        except ValueError:
+            continue
+    for weight, tag in sorted(wanted, key=lambda found: found[0]):
+        if weight and primary_language(tag) in LANGUAGES:
+            return primary_language(tag)
+    return "en"
+
+
 def primary_language(tag: str) -> str:
     return tag.lower().partition("-")[0]
 

@@ -168,7 +168,7 @@ def _confirm_page(changes: EmailChanges) -> MakeLinkPage:
 
 
 def link_page(site: Site, outcome: str, title: str, *text: str, button: str = "") -> Page:
-    return Page(outcome, title, text, button, site.name, site.url)
+    return Page(outcome, title, text, button, site.name, site.url, site.language)
 
 
 def _query(request: Request) -> dict[str, str]:

@@ -73,6 +73,7 @@ def _form(site: Site, account: Record, problem: str = "") -> Page:
         words("Set the password"),
         site.name,
         site.url,
+        site.language,
         status=400 if problem else 200,
         inputs=PASSWORDS,
     )
@@ -84,7 +85,9 @@ def _done(site: Site, account: Record) -> Page:
         email=account["email"],
         site=site.name,
     )
-    return Page("changed", words("Your password is set"), (text,), "", site.name, site.url)
+    return Page(
+        "changed", words("Your password is set"), (text,), "", site.name, site.url, site.language
+    )
 
 
 def _sentence(error: Invalid) -> str:

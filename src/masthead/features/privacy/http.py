@@ -227,6 +227,7 @@ async def _page(
         button=button,
         site_name=site.name,
         site_url=site.url,
+        language=site.language,
     )
 
 

@@ -1,0 +1,93 @@
+"""Languages: which catalog speaks, and words that are shown in the language spoken there."""
+
+from __future__ import annotations
+
+import pickle
+from datetime import UTC, datetime
+
+import pytest
+
+from masthead.base.languages.formats import listed, separator
+from masthead.base.languages.moments import Day
+from masthead.base.languages.translators import (
+    accepted_language,
+    catalog_language,
+    direction_of,
+    speaking,
+    spoken_now,
+    translator_of,
+)
+from masthead.base.languages.words import counted, words
+
+
+@pytest.mark.parametrize(
+    ("header", "language"),
+    [
+        ("", "en"),
+        ("de-AT,de;q=0.9,en;q=0.8", "de"),
+        ("en;q=0.5, fr", "fr"),
+        ("tlh, ja;q=0.3", "ja"),
+        ("de;q=0, *;q=0.1", "en"),
+        ("de;q=nonsense", "en"),
+        (";;,q=,", "en"),
+        ("x" * 10_000, "en"),
+    ],
+)
+def test_a_browser_names_the_languages_that_it_wants(header: str, language: str) -> None:
+    assert accepted_language(header) == language
+
+
+@pytest.mark.parametrize(
+    ("tag", "spoken", "direction"),
+    [
+        ("pt-BR", "pt", "ltr"),
+        ("DE-ch", "de", "ltr"),
+        ("ar-EG", "ar", "rtl"),
+        ("he", "en", "rtl"),
+        ("tlh", "en", "ltr"),
+        ("", "en", "ltr"),
+    ],
+)
+def test_a_tag_leads_to_a_catalog(tag: str, spoken: str, direction: str) -> None:
+    assert translator_of(tag).spoken == catalog_language(tag or "en") == spoken
+    assert direction_of(tag) == direction
+
+
+def test_words_are_in_the_language_that_is_spoken_where_they_are_shown() -> None:
+    day = datetime(2026, 12, 24, tzinfo=UTC)
+    text = words("Closed until %(day)s, 100%% sure", day=Day(day))
+    assert text == "Closed until 24 December 2026, 100% sure"
+    with speaking(translator_of("de")):
+        assert str(text) == f"{text}" == "Closed until 24. Dezember 2026, 100% sure"
+        with speaking(translator_of("en")):
+            assert str(text) == "Closed until 24 December 2026, 100% sure"
+    assert spoken_now().language == "en"
+    assert text.encode() == b"Closed until 24 December 2026, 100% sure"
+    assert type(pickle.loads(pickle.dumps(text))) is str
+
+
+def test_words_for_a_number_follow_it() -> None:
+    assert [str(counted("%(number)s day", "%(number)s days", each)) for each in (0, 1, 2)] == [
+        "0 days",
+        "1 day",
+        "2 days",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("language", "kind", "text"),
+    [
+        ("en", "and", "A, B and C"),
+        ("en-US", "or", "A, B or C"),
+        ("de", "and", "A, B und C"),
+        ("fr", "or", "A, B ou C"),
+        ("ja", "and", "A、B、C"),
+        ("tlh", "and", "A, B and C"),
+    ],
+)
+def test_a_list_is_written_as_the_language_does(language: str, kind: str, text: str) -> None:
+    with speaking(translator_of(language)):
+        assert listed(["A", "B", "C"], kind) == text
+        assert listed(["A"], kind) == "A"
+        assert separator(1, 1) == ""
+    assert listed(["A", "B"]) == "A and B"
