@@ -233,25 +233,20 @@ class Background:
     """All background tasks, in a server process or in one of its own."""
 
     def __init__(self, parts: Services, traces: Traces | None = None) -> None:
-        self._jobs = job_runner(parts, traces)
-        self._deliveries = delivery_worker(parts)
+        self._loops = (
+            job_runner(parts, traces),
+            delivery_worker(parts),
+            mailing_worker(parts),
+            Indexer(parts.records.search_index),
+        )
         self._retention = parts.webhooks.deliveries.retention
-        self._mailings = mailing_worker(parts)
-        self._indexer = Indexer(parts.records.search_index)
 
     async def run_forever(self) -> None:
         await asyncio.to_thread(delete_abandoned)
-        await asyncio.gather(
-            self._jobs.run_forever(),
-            self._deliveries.run_forever(),
-            self._mailings.run_forever(),
-            self._indexer.run_forever(),
-        )
+        await asyncio.gather(*(each.run_forever() for each in self._loops))
 
     def stop(self) -> None:
         """Running work is finished and recorded; nothing new is started."""
-        self._jobs.stop()
         self._retention.stop()
-        self._deliveries.stop()
-        self._mailings.stop()
-        self._indexer.stop()
+        for each in self._loops:
+            each.stop()
