@@ -127,9 +127,15 @@ def _facts(answered: Answered) -> dict[str, Any]:
     return facts
 
 
+DRAFT = "/draft/"
+"""The beginning of an address that ends with a token, which shows a draft."""
+
+
 def shown_path(path: str) -> str:
-    """Without email addresses, and without characters that could forge a line."""
+    """Without email addresses and tokens, and without characters that could forge a line."""
     path = path[:MAX_PATH]
+    if path.startswith(DRAFT):
+        return f"{DRAFT}***"
     if "@" in path:
         path = "/".join("***" if "@" in part else part for part in path.split("/"))
     return path if path.isprintable() else path.encode("unicode_escape").decode()

@@ -16,6 +16,7 @@ from masthead.base.config.settings import Settings
 from masthead.base.counters import CACHES
 from masthead.base.errors import MastheadError
 from masthead.faces.mcp import MCP_PATH, has_mcp
+from masthead.faces.reader.drafts import draft_routes
 from masthead.faces.reader.endpoint import SitePages
 from masthead.faces.reader.member.routes import member_page_routes
 from masthead.faces.reader.routes import other_addresses, reader_routes
@@ -135,6 +136,7 @@ def faces(
             *(LazyRoute(path, admin) for path in ADMIN_PATHS),
             *([LazyRoute(MCP_PATH, mcp)] if has_mcp() else ()),
             *well_known_routes(settings, services.records.clock),
+            *draft_routes(site),
             *reader_routes(site),
             *member_page_routes(site, services),
             *services.accents.routes(),

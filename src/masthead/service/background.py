@@ -38,8 +38,8 @@ from masthead.features.payments import gift_mails
 from masthead.features.payments import jobs as payment_jobs
 from masthead.features.payments.access import end_due
 from masthead.features.payments.reconcile import Reconciliation
+from masthead.features.posts import draft_links, review_emails, tags
 from masthead.features.posts import jobs as post_jobs
-from masthead.features.posts import review_emails, tags
 from masthead.features.posts.collection import post_revisions, posts
 from masthead.features.privacy import jobs as privacy_jobs
 from masthead.features.site import notices
@@ -138,6 +138,7 @@ def job_runner(parts: Services, traces: Traces | None = None) -> JobRunner:
         Chore("privacy.sweep", hourly, parts.privacy.work.sweep),
         Chore("trash.sweep", hourly, partial(emptying.delete_expired, parts.records)),
         Chore("revisions.thin", hourly, partial(thinning.thin_due, parts.records, REVISIONS)),
+        Chore("draft_links.sweep", hourly, partial(draft_links.delete_expired, parts.records)),
         Chore("undo.sweep", hourly, partial(undoing.delete_expired, parts.records)),
         Chore("site_export.sweep", hourly, parts.site_exports.sweep),
         Chore("site_import.sweep", hourly, Leftovers(parts.records, parts.objects).sweep),

@@ -50,6 +50,7 @@ from masthead.features.payments.tables import (
     payment_reports,
 )
 from masthead.features.posts.collection import post_revisions, post_working_copies, posts
+from masthead.features.posts.draft_links import draft_links
 from masthead.features.posts.tag_records import tags
 from masthead.features.posts.tags import tag_changes
 from masthead.features.privacy.collection import gdpr_requests
@@ -90,6 +91,7 @@ registry = Registry(
         posts,
         post_revisions,
         post_working_copies,
+        draft_links,
         mailings,
         tags,
         tag_changes,

@@ -115,7 +115,9 @@ class FrontDoor(msgspec.Struct, frozen=True, kw_only=True):
             return
         log.exception("request.failed", path=shown_path(request.path))
         tenant_id = request.concerned_tenant_id or ""
-        self.error_log.record(error, request.id, tenant_id, request.method, path=request.path)
+        self.error_log.record(
+            error, request.id, tenant_id, request.method, path=shown_path(request.path)
+        )
         if sending.status != NO_ANSWER:
             raise InternalError from None
         await send_answer(sending, await self.error_responders.answer(request, InternalError()))

@@ -50,6 +50,7 @@ from masthead.faces.site_export.jobs import NO_ROOM
 from masthead.features.mailings.tables import mailing_recipients
 from masthead.features.password_reset.invitations import INVITATION
 from masthead.features.password_reset.resets import ADMIN_PATH
+from masthead.features.posts.draft_links import make_link
 from masthead.features.posts.tags import change_tag
 from masthead.features.privacy.links import EXPORT_LIFETIME
 from masthead.features.privacy.validation import PHRASE, RequestBody, Requester, parse_deletion
@@ -414,6 +415,8 @@ SAMPLES = (
     ),
     Sample("post-ready", "/admin/posts/{posts-ready}"),
     Sample("post-ready-html", "/admin/posts/{posts-ready}?as=html"),
+    Sample("post-share", "/admin/posts/{posts-ready}/share"),
+    Sample("post-share-made", "/admin/posts/{posts-ready}/share", act=fill(press="Make a link")),
     Sample("post-send-back", "/admin/posts/{posts-ready}/send-back"),
     Sample(
         "post-send-back-refused",
@@ -1214,6 +1217,8 @@ async def _reviews(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str,
     await records.update(owner, posts, back["id"], {"review": "", "review_note": note})
     mine = await demo.published(title="The ferryman’s dog", authors=[contributor.id])
     made = await records.create(contributor, posts, {"title": "Counting the terns", **ready})
+    _, token = await make_link(records, contributor, made["id"])
+    assert token
     return {
         "posts-sent-back": back["id"],
         "posts-contributed": mine["id"],

@@ -43,6 +43,7 @@ ALLOWED = {
     ("contributor", "media"): {"list", "create"},
     ("editor", "post_revisions"): READ,
     ("editor", "page_revisions"): READ,
+    ("editor", "draft_links"): READ | {"delete"},
     ("editor", "tags"): READ | {"update"},
     ("author", "tags"): READ,
     ("editor", "tag_changes"): READ,
@@ -56,7 +57,7 @@ ALLOWED = {
 }
 """Rules for records that others have made; `_superusers`, a writer's posts and their copies have
 tests of their own."""
-BY_POST = ("posts", "post_revisions", "post_working_copies", "trash")
+BY_POST = ("posts", "post_revisions", "post_working_copies", "draft_links", "trash")
 
 PNG = (
     b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f"
@@ -111,6 +112,11 @@ async def made_by_owner(owner: Account, tenant: TenantWorld, collection: str) ->
     }
     if collection.endswith(("_revisions", "_working_copies")):
         return await made_by_the_service(tenant, collection)
+    if collection == "draft_links":
+        link = await tenant.world.parts.records.create(
+            system(tenant.id), tenant.world.collection(collection), {"post_id": post["id"]}
+        )
+        return str(link["id"])
     if collection == "tags":
         return str((await tenant.create(collection, {"name": "a"}))["id"])
     if collection == "tag_changes":

@@ -50,6 +50,7 @@ from masthead.faces.admin.pages.texts import (
     publishing,
     reviewing,
     revisions,
+    sharing,
     tags,
 )
 from masthead.faces.admin.pages.texts import form as text
@@ -263,6 +264,7 @@ def _texts(pages: AdminPages, texts: type[TextList]) -> list[Route]:
             post=of(publishing.publish),
         ),
         *_review(pages, section),
+        *_sharing(pages, section),
         at(f"{address}/{{id}}/preview", get=of(preview.preview)),
         at(f"{address}/{{id}}/preview/page", get=of(preview.preview_page)),
         at(f"{address}/{{id}}/revisions", get=of(revisions.revisions)),
@@ -272,6 +274,16 @@ def _texts(pages: AdminPages, texts: type[TextList]) -> list[Route]:
             post=of(revisions.restore),
         ),
         at(f"{address}/{{id}}/delete", get=of(text.delete_form), post=of(text.delete)),
+    ]
+
+
+def _sharing(pages: AdminPages, section: Section) -> list[Route]:
+    if not section.has_review:
+        return []
+    at, address = pages.at, f"{section.address}/{{id}}/share"
+    return [
+        at(address, get=sharing.share_page, post=sharing.make_share_link),
+        at(f"{address}/{{link}}/end", post=sharing.end_share_link),
     ]
 
 

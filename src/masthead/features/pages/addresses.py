@@ -12,6 +12,7 @@ RESERVED: Final = FACES | {
     "archive",
     "atom.xml",
     "authors",
+    "draft",
     "favicon.ico",
     "feed",
     "feed.json",
