@@ -40,7 +40,7 @@ class PasskeyRequest(msgspec.Struct, frozen=True):
     sealed: str
 
 
-class Given(msgspec.Struct, frozen=True):
+class PasskeyForm(msgspec.Struct, frozen=True):
     """The values that the page's form brings back."""
 
     answer: str
@@ -65,7 +65,7 @@ class PasskeySignIns(msgspec.Struct, frozen=True):
         return PasskeyRequest(request_options(party, challenge.value, account), challenge.sealed)
 
     async def sign_in(
-        self, given: Given, party: Party, client: Client, tenant_id: TenantId | None
+        self, given: PasskeyForm, party: Party, client: Client, tenant_id: TenantId | None
     ) -> SignedIn:
         """Without a password: the passkey names its account, and has recognized its owner."""
         home, account_id = account_named_by(read_answer(given.answer))
@@ -82,7 +82,7 @@ class PasskeySignIns(msgspec.Struct, frozen=True):
     async def finish(
         self,
         account: Record,
-        given: Given,
+        given: PasskeyForm,
         party: Party,
         client: Client,
         *,
@@ -92,7 +92,7 @@ class PasskeySignIns(msgspec.Struct, frozen=True):
         await self.use(account, given, party, client.address)
         return await self.accounts.begin(superusers, account, client, tenant_id)
 
-    async def use(self, account: Record, given: Given, party: Party, address: str) -> None:
+    async def use(self, account: Record, given: PasskeyForm, party: Party, address: str) -> None:
         """Takes the answer of one of the account's passkeys; raises PasskeyRefused."""
         attempt = Attempt(PASSKEYS, account["email"], address, account_key(account))
         await self.throttle.admit(attempt)
@@ -100,7 +100,7 @@ class PasskeySignIns(msgspec.Struct, frozen=True):
         await self.throttle.note_success(attempt)
 
     async def _use(
-        self, account: Record, given: Given, party: Party, bound_to: str, *, needs_owner: bool
+        self, account: Record, given: PasskeyForm, party: Party, bound_to: str, *, needs_owner: bool
     ) -> None:
         challenge = await self.challenges.take(given.sealed, bound_to)
         answer = read_answer(given.answer)

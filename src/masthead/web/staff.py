@@ -20,7 +20,7 @@ from masthead.identity.accounts import (
 )
 from masthead.identity.directory import Tenant, TenantDirectory
 from masthead.identity.hosts import parse_host
-from masthead.identity.passkey_sign_ins import Given, PasskeySignIns
+from masthead.identity.passkey_sign_ins import PasskeyForm, PasskeySignIns
 from masthead.identity.passkeys import Party
 from masthead.identity.second_step import SecondSteps, TicketExpired
 from masthead.identity.sessions import ADMIN_COOKIE, set_cookies
@@ -85,12 +85,12 @@ class StaffSignIn(msgspec.Struct, frozen=True, kw_only=True):
             user_agent=client.user_agent,
         )
 
-    async def sign_in_with_passkey(self, request: Request, given: Given) -> SignedIn:
+    async def sign_in_with_passkey(self, request: Request, given: PasskeyForm) -> SignedIn:
         """In place of a password."""
         party = party_of(request)
         return await self.passkeys.sign_in(given, party, request.client, request.tenant_id)
 
-    async def finish_with_passkey(self, request: Request, given: Given) -> SignedIn:
+    async def finish_with_passkey(self, request: Request, given: PasskeyForm) -> SignedIn:
         """The second step, like `finish_sign_in`."""
         ticket = own_cookie(request.scope, TICKET_COOKIE)
         account = await self.second_steps.account_of(ticket, request.tenant_id)
@@ -196,9 +196,9 @@ def party_of(request: Request, name: str = "") -> Party:
     return Party(host.name.strip("[]"), own_origin(request.scope), name)
 
 
-def given_passkey(form: Mapping[str, str], prefix: str = "") -> Given | None:
+def given_passkey(form: Mapping[str, str], prefix: str = "") -> PasskeyForm | None:
     answer = form.get(f"{prefix}passkey", "")
-    return Given(answer, form.get(f"{prefix}challenge", "")) if answer else None
+    return PasskeyForm(answer, form.get(f"{prefix}challenge", "")) if answer else None
 
 
 def ticket_cookie(request: Request, ticket: str) -> str:

@@ -19,7 +19,7 @@ from masthead.features.mailings.collection import mailings
 from masthead.features.mailings.queue import RecipientQueue
 from masthead.features.mailings.welcome_emails import welcome_emails
 from masthead.features.members.collection import blog_members
-from masthead.features.members.sign_up import Purpose, Wanted
+from masthead.features.members.sign_up import EmailRequest, Purpose
 from masthead.features.members.welcome import SEND_WELCOME
 from masthead.identity.sign_ins import Client
 from masthead.identity.tenants import tenants
@@ -81,7 +81,7 @@ async def change(press: Press, member: Record, **values: Any) -> None:
 async def test_a_reader_who_confirms_their_address_is_welcomed(press: Press) -> None:
     await turn_on(press, "free", "paid")
     links = press.world.parts.members.links
-    wanted = Wanted(Purpose.SIGN_UP, "ada@example.com", newsletter=True)
+    wanted = EmailRequest(Purpose.SIGN_UP, "ada@example.com", newsletter=True)
     await links.request(press.tenant.id, wanted, "127.0.0.1")
     await send(press)
     [asked] = press.postbox.letters

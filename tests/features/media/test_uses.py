@@ -10,7 +10,7 @@ from tests.features.privacy.requests import run_jobs
 from tests.world import Account, TenantWorld, World, records_of
 
 from masthead.base.caller import Audience, system
-from masthead.engine.links.file_readers import Part, Shown
+from masthead.engine.links.file_readers import Part, ShownParts
 from masthead.engine.links.file_uses import USES, Uses
 from masthead.engine.records.read.page import ListRequest
 from masthead.features.media.use_counts import COUNT_JOB
@@ -217,7 +217,7 @@ def test_a_text_without_files_is_searched_once() -> None:
         asked.append(record["text"])
         return [Part((record["text"],), Audience.GUEST, "")]
 
-    uses = Uses(("text",), shown=Shown((), parts))
+    uses = Uses(("text",), shown=ShownParts((), parts))
     record = {"created": "", "updated": "", "text": "<p>Words of <b>megabytes</b></p>"}
     assert list(uses.listings.of(record)) == []
     assert asked == []

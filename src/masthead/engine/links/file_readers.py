@@ -31,7 +31,7 @@ class Part(NamedTuple):
     """Only paid members with one of these; empty: all of them."""
 
 
-class Shown(msgspec.Struct, frozen=True):
+class ShownParts(msgspec.Struct, frozen=True):
     """Which parts of a record are on the site."""
 
     by: tuple[str, ...]

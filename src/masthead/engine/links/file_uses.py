@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from masthead.base.caller import Audience
-from masthead.engine.links.file_readers import EVERYONE, Part, Shown, lists_of
+from masthead.engine.links.file_readers import EVERYONE, Part, ShownParts, lists_of
 from masthead.engine.records.changes import Change, Listing, Relisted
 from masthead.engine.records.collection import Collection, Listings, Record, collection_id
 from masthead.engine.records.write.unit import Unit
@@ -85,17 +85,17 @@ async def _count_anew(unit: Unit, item_ids: Sequence[str]) -> dict[str, dict[str
     return counts
 
 
-def _everything(fields: tuple[str, ...]) -> Shown:
+def _everything(fields: tuple[str, ...]) -> ShownParts:
     """For records that are on the site as long as they are stored."""
 
     def parts(record: Record) -> Iterator[Part]:
         texts = tuple(str(record[name]) for name in fields)
         yield Part(texts, Audience.GUEST, record["created"])
 
-    return Shown((), parts)
+    return ShownParts((), parts)
 
 
-NOT_SHOWN: Final = Shown((), lambda _: ())
+NOT_SHOWN: Final = ShownParts((), lambda _: ())
 """For records that are never on the site."""
 
 
@@ -106,7 +106,7 @@ class Uses(msgspec.Struct, frozen=True):
     fields: tuple[str, ...]
     counted_in: str = "uses"
     """The field of a media item that counts the records of the collection that use it."""
-    shown: Shown | None = None
+    shown: ShownParts | None = None
     """Which parts of a record are on the site, and for whom. None is all of it, for everyone."""
     settle = staticmethod(count_uses)
 

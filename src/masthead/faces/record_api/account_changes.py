@@ -17,7 +17,7 @@ from masthead.faces.record_api.sign_in import (
     site_of,
 )
 from masthead.features.members.collection import blog_members
-from masthead.features.members.sign_up import Purpose, Wanted
+from masthead.features.members.sign_up import EmailRequest, Purpose
 from masthead.features.password_reset.resets import DeadLink
 from masthead.identity.account_callers import account_caller
 from masthead.identity.tenants import superusers
@@ -60,7 +60,7 @@ async def request_verification(call: Call) -> Answer:
     """204 whether there is such an account or not, and whether it is verified or not."""
     _members_only(auth_collection(call), STAFF_ARE_VERIFIED)
     email = given_email(blog_members, await call.small_json(), "email")
-    wanted = Wanted(Purpose.VERIFY, email)
+    wanted = EmailRequest(Purpose.VERIFY, email)
     await call.services.members.links.request(site_of(call), wanted, call.request.address)
     return Answer(204)
 

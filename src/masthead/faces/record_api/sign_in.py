@@ -17,7 +17,7 @@ from masthead.faces.record_api.call import Call
 from masthead.faces.record_api.parameters import parse_view_parameters
 from masthead.faces.record_api.rendering import apply_projection, render_record
 from masthead.features.members.mailed_links import WRONG_CODE
-from masthead.features.members.sign_up import Purpose, Wanted
+from masthead.features.members.sign_up import EmailRequest, Purpose
 from masthead.identity.accounts import SecondStepNeeded, SignedIn, session_lifetime
 from masthead.identity.codes import LIFETIME
 from masthead.identity.second_step import TicketExpired, WrongCode
@@ -76,7 +76,7 @@ async def request_otp(call: Call) -> Answer:
     if collection is superusers:
         code_id = await call.services.passwords.staff_codes.request(tenant_id, email, address)
     else:
-        wanted = Wanted(Purpose.SIGN_IN, email)
+        wanted = EmailRequest(Purpose.SIGN_IN, email)
         code_id = await call.services.members.links.request(site_of(call), wanted, address)
     return json_answer(200, {"otpId": code_id})
 

@@ -19,7 +19,7 @@ from masthead.faces.record_api.parameters import parse_view_parameters
 from masthead.faces.record_api.rendering import render_record
 from masthead.faces.record_api.sign_in import site_of
 from masthead.features.members.collection import blog_members
-from masthead.features.members.sign_up import CLOSED, Purpose, Wanted
+from masthead.features.members.sign_up import CLOSED, EmailRequest, Purpose
 from masthead.features.site.collection import site_settings
 from masthead.features.site.record_view import as_settings
 from masthead.identity import passwords
@@ -86,11 +86,11 @@ def _check(given: dict[str, Any]) -> tuple[Record, str]:
     return record, password
 
 
-async def _request(record: Record, password: str) -> Wanted:
+async def _request(record: Record, password: str) -> EmailRequest:
     details = {
         "id": record["id"],
         "name": record["name"],
         "password_hash": await passwords.hash_password(password),
     }
     newsletter = bool(record["newsletter"])
-    return Wanted(Purpose.SIGN_UP, record["email"], newsletter, details=details)
+    return EmailRequest(Purpose.SIGN_UP, record["email"], newsletter, details=details)

@@ -24,9 +24,9 @@ from masthead.engine.records.write.unit import Unit
 from masthead.features.members.collection import blog_members
 from masthead.features.members.sign_up import (
     Details,
+    EmailRequest,
     Link,
     Purpose,
-    Wanted,
     confirm,
     is_open,
     sign_up,
@@ -81,7 +81,7 @@ class MailedLinks:
         self._details = details
         self._rows = TableRows(records.database, member_links)
 
-    async def request(self, tenant_id: TenantId, wanted: Wanted, client_address: str) -> str:
+    async def request(self, tenant_id: TenantId, wanted: EmailRequest, client_address: str) -> str:
         """The id that the code in the email counts with. Raises RateLimited for too many requests
         of a network or at a site; says nothing of the address."""
         if await self.admit(tenant_id, wanted.email, client_address):
@@ -93,13 +93,13 @@ class MailedLinks:
         attempt = Attempt(blog_members.name, email, client_address)
         return await self._throttle.admit_link(attempt, tenant_id)
 
-    async def queue(self, tenant_id: TenantId, wanted: Wanted) -> None:
+    async def queue(self, tenant_id: TenantId, wanted: EmailRequest) -> None:
         """A request that was admitted."""
         # The platform's job: the site has not changed, so its caches stay.
         async with self._records.unit(system()) as unit:
             await self.queue_in(unit, tenant_id, wanted)
 
-    async def queue_in(self, unit: Unit, tenant_id: TenantId, wanted: Wanted) -> None:
+    async def queue_in(self, unit: Unit, tenant_id: TenantId, wanted: EmailRequest) -> None:
         """The same in the transaction of a change that needs it."""
         payload = {
             "tenant_id": tenant_id,

@@ -52,7 +52,7 @@ class Link(msgspec.Struct, frozen=True):
         return bool(self.details)
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class EmailRequest(msgspec.Struct, frozen=True):
     """A reader's request by a form."""
 
     purpose: Purpose

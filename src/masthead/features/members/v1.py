@@ -13,7 +13,7 @@ from masthead.engine.records.filter.conditions import equals
 from masthead.engine.records.read.page import Page
 from masthead.features.members.collection import CONSENT_FIELDS, blog_members, consent
 from masthead.features.members.services import MemberServices
-from masthead.features.members.sign_up import Purpose, Wanted
+from masthead.features.members.sign_up import EmailRequest, Purpose
 from masthead.features.members.welcome import welcomed_elsewhere
 from masthead.identity.scopes import PERSONAL
 from masthead.web.v1.call import Call
@@ -95,7 +95,7 @@ async def create_member(call: Call) -> Record:
     member = await unit.create(blog_members, given, stamped=stamped)
     if is_mailed:
         links = call.services.group(MemberServices).links
-        await links.queue_in(unit, call.tenant.id, Wanted(Purpose.VERIFY, member["email"]))
+        await links.queue_in(unit, call.tenant.id, EmailRequest(Purpose.VERIFY, member["email"]))
     return member
 
 

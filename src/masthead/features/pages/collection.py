@@ -29,7 +29,7 @@ from masthead.content.texts.revisions import FIELDS as REVISION_FIELDS
 from masthead.content.texts.revisions import revisions_of, snapshots_of, stamp_revision
 from masthead.content.texts.teaser import EXCERPT, FEATURED_IMAGE, SEO_FIELDS
 from masthead.content.texts.working_copies import working_copies_of
-from masthead.engine.links.file_readers import Part, Shown
+from masthead.engine.links.file_readers import Part, ShownParts
 from masthead.engine.links.file_uses import Uses
 from masthead.engine.links.moves import Move, Moves
 from masthead.engine.records.changes import Change, Later, Save, Snapshot
@@ -93,7 +93,7 @@ EDITED = tuple(each.name for each in EDITED_FIELDS)
 
 FILES = Uses(
     ("content_html", "featured_image"),
-    shown=Shown(("status", "published_at"), _shown_parts, since="published_at"),
+    shown=ShownParts(("status", "published_at"), _shown_parts, since="published_at"),
 )
 pages = Collection(
     "pages",

@@ -35,7 +35,7 @@ from masthead.content.texts.revisions import FIELDS as REVISION_FIELDS
 from masthead.content.texts.revisions import revisions_of, snapshots_of, stamp_revision
 from masthead.content.texts.teaser import EXCERPT, FEATURED_IMAGE, SEO_FIELDS
 from masthead.content.texts.working_copies import working_copies_of
-from masthead.engine.links.file_readers import Shown
+from masthead.engine.links.file_readers import ShownParts
 from masthead.engine.links.file_uses import Uses
 from masthead.engine.links.moves import Move, Moves
 from masthead.engine.records.changes import Change, Later, Save, Snapshot, Tally
@@ -207,7 +207,7 @@ EDITED = tuple(each.name for each in EDITED_FIELDS)
 
 FILES = Uses(
     ("content_html", "featured_image"),
-    shown=Shown(
+    shown=ShownParts(
         ("status", "published_at", "visibility", "tiers", "email_only"),
         shown_parts,
         since="published_at",

@@ -36,7 +36,7 @@ from masthead.faces.reader.site import site_of
 from masthead.faces.reader.tiers import offer_of
 from masthead.faces.reader.views import Head, Link, MessagePage
 from masthead.features.members.collection import blog_members
-from masthead.features.members.sign_up import CLOSED, Purpose, Wanted
+from masthead.features.members.sign_up import CLOSED, EmailRequest, Purpose
 from masthead.features.members.sign_up import Link as MailedLink
 from masthead.features.services import FeatureServices
 from masthead.identity.accounts import SignedIn
@@ -72,7 +72,7 @@ class Joining:
             problems = (FormProblem("email", error.problem.message),)
             page = SignUpPage(form.get("email", ""), newsletter, back, problems)
             return await _sign_up(request, page, 422, chosen)
-        wanted = Wanted(Purpose.SIGN_UP, email, newsletter, back, chosen)
+        wanted = EmailRequest(Purpose.SIGN_UP, email, newsletter, back, chosen)
         return await self._mail_link(request, form, wanted, "sign_up")
 
     async def sign_in_page(self, request: SiteRequest) -> Page | Redirect:
@@ -91,7 +91,7 @@ class Joining:
                 request, SignInPage(form.get("email", ""), back, problems), 422
             )
         if not form.get("password"):
-            wanted = Wanted(Purpose.SIGN_IN, email, back=back)
+            wanted = EmailRequest(Purpose.SIGN_IN, email, back=back)
             return await self._mail_link(request, form, wanted, "sign_in")
         try:
             signed_in = await self._services.accounts.sign_in(
@@ -193,7 +193,9 @@ class Joining:
             await sign_ins.end(blog_members, request.member, request.member_sign_in)
         return see_other(HOME, *session_cookies(request, None))
 
-    async def _mail_link(self, request: SiteRequest, form: Form, wanted: Wanted, kind: str) -> Page:
+    async def _mail_link(
+        self, request: SiteRequest, form: Form, wanted: EmailRequest, kind: str
+    ) -> Page:
         # What fills in the trap gets the same page, and no email.
         code_id: str = ids.new_id()
         if not form.get(TRAP):

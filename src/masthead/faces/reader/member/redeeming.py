@@ -22,27 +22,29 @@ from masthead.features.payments.redemption import Refusal, admit, redeem
 MAX_CODE = 100
 
 
-class _Told(NamedTuple):
+class _RefusalText(NamedTuple):
     status: int
     sentence: str
 
 
-_TOLD: Mapping[Refusal, _Told] = {
-    Refusal.UNKNOWN: _Told(404, words("There is no such code. Compare it with the email.")),
-    Refusal.YOURS: _Told(
+_TOLD: Mapping[Refusal, _RefusalText] = {
+    Refusal.UNKNOWN: _RefusalText(404, words("There is no such code. Compare it with the email.")),
+    Refusal.YOURS: _RefusalText(
         410,
         words("You have redeemed this code. Your account says until when you are a paid member."),
     ),
-    Refusal.USED: _Told(410, words("This code was redeemed before. Each code works once.")),
-    Refusal.VOID: _Told(410, words("The payment for this gift was refunded, so its code is void.")),
-    Refusal.SUBSCRIBED: _Told(
+    Refusal.USED: _RefusalText(410, words("This code was redeemed before. Each code works once.")),
+    Refusal.VOID: _RefusalText(
+        410, words("The payment for this gift was refunded, so its code is void.")
+    ),
+    Refusal.SUBSCRIBED: _RefusalText(
         409,
         words(
             "You pay for a tier that goes on. Keep the code: it works when that has ended, or for "
             "somebody else."
         ),
     ),
-    Refusal.ENDLESS: _Told(
+    Refusal.ENDLESS: _RefusalText(
         409,
         words(
             "Your paid tier has no end that a gift could move. Keep the code, or give it to "
@@ -64,7 +66,7 @@ async def redeem_code(request: SiteRequest, form: Form) -> Page | Redirect:
         back = f"{REDEEM}?{urlencode({'code': code})}" if code else REDEEM
         return see_other(f"{SIGN_IN}?back={quote(back)}")
     if not code:
-        return _refused(request, code, _Told(422, words("Type the code from the email.")))
+        return _refused(request, code, _RefusalText(422, words("Type the code from the email.")))
     tenant_id = request.tenant_id
     await admit(request.services.windows, tenant_id, member["id"], request.address)
     async with request.records.unit(system(tenant_id)) as unit:
@@ -80,7 +82,7 @@ def _check_sold(request: SiteRequest) -> None:
         raise NotFound(words("This site has no gifts to redeem."))
 
 
-def _refused(request: SiteRequest, code: str, told: _Told) -> Page:
+def _refused(request: SiteRequest, code: str, told: _RefusalText) -> Page:
     page = RedeemPage(code, (FormProblem("code", told.sentence),))
     return _draw(request, page, told.status)
 

@@ -51,7 +51,7 @@ _OVER = {
 }
 
 
-class _Found(NamedTuple):
+class _OfferAndTier(NamedTuple):
     offer: Record
     tier: Record
     state: OfferState
@@ -101,7 +101,7 @@ async def take_offer(request: SiteRequest, _form: Form, code: str) -> Page | Red
         return failed_page(request, error)
 
 
-async def _read_offer(request: SiteRequest, code: str) -> _Found:
+async def _read_offer(request: SiteRequest, code: str) -> _OfferAndTier:
     """An active one for an active tier, which may be over."""
     stored = find_code(code) if sells(request) else ""
     found = await _find(request, offers, code=stored) if stored else None
@@ -109,7 +109,7 @@ async def _read_offer(request: SiteRequest, code: str) -> _Found:
     if found and tier and tier["active"]:
         state = offer_state(found, request.now)
         if state is not OfferState.INACTIVE:
-            return _Found(found, tier, state)
+            return _OfferAndTier(found, tier, state)
     raise NotFound(words("There is no such offer."))
 
 

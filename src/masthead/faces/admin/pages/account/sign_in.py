@@ -12,7 +12,7 @@ from masthead.faces.admin.endpoint import SIGN_IN, Answer, Page, Redirect, refus
 from masthead.faces.admin.request import AdminRequest
 from masthead.features.single_sign_on.collection import STAFF
 from masthead.identity.accounts import SecondStepNeeded
-from masthead.identity.passkey_sign_ins import Given
+from masthead.identity.passkey_sign_ins import PasskeyForm
 from masthead.identity.second_step import TicketExpired
 from masthead.identity.sessions import ADMIN_COOKIE, end_cookies
 from masthead.identity.tenants import superusers
@@ -61,7 +61,7 @@ async def sign_in(request: AdminRequest) -> Answer:
 
 async def sign_in_with_passkey(request: AdminRequest) -> Answer:
     onward, context = only_ours(request.form.get("next", "")), request.context
-    given = given_passkey(request.form) or Given("", "")
+    given = given_passkey(request.form) or PasskeyForm("", "")
     try:
         signed_in = await request.services.staff.sign_in_with_passkey(context, given)
     except (BadRequest, RateLimited) as error:
