@@ -19,9 +19,9 @@ from masthead.storage.database import EVERY_TENANT, Database, Row, Statement
 MAX_TENANTS = 20_000
 FEW_TENANTS = 128
 """So many rows are read together."""
-READ_SINGLY = 4
-"""After a commit, so many tenants are read one by one. A service that is written to all the time
-needs few of them before the next commit, and a hundred rows take as long as a dozen reads."""
+READ_SINGLY = 2
+"""After a commit, so many tenants are read one by one: an operator's write asks for the site and
+for the platform. A third one says that requests of many sites come between two commits."""
 
 
 async def is_used(database: Database) -> bool:
