@@ -171,7 +171,10 @@ def listings(post: Record) -> Iterator[Listing]:
 
 
 LISTINGS: Final = Listings(
-    by=("status", "scheduled_for", "review", "published_at", "tags", "authors", "email_only"),
+    by=(
+        *("status", "scheduled_for", "review", "review_at", "published_at"),
+        *("tags", "authors", "email_only"),
+    ),
     of=listings,
 )
 
