@@ -86,6 +86,7 @@ def _revised(save: Save, edited: Sequence[str]) -> Mapping[str, Any]:
     old, new = save.old, save.new
     if old is None:
         return {"revised_at": save.now}
-    if all(old[name] == new[name] for name in edited) or is_recent(save):
+    # The service itself edits nothing: it may take a person's address out of the text.
+    if not save.caller.id or all(old[name] == new[name] for name in edited) or is_recent(save):
         return {}
     return {"revised_at": next_revision(old, save.now)}

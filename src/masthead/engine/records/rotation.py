@@ -30,24 +30,17 @@ class Rotated(msgspec.Struct, frozen=True):
     """Encrypted with a root secret that is not configured: these have to be set again."""
 
 
-class Rotation:
-    def __init__(
-        self,
-        database: Database,
-        registry: Registry,
-        tables: Mapping[str, sa.Table],
-        keyring: KeyRing,
-    ) -> None:
-        self._database = database
-        self._registry = registry
-        self._tables = tables
-        self._keyring = keyring
+class Rotation(msgspec.Struct, frozen=True, dict=True):
+    database: Database
+    registry: Registry
+    tables: Mapping[str, sa.Table]
+    keyring: KeyRing
 
     @cached_property
     def _columns(self) -> list[_SecretColumn]:
         return [
-            _SecretColumn(self._database, collection, self._tables[collection.name], field.name)
-            for collection in self._registry.collections
+            _SecretColumn(self.database, collection, self.tables[collection.name], field.name)
+            for collection in self.registry.collections
             for field in collection.fields
             if isinstance(field, Secret)
         ]
@@ -81,7 +74,7 @@ class Rotation:
         record = {"tenant_id": tenant_id, "id": record_id}
         context = secret_context(column.collection, record, column.name)
         try:
-            self._keyring.decrypt(ENCRYPTION_PURPOSE, stored, context)
+            self.keyring.decrypt(ENCRYPTION_PURPOSE, stored, context)
         except DecryptionError:
             return False
         return True
@@ -91,12 +84,12 @@ class Rotation:
         while rows := await column.after(last):
             last = rows[-1]
             for tenant_id, record_id, stored in rows:
-                if not self._keyring.needs_rotation(stored):
+                if not self.keyring.needs_rotation(stored):
                     continue
                 record = {"tenant_id": tenant_id, "id": record_id}
                 context = secret_context(column.collection, record, column.name)
                 try:
-                    renewed = self._keyring.renewed(ENCRYPTION_PURPOSE, stored, context)
+                    renewed = self.keyring.renewed(ENCRYPTION_PURPOSE, stored, context)
                 except DecryptionError:
                     log.warning("secrets.unreadable", record_id=record_id, field=column.name)
                     total = Rotated(total.renewed, total.unreadable + 1)

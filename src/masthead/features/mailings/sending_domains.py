@@ -6,6 +6,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any, Final
 
+import msgspec
+
 from masthead.base import clock
 from masthead.base.caller import Caller, system
 from masthead.base.ids import TenantId
@@ -28,25 +30,22 @@ CHECKS: Final = Allowance(
 _AT_ONCE: Final = 1_000
 
 
-class SendingDomains:
-    def __init__(
-        self, records: Records, keys: SigningKeys, checks: DnsChecks, windows: Windows
-    ) -> None:
-        self._records = records
-        self._windows = windows
-        self.keys = keys
-        self.checks = checks
+class SendingDomains(msgspec.Struct, frozen=True):
+    records: Records
+    keys: SigningKeys
+    checks: DnsChecks
+    windows: Windows
 
     async def check(self, caller: Caller, record: Record) -> list[Finding]:
         """Looks its records up and stores what was found. Raises RateLimited."""
-        await self._windows.take(caller.tenant_id or PLATFORM, CHECKS)
+        await self.windows.take(caller.tenant_id or PLATFORM, CHECKS)
         return await self._check_records(caller, record)
 
     async def run(self) -> None:
         """The worker's chore: what was right may be gone, and what was missing may be there."""
-        now = self._records.clock()
+        now = self.records.clock()
         await work_off_due(
-            self._records,
+            self.records,
             sending_domains,
             "check_at",
             now,
@@ -57,13 +56,13 @@ class SendingDomains:
     async def _check_again(self, tenant_id: TenantId, ids: list[str]) -> None:
         for each in ids:
             key = {"id": each}
-            for record in await self._records.find(sending_domains, key, tenant_id=tenant_id):
+            for record in await self.records.find(sending_domains, key, tenant_id=tenant_id):
                 await self._check_records(system(tenant_id or None), record)
 
     async def _check_records(self, caller: Caller, record: Record) -> list[Finding]:
         findings = await self.checks.look(record, is_installation=not record["tenant_id"])
         needed = [each for each in findings if each.wanted.is_needed]
-        now = self._records.clock()
+        now = self.records.clock()
         stamped: dict[str, Any] = {"check_at": clock.to_text(now + EVERY)}
         # Name servers that don't answer say nothing about the records.
         if all(each.state is not RecordState.UNREACHABLE for each in needed):
@@ -72,7 +71,7 @@ class SendingDomains:
                 "problem": " ".join(each.sentence for each in needed if each.sentence)[:1_000],
                 "checked_at": clock.to_text(now),
             }
-        async with self._records.unit(caller) as unit:
+        async with self.records.unit(caller) as unit:
             for known in await unit.find(sending_domains, {"id": record["id"]}, limit=1):
                 # Not of a key that was replaced meanwhile.
                 if known["selector"] == record["selector"]:

@@ -68,17 +68,10 @@ class ProcessorError(Exception):
         return self.code == "coupon_expired"
 
 
-class Processor:
-    def __init__(
-        self,
-        streams: OutboundStreams,
-        base_url: str,
-        *,
-        timeout_seconds: float = TIMEOUT_SECONDS,
-    ) -> None:
-        self._streams = streams
-        self._base_url = base_url
-        self._timeout_seconds = timeout_seconds
+class Processor(msgspec.Struct, frozen=True):
+    streams: OutboundStreams
+    base_url: str
+    timeout_seconds: float = TIMEOUT_SECONDS
 
     async def open_checkout(self, key: str, form: Mapping[str, str], repeat_key: str) -> str:
         """The address of a new checkout, or of the one that the same `repeat_key` has opened."""
@@ -120,17 +113,17 @@ class Processor:
             headers["Idempotency-Key"] = repeat_key
         try:
             async with (
-                asyncio.timeout(self._timeout_seconds),
-                self._streams.post(
-                    self._base_url + path,
+                asyncio.timeout(self.timeout_seconds),
+                self.streams.post(
+                    self.base_url + path,
                     urlencode(form).encode(),
                     headers,
                     # The operator has chosen the address.
                     policy=OutboundPolicy.OPERATOR,
-                    timeout_seconds=self._timeout_seconds,
+                    timeout_seconds=self.timeout_seconds,
                 ) as response,
             ):
-                body = await _body_of(response, self._timeout_seconds)
+                body = await _body_of(response, self.timeout_seconds)
         except (OutboundError, TimeoutError) as error:
             kind = error.kind if isinstance(error, OutboundError) else Kind.TIMEOUT
             raise ProcessorError(f"no answer: {kind}", is_temporary=True) from error
@@ -139,7 +132,7 @@ class Processor:
     def _checked_url(self, url: object) -> str:
         """Readers are sent there, so it must be a web page and nothing else."""
         if isinstance(url, str) and len(url) <= MAX_URL_LENGTH and is_web_address(url):
-            parts, own = urlsplit(url), urlsplit(self._base_url)
+            parts, own = urlsplit(url), urlsplit(self.base_url)
             is_own = (parts.scheme, parts.netloc) == (own.scheme, own.netloc)
             if is_own or (parts.scheme == "https" and "@" not in parts.netloc):
                 return url

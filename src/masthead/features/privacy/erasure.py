@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable
 from contextlib import aclosing
 
+import msgspec
+
 from masthead.base import clock
 from masthead.base.errors import NotFound
 from masthead.base.ids import TenantId
@@ -31,23 +33,13 @@ from masthead.storage.objects import ObjectStore
 SLICE_SECONDS = 10.0
 
 
-class Erasure:
-    def __init__(
-        self,
-        records: Records,
-        objects: ObjectStore,
-        mail: Outbox,
-        requests: Requests,
-        *,
-        rows: TenantRows,
-        members: MemberErasure,
-    ) -> None:
-        self._records = records
-        self._objects = objects
-        self._mail = mail
-        self._requests = requests
-        self._rows = rows
-        self._members = members
+class Erasure(msgspec.Struct, frozen=True):
+    records: Records
+    objects: ObjectStore
+    mail: Outbox
+    requests: Requests
+    rows: TenantRows
+    members: MemberErasure
 
     async def run(
         self, request: Record, *, email: str = "", slice_seconds: float = SLICE_SECONDS
@@ -59,7 +51,7 @@ class Erasure:
             if request["subject"] == TENANT:
                 await self._erase_tenant(request, slice_)
             else:
-                await self._members.erase(request, email, slice_)
+                await self.members.erase(request, email, slice_)
         except TimeSliceOver:
             return False
         log.info("privacy.erased", privacy_request_id=request["id"], subject=request["subject"])
@@ -67,8 +59,8 @@ class Erasure:
 
     async def _erase_tenant(self, request: Record, slice_: TimeSlice) -> None:
         await self._remove_files(request, slice_)
-        throttle = Throttle(self._records.database, min_size=MIN_ROWS, max_size=MAX_ROWS)
-        for batch in self._rows.batches:
+        throttle = Throttle(self.records.database, min_size=MIN_ROWS, max_size=MAX_ROWS)
+        for batch in self.rows.batches:
             remove = self._run_batch if batch.keys is None else self._run_keyed_batch
             await remove(request, batch, throttle, slice_)
         await self._remove_files(request, slice_)
@@ -78,24 +70,24 @@ class Erasure:
         """Deletes the tenant itself, closes the request and queues the receipt emails in one
         transaction. The platform sends them because the tenant's own emails are deleted."""
         tenant_id = TenantId(request["tenant_id"])
-        now = clock.to_text(self._records.clock())
+        now = clock.to_text(self.records.clock())
         write = await self._receipt_writer(request)
-        async with self._records.database.transaction(EVERY_TENANT) as tx:
-            receipt = Receipt.parse(await self._rows.receipt(tx, tenant_id, request["id"]))
+        async with self.records.database.transaction(EVERY_TENANT) as tx:
+            receipt = Receipt.parse(await self.rows.receipt(tx, tenant_id, request["id"]))
             receipt.erased["tenants"] = 1
-            if not await self._rows.finish(tx, tenant_id, request["id"], receipt.text(), now=now):
+            if not await self.rows.finish(tx, tenant_id, request["id"], receipt.text(), now=now):
                 return
             for mail in write(receipt):
-                await self._mail.queue_for_platform(tx, mail)
+                await self.mail.queue_for_platform(tx, mail)
 
     async def _receipt_writer(self, request: Record) -> Callable[[Receipt], list[Mail]]:
         """Reads the site and its owner before they are deleted."""
         try:
-            site = await self._requests.site(TenantId(request["tenant_id"]))
+            site = await self.requests.site(TenantId(request["tenant_id"]))
         except NotFound:
             # Another worker has just finished, and has queued the emails.
             return lambda _: []
-        people = await self._requests.addressees(request)
+        people = await self.requests.addressees(request)
 
         def write(receipt: Receipt) -> list[Mail]:
             return [deletion_done(request, site, each, receipt) for each in people]
@@ -105,9 +97,9 @@ class Erasure:
     async def _remove_files(self, request: Record, slice_: TimeSlice) -> None:
         """The keys of uploads, thumbnails and exports all begin with the tenant's id."""
         tenant_id, began = TenantId(request["tenant_id"]), time.monotonic()
-        async with aclosing(self._objects.delete_in_batches(tenant_id)) as batches:
+        async with aclosing(self.objects.delete_in_batches(tenant_id)) as batches:
             async for removed in batches:
-                async with self._records.database.transaction(scope_of(tenant_id)) as tx:
+                async with self.records.database.transaction(scope_of(tenant_id)) as tx:
                     await self._count(tx, request, FILES, removed)
                 await pause_after(began)
                 slice_.check()
@@ -119,9 +111,7 @@ class Erasure:
         tenant_id, count = TenantId(request["tenant_id"]), 1
         while count:
             async with throttle.step(scope_of(tenant_id)) as tx:
-                count = await self._rows.run(
-                    tx, batch, tenant_id, request["id"], most=throttle.size
-                )
+                count = await self.rows.run(tx, batch, tenant_id, request["id"], most=throttle.size)
                 if count and batch.removes:
                     await self._count(tx, request, batch.table, count)
             if count:
@@ -131,17 +121,17 @@ class Erasure:
         self, request: Record, batch: Batch, throttle: Throttle, slice_: TimeSlice
     ) -> None:
         tenant_id = TenantId(request["tenant_id"])
-        while keys := await self._rows.keys(batch, tenant_id, request["id"]):
+        while keys := await self.rows.keys(batch, tenant_id, request["id"]):
             while keys:
                 step, keys = keys[: throttle.size], keys[throttle.size :]
                 async with throttle.step(scope_of(tenant_id)) as tx:
-                    count = await self._rows.remove(tx, batch, tenant_id, request["id"], keys=step)
+                    count = await self.rows.remove(tx, batch, tenant_id, request["id"], keys=step)
                     if count:
                         await self._count(tx, request, batch.table, count)
                 slice_.check()
 
     async def _count(self, tx: Transaction, request: Record, what: str, count: int) -> None:
         tenant_id, request_id = TenantId(request["tenant_id"]), request["id"]
-        receipt = Receipt.parse(await self._rows.receipt(tx, tenant_id, request_id))
+        receipt = Receipt.parse(await self.rows.receipt(tx, tenant_id, request_id))
         receipt.erased[what] += count
-        await self._rows.note(tx, tenant_id, request_id, receipt.text())
+        await self.rows.note(tx, tenant_id, request_id, receipt.text())

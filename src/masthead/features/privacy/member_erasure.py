@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+import msgspec
+
 from masthead.base import clock
 from masthead.base.caller import system
 from masthead.base.ids import TenantId
@@ -43,33 +45,23 @@ BATCH = 100
 MAX_REQUESTS = 1_000
 
 
-class MemberErasure:
-    def __init__(
-        self,
-        records: Records,
-        mail: Outbox,
-        requests: Requests,
-        exports: Exports,
-        *,
-        traces: PersonTraces,
-        email_search: EmailSearch,
-    ) -> None:
-        self._records = records
-        self._mail = mail
-        self._requests = requests
-        self._exports = exports
-        self._traces = traces
-        self._email_search = email_search
+class MemberErasure(msgspec.Struct, frozen=True):
+    records: Records
+    mail: Outbox
+    requests: Requests
+    exports: Exports
+    traces: PersonTraces
+    email_search: EmailSearch
 
     async def erase(self, request: Record, email: str, slice_: TimeSlice) -> None:
         tenant_id = TenantId(request["tenant_id"])
-        found = await self._records.find_one(
+        found = await self.records.find_one(
             blog_members, {"id": request["member_id"]}, tenant_id=tenant_id
         )
         person = person_of(found) if found else await self._find_deleted_member(request, email)
         await self._delete_events(tenant_id, request, person)
         await self._expire_exports(tenant_id, person)
-        for collection in member_collections(self._records.registry):
+        for collection in member_collections(self.records.registry):
             if collection is not blog_members:
                 while await self._erase_batch(tenant_id, request, collection, person):
                     slice_.check()
@@ -79,7 +71,7 @@ class MemberErasure:
     async def _find_deleted_member(self, request: Record, email: str) -> Person:
         """The member was deleted during the grace period. Their other records are found by the
         address, unless it belongs to another member by now."""
-        holders = await self._records.find(
+        holders = await self.records.find(
             blog_members, {"email": email}, tenant_id=TenantId(request["tenant_id"])
         )
         return Person(request["member_id"], "" if holders else email, "")
@@ -89,15 +81,15 @@ class MemberErasure:
         about = await self._record_ids(tenant_id, person)
         after, pattern = (0, -1), email_pattern(person.email)
         while True:
-            async with self._records.unit(system(tenant_id), emit_events=False) as unit:
-                rows = await self._traces.event_page(unit, after)
+            async with self.records.unit(system(tenant_id), emit_events=False) as unit:
+                rows = await self.traces.event_page(unit, after)
                 hits = [
                     event_id
                     for _, _, event_id, record_id, payload in rows
                     if record_id in about or person.id in payload or pattern.is_in(payload)
                 ]
                 if hits:
-                    await self._traces.delete_events(unit, hits)
+                    await self.traces.delete_events(unit, hits)
                     await _add_to_receipt(unit, request, Receipt(Counter(events=len(hits))))
             if len(rows) < EVENT_PAGE:
                 return
@@ -106,9 +98,9 @@ class MemberErasure:
 
     async def _record_ids(self, tenant_id: TenantId, person: Person) -> set[str]:
         about: set[str] = set()
-        for collection in member_collections(self._records.registry):
+        for collection in member_collections(self.records.registry):
             for member_filter in member_filters(collection, person):
-                found = await self._records.find(
+                found = await self.records.find(
                     collection, member_filter, tenant_id=tenant_id, limit=100_000
                 )
                 about.update(each["id"] for each in found)
@@ -117,7 +109,7 @@ class MemberErasure:
         return about
 
     async def _expire_exports(self, tenant_id: TenantId, person: Person) -> None:
-        exports = await self._records.find(
+        exports = await self.records.find(
             gdpr_requests,
             {"member_id": person.id, "type": "export"},
             tenant_id=tenant_id,
@@ -125,7 +117,7 @@ class MemberErasure:
         )
         for export in exports:
             if export["status"] in ("queued", "ready"):
-                await self._exports.expire(export)
+                await self.exports.expire(export)
 
     async def _erase_batch(
         self,
@@ -136,7 +128,7 @@ class MemberErasure:
     ) -> bool:
         """Deletes or anonymizes a batch of a collection. False when none is left."""
         done = Receipt()
-        async with self._records.unit(system(tenant_id), emit_events=False) as unit:
+        async with self.records.unit(system(tenant_id), emit_events=False) as unit:
             for member_filter in member_filters(collection, person):
                 for record in await unit.find(collection, member_filter, BATCH):
                     # The request itself is found too; `_finish` closes it.
@@ -148,8 +140,8 @@ class MemberErasure:
 
     async def _remove_address(self, tenant_id: TenantId, request: Record, person: Person) -> None:
         """Removes the address from texts of others."""
-        async for collection, record_id in self._email_search.find(tenant_id, person.email):
-            async with self._records.unit(system(tenant_id), emit_events=False) as unit:
+        async for collection, record_id in self.email_search.find(tenant_id, person.email):
+            async with self.records.unit(system(tenant_id), emit_events=False) as unit:
                 for record in await unit.find(collection, {"id": record_id}, 1):
                     changes = without_address(collection, record, person.email)
                     if changes:
@@ -161,9 +153,9 @@ class MemberErasure:
         """Deletes the member and the remaining rows with the address, and queues the receipt, in
         one transaction."""
         tenant_id = TenantId(request["tenant_id"])
-        site = await self._requests.site(tenant_id)
-        people = await self._requests.addressees(request)
-        async with self._records.unit(system(tenant_id), emit_events=False) as unit:
+        site = await self.requests.site(tenant_id)
+        people = await self.requests.addressees(request)
+        async with self.records.unit(system(tenant_id), emit_events=False) as unit:
             (current,) = await unit.find(gdpr_requests, {"id": request["id"]}, 1)
             if current["status"] != "queued":
                 return  # another worker has finished it
@@ -172,12 +164,12 @@ class MemberErasure:
                 await unit.delete(blog_members, member["id"])
                 receipt.erased["blog_members"] = 1
             # Last, because it also removes the totals that are zero now, whose names are labels.
-            receipt.erased["traces"] += await self._traces.delete_rows_with_address(
+            receipt.erased["traces"] += await self.traces.delete_rows_with_address(
                 unit, person.email, request["id"]
             )
-            await _complete(unit, request, receipt, self._records.clock())
+            await _complete(unit, request, receipt, self.records.clock())
             for each in people:
-                await self._mail.queue(unit, deletion_done(request, site, each, receipt))
+                await self.mail.queue(unit, deletion_done(request, site, each, receipt))
 
 
 async def _complete(unit: Unit, request: Record, receipt: Receipt, now: datetime) -> None:

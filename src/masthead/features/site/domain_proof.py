@@ -54,25 +54,22 @@ class TextRecord(msgspec.Struct, frozen=True):
     value: str
 
 
-class DomainProofs:
-    def __init__(
-        self, records: Records, keyring: KeyRing, names: NameServer, windows: Windows
-    ) -> None:
-        self._records = records
-        self._keyring = keyring
-        self._names = names
-        self._windows = windows
+class DomainProofs(msgspec.Struct, frozen=True):
+    records: Records
+    keyring: KeyRing
+    names: NameServer
+    windows: Windows
 
     def record_of(self, tenant_id: TenantId, domain: str) -> TextRecord:
         """The TXT record that the domain's owner has to set."""
-        value = _value(self._keyring.derive(_PURPOSE), tenant_id, domain)
+        value = _value(self.keyring.derive(_PURPOSE), tenant_id, domain)
         return TextRecord(f"{LABEL}.{domain}", value)
 
     async def check(self, caller: Caller, settings: Record) -> Outcome:
         """Looks for the proof of the wanted domain, and serves it from then on if it is there.
         Raises RateLimited."""
         tenant_id, domain = TenantId(settings["tenant_id"]), settings["wanted_domain"]
-        await self._windows.take(tenant_id, CHECKS)
+        await self.windows.take(tenant_id, CHECKS)
         outcome = await self.look(tenant_id, domain)
         if outcome is not Outcome.PROVEN:
             return outcome
@@ -81,11 +78,11 @@ class DomainProofs:
     async def look(self, tenant_id: TenantId, domain: str) -> Outcome:
         """Whether the proof is there, without doing anything about it."""
         try:
-            found = await self._names.texts(f"{LABEL}.{domain}")
+            found = await self.names.texts(f"{LABEL}.{domain}")
         except NameServerFailed:
             return Outcome.UNREACHABLE
         # With every root secret, so that a record outlives a rotation.
-        keys = self._keyring.derive_all(_PURPOSE)
+        keys = self.keyring.derive_all(_PURPOSE)
         if not found:
             return Outcome.MISSING
         if not {_value(key, tenant_id, domain) for key in keys}.intersection(found):
@@ -94,21 +91,21 @@ class DomainProofs:
 
     async def remove(self, caller: Caller, settings: Record) -> None:
         """The site is at its subdomain again."""
-        async with self._records.unit(caller) as unit:
+        async with self.records.unit(caller) as unit:
             await unit.update(site_settings, settings["id"], {}, stamped={"custom_domain": ""})
 
     async def points_at(self, tenant_id: TenantId, domain: str, host: str) -> bool:
         """Whether both names have an address in common. Raises RateLimited."""
-        await self._windows.take(tenant_id, CHECKS)
+        await self.windows.take(tenant_id, CHECKS)
         try:
-            there, here = await self._names.addresses(domain), await self._names.addresses(host)
+            there, here = await self.names.addresses(domain), await self.names.addresses(host)
         except NameServerFailed:
             return False
         return bool(there & here)
 
     async def _serve(self, caller: Caller, settings_id: str, domain: str) -> Outcome:
         try:
-            async with self._records.unit(caller) as unit:
+            async with self.records.unit(caller) as unit:
                 [settings] = await unit.find(site_settings, {"id": settings_id}, 1)
                 if settings["wanted_domain"] != domain:
                     # Another one is asked for by now.
@@ -119,7 +116,7 @@ class DomainProofs:
                     {"wanted_domain": ""},
                     stamped={
                         "custom_domain": domain,
-                        "domain_check_at": clock.to_text(self._records.clock() + EVERY),
+                        "domain_check_at": clock.to_text(self.records.clock() + EVERY),
                         "domain_missing_since": "",
                     },
                 )

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+import msgspec
+
 from masthead.base import clock
 from masthead.base.caller import system
 from masthead.base.config.settings import Settings
@@ -30,32 +32,29 @@ GRACE = timedelta(days=14)
 _AT_ONCE = 1_000
 
 
-class DomainChecks:
-    def __init__(
-        self, records: Records, proofs: DomainProofs, mail: Outbox, settings: Settings
-    ) -> None:
-        self._records = records
-        self._proofs = proofs
-        self._mail = mail
-        self._settings = settings
+class DomainChecks(msgspec.Struct, frozen=True):
+    records: Records
+    proofs: DomainProofs
+    mail: Outbox
+    settings: Settings
 
     async def run(self) -> None:
         """The worker's chore."""
-        now = self._records.clock()
+        now = self.records.clock()
 
         async def check(tenant_id: TenantId, _: list[str]) -> None:
-            for found in await self._records.find(site_settings, {}, tenant_id=tenant_id):
-                outcome = await self._proofs.look(tenant_id, found["custom_domain"])
+            for found in await self.records.find(site_settings, {}, tenant_id=tenant_id):
+                outcome = await self.proofs.look(tenant_id, found["custom_domain"])
                 await self._note(tenant_id, found["custom_domain"], outcome, now)
 
         await work_off_due(
-            self._records, site_settings, "domain_check_at", now, work=check, at_once=_AT_ONCE
+            self.records, site_settings, "domain_check_at", now, work=check, at_once=_AT_ONCE
         )
 
     async def _note(
         self, tenant_id: TenantId, domain: str, outcome: Outcome, now: datetime
     ) -> None:
-        async with self._records.unit(system(tenant_id)) as unit:
+        async with self.records.unit(system(tenant_id)) as unit:
             for found in await unit.find(site_settings, {}, limit=1):
                 # It may have changed while the name servers were asked.
                 if found["custom_domain"] == domain and found["domain_check_at"]:
@@ -87,8 +86,8 @@ class DomainChecks:
         owner = await owner_in(unit)
         if owner is None:
             return
-        site, domain = await site_in(unit, self._settings), found["custom_domain"]
-        proof = self._proofs.record_of(unit.tenant_id, domain)
+        site, domain = await site_in(unit, self.settings), found["custom_domain"]
+        proof = self.proofs.record_of(unit.tenant_id, domain)
         mail = write_email(
             "domain_unproven",
             site,
@@ -103,7 +102,7 @@ class DomainChecks:
             record_value=proof.value,
             ends=Day(ends) if ends else "",
         )
-        await self._mail.queue(unit, mail)
+        await self.mail.queue(unit, mail)
 
 
 def _stamps(*, check: datetime | None = None, since: str = "") -> dict[str, str]:

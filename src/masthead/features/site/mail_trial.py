@@ -44,35 +44,26 @@ class Outcome(msgspec.Struct, frozen=True):
     why: str = ""
 
 
-class TestMails:
+class TestMails(msgspec.Struct, frozen=True):
     __test__ = False  # no class of tests, whatever its name
 
-    def __init__(
-        self,
-        records: Records,
-        outbox: Outbox,
-        sites: Sites,
-        windows: Windows,
-        *,
-        keyring: KeyRing,
-    ) -> None:
-        self._records = records
-        self._outbox = outbox
-        self._sites = sites
-        self._windows = windows
-        self._keyring = keyring
+    records: Records
+    outbox: Outbox
+    sites: Sites
+    windows: Windows
+    keyring: KeyRing
 
     async def send(self, caller: Caller, to: str) -> str:
         """Queues it and returns the mark by which its outcome is asked for. Raises RateLimited."""
         assert caller.tenant_id is not None
-        await self._windows.take(caller.tenant_id, TEST_MAILS)
-        site = await self._sites.of(caller.tenant_id)
-        async with self._records.unit(caller) as unit:
-            mail_id = await self._outbox.queue(unit, write_email("test_mail", site, to))
+        await self.windows.take(caller.tenant_id, TEST_MAILS)
+        site = await self.sites.of(caller.tenant_id)
+        async with self.records.unit(caller) as unit:
+            mail_id = await self.outbox.queue(unit, write_email("test_mail", site, to))
         # A sent email leaves no row, so an unsigned id of an email that never existed would look
         # sent.
         seconds = self._seconds()
-        mark = sign(self._keyring, _PURPOSE, _signed(caller, mail_id, seconds), length=_LENGTH)
+        mark = sign(self.keyring, _PURPOSE, _signed(caller, mail_id, seconds), length=_LENGTH)
         return _SEPARATOR.join((mail_id, seconds, mark))
 
     async def outcome(self, caller: Caller, mark: str) -> Outcome | None:
@@ -81,7 +72,7 @@ class TestMails:
         mail_id = self._mail_of(caller, mark)
         if mail_id is None:
             return None
-        queued = await self._outbox.state(caller.tenant_id, mail_id)
+        queued = await self.outbox.state(caller.tenant_id, mail_id)
         if queued is None:
             return Outcome(TrialState.SENT)
         if not queued.at:
@@ -94,13 +85,13 @@ class TestMails:
         if not ids.is_id(mail_id) or not (digits.isascii() and digits.isdigit()):
             return None
         signed = _signed(caller, mail_id, digits)
-        if not is_signed(self._keyring, _PURPOSE, signed, signature, length=_LENGTH):
+        if not is_signed(self.keyring, _PURPOSE, signed, signature, length=_LENGTH):
             return None
         is_recent = int(self._seconds()) - int(digits) < KNOWN_FOR.total_seconds()
         return mail_id if is_recent else None
 
     def _seconds(self) -> str:
-        return str(int(self._records.clock().timestamp()))
+        return str(int(self.records.clock().timestamp()))
 
 
 def _signed(caller: Caller, mail_id: str, seconds: str) -> str:

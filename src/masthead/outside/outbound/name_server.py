@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 # Few requests need it, and it takes a quarter of a second to load.
 if TYPE_CHECKING:
     from dns.asyncresolver import Resolver
@@ -22,16 +24,11 @@ class NameServerFailed(Exception):
     """No answer, or none that says whether the records exist."""
 
 
-class NameServer:
-    def __init__(
-        self,
-        address: tuple[str, int] | None = None,
-        *,
-        timeout_seconds: float = TIMEOUT_SECONDS,
-    ) -> None:
-        """The system's name servers, or the one at an IP address and port."""
-        self._address = address
-        self._timeout_seconds = timeout_seconds
+class NameServer(msgspec.Struct, frozen=True):
+    """The system's name servers, or the one at an IP address and port."""
+
+    address: tuple[str, int] | None = None
+    timeout_seconds: float = TIMEOUT_SECONDS
 
     async def texts(self, name: str) -> list[str]:
         """The TXT records of a name; empty if it has none."""
@@ -63,9 +60,9 @@ class NameServer:
     def _resolver(self) -> Resolver:
         from dns.asyncresolver import Resolver
 
-        resolver = Resolver(configure=self._address is None)
-        if self._address is not None:
-            resolver.nameservers = [self._address[0]]
-            resolver.port = self._address[1]
-        resolver.lifetime = self._timeout_seconds
+        resolver = Resolver(configure=self.address is None)
+        if self.address is not None:
+            resolver.nameservers = [self.address[0]]
+            resolver.port = self.address[1]
+        resolver.lifetime = self.timeout_seconds
         return resolver
