@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Generator, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -22,6 +23,7 @@ from tests.databases import copied_schemas, database_url, fresh_url
 from tests.loop_time import LoopTime
 from tests.not_run import pytest_terminal_summary
 from tests.object_stores import s3_environ, s3_server
+from tests.scheduling import Scheduling
 from tests.served import serving
 from tests.tls import Authority
 from tests.world import START, Account, RunningClock, TenantWorld, World, open_world
@@ -90,6 +92,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     tiers.leave_out_the_other_tier(config, items)
     keep_files_together(items)
     items[:] = tiers.in_order(config.getoption("--tier"), items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling | None:
+    return Scheduling(config, log) if config.getoption("dist") == "loadgroup" else None
 
 
 @pytest.fixture(scope="session", autouse=True)
