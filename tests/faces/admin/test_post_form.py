@@ -10,7 +10,7 @@ import pytest
 from tests.faces.admin.filled_form import filled
 from tests.faces.admin.publishing import carry_out, choose
 from tests.faces.admin.visitor import Visitor, hidden_in, staff
-from tests.world import TenantWorld
+from tests.world import TenantWorld, records_of
 
 from masthead.base import clock
 from masthead.base.caller import system
@@ -386,3 +386,26 @@ async def test_a_person_without_a_name_is_asked_for_it_and_is_the_author(
     alone = {name: value for name, value in filled(page).items() if not name.startswith("authors.")}
     answer = await person.post("/admin/posts/new", alone | {"title": "Nobody's"})
     assert (await stored(tenant, answer.headers["location"].rpartition("/")[2]))["authors"] == []
+
+
+@pytest.mark.parametrize("role", ["owner", "contributor"])
+async def test_a_text_is_duplicated(tenant: TenantWorld, role: str) -> None:
+    browser, account = await staff(tenant, role)
+    post = await tenant.published(
+        title="Fog",
+        slug="fog",
+        content_html="<p>Two blasts.</p>",
+        tags=["coast"],
+        excerpt="On fog",
+        visibility="paid",
+        authors=[account.id],
+    )
+    answer = await browser.post(f"/admin/posts/{post['id']}/duplicate")
+    made = answer.headers["location"].rpartition("/")[2]
+    copy = (await account.api.get(records_of("posts", made))).json()
+    assert (copy["title"], copy["status"], copy["slug"]) == ("Fog (copy)", "draft", "fog-copy")
+    for name in ("content_html", "tags", "excerpt", "visibility", "authors"):
+        assert copy[name] == post[name], name
+    other = await tenant.post(title="Theirs", authors=[])
+    refused = await browser.post(f"/admin/posts/{other['id']}/duplicate")
+    assert refused.status_code == (404 if role == "contributor" else 303)

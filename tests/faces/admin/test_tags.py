@@ -8,8 +8,9 @@ from html import unescape
 import pytest
 from tests.faces.admin.test_posts import HTMX, link_in
 from tests.faces.admin.visitor import Visitor, hidden_in, staff
+from tests.faces.record_api.test_roles import upload
 from tests.features.posts.test_tags import run_jobs, totals
-from tests.world import TenantWorld, World
+from tests.world import TenantWorld, World, records_of
 
 from masthead.faces.admin.pages.texts.tags import MAX_READ, PER_PAGE
 
@@ -125,7 +126,7 @@ async def test_a_description_is_saved_and_shown_to_readers(
     form = {"tag": "fog", "action": "describe", "description": " What hides <the> sea. "}
     page = await browser.follow(await browser.post("/admin/tags/change", form))
     assert "Saved." in page
-    assert 'value="What hides &lt;the&gt; sea."' in page
+    assert "What hides &lt;the&gt; sea.</textarea>" in page
     shown = (await tenant.guest.get("/tags/fog")).text
     assert "What hides &lt;the&gt; sea." in shown
     assert '<meta name="description" content="What hides &lt;the&gt; sea.">' in shown
@@ -249,3 +250,20 @@ async def test_another_sites_tags_are_not_there(
     assert answer.status_code == 404
     await run_jobs(other_tenant.world)
     assert await totals(other_tenant) == {"a": 1}
+
+
+async def test_a_tag_has_a_picture_on_its_page(tenant: TenantWorld) -> None:
+    browser, account = await staff(tenant, "editor")
+    await tenant.published(title="Fog", tags=["coast"])
+    picture = (await upload(account)).json()
+    form = {"tag": "coast", "action": "describe", "description": "All of it.", "has_picture": "1"}
+    answer = await browser.post("/admin/tags/change", {**form, "picture": picture["url"]})
+    assert answer.status_code == 303
+    page = (await tenant.guest.get("/tags/coast")).text
+    assert picture["id"] in page
+    assert "All of it." in page
+    stored = (await account.api.get(records_of("media", picture["id"]))).json()
+    assert (stored["uses"], stored["open_uses"]) == (1, 1)
+    refused = await browser.post("/admin/tags/change", {**form, "picture": "javascript:alert(1)"})
+    assert refused.status_code == 422
+    assert picture["id"] in (await browser.get("/admin/tags/change?tag=coast")).text

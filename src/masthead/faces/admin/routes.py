@@ -265,6 +265,7 @@ def _texts(pages: AdminPages, texts: type[TextList]) -> list[Route]:
         ),
         *_review(pages, section),
         *_sharing(pages, section),
+        at(f"{address}/{{id}}/duplicate", post=of(text.duplicate), limit=text.MAX_FORM),
         at(f"{address}/{{id}}/preview", get=of(preview.preview)),
         at(f"{address}/{{id}}/preview/page", get=of(preview.preview_page)),
         at(f"{address}/{{id}}/revisions", get=of(revisions.revisions)),

@@ -231,6 +231,8 @@ class ListPage(msgspec.Struct, frozen=True):
     cards: tuple[Card, ...]
     pager: Pager
     author: Author | None = None
+    picture: str = ""
+    """A tag's."""
 
 
 class Offer(msgspec.Struct, frozen=True):

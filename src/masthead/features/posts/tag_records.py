@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from masthead.engine.links.file_uses import Uses
 from masthead.engine.records.changes import Change, Relisted, Save
 from masthead.engine.records.collection import Collection, Index, Rules
 from masthead.engine.records.fields.base import REQUIRED, Access, FieldError, refuse
 from masthead.engine.records.fields.documents import TextList
-from masthead.engine.records.fields.text import Text
+from masthead.engine.records.fields.text import Text, Url
 from masthead.engine.records.write.unit import Unit
 from masthead.engine.records.write.validation import NewRecord
 from masthead.features.posts.site import tag_slug
@@ -45,6 +46,7 @@ def _stamp_slug(save: Save) -> Mapping[str, Any]:
     return {"slug": tag_slug(save.new["name"])}
 
 
+_FILES = Uses(("picture",))
 tags = Collection(
     "tags",
     (
@@ -62,6 +64,7 @@ tags = Collection(
             help="Its place below `/tags/` on the site. Two tags may have the same one.",
         ),
         Text(name="description", max=500, help="What readers see above its posts."),
+        Url(name="picture", help="What readers see next to its name, above its posts."),
     ),
     # Every change of a post with tags asks whether they exist.
     is_identity=True,
@@ -74,6 +77,8 @@ tags = Collection(
     # Posts would still name it: the admin and the public API take it off them.
     owner_may_delete=False,
     before_save=_stamp_slug,
+    listings=(_FILES.listings,),
+    followers=(_FILES,),
     indexes=(Index(("slug",)),),
 )
 

@@ -8,11 +8,12 @@ from urllib.parse import quote
 
 from masthead.base.errors import BadRequest, NotFound
 from masthead.base.languages.words import words
+from masthead.engine.records.collection import Record
 from masthead.engine.records.read.page import ListRequest
 from masthead.faces.reader.cards import CARD_FIELDS, author_of, cards_of, list_posts
 from masthead.faces.reader.endpoint import Page
 from masthead.faces.reader.found_places import with_places
-from masthead.faces.reader.pictures import pictures_of
+from masthead.faces.reader.pictures import pictures_of, small
 from masthead.faces.reader.request import SiteRequest
 from masthead.faces.reader.site import absolute, page_title, site_of
 from masthead.faces.reader.views import ArchivePage, Card, Head, Link, ListPage, Month, SearchPage
@@ -42,8 +43,21 @@ async def tag(request: SiteRequest, slug: str) -> Page:
     feed = Link(f"{name}, {site.name}", f"/tags/{quote(slug)}/feed.xml")
     kept = await request.records.find_one(tags, {"name": name}, tenant_id=request.tenant_id)
     description = kept["description"] if kept else ""
-    head = Head(title=f"{name} · {site.name}", description=description[:160], feeds=(feed,))
-    return Page("list.html", head, ListPage(name, description, cards, pager), viewed=TAG)
+    picture = await _picture_of(request, kept)
+    head = Head(
+        title=f"{name} · {site.name}",
+        description=description[:160],
+        feeds=(feed,),
+        image=absolute(site, picture),
+    )
+    page = ListPage(name, description, cards, pager, picture=picture)
+    return Page("list.html", head, page, viewed=TAG)
+
+
+async def _picture_of(request: SiteRequest, kept: Record | None) -> str:
+    if kept is None or kept["picture"] not in await pictures_of(request, [kept["picture"]]):
+        return ""
+    return small(kept["picture"], "400x400")
 
 
 async def author(request: SiteRequest, slug: str) -> Page:

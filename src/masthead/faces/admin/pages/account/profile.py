@@ -27,7 +27,12 @@ _FORM = Form(
     (
         Ask("name", "Name", "Shown with your posts."),
         Ask("bio", "About you", "A few sentences about you, for your page on the site.", rows=4),
-        Ask("picture", "Picture", "The address of a picture, or a path such as /media/…"),
+        Ask(
+            "picture",
+            "Picture",
+            "Readers see it with your posts. The address of a picture, or a path such as /media/…",
+            is_picture=True,
+        ),
     ),
 )
 _WRONG = Problem("validation_invalid_old_password", "That is not your current password.")

@@ -68,6 +68,9 @@ publishes."""
 _REVIEWS = {"ready": {"review": READY}, "unready": {"review": ""}}
 
 _OF_PUBLISHED = {"save": "Saved. The site shows it after Update."}
+_NOT_COPIED = ("slug", "authors", "content_source", "translations")
+_LONGEST_COPIED = 240
+"""Characters of a title: it may have 255."""
 _LEADS_TO = {"preview": "preview", "review": "publish"}
 
 
@@ -215,6 +218,21 @@ def _is_the_same(opened: Opened, given: Mapping[str, Any]) -> bool:
 
 def _sentence(section: Section, action: str) -> str:
     return _SENTENCES[action].format(noun=section.noun)
+
+
+async def duplicate(section: Section, request: AdminRequest, text_id: str) -> Answer:
+    """A new draft with what the editor shows of the text. Who copies a text begins it."""
+    opened = await open_text(request.records, request.caller, section.kind, text_id)
+    values = opened.values
+    given = {name: values[name] for name in section.kind.edited if name not in _NOT_COPIED}
+    given["title"] = f"{values['title'][:_LONGEST_COPIED]} (copy)"
+    if values["content_source"] != JSON:
+        # Older than the HTML.
+        del given["content_json"]
+    prepared = await request.records.prepare(section.texts, given)
+    async with request.records.unit(request.caller, prepared=prepared) as unit:
+        record = await unit.create(section.texts, given)
+    return Redirect(section.url(record["id"]), f"This is a copy of “{values['title'][:80]}”.")
 
 
 async def delete_form(section: Section, request: AdminRequest, text_id: str) -> Answer:

@@ -14,7 +14,7 @@ from masthead.base.errors import BadRequest, Invalid, NotFound
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.conditions import all_of, begins_with, newer
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
-from masthead.faces.admin.forms import sentence_of
+from masthead.faces.admin.forms import Ask, Form, empty_record, sentence_of
 from masthead.faces.admin.lists import Filters, Pager
 from masthead.faces.admin.pages.texts.posts import MAX_TAGS, PostList
 from masthead.faces.admin.request import AdminRequest
@@ -31,6 +31,13 @@ BY_POSTS = "posts"
 """The order with the most used tags first; otherwise they are by name."""
 ACTIONS = ("rename", "merge", "remove")
 DESCRIBE = "describe"
+_ABOUT = Form(
+    tags,
+    (
+        Ask("description", "Description", "Readers see it above the posts of the tag.", rows=3),
+        Ask("picture", "Picture", "Shown next to the name of the tag.", is_picture=True),
+    ),
+)
 
 Key = tuple[int, str, str]
 
@@ -165,7 +172,7 @@ async def change(request: AdminRequest) -> Answer:
     records, caller, form = request.records, request.caller, request.form
     tag, action = form.get("tag", ""), form.get("action", "")
     if action == DESCRIBE:
-        return await _describe(request, tag, form.get("description", ""))
+        return await _describe(request, tag)
     if action not in ACTIONS:
         raise BadRequest("Choose what to do with the tag.")
     new_tag = "" if action == "remove" else " ".join(form.get("new_tag", "").split())
@@ -215,10 +222,8 @@ async def _form(
         "progress": progress,
         "problem": problem,
         "action": action,
-        "description": record["description"] if record else "",
+        "fields": _ABOUT.values(request, record or empty_record(tags))["fields"],
     }
-    if action == DESCRIBE:
-        values["description"] = typed
     return Page("tags/tag.html", tag, values, status=422 if problem else 200)
 
 
@@ -229,18 +234,19 @@ async def _record(request: AdminRequest, tag: str) -> Record | None:
     return found if found and "\0" not in tag else None
 
 
-async def _describe(request: AdminRequest, tag: str, typed: str) -> Answer:
+async def _describe(request: AdminRequest, tag: str) -> Answer:
     # Refuses those who may not change tags.
     await changes_under_way(request.records, request.caller)
     record = await _record(request, tag)
     if not record:
         raise NotFound
-    given = {"description": " ".join(typed.split())}
+    given = _ABOUT.given(request)
+    given["description"] = " ".join(str(given.get("description", "")).split())
     try:
         await request.records.update(request.caller, tags, record["id"], given)
     except Invalid as error:
-        problem = sentence_of(error.problems.get("description")) or str(error)
-        return await _form(request, tag, DESCRIBE, problem, typed=typed)
+        request.problems = error.problems
+        return await _form(request, tag, DESCRIBE, str(error))
     return Redirect(url_of(tag), "Saved.")
 
 
