@@ -35,7 +35,7 @@ async def tell_later(unit: Unit, account: Record, client: Client) -> None:
     told = {
         "account_id": account["id"],
         "tenant_id": account["tenant_id"],
-        "browser": browser_name(client.user_agent),
+        "browser": str(browser_name(client.user_agent)),
         "address": client.address,
     }
     await unit.enqueue(NEW_BROWSER, told)

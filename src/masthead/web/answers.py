@@ -7,11 +7,19 @@ from typing import Any
 
 import msgspec
 
+from masthead.base.languages.words import Words
 from masthead.web.asgi import Scope, Send
 
 RawHeaders = list[tuple[bytes, bytes]]
 
-_encoder = msgspec.json.Encoder()
+
+def _text_of(value: object) -> str:
+    if isinstance(value, Words):
+        return str(value)
+    raise NotImplementedError(f"{type(value).__name__} in an answer")
+
+
+_encoder = msgspec.json.Encoder(enc_hook=_text_of)
 JSON = (b"content-type", b"application/json")
 _LINES = "masthead.header_lines"
 

@@ -80,6 +80,8 @@ class TestWords:
             ("Привет мир", ["privet", "mir"]),
             ("don't l\u2019amour", ["don", "t", "l", "amour"]),
             ("中国", ["u004e2d", "u0056fd"]),
+            ("灯台", ["u00706f", "u0053f0"]),
+            ("Größe coração cœur zażółć", ["grosse", "coracao", "coeur", "zazolc"]),
             ("a😀b", ["a", "b"]),
             ("", []),
             ("!?…", []),

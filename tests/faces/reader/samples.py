@@ -394,7 +394,10 @@ PAGES: dict[str, tuple[str, Chrome, object]] = {
     ),
     "post-german": (
         "post.html",
-        chrome(site=_german, path="/posts/jubilaeum"),
+        replace(
+            chrome(site=_german, path="/posts/jubilaeum"),
+            head=replace(HEAD, translations=(Link("de", "/x"), Link("ar", "/y"))),
+        ),
         PostPage(
             _german_post,
             Markup("<p>{}</p>").format(f"{LONG_WORD} " * 6),

@@ -397,6 +397,11 @@ class TestTranslations:
             "pt": "https://pt.example/nevoeiro",
             "de": f"{base}/posts/nebel",
         }
+        links = re.findall(r'href="([^"]+)" hreflang="[^"]+" lang="[^"]+" dir="auto">([^<]+)', text)
+        assert links == [
+            ("https://pt.example/nevoeiro", "Português"),
+            (f"{base}/posts/nebel", "Deutsch"),
+        ]
 
     async def test_a_page_has_translations_too(self, tenant: TenantWorld) -> None:
         await tenant.create(

@@ -97,6 +97,14 @@ def _english(value: datetime, form: str, *, is_american: bool) -> str:
 
 
 @lru_cache(maxsize=256)
+def language_name(tag: str) -> str:
+    """The language's name in itself, such as `Deutsch`; the tag of one that Babel does not know."""
+    locale = locale_of(tag)
+    name = locale.get_display_name() if locale else ""
+    return name[:1].upper() + name[1:] if name else tag
+
+
+@lru_cache(maxsize=256)
 def locale_of(language: str) -> Locale | None:
     """The nearest that Babel knows: `pt-br`, then `pt`."""
     # Imported here: it takes a tenth of a second, and English needs none of it.

@@ -26,7 +26,13 @@ from jinja2.runtime import LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup
 
-from masthead.base.languages.formats import listed, number_text, separator, shown_date
+from masthead.base.languages.formats import (
+    language_name,
+    listed,
+    number_text,
+    separator,
+    shown_date,
+)
 from masthead.base.languages.in_templates import EXTENSION, install_words
 from masthead.base.languages.translators import speaking, spoken_now, translator_of
 from masthead.base.languages.words import marked
@@ -168,6 +174,7 @@ def _environment(assets: Assets, ours: _Templates, *before: _Templates) -> Envir
     environment.globals = {"asset": assets.url, "range": environment.globals["range"]}
     environment.filters |= {
         "date": _date,
+        "language_name": language_name,
         "listed": listed,
         "number": _number,
         "per": _per,
