@@ -184,7 +184,6 @@ async def test_tab_goes_to_the_skip_link_first_and_shows_where_it_is(site: Site)
     await page.context.close()
 
 
-@pytest.mark.sweep
 async def test_a_page_runs_in_its_direction_and_has_no_margin(site: Site) -> None:
     page = await opened(site)
     await site.open("post", page)
@@ -196,6 +195,7 @@ async def test_a_page_runs_in_its_direction_and_has_no_margin(site: Site) -> Non
     assert body == ["rtl", "0px"]
 
 
+@pytest.mark.sweep
 async def test_without_script_a_reader_opens_the_form_to_answer(site: Site) -> None:
     page = await opened(site, java_script_enabled=False)
     await site.open("post", page)
