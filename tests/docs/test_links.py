@@ -10,7 +10,14 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
-NAME_CODE = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/security.md")
+NAME_CODE = (
+    "README.md",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "docs/security.md",
+    "docs/threat-model.md",
+    "docs/asvs.md",
+)
 
 _LINK = re.compile(r"\]\((?!https?:)([^)\s#]*)(?:#([^)\s]+))?\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
