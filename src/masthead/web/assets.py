@@ -12,7 +12,7 @@ import gzip
 import hashlib
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
 
@@ -149,16 +149,21 @@ def assets_routes(*groups: Assets) -> list[Route]:
     return [Route(PREFIX + "{path:path}", reading(partial(_serve, files), FOR_ALL))]
 
 
-def content_policy(origin: str, *, frame_ancestors: str = "'none'") -> str:
-    """The Content-Security-Policy of a page at `origin`.
+def content_policy(
+    origin: str, *, frame_ancestors: str = "'none'", frames: Sequence[str] = ()
+) -> str:
+    """The Content-Security-Policy of a page at `origin`. `frames`: the origins of others whose
+    pages it has in frames.
 
     Scripts and styles come only from `/assets/`: `'self'` would also let an injected tag load an
     uploaded file."""
     assets = origin.rstrip("/") + PREFIX
+    sources = " ".join(("'self'", *frames))
     return (
         f"default-src 'none'; script-src {assets}; style-src {assets}; font-src 'self'; "
         "connect-src 'self'; img-src 'self' https: data: blob:; media-src 'self' https:; "
-        f"frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors {frame_ancestors}"
+        f"frame-src {sources}; form-action 'self'; base-uri 'none'; "
+        f"frame-ancestors {frame_ancestors}"
     )
 
 

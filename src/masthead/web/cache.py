@@ -33,6 +33,8 @@ class CachedAnswer(msgspec.Struct):
     """The moment at which the response changes by itself; empty if it does not."""
     viewed: Viewed | None = None
     """The page that readers see, if its views are counted."""
+    frame_origins: tuple[str, ...] = ()
+    """The sites whose frames the page has."""
 
 
 class AnswerCache:
@@ -77,10 +79,11 @@ class AnswerCache:
         headers: RawHeaders,
         until: str = "",
         viewed: Viewed | None = None,
+        frame_origins: tuple[str, ...] = (),
     ) -> CachedAnswer:
         """`version` must have been read before the response was built: if something changes in
         between, the entry is newer than its version and is dropped at its next use."""
-        answer = CachedAnswer(version, body, tag, headers, until, viewed)
+        answer = CachedAnswer(version, body, tag, headers, until, viewed, frame_origins)
         if len(body) <= MAX_ANSWER_BYTES:
             # With the key, because the caller chooses the query.
             self._answers.put(key, answer, len(body) + len(key[1]) + len(key[2]))

@@ -33,19 +33,19 @@ def test_names_of_other_editors_become_those_of_ours() -> None:
         {"type": "italic"},
     ]
     assert code == {"type": "codeBlock", "attrs": {"language": "python"}}
-    assert embed == {"type": "embed", "attrs": {"src": "https://example.org/watch"}}
+    assert embed == {"type": "embed", "attrs": {"url": "https://example.org/watch"}}
 
 
 def test_a_document_with_parts_that_the_editor_lacks_names_them() -> None:
     colour = {"type": "textStyle", "attrs": {"color": "red"}}
     given = document(
         {"type": "paragraph", "content": [{"type": "text", "text": "a", "marks": [colour]}]},
-        {"type": "callout", "content": [{"type": "mention", "attrs": {"id": "ada"}}]},
+        {"type": "admonition", "content": [{"type": "mention", "attrs": {"id": "ada"}}]},
         {"type": "iframe", "attrs": {"src": "javascript:alert(1)"}},
     )
     opening = opened_document(given)
     assert opening is not None
-    assert opening.lacks == {"textStyle", "callout", "mention", "embed"}
+    assert opening.lacks == {"textStyle", "admonition", "mention", "embed"}
 
 
 def test_an_empty_document_has_a_paragraph_to_write_in() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from tests.content.cards.every_card import YOUTUBE, document
 
 from masthead.content.html.markup import restricted
 from masthead.content.html.sanitizer import sanitized
+from masthead.content.texts.editor import render
 from masthead.features.mailings.letter_html import Addresses, HtmlWriter, MailedPicture
 from masthead.features.mailings.letter_text import TextWriter
 
@@ -103,3 +105,35 @@ def test_links_as_text() -> None:
 def test_long_lines_are_wrapped() -> None:
     lines = as_text(f"<p>{'word ' * 100}</p>").splitlines()
     assert max(map(len, lines)) <= 72
+
+
+def test_every_card_is_mailed() -> None:
+    text = render(document("/media/abcdefghijklmno/fog.jpg")) or ""
+    html = as_html(text)
+    page = "https://coast.example/posts/fog"
+    for part in (
+        '<a href="https://elsewhere.example/fog?a=1&amp;b=2" class="boxlink"><img src="https://coast',
+        "What a horn says · elsewhere.example",
+        '<div class="mh-card mh-callout"><p>💡</p><p>Mind the tide.</p>',
+        '<p class="summary">How does it work?</p><p>It opens.</p>',
+        '<p class="mh-card mh-button"><a href="https://elsewhere.example/buy">Buy the book</a></p>',
+        'alt="Four" width="262"',
+        '<a href="https://files.example/horn.mp3" class="boxlink"><b>Play the sound</b>',
+        '<a href="https://files.example/tides.pdf" class="boxlink"><b>Tides</b><br>',
+        f'<p>Vote here</p><table class="box" role="presentation" width="100%" cellpadding="0" '
+        f'cellspacing="0"><tr><td class="boxed"><a href="{page}"',
+        "<b>A film</b><br>",
+    ):
+        assert part in html
+    for part in ("Join the coast", "<script", "<iframe", "data-", "<figure"):
+        assert part not in html
+    plain = " ".join(as_text(text).split())
+    for part in (
+        '[Fog & "mist" (What a horn says · elsewhere.example): https://elsewhere.example/fog?a=1&b=2]',
+        "[Picture: Two]",
+        "[Play the video (The sea): https://files.example/sea.mp4]",
+        "[Tides (123 KB): https://files.example/tides.pdf]",
+        f"Vote here [See this part on the site: {page}]",
+        f"[A film (YouTube): {YOUTUBE}]",
+    ):
+        assert part in plain

@@ -23,7 +23,7 @@ from masthead.content.html.markup import (
 from masthead.content.html.sanitizer import TooCostly, sanitized
 from masthead.storage.cancelling import complete
 
-RULES: Final = 1
+RULES: Final = 2
 """The number of the present rules of cleaning. A change of the rules takes the next number and adds
 a migration that queues `texts.clean` for every site; until a text is cleaned again, each page that
 shows it cleans it."""

@@ -135,11 +135,11 @@ def _link(player: re.Match[str]) -> str:
         source = f"https:{source}"
     if not source.lower().startswith(("http://", "https://")):
         return ""
-    address = escape(_watch_address(source))
+    address = escape(watch_address(source))
     return f'<p><a href="{address}">{address}</a></p>'
 
 
-def _watch_address(source: str) -> str:
+def watch_address(source: str) -> str:
     """The page of a video instead of its player, which works inside a frame only."""
     for pattern, page in _PLAYERS:
         if found := pattern.match(source):

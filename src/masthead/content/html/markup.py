@@ -12,6 +12,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple
 from urllib.parse import unquote
 
+from masthead.content.html.card_attributes import (
+    CARD,
+    CROPS,
+    WIDTHS,
+    card_name,
+    class_of,
+    own_class,
+)
 from masthead.content.html.foreign_html import flattened, presanitized, without_tags
 from masthead.content.html.sanitizer import ALIGNED, HEADINGS, TooCostly, sanitized
 from masthead.content.html.srcset import parse_srcset, safe_srcset
@@ -189,8 +197,11 @@ class _Tokenizer:
         self._pieces.append(written(name, allowed))
 
     def _restricted(self, name: str, given: Attributes) -> Attributes:
+        allowed = _card_attributes(given)
+        part = own_class(given.get("class", ""))
         align = _alignment(name, given)
-        allowed: Attributes = {}
+        if part:
+            given["class"] = part
         for key, value in given.items():
             restrict = _paywall if name == "hr" and key == "class" else _RESTRICTED.get(key)
             if restrict is not None:
@@ -312,6 +323,21 @@ def _paywall(value: str) -> str:
     return PAYWALL_CLASS if PAYWALL_CLASS in value.split() else ""
 
 
+def _card_attributes(given: Attributes) -> Attributes:
+    """Those of a card's element, with the class that our style sheets know it by."""
+    name = card_name(given.pop(CARD, ""))
+    source = given.pop("data-html", "")
+    if not name:
+        return {}
+    given.pop("class", None)
+    card = {CARD: name, "class": class_of(name)}
+    return {**card, "data-html": source} if name == "html" and source else card
+
+
+def _class(value: str) -> str:
+    return own_class(value) or _language(value)
+
+
 def _language(value: str) -> str:
     found = re.search(r"(?:\A|\s)lang(?:uage)?-([\w.+#-]{1,40})(?:\s|\Z)", value, re.ASCII)
     return f"language-{found[1]}" if found else ""
@@ -322,17 +348,24 @@ def _number(value: str) -> str:
     return str(int(found[1])) if found else ""
 
 
+def _bytes(value: str) -> str:
+    return str(int(value)) if re.fullmatch(r"[0-9]{1,13}", value) else ""
+
+
 def _one_of(*values: str) -> Callable[[str], str]:
     return lambda value: value if value in values else ""
 
 
 _RESTRICTED: dict[str, Callable[[str], str]] = {
-    "class": _language,
+    "class": _class,
     "style": _style,
     "target": _one_of("_blank"),
     "rel": safe_relation,
     "data-type": _one_of("taskList", "taskItem"),
     "data-checked": _one_of("true", "false"),
+    "data-width": _one_of(*WIDTHS),
+    "data-crop": _one_of(*CROPS),
+    "data-size": _bytes,
     "dir": _one_of("ltr", "rtl", "auto"),
     **dict.fromkeys(("width", "height", "colspan", "rowspan", "span", "start", "value"), _number),
 }

@@ -12,6 +12,7 @@ import nh3
 from masthead.base.errors import Unavailable
 from masthead.base.limited_process import LimitedProcess, TookTooLong, limited
 from masthead.base.limited_process import Unavailable as NoProcess
+from masthead.content.html.card_attributes import CARD
 from masthead.content.html.effort import effort_of
 from masthead.engine.records.safe_addresses import LINK_SCHEMES
 
@@ -48,17 +49,21 @@ _ATTRIBUTES = {
     "*": {"id", "lang", "dir", "style"},
     "a": {"href", "title", "target", "rel", "name"},
     "abbr": {"title"},
+    "aside": {CARD},
     "audio": {"src", "controls", "loop"},
     "code": {"class"},
     "col": {"span"},
     "colgroup": {"span"},
-    "details": {"open"},
+    "details": {CARD, "open"},
     "dfn": {"title"},
+    "div": {*ALIGNED["div"], CARD, "data-html"},
+    "figure": {CARD, "data-width", "data-crop"},
     "hr": {"class"},
     "img": {"src", "srcset", "sizes", "alt", "title", "width", "height"},
     "input": {"checked"},
     "li": {"value", "data-type", "data-checked"},
     "ol": {"start", "reversed", "type"},
+    "p": {*ALIGNED["p"], CARD, "data-size"},
     "pre": {"class"},
     "source": {"src", "srcset", "sizes", "type", "media"},
     "td": {*ALIGNED["td"], "colspan", "rowspan"},

@@ -168,10 +168,20 @@ async def prepare(values: Mapping[str, Any]) -> PreparedTexts:
         rendered = html_of(document) if is_small else await _render_apart(document)
         prepared.documents.append((document, rendered))
         html = rendered
+    elif document is not None:
+        check_cards(document)
     # Any other value is refused by the field.
     if html and isinstance(html, str) and len(html) <= MAX_HTML:
         prepared.texts[html] = await _clean(html)
     return prepared
+
+
+def check_cards(document: Any) -> None:
+    """For a document that is not rendered, because its HTML came along. Raises Invalid."""
+    if isinstance(document, dict) and document.get("type") == "doc":
+        from masthead.content.texts.editor import check_cards as check
+
+        check(document)
 
 
 async def _render_apart(document: Any) -> str | None:

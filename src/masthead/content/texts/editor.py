@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
 
 from prosemirror.model import DOMSerializer, Fragment, Mark, Node, Schema
+from prosemirror.model.to_dom import DocumentFragment
 
 from masthead.base.errors import Invalid, Problem
+from masthead.content.cards.card import Card, WrongCard
+from masthead.content.cards.catalog import CARDS
+from masthead.content.html.card_attributes import CROPS, WIDTHS
 from masthead.engine.records.safe_addresses import safe_link, safe_relation
 
 MAX_DEPTH = 100
@@ -36,6 +40,28 @@ def render(content_json: object) -> str | None:
     if len(rendered) > MAX_HTML:
         raise _too_large(f"makes more than {MAX_HTML:,} characters of HTML")
     return rendered
+
+
+def check_cards(document: Mapping[str, Any]) -> None:
+    """Raises Invalid for a card that is not valid."""
+    rest: list[object] = [document]
+    while rest:
+        part = rest.pop()
+        if isinstance(part, list):
+            rest += part
+        elif isinstance(part, dict):
+            name = node_name(part.get("type"))
+            if card := CARDS.get(CARD_NAMES.get(name, name)):
+                given = part.get("attrs")
+                _values(card, given if isinstance(given, dict) else {})
+            rest.append(part.get("content"))
+
+
+def _values(card: Card, attributes: Attributes) -> Mapping[str, Any]:
+    try:
+        return card.read(attributes)
+    except WrongCard as error:
+        raise _wrong(f"The {card.name} in the document is not valid: {error}") from None
 
 
 class _Builder:
@@ -66,8 +92,9 @@ class _Builder:
             return [_schema.text(text, _marks(item))] if text and isinstance(text, str) else []
         if name in _INLINE:
             return _INLINE[name](attributes, _marks(item))
-        if name in _EMBEDS:
-            return _embedded(attributes, is_inline)
+        card = CARDS.get(CARD_NAMES.get(name, name))
+        if card:
+            return self._card(card, attributes, item.get("content"), depth, is_inline=is_inline)
         is_text_block = name in _TEXT_BLOCKS
         children = self.children(
             item.get("content"), depth + 1, is_inline=is_inline or is_text_block
@@ -82,23 +109,45 @@ class _Builder:
             return [_schema.nodes[name].create(_BLOCKS[name](attributes), children)]
         return _unknown_block(children)
 
+    def _card(
+        self,
+        card: Card,
+        attributes: Attributes,
+        content: object,
+        depth: int,
+        *,
+        is_inline: bool,
+    ) -> list[Node]:
+        values = _values(card, attributes)
+        children = self.children(content, depth + 1, is_inline=is_inline) if card.head else []
+        if is_inline:
+            return [*_linked(values), *children]
+        return [_schema.nodes[card.name].create({"card": values}, _unknown_block(children))]
+
+
+def _linked(card: Mapping[str, Any]) -> list[Node]:
+    """A card where no block can be: its address."""
+    link = _link({"href": card.get("url") or card.get("src")})
+    if link is None:
+        return []
+    return [_schema.text(str(link["href"]), [_schema.marks["link"].create(link)])]
+
 
 def _unknown_block(children: list[Node]) -> list[Node]:
-    """An unknown block is replaced by its own blocks, or by a paragraph of its text."""
+    """An unknown block is replaced by its own blocks, or by a paragraph of its text. What a card
+    holds is blocks, too."""
     if children and all(node.is_inline for node in children):
         return [_schema.nodes["paragraph"].create(None, children)]
     return children
 
 
 def _too_large(how: str) -> Invalid:
-    return Invalid(
-        {
-            "content_json": Problem(
-                "validation_document_limit",
-                f"The document {how}. Divide it, or send content_html along with it.",
-            )
-        }
-    )
+    advice = "Divide it, or send content_html along with it."
+    return _wrong(f"The document {how}. {advice}", "validation_document_limit")
+
+
+def _wrong(message: str, code: str = "validation_card") -> Invalid:
+    return Invalid({"content_json": Problem(code, message)})
 
 
 def node_name(name: object) -> str:
@@ -162,6 +211,10 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
+def _one_of(values: Sequence[str], value: object) -> str | None:
+    return value if isinstance(value, str) and value in values else None
+
+
 def _number(value: object, lowest: int, highest: int) -> int | None:
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
         value = int(value)
@@ -204,6 +257,8 @@ def _figure(attributes: Attributes, caption: list[Node], is_inline: bool) -> lis
         children = [*_image(attributes, []), *caption]
         return children if is_inline else _unknown_block(children)
     shown["href"] = _safe_address(attributes.get("href"))
+    shown["layout"] = _one_of(WIDTHS, attributes.get("layout"))
+    shown["crop"] = _one_of(CROPS, attributes.get("crop"))
     return [_schema.nodes["figure"].create(shown, caption)]
 
 
@@ -218,16 +273,8 @@ _INLINE: dict[str, Callable[[Attributes, list[Mark]], list[Node]]] = {
     "mention": _mention,
 }
 
-_EMBEDS = frozenset({"youtube", "embed", "iframe", "video", "audio", "twitter", "vimeo"})
-
-
-def _embedded(attributes: Attributes, is_inline: bool) -> list[Node]:
-    """Players of other sites become links, because frames of other sites are not shown."""
-    link = _link({"href": attributes.get("src") or attributes.get("url")})
-    if link is None:
-        return []
-    text = _schema.text(str(link["href"]), [_schema.marks["link"].create(link)])
-    return [text] if is_inline else [_schema.nodes["paragraph"].create(None, [text])]
+CARD_NAMES = dict.fromkeys(("youtube", "iframe", "twitter", "vimeo"), "embed")
+"""Names that other editors have for one of our cards."""
 
 
 def _no_attributes(_: Attributes) -> Attributes:
@@ -297,6 +344,7 @@ _MARKS = {
 
 
 _PICTURE = ("src", "alt", "title", "width", "height")
+_SHAPE = {"layout": "data-width", "crop": "data-crop"}
 
 
 def _style(node: Node) -> dict[str, Any]:
@@ -319,7 +367,27 @@ def _task(node: Node) -> list[Any]:
 def _captioned(node: Node) -> list[Any]:
     picture: list[Any] = ["img", {name: node.attrs[name] for name in _PICTURE}]
     href = node.attrs["href"]
-    return ["figure", ["a", {"href": href}, picture] if href else picture, ["figcaption", 0]]
+    shown = ["a", {"href": href}, picture] if href else picture
+    return ["figure", {_SHAPE[name]: node.attrs[name] for name in _SHAPE}, shown, ["figcaption", 0]]
+
+
+class _CardHtml(DocumentFragment):
+    """The element of a card, around the blocks that it holds."""
+
+    def __init__(self, card: Card, values: Mapping[str, Any]) -> None:
+        super().__init__([])
+        self._opening, self._end = card.opening({**values}), f"</{card.tag}>"
+
+    def __str__(self) -> str:
+        return f"{self._opening}{super().__str__()}{self._end}"
+
+
+def _shown_card(card: Card) -> Callable[[Node], dict[str, Any]]:
+    def shown(node: Node) -> dict[str, Any]:
+        element = _CardHtml(card, cast("Mapping[str, Any]", node.attrs["card"]))
+        return {"dom": element, "contentDOM": element if card.head else None}
+
+    return shown
 
 
 def _plain(node: Node) -> dict[str, Any]:
@@ -396,8 +464,17 @@ _SCHEMA_SPEC: Any = {
         "tableCell": _table_cell("td"),
         "figure": {
             **_block("figure", "inline*"),
-            "attrs": _attributes(*_PICTURE, "href"),
+            "attrs": _attributes(*_PICTURE, "href", *_SHAPE),
             "toDOM": _captioned,
+        },
+        **{
+            card.name: {
+                "group": "block",
+                "content": "block*" if card.head else "",
+                "attrs": _attributes("card"),
+                "toDOM": _shown_card(card),
+            }
+            for card in CARDS.values()
         },
         "text": {"group": "inline", "toDOM": _plain},
         "image": _leaf("img", *_PICTURE),

@@ -8,15 +8,15 @@ from typing import Any
 
 import msgspec
 
-from masthead.content.texts.editor import MAX_DEPTH, node_name
-from masthead.engine.records.safe_addresses import safe_link
+from masthead.content.cards.card import WrongCard
+from masthead.content.cards.catalog import CARDS
+from masthead.content.texts.editor import CARD_NAMES, MAX_DEPTH, node_name
 
 NODES = frozenset(
     {
         "blockquote",
         "bulletList",
         "codeBlock",
-        "embed",
         "figure",
         "hardBreak",
         "heading",
@@ -33,6 +33,7 @@ NODES = frozenset(
         "taskItem",
         "taskList",
         "text",
+        *CARDS,
     }
 )
 MARKS = frozenset(
@@ -48,8 +49,7 @@ MARKS = frozenset(
         "underline",
     }
 )
-_PLAYERS = frozenset({"youtube", "iframe", "video", "audio", "twitter", "vimeo"})
-_ATTRIBUTE_NAMES = {"params": "language", "order": "start", "url": "src"}
+_ATTRIBUTE_NAMES = {"params": "language", "order": "start"}
 
 
 class OpenedDocument(msgspec.Struct):
@@ -82,9 +82,13 @@ def _children(opening: OpenedDocument, item: Mapping[str, Any], depth: int) -> l
 def _node(opening: OpenedDocument, item: Mapping[str, Any], depth: int) -> dict[str, Any]:
     name = node_name(item.get("type"))
     attributes = _attributes(item)
-    if name in _PLAYERS:
-        name = "embed"
-    if name not in NODES or (name == "embed" and not safe_link(str(attributes.get("src", "")))):
+    name = CARD_NAMES.get(name, name)
+    if name in CARDS:
+        try:
+            attributes = CARDS[name].read(attributes)
+        except WrongCard:
+            opening.lacks.add(name)
+    elif name not in NODES:
         opening.lacks.add(name or "a part without a type")
     found: dict[str, Any] = {"type": name}
     if attributes:

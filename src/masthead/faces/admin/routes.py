@@ -43,6 +43,7 @@ from masthead.faces.admin.pages.settings import (
 )
 from masthead.faces.admin.pages.texts import (
     bulk,
+    cards,
     editor,
     posts,
     presence,
@@ -87,6 +88,7 @@ def admin_routes(pages: AdminPages) -> list[Route]:
             "/admin/markdown",
             script_call(pages, editor.markdown_call, limit=editor.MAX_MARKDOWN),
         ),
+        Route("/admin/cards", script_call(pages, cards.card_call)),
         at("/admin/comments", get=comments.CommentList.show),
         at("/admin/comments/change", post=comment_changes.change_comments),
         at("/admin/comments/{id}", get=comment.comment_page),

@@ -14,11 +14,18 @@ from typing import Final, NamedTuple
 from markupsafe import Markup
 
 from masthead.base.caller import Audience
+from masthead.content.cards.card import Box, MailPart, Values, Words, element
+from masthead.content.cards.catalog import CardElement, element_at
+from masthead.content.cards.html import words_of
+from masthead.content.html.card_attributes import CARD
 from masthead.content.html.embeds import find_embed
 from masthead.content.html.markup import Attributes, Token, escaped, tokens_of, written
+from masthead.faces.reader import card_views
+from masthead.faces.reader.card_views import Frames
 from masthead.faces.reader.code_blocks import Coloured, coloured_block
 from masthead.faces.reader.pictures import pictures_of
 from masthead.faces.reader.request import SiteRequest
+from masthead.faces.reader.themes import PLAIN
 from masthead.faces.reader.views import Picture
 from masthead.features.media.hidden_files import private_files, without_files
 from masthead.features.posts.site import without_paywall
@@ -31,22 +38,37 @@ _FIRST_SCREEN: Final = 600
 """Characters of text. A picture after more of it is below what a screen shows first."""
 _MEASURE: Final = 640
 """The widest that a text is, in CSS pixels."""
+_WIDEST: Final = {"wide": 896, "full": 1600}
+"""Pictures may be wider."""
 _ALIGN: Final = re.compile(r"text-align: (left|center|right|justify)")
 
 
-async def display(request: SiteRequest, html: str, *, starts_page: bool = False) -> Markup:
-    """`starts_page`: no picture is above the text, so the first in it is loaded first."""
+async def display(
+    request: SiteRequest, html: str, *, starts_page: bool = False, html_cards: str = ""
+) -> Markup:
+    """`starts_page`: no picture is above the text, so the first in it is loaded first.
+    `html_cards`: the beginning of the addresses of its own HTML."""
     if not html:
         return Markup("")
     html = await for_reader(request, html)
     async with one_at_a_time(html):
         text = await _read(html)
         pictures = await pictures_of(request, text.addresses)
-        writer = _PageWriter(text.tokens, pictures, starts_page=starts_page)
+        frames = _frames(request, html_cards)
+        writer = _PageWriter(text.tokens, pictures, frames, starts_page=starts_page)
         # Colours of code come from another process, which the event loop must not wait for.
         if len(html) > _LONG or text.has_code:
             return await asyncio.to_thread(writer.run)
         return writer.run()
+
+
+def _frames(request: SiteRequest, html_cards: str) -> Frames:
+    joins = request.audience is Audience.GUEST and request.site_record["members_enabled"]
+    if request.is_preview:
+        return Frames(joins=joins)
+    assets = request.services.themes.assets[PLAIN]
+    styles = tuple(map(assets.url, ("tokens.css", "player.css")))
+    return Frames(styles, html_cards, request.path, joins=joins, origins=request.frame_origins)
 
 
 async def for_reader(request: SiteRequest, html: str) -> str:
@@ -56,13 +78,13 @@ async def for_reader(request: SiteRequest, html: str) -> str:
     return without_files(html, await private_files(request.records, request.tenant_id, [html]))
 
 
-async def in_a_feed(html: str, site_url: str) -> str:
+async def in_a_feed(html: str, site_url: str, page: str) -> str:
     """With whole addresses, and nothing that needs the site's style sheet. No `Markup`: in XML it
     is a text, which is escaped."""
     if not html:
         return ""
     async with one_at_a_time(html):
-        writer = _FeedWriter((await _read(html)).tokens, site_url)
+        writer = _FeedWriter((await _read(html)).tokens, site_url, page)
         return str(await asyncio.to_thread(writer.run) if len(html) > _LONG else writer.run())
 
 
@@ -135,10 +157,19 @@ class _Writer:
 
 class _PageWriter(_Writer):
     def __init__(
-        self, tokens: Sequence[Token], pictures: Mapping[str, Picture], *, starts_page: bool
+        self,
+        tokens: Sequence[Token],
+        pictures: Mapping[str, Picture],
+        frames: Frames,
+        *,
+        starts_page: bool,
     ) -> None:
         super().__init__(tokens)
         self._pictures = pictures
+        self._frames = frames
+        self._most = _MEASURE
+        """The widest that a picture is shown, in CSS pixels."""
+        self._is_cropped = False
         self._coloured = Coloured()
         self._may_be_first = starts_page
         self._characters = 0
@@ -146,9 +177,15 @@ class _PageWriter(_Writer):
         self._tables = 0
 
     def _piece(self, at: int) -> tuple[str, int]:
-        kind, name, _ = self._tokens[at]
+        kind, name, attributes = self._tokens[at]
         if kind == "text":
             self._characters += len(name)
+        elif CARD in attributes and (card := element_at(self._tokens, at)):
+            shown = self._card(card)
+            return (shown, card.after) if shown is not None else super()._piece(at)
+        elif name == "figure":
+            self._most = _WIDEST.get(attributes.get("data-width", ""), _MEASURE)
+            self._is_cropped = "data-crop" in attributes
         elif name == "picture":
             self._in_picture = kind == "start"
         elif name == "table":
@@ -156,9 +193,35 @@ class _PageWriter(_Writer):
         elif kind == "start" and name == "pre":
             if block := coloured_block(self._coloured, self._tokens, at):
                 return block
-        elif kind == "start" and name == "p" and (card := _embed_card(self._tokens, at)):
-            return card
+        elif kind == "start" and name == "p" and (link := _embed_card(self._tokens, at)):
+            return link
         return super()._piece(at)
+
+    def _card(self, found: CardElement) -> str | None:
+        """None for a card that is shown as its element."""
+        values, frames = found.values, self._frames
+        match found.card.name:
+            case "gallery":
+                return card_views.gallery(values, self._gallery_image)
+            case "bookmark":
+                return card_views.bookmark(values, self._still(values))
+            case "embed":
+                return card_views.embed(values, frames)
+            case "html":
+                return card_views.html(values, element("p", words_of(values["html"])), frames)
+            case "join":
+                return card_views.join(values, frames)
+        return None
+
+    def _still(self, card: Values) -> str:
+        source = card.get("image", "")
+        return self._image(Token("start", "img", {"src": source, "alt": ""})) if source else ""
+
+    def _gallery_image(self, image: Values, ratio: str, share: float) -> str:
+        self._most = round(_WIDEST["wide"] * share)
+        shown = self._image(Token("start", "img", card_views.attributes_of(ratio, image)))
+        self._most = _MEASURE
+        return shown
 
     def _table(self, kind: str, at: int) -> tuple[str, int]:
         """As wide as the text, or wider than the screen: then the box around it scrolls."""
@@ -186,6 +249,8 @@ class _PageWriter(_Writer):
         attributes = {"alt": picture.alt if picture else "", **self._attributes(token)}
         if picture and picture.width:
             attributes |= {"src": picture.src, **_size(picture, attributes)}
+        if picture and picture.focus and (self._is_cropped or "class" in attributes):
+            attributes["class"] = f"{attributes.get('class', '')} {picture.focus}".strip()
         if self._may_be_first and self._characters < _FIRST_SCREEN:
             attributes["fetchpriority"] = "high"
         else:
@@ -197,7 +262,10 @@ class _PageWriter(_Writer):
         # The copies take the place of the sizes that another site had.
         attributes = {name: attributes[name] for name in attributes if name not in _SIZES}
         sources = "".join(
-            written("source", {"type": kind, "srcset": srcset, "sizes": _shown_at(attributes)})
+            written(
+                "source",
+                {"type": kind, "srcset": srcset, "sizes": _shown_at(attributes, self._most)},
+            )
             for kind, srcset in picture.sources
         )
         shown = sources + written("img", attributes)
@@ -207,6 +275,7 @@ class _PageWriter(_Writer):
 # What may be wider than the screen can be scrolled by the keyboard.
 _TABLE: Final = {"class": "table", "tabindex": "0"}
 _SIZES = ("srcset", "sizes")
+_OF_PAGES: Final = ("class", CARD, "data-html", "data-size", "data-width", "data-crop")
 
 
 def _size(picture: Picture, given: Attributes) -> Attributes:
@@ -219,20 +288,36 @@ def _size(picture: Picture, given: Attributes) -> Attributes:
     return {"width": str(width), "height": str(height)}
 
 
-def _shown_at(attributes: Attributes) -> str:
-    width = min(int(attributes["width"]), _MEASURE)
+def _shown_at(attributes: Attributes, most: int) -> str:
+    width = min(int(attributes["width"]), most)
     # With the margins of a page.
     return f"(min-width: {width + 72}px) {width}px, 100vw"
 
 
 class _FeedWriter(_Writer):
-    def __init__(self, tokens: Sequence[Token], site_url: str) -> None:
+    def __init__(self, tokens: Sequence[Token], site_url: str, page: str) -> None:
         super().__init__(tokens)
         self._site_url = site_url
+        self._page = page
+
+    def _piece(self, at: int) -> tuple[str, int]:
+        if CARD in self._tokens[at].attributes:
+            card = element_at(self._tokens, at)
+            if card and card.card.feed:
+                return "".join(map(self._part, card.card.feed(card.values))), card.after
+        return super()._piece(at)
+
+    def _part(self, part: MailPart) -> str:
+        if isinstance(part, Words):
+            return part.html
+        url = part.address if isinstance(part, Box) else self._page
+        label = part.title if isinstance(part, Box) else part.label
+        return f"<p>{written('a', {'href': url})}{escaped(str(label))}</a></p>"
 
     def _attributes(self, token: Token) -> Attributes:
         attributes = super()._attributes(token)
-        attributes.pop("class", None)
+        for name in _OF_PAGES:
+            attributes.pop(name, None)
         for name in ("src", "href", "poster"):
             value = attributes.get(name, "")
             if value.startswith("/") and not value.startswith("//"):

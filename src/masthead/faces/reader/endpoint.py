@@ -59,6 +59,7 @@ from masthead.web.request import Request, Viewed
 _SHARED = b"public, max-age=0, s-maxage=5, stale-while-revalidate=60, stale-if-error=86400"
 _PRIVATE = b"private, no-cache"
 _NO_AI = ((b"x-robots-tag", b"noai, noimageai"),)
+_POLICY = b"content-security-policy"
 _PERSONAL = b"private, no-store"
 _URL_CHARACTERS = "/:?#[]@!$&'()*+,;=%~"
 LATEST = 3
@@ -241,6 +242,7 @@ class SitePages:
                 headers=answer.headers,
                 until=until,
                 viewed=answer.viewed,
+                frame_origins=answer.frame_origins,
             )
         return self._whole(request, result.status, answer, visit)
 
@@ -336,7 +338,14 @@ class SitePages:
         headers = [(b"content-type", b"text/html; charset=utf-8"), *result.headers, *no_ai]
         is_cached = result.is_cached and result.status == 200
         viewed = result.viewed if request.site_record["count_views"] else None
-        return CachedAnswer(version, body, tag if is_cached else b"", headers, viewed=viewed)
+        return CachedAnswer(
+            version,
+            body,
+            tag if is_cached else b"",
+            headers,
+            viewed=viewed,
+            frame_origins=tuple(sorted(request.frame_origins)),
+        )
 
 
 def mark_of(reader: Reader) -> str:
@@ -402,8 +411,8 @@ async def _not_found(request: SiteRequest) -> Page:
 
 
 @lru_cache(maxsize=1_024)
-def _policy(origin: str) -> bytes:
-    return content_policy(origin).encode()
+def _policy(origin: str, frames: tuple[str, ...] = ()) -> bytes:
+    return content_policy(origin, frames=frames).encode()
 
 
 def _headers(
@@ -417,11 +426,12 @@ def _headers(
     headers: RawHeaders = [
         (b"cache-control", control),
         (b"vary", b"Cookie, Authorization"),
-        (b"content-security-policy", _policy(own_origin(scope))),
         (b"x-content-type-options", b"nosniff"),
         (b"referrer-policy", referrer),
         *answer.headers,
     ]
+    if not any(name == _POLICY for name, _ in answer.headers):
+        headers.append((_POLICY, _policy(own_origin(scope), answer.frame_origins)))
     if tag:
         headers.append((b"etag", tag))
     if is_personal:

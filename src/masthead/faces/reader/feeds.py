@@ -141,7 +141,9 @@ async def _entries(request: SiteRequest, site: Site, found: list[Record]) -> tup
                 updated=post["updated"],
                 rfc822=format_datetime(card.published),
                 summary=card.excerpt,
-                html=await in_a_feed(await for_reader(request, post["content_html"]), site.url),
+                html=await in_a_feed(
+                    await for_reader(request, post["content_html"]), site.url, site.url + card.url
+                ),
                 authors=tuple(each.name for each in card.authors),
                 tags=tuple(link.label for link in card.tags),
                 image=site.url + image if image.startswith("/") else image,

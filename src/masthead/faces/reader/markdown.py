@@ -11,8 +11,9 @@ from urllib.parse import quote
 from masthead.base.errors import NotFound
 from masthead.base.languages.formats import listed
 from masthead.base.languages.words import words
-from masthead.content.html.as_markdown import escaped_text, markdown_of
+from masthead.content.html.markdown_text import escaped_text
 from masthead.content.html.markup import tokens_of
+from masthead.content.texts.as_markdown import markdown_of
 from masthead.engine.records.collection import Record
 from masthead.faces.reader.cards import CARD_FIELDS, cards_of
 from masthead.faces.reader.content import for_reader, one_at_a_time

@@ -51,6 +51,7 @@ class Previews(msgspec.Struct, frozen=True):
             is_https=sent.is_https,
         )
         request = await open_request(self.services, tenant, reader, visited)
+        request.is_preview = True
         shown = {**text, "content_html": await clean_or_plain(text["content_html"])}
         drawn = await _DRAWN[texts.name](request, _on_the_site(texts, shown, request))
         head = replace(drawn.head, noindex=True, is_preview=True)

@@ -110,6 +110,9 @@ class SiteRequest(msgspec.Struct, dict=True):
     """Which sign-in of the member it is."""
     client: Client = msgspec.field(default_factory=Client)
     is_https: bool = False
+    is_preview: bool = False
+    frame_origins: set[str] = msgspec.field(default_factory=set)
+    """The sites whose frames the page has. Its policy names them."""
 
     @property
     def sent_query(self) -> dict[str, str]:

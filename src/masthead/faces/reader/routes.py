@@ -10,6 +10,7 @@ from masthead.faces.reader.endpoint import Result, SitePages
 from masthead.faces.reader.feeds import atom, json_feed, rss
 from masthead.faces.reader.machines import robots, sitemap_index, sitemap_month, sitemap_pages
 from masthead.faces.reader.markdown import SUFFIX, llms, page_as_markdown, post_as_markdown
+from masthead.faces.reader.pages import html_cards
 from masthead.faces.reader.pages.comments import delete_comment, edit_comment, post_comment
 from masthead.faces.reader.pages.gifts import GIFT, buy_gift, gift_page
 from masthead.faces.reader.pages.home import home
@@ -65,6 +66,7 @@ def reader_routes(pages: SitePages) -> list[Route]:
         pages.page("/tags/{slug}/feed.json", json_feed, "slug", for_guests=True),
         pages.page("/oembed", oembed, query=EMBEDDING, for_guests=True),
         pages.page("/share/{slug}/{digest}.png", share_picture, "slug", "digest", for_guests=True),
+        pages.page(html_cards.PATH, html_cards.html_card, "kind", "id", "digest"),
         pages.page("/robots.txt", robots, for_guests=True),
         pages.page("/llms.txt", llms, for_guests=True),
         pages.page("/sitemap.xml", sitemap_index, for_guests=True),

@@ -14,12 +14,17 @@ from urllib.parse import urljoin
 import msgspec
 
 from masthead.base.languages.words import words
+from masthead.content.cards.card import MailPart, PostLink, Words
+from masthead.content.cards.catalog import CardElement, element_at
+from masthead.content.html.card_attributes import CARD
 from masthead.content.html.embeds import find_embed
 from masthead.content.html.markup import VOID, Attributes, Token, escaped, written
 from masthead.features.media.signed_addresses import PARAMETER
 
 WIDTH: Final = 536
 """The width of the text in CSS pixels: 600 less its margins."""
+HALF: Final = 262
+"""The width of a picture in a gallery: two of them in a row."""
 RETINA: Final = 1200
 """Wider pictures are mailed in this width, which thumbs have."""
 
@@ -102,6 +107,8 @@ class HtmlWriter:
         self._tokens = tokens
         self._pictures = pictures
         self._addresses = addresses
+        self._pictures_until = -1
+        """The index after the gallery that is open."""
         self._written_as: list[str] = []
         """The tags that were written for the elements that are open."""
 
@@ -119,16 +126,35 @@ class HtmlWriter:
             return escaped(token.name), at + 1
         if token.kind == "end":
             return self._end(token.name), at + 1
+        if CARD in token.attributes and (card := element_at(self._tokens, at)):
+            return self._card(card, at)
         if token.name == "p" and (found := find_embed(self._tokens, at)):
             embed, after = found
             return box(embed.address, embed.kind, embed.where), after
         if token.name in ("audio", "video"):
             return self._player(token, at)
-        return self._start(token), at + 1
+        return self._start(token, at), at + 1
 
-    def _start(self, token: Token) -> str:
+    def _card(self, found: CardElement, at: int) -> tuple[str, int]:
+        if found.card.mail:
+            return "".join(map(self._part, found.card.mail(found.values))), found.after
+        if found.card.name == "gallery" and len(found.values["images"]) > 1:
+            self._pictures_until = found.after
+        return self._start(self._tokens[at]), at + 1
+
+    def _part(self, part: MailPart) -> str:
+        if isinstance(part, Words):
+            return part.html
+        if isinstance(part, PostLink):
+            page = self._addresses.page
+            return box(page, part.label, _shown(page)) if page else ""
+        address = self._addresses.whole(part.address)
+        image = self._image(_image_token(part.picture), at=-1) if part.picture else ""
+        return box(address, part.title, part.note, image) if address else ""
+
+    def _start(self, token: Token, at: int = -1) -> str:
         if token.name == "img":
-            return self._image(token)
+            return self._image(token, at)
         if token.name == "input":
             return "☑ " if "checked" in token.attributes else "☐ "
         if token.name in VOID:
@@ -154,6 +180,8 @@ class HtmlWriter:
         attributes: Attributes = {name: given[name] for name in _KEPT if name in given}
         if token.name in _CLASSES:
             attributes["class"] = _CLASSES[token.name]
+        if CARD in given:
+            attributes["class"] = given["class"]
         if given.get("data-type", "") in ("taskList", "taskItem"):
             attributes["class"] = "tasks"
         if given.get("style", "").startswith("text-align: "):
@@ -162,7 +190,7 @@ class HtmlWriter:
             attributes["href"] = href
         return attributes
 
-    def _image(self, token: Token) -> str:
+    def _image(self, token: Token, at: int) -> str:
         given = token.attributes
         address = given.get("src", "")
         picture = self._pictures.get(address)
@@ -171,7 +199,8 @@ class HtmlWriter:
             # Gmail and Outlook show no pictures that are within an email's text.
             return f"<em>{escaped(alt)}</em>" if alt else ""
         source = picture.src if picture else address
-        sizes = _sizes(given, picture)
+        # Pictures of a gallery are in pairs.
+        sizes = _sizes(given, picture, HALF if at < self._pictures_until else WIDTH)
         return written("img", {"src": self._addresses.whole(source), "alt": alt, **sizes})
 
     def _player(self, token: Token, at: int) -> tuple[str, int]:
@@ -192,7 +221,15 @@ def _named(address: str) -> str:
     return address.rpartition("/")[2].partition("?")[0] or words("On the site")
 
 
-def _sizes(given: Attributes, picture: MailedPicture | None) -> Attributes:
+def _image_token(address: str) -> Token:
+    return Token("start", "img", {"src": address})
+
+
+def _shown(page: str) -> str:
+    return page.partition("://")[2]
+
+
+def _sizes(given: Attributes, picture: MailedPicture | None, most: int) -> Attributes:
     """Outlook needs a width, and other programs both, so that nothing moves. A picture of unknown
     size is at most as wide as the text in Outlook, and as it is elsewhere."""
     width, height = (int(given.get(name) or 0) for name in ("width", "height"))
@@ -201,16 +238,18 @@ def _sizes(given: Attributes, picture: MailedPicture | None) -> Attributes:
         width = width or (round(height / ratio) if height else picture.width)
         height = round(width * ratio)
     if not width:
-        return {"width": str(WIDTH), "class": "unsized"}
-    shown = min(width, WIDTH)
+        return {"width": str(most), "class": "unsized"}
+    shown = min(width, most)
     tall = {"height": str(max(1, round(height * shown / width)))} if height else {}
     return {"width": str(shown), **tall}
 
 
-def box(address: str, label: str, where: str) -> str:
+def box(address: str, label: str, where: str, picture: str = "") -> str:
+    """`picture`: the HTML of one above the words."""
     return (
         '<table class="box" role="presentation" width="100%" cellpadding="0" cellspacing="0"><tr>'
         f'<td class="boxed">{written("a", {"href": address, "class": "boxlink"})}'
-        f'<b>{escaped(str(label))}</b><br><span class="quiet">{escaped(str(where))}</span></a></td>'
+        f"{picture}<b>{escaped(str(label))}</b><br>"
+        f'<span class="quiet">{escaped(str(where))}</span></a></td>'
         "</tr></table>"
     )

@@ -8,8 +8,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from masthead.base.languages.words import words
+from masthead.content.cards.card import MailPart, PostLink, Words
+from masthead.content.cards.catalog import CardElement, element_at
+from masthead.content.html.card_attributes import CARD
 from masthead.content.html.embeds import find_embed
-from masthead.content.html.markup import Token
+from masthead.content.html.markup import Token, tokens_of
 from masthead.features.mailings.letter_html import Addresses
 
 COLUMNS: Final = 72
@@ -52,7 +55,9 @@ class TextWriter:
         for at, token in enumerate(self._tokens):
             if at < skipped_to:
                 continue
-            if token[:2] == ("start", "p") and (found := find_embed(self._tokens, at)):
+            if CARD in token.attributes and (card := element_at(self._tokens, at)):
+                skipped_to = self._card(card, at)
+            elif token[:2] == ("start", "p") and (found := find_embed(self._tokens, at)):
                 embed, skipped_to = found
                 self._finish_block()
                 self._line.append(f"[{embed.kind}: {embed.address}]")
@@ -67,6 +72,27 @@ class TextWriter:
                 self._end(token.name)
         self._finish_block()
         return "".join(self._pieces)
+
+    def _card(self, found: CardElement, at: int) -> int:
+        """The index of the next token that is written as any other."""
+        if found.card.mail is None:
+            self._start(self._tokens[at])
+            return at + 1
+        for part in found.card.mail(found.values):
+            self._finish_block()
+            self._line.append(self._part(part))
+            self._finish_block()
+        return found.after
+
+    def _part(self, part: MailPart) -> str:
+        if isinstance(part, Words):
+            return "".join(each.name for each in tokens_of(part.html) if each.kind == "text")
+        if isinstance(part, PostLink):
+            page = self._addresses.page
+            return f"[{part.label!s}: {page}]" if page else ""
+        note = f" ({part.note})" if part.note else ""
+        address = self._addresses.whole(part.address)
+        return f"[{part.title}{note}: {address}]" if address else ""
 
     def _start(self, token: Token) -> None:
         name = token.name

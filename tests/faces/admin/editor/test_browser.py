@@ -19,6 +19,7 @@ import pytest
 from playwright.async_api import BrowserContext, Page, Route, expect
 from tests.browser import AXE, Browser, needs_chromium
 from tests.conftest import Server
+from tests.content.cards.every_card import every_card
 from tests.databases import fresh_url
 from tests.features.ai.provider import Hand, text_event
 from tests.served import serving
@@ -229,7 +230,7 @@ async def test_plain_text_becomes_an_embed_or_what_its_marks_mean(desk: Desk) ->
     stored = await desk.stored(post_id(page))
     assert '<a href="https://example.org/watch?v=1">' in stored["content_html"]
     assert "<p>Made <strong>bold</strong>.</p>" in stored["content_html"]
-    assert stored["content_json"]["content"][0]["type"] == "embed"
+    assert stored["content_json"]["content"][0]["type"] == "bookmark"
     await page.keyboard.press("Control+z")
     await expect(page.locator("#text")).to_contain_text("Made **bold**.")
 
@@ -657,7 +658,7 @@ def _everything() -> dict[str, Any]:
         block("codeBlock", text("print(1)"), language="python"),
         block("table", block("tableRow", block("tableHeader", line("Head")))),
         block("figure", text("Caption"), src="/media/none.png", alt="A boat", width=3, height=2),
-        block("embed", src="https://example.org/watch"),
+        *every_card().values(),
         block("paywall"),
         line("End"),
     )

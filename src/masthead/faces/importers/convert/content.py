@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from html import unescape
 from typing import Any
 
@@ -20,7 +21,7 @@ from masthead.content.html.markup import (
     with_background,
 )
 from masthead.content.html.srcset import parse_srcset, widest, write_srcset
-from masthead.faces.importers.convert.editor_json import to_document
+from masthead.content.texts.from_html import to_document
 from masthead.faces.importers.convert.image_urls import (
     ImageRef,
     find_pictures,
@@ -55,7 +56,8 @@ class Prepared(Struct, frozen=True):
 def prepare(post: SourcePost, site_url: str) -> Prepared:
     """`site_url` is the base of relative addresses; '' if unknown."""
     html, tokens = cleaned(post.html)
-    document, reason = to_document(tokens, site_url) if tokens else (None, "")
+    original = partial(original_of, site_url=site_url)
+    document, reason = to_document(tokens, original) if tokens else (None, "")
     if document is not None and len(html) > LARGE and len(encode(document)) > MAX_DOCUMENT:
         document, reason = None, "a document of more than 2 MB"
     urls = [post.featured_image] if post.featured_image else []

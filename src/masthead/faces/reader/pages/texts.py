@@ -15,6 +15,7 @@ from masthead.faces.reader.cards import cards_of, local_time
 from masthead.faces.reader.content import display
 from masthead.faces.reader.discussion import discussion_of
 from masthead.faces.reader.endpoint import Page
+from masthead.faces.reader.pages.html_cards import address_of
 from masthead.faces.reader.pages.lists import _equals
 from masthead.faces.reader.pictures import pictures_of
 from masthead.faces.reader.request import SiteRequest
@@ -49,7 +50,12 @@ async def draw_post(request: SiteRequest, found: Record, form: CommentForm | Non
     """`form`: the reader's comment that could not be taken."""
     record = as_post(found)
     [card] = await cards_of(request, [record])
-    html = await display(request, record["content_html"], starts_page=card.picture is None)
+    html = await display(
+        request,
+        record["content_html"],
+        starts_page=card.picture is None,
+        html_cards=address_of(posts, record["id"]),
+    )
     offer = None if card.is_open else await offer_of(request, record["tiers"])
     discussion = await discussion_of(request, record, form)
     modified = local_time(request, record["updated"])
@@ -67,7 +73,12 @@ async def text_page(request: SiteRequest, slug: str) -> Page:
 async def draw_page(request: SiteRequest, record: Record) -> Page:
     address = record["featured_image"]
     picture = (await pictures_of(request, [address])).get(address)
-    html = await display(request, record["content_html"], starts_page=picture is None)
+    html = await display(
+        request,
+        record["content_html"],
+        starts_page=picture is None,
+        html_cards=address_of(pages, record["id"]),
+    )
     page = TextPage(record["title"], html, record["excerpt"], picture)
     site = site_of(request)
     image, image_width, image_height = _shared(site, picture) if picture else ("", 0, 0)

@@ -2,6 +2,8 @@
 
 import type { Editor } from "@tiptap/core";
 import { insertBelow } from "./below.ts";
+import { cardCommand } from "./cards/card.ts";
+import { CARDS } from "./cards/catalog.ts";
 import { askLink } from "./dialogs.ts";
 import type { Group, Item } from "./menu.ts";
 
@@ -157,7 +159,10 @@ export const BLOCKS = [HEADING, heading(3), heading(4), BULLETS, NUMBERS, TASKS,
 
 /** The menu of what has no button of its own. */
 export function moreGroups(editor: Editor): Group[] {
-  const groups = [{ label: "Text", items: MORE.map((command) => item(editor, command)) }];
+  const groups = [
+    { label: "Text", items: MORE.map((command) => item(editor, command)) },
+    { label: "Cards", items: CARDS.map((card) => item(editor, cardCommand(card))) },
+  ];
   if (editor.isActive("table")) groups.unshift({ label: "Table", items: tableItems(editor) });
   return groups;
 }

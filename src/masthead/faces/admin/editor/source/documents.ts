@@ -1,5 +1,7 @@
 // The editor's document as JSON: comparing two, reading their text.
 
+import { REQUIRED, isMissing } from "./cards/required.ts";
+
 export interface JsonNode {
   type?: string;
   text?: string;
@@ -17,25 +19,25 @@ const ATTRIBUTES: Record<string, readonly string[]> = {
   tableHeader: ["colspan", "rowspan"],
   tableCell: ["colspan", "rowspan"],
   image: ["src", "alt", "title", "width", "height"],
-  figure: ["src", "alt", "title", "width", "height", "href"],
-  embed: ["src"],
+  figure: ["src", "alt", "title", "width", "height", "href", "layout", "crop"],
   link: ["href", "title", "target", "rel"],
 };
 
-/** What is sent: only the attributes that the server renders, none that is empty, and no picture
- * that only this browser has. */
+/** What is sent: only the attributes that the server renders, none that is empty, no picture that
+ * only this browser has, and no card that lacks what it needs. */
 export function tidied(node: JsonNode): JsonNode {
   const made: JsonNode = { type: node.type };
   const attributes = tidiedAttributes(node);
   if (attributes) made.attrs = attributes;
   if (node.text !== undefined) made.text = node.text;
   if (node.marks) made.marks = node.marks.map((mark) => tidied(mark) as { type: string });
-  if (node.content) made.content = node.content.filter((child) => !isLocalPicture(child)).map(tidied);
+  if (node.content) made.content = node.content.filter((child) => !isLocalPicture(child) && !isIncomplete(child)).map(tidied);
   return made;
 }
 
 function tidiedAttributes(node: JsonNode): Record<string, unknown> | undefined {
-  const allowed = ATTRIBUTES[node.type ?? ""] ?? [];
+  const type = node.type ?? "";
+  const allowed = type in REQUIRED ? Object.keys(node.attrs ?? {}) : (ATTRIBUTES[type] ?? []);
   const found = Object.entries(node.attrs ?? {}).filter(
     ([name, value]) => allowed.includes(name) && !isNothing(value) && value !== "",
   );
@@ -73,8 +75,7 @@ export function blocks(document: unknown): string[] {
 function collect(node: JsonNode | null, found: string[]): void {
   if (!node) return;
   const children = node.content ?? [];
-  const source = node.attrs?.src;
-  if (node.type === "embed" && typeof source === "string") found.push(source);
+  if (node.type && node.type in REQUIRED) found.push(cardText(node));
   if (node.type === "figure") {
     const alt = typeof node.attrs?.alt === "string" ? node.attrs.alt : "";
     found.push(["Picture", alt, textOf(node)].filter(Boolean).join(": "));
@@ -85,6 +86,11 @@ function collect(node: JsonNode | null, found: string[]): void {
     return;
   }
   for (const child of children) collect(child, found);
+}
+
+function cardText(node: JsonNode): string {
+  const values = Object.values(node.attrs ?? {}).filter((value) => typeof value === "string" && value);
+  return [node.type, ...values].join(": ");
 }
 
 function textOf(node: JsonNode): string {
@@ -119,6 +125,10 @@ export function looksLikeMarkdown(text: string): boolean {
 /** An address alone, as one pastes it to show what is there. */
 export function isAddress(text: string): boolean {
   return /^https:\/\/[^\s<>"]{3,2000}$/.test(text.trim());
+}
+
+function isIncomplete(node: JsonNode): boolean {
+  return (REQUIRED[node.type ?? ""] ?? []).some((name) => isMissing(node.attrs?.[name]));
 }
 
 function isLocalPicture(node: JsonNode): boolean {

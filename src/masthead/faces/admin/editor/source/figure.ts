@@ -4,7 +4,9 @@ import { Node, mergeAttributes } from "@tiptap/core";
 import type { NodeViewRenderer } from "@tiptap/core";
 import { element } from "./elements.ts";
 
-const PARTS = ["src", "alt", "title", "width", "height", "href"];
+const PARTS = ["src", "alt", "title", "width", "height", "href", "layout", "crop"];
+const WIDTHS = { "": "As wide as the text", wide: "Wide", full: "Full width" };
+const CROPS = { "": "Uncropped", "16:9": "16:9", "3:2": "3:2", "4:3": "4:3", "1:1": "Square", "21:9": "21:9" };
 
 export const Figure = Node.create({
   name: "figure",
@@ -37,9 +39,9 @@ export const Figure = Node.create({
   ],
 
   renderHTML({ HTMLAttributes }) {
-    const { href, ...picture } = HTMLAttributes as Record<string, string>;
+    const { href, layout, crop, ...picture } = HTMLAttributes as Record<string, string>;
     const shown = ["img", mergeAttributes(picture)] as const;
-    return ["figure", href ? ["a", { href }, shown] : shown, ["figcaption", 0]];
+    return ["figure", { "data-width": layout, "data-crop": crop }, href ? ["a", { href }, shown] : shown, ["figcaption", 0]];
   },
 
   addNodeView: () => view,
@@ -72,12 +74,14 @@ function read(found: HTMLElement): Record<string, unknown> | false {
     width: Number(picture.getAttribute("width")) || null,
     height: Number(picture.getAttribute("height")) || null,
     href: picture.closest("a")?.getAttribute("href") ?? null,
+    layout: found.dataset.width ?? null,
+    crop: found.dataset.crop ?? null,
   };
 }
 
 /** On the service's own host the pictures of a site are at another origin. The policy lets them in
  * over https; without TLS they are shown by their path, which is the same there. */
-function shownAddress(source: string): string {
+export function shownAddress(source: string): string {
   const path = /^http:\/\/[^/]+(\/media\/.+)$/.exec(source)?.[1];
   return path ?? source;
 }
@@ -91,6 +95,15 @@ export function useLibrary(alts: Record<string, string>): void {
 
 function libraryAlt(source: string): string {
   return known[/\/media\/([a-z0-9]{15})\//.exec(source)?.[1] ?? ""] ?? "";
+}
+
+function choice(label: string, values: Record<string, string>, chosen: (value: string) => void): HTMLSelectElement {
+  const made: HTMLSelectElement = element(
+    "select",
+    { class: "input", "aria-label": label, change: () => chosen(made.value) },
+    ...Object.entries(values).map(([value, name]) => element("option", { value }, name)),
+  );
+  return made;
 }
 
 const view: NodeViewRenderer = ({ node, editor, getPos }) => {
@@ -118,7 +131,11 @@ const view: NodeViewRenderer = ({ node, editor, getPos }) => {
   const contentDOM = element("figcaption", { "data-placeholder": "Caption" });
   const asked = element("span");
   const alternative = element("label", { class: "figure-alt", contenteditable: "false" }, asked, field);
-  const dom = element("figure", {}, element("div", { contenteditable: "false" }, picture), alternative, contentDOM);
+  const layout = choice("Width of the picture", WIDTHS, (value) => set("layout", value));
+  const crop = choice("Crop of the picture", CROPS, (value) => set("crop", value));
+  const shape = element("div", { class: "figure-shape", contenteditable: "false" }, layout, crop);
+  const around = element("div", { contenteditable: "false" }, picture);
+  const dom = element("figure", {}, around, alternative, shape, contentDOM);
 
   const set = (name: string, value: string): void => {
     const at = getPos();
@@ -142,12 +159,16 @@ const view: NodeViewRenderer = ({ node, editor, getPos }) => {
     asked.className = isMissing ? "badge badge-warn" : "";
     asked.textContent = isMissing ? "Alt text missing" : "Alt text";
     contentDOM.classList.toggle("is-empty", current.content.size === 0);
+    layout.value = String(current.attrs.layout ?? "");
+    crop.value = String(current.attrs.crop ?? "");
+    dom.dataset.width = layout.value;
+    dom.dataset.crop = crop.value;
   };
   show();
   return {
     dom,
     contentDOM,
-    stopEvent: (event) => alternative.contains(event.target as globalThis.Node),
+    stopEvent: (event) => [alternative, shape].some((each) => each.contains(event.target as globalThis.Node)),
     ignoreMutation: (mutation) => !contentDOM.contains(mutation.target) || mutation.type === "attributes",
     update: (updated) => {
       if (updated.type !== current.type) return false;

@@ -10,8 +10,10 @@ import { Superscript } from "@tiptap/extension-superscript";
 import { Table, TableCell, TableHeader, TableRow } from "@tiptap/extension-table";
 import { Placeholder } from "@tiptap/extensions";
 import StarterKit from "@tiptap/starter-kit";
+import { cardNode } from "./cards/card.ts";
+import { CARDS } from "./cards/catalog.ts";
+import { PastedAddress } from "./cards/pasted_address.ts";
 import { CodeBlock } from "./code_block.ts";
-import { Embed } from "./embed.ts";
 import { Figure } from "./figure.ts";
 
 /** Alignment is part of imported documents: it stays, and nothing offers it. */
@@ -131,7 +133,8 @@ export function extensions(placeholder: string): AnyExtension[] {
     // Pictures in pasted text are uploaded right after the paste.
     InlineImage.configure({ inline: true, allowBase64: true }),
     Figure,
-    Embed,
+    ...CARDS.map(cardNode),
+    PastedAddress,
     Paywall,
     Alignment,
     Anchor,

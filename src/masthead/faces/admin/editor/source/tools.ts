@@ -5,6 +5,9 @@ import { aiMenu, askAi } from "./ai.ts";
 import type { Assistant } from "./ai.ts";
 import { Ai } from "./ai_plugin.ts";
 import type { Calls } from "./calls.ts";
+import { cardCommand, useCardTools } from "./cards/card.ts";
+import type { CardTools, Values } from "./cards/card.ts";
+import { CARDS } from "./cards/catalog.ts";
 import { BLOCKS } from "./commands.ts";
 import type { Command } from "./commands.ts";
 import { belowTheText } from "./content.ts";
@@ -26,6 +29,7 @@ export class Tools {
   ) {}
 
   makeEditor(mount: HTMLElement, content: JsonNode | string): Editor {
+    useCardTools({ uploads: () => this.uploads(), look: this.look() });
     const editor: Editor = new Editor({
       element: { mount },
       extensions: [
@@ -83,8 +87,17 @@ export class Tools {
     };
   }
 
+  private look(): CardTools["look"] {
+    const { cardsUrl } = this.given;
+    if (!cardsUrl) return null;
+    return async (url) => {
+      const { status, body } = await this.calls().post(cardsUrl, JSON.stringify({ url }));
+      return status === 200 ? (body as { type: string; attrs: Values }) : null;
+    };
+  }
+
   private slashCommands(): Command[] {
-    const found = [...BLOCKS];
+    const found = [...BLOCKS, ...CARDS.map(cardCommand)];
     const uploads = this.uploads();
     if (uploads) {
       const run = (editor: Editor): void => choosePictures(editor, uploads);

@@ -187,7 +187,7 @@ function figureOf({ schema }: Editor, { url: src, alt, caption, width, height }:
 }
 
 /** By XMLHttpRequest, because fetch does not tell how much is sent. */
-function send(target: UploadTarget, file: File, progress: (share: number) => void): Promise<Uploaded> {
+export function send(target: UploadTarget, file: File, progress: (share: number) => void): Promise<Uploaded> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     const form = new FormData();

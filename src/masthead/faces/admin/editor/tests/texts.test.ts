@@ -68,10 +68,10 @@ test("the blocks of a document are its texts in order, pictures and embeds among
       text("One"),
       { type: "bulletList", content: [{ type: "listItem", content: [text("Two")] }] },
       { type: "figure", attrs: { src: "/a", alt: "A boat" } },
-      { type: "embed", attrs: { src: "https://example.org" } },
+      { type: "embed", attrs: { url: "https://example.org" } },
     ],
   };
-  assert.deepEqual(blocks(document), ["One", "Two", "Picture: A boat", "https://example.org"]);
+  assert.deepEqual(blocks(document), ["One", "Two", "Picture: A boat", "embed: https://example.org"]);
 });
 
 test("Markdown is known by its marks, prose is not taken for it", () => {

@@ -12,10 +12,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import unquote
 
+from masthead.content.cards.catalog import element_at
+from masthead.content.html.card_attributes import CARD
 from masthead.content.html.markup import PAYWALL_CLASS, VOID, Attributes, Token
 from masthead.content.html.sanitizer import HEADINGS
 from masthead.content.html.srcset import parse_srcset
-from masthead.faces.importers.convert.editor_nodes import (
+from masthead.content.texts.from_html_nodes import (
     Figure,
     Json,
     Unsupported,
@@ -26,17 +28,20 @@ from masthead.faces.importers.convert.editor_nodes import (
     language_of,
     span_of,
 )
-from masthead.faces.importers.convert.image_urls import original_of
 
 MAX_DEPTH = 100
 MAX_NODES = 20_000
 """Both as in `masthead.content.texts.editor`."""
 
 
-def to_document(tokens: Sequence[Token], site_url: str = "") -> tuple[Json | None, str]:
+Original = Callable[[str], str]
+"""The address of a picture in full size, for that of one of its sizes."""
+
+
+def to_document(tokens: Sequence[Token], original_of: Original = str) -> tuple[Json | None, str]:
     """The document, or None and the reason."""
     try:
-        return _Converter(_anchors(tokens), site_url).run(tokens), ""
+        return _Converter(_anchors(tokens), original_of).run(tokens), ""
     except Unsupported as reason:
         return None, str(reason)
 
@@ -89,9 +94,9 @@ def _anchors(tokens: Sequence[Token]) -> frozenset[str]:
 class _Converter:
     """Walks over the tokens with a stack of open nodes and of functions that close them."""
 
-    def __init__(self, anchors: frozenset[str], site_url: str) -> None:
+    def __init__(self, anchors: frozenset[str], original_of: Original) -> None:
         self._anchors = anchors
-        self._site_url = site_url
+        self._original_of = original_of
         self._room = _FLOW
         self._container = "doc"
         self._blocks: list[Json] = []
@@ -106,9 +111,14 @@ class _Converter:
 
     def run(self, tokens: Sequence[Token]) -> Json:
         blocks = self._blocks
-        for kind, name, attributes in tokens:
+        after = 0
+        for at, (kind, name, attributes) in enumerate(tokens):
+            if at < after:
+                continue
             if kind == "text":
                 self._take_text(name)
+            elif kind == "start" and attributes and CARD in attributes:
+                after = self._open_card(tokens, at)
             elif kind == "start":
                 opening = _OPENINGS.get(name)
                 if opening is None:
@@ -210,6 +220,19 @@ class _Converter:
         if kind in ("listItem", "taskItem") and content[0]["type"] != "paragraph":
             raise Unsupported("a list item that does not begin with text")
 
+    def _open_card(self, tokens: Sequence[Token], at: int) -> int:
+        """The index after the card, or of the first block that it holds."""
+        found = element_at(tokens, at)
+        if found is None:
+            raise Unsupported(f"a {tokens[at].attributes[CARD]} with other parts than the card has")
+        self._block(tokens[at].name)
+        node = self._node(found.card.name, **found.values)
+        if found.card.head:
+            self._endings.append(self._enter(node, _FLOW))
+        else:
+            self._blocks.append(node)
+        return found.after
+
     def _open_text(self, name: str, attributes: Attributes) -> Ending:
         self._block(name)
         align = _SIDE.fullmatch(attributes.get("style", ""))
@@ -244,14 +267,17 @@ class _Converter:
     def _open_figure(self, name: str, attributes: Attributes) -> Ending:
         """Without a caption it is a wrapper."""
         self._block(name)
-        allow(name, attributes)
+        allow(name, attributes, _SHAPE)
         outer = self._figure
-        self._figure = figure = Figure(self._blocks, len(self._blocks))
+        shape = {_SHAPE[key]: value for key, value in attributes.items()}
+        self._figure = figure = Figure(self._blocks, len(self._blocks), shape)
 
         def leave() -> None:
             self._end_paragraph()
-            if figure.has_caption and not figure.holds_one:
+            if (figure.has_caption or shape) and not figure.holds_one:
                 raise Unsupported("a caption of several things")
+            if shape and not figure.has_caption:
+                self._blocks[-1] = self._node("figure", **captioned(self._blocks[-1]), **shape)
             self._figure = outer
 
         return leave
@@ -263,7 +289,7 @@ class _Converter:
         figure = self._figure
         if figure is None or figure.blocks is not self._blocks or not figure.holds_one:
             raise Unsupported("a caption of something other than a picture")
-        node = self._node("figure", **captioned(self._blocks[-1]))
+        node = self._node("figure", **captioned(self._blocks[-1]), **figure.shape)
         self._inline = node["content"] = []
         self._blocks[-1] = node
         self._room = _TEXT
@@ -439,11 +465,12 @@ class _Converter:
     def _check_one_picture(self, source: str, others: Sequence[str]) -> None:
         """The editor stores one address, so all addresses must be sizes of the same picture."""
         if others:
-            original = original_of(source, self._site_url)
-            if any(original_of(each, self._site_url) != original for each in others):
+            original = self._original_of(source)
+            if any(self._original_of(each) != original for each in others):
                 raise Unsupported("a picture in several versions")
 
 
+_SHAPE = {"data-width": "layout", "data-crop": "crop"}
 _NEVER_EMPTY = frozenset({"bulletList", "orderedList", "taskList", "table", "tableRow"})
 
 _OPENINGS: dict[str, Callable[[_Converter, str, Attributes], Ending]] = {

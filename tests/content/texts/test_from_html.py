@@ -5,6 +5,7 @@ The measure is the service's own renderer, and an editor's schema that is as str
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,12 +17,13 @@ from tests.tiers import rounds
 
 from masthead.content.html.markup import cleaned
 from masthead.content.texts.editor import render
-from masthead.faces.importers.convert.editor_json import to_document
+from masthead.content.texts.from_html import to_document
+from masthead.faces.importers.convert.image_urls import original_of
 
 
 def converted(html: str) -> tuple[str, dict[str, Any] | None, str]:
     shown, tokens = cleaned(html)
-    return (shown, *to_document(tokens, "https://old.example"))
+    return (shown, *to_document(tokens, partial(original_of, site_url="https://old.example")))
 
 
 def _attributes(*names: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Helper functions of `editor_json` for single nodes of the editor's document."""
+"""Helper functions of `from_html` for single nodes of the editor's document."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ class Figure(msgspec.Struct):
     """The blocks of the node that it is in."""
     before: int
     """The number of these blocks before the figure."""
+    shape: Json = msgspec.field(default_factory=dict)
+    """Its width and its crop."""
     has_caption: bool = False
 
     @property

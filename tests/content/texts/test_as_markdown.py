@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.tiers import rounds
 
-from masthead.content.html.as_markdown import escaped_text, markdown_of
+from masthead.content.html.markdown_text import escaped_text
 from masthead.content.html.markup import cleaned, tokens_of
+from masthead.content.texts.as_markdown import markdown_of
 from masthead.content.texts.editor import render
 from masthead.content.texts.markdown import convert
 

@@ -4,15 +4,16 @@ a line or blocks, so one pass over the tokens with a stack of the open elements 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
+from masthead.content.cards.card import Whole
+from masthead.content.cards.catalog import CardElement, element_at
+from masthead.content.html.card_attributes import CARD
+from masthead.content.html.markdown_text import escaped_text
 from masthead.content.html.markup import PAYWALL_CLASS, Attributes, Token
-
-Whole = Callable[[str], str]
-"""Makes an address whole, so that it leads somewhere outside of the site, too."""
 
 _MARKS: Final = {"strong": "**", "b": "**", "em": "*", "i": "*", "del": "~~", "s": "~~"}
 _HEADINGS: Final = {f"h{level}": "#" * level for level in range(1, 7)}
@@ -23,7 +24,6 @@ _BLOCKS: Final = frozenset(
     )
 )
 _BOXES: Final = ("[x]", "[ ]")
-_SPECIAL: Final = re.compile(r"[\\`*_\[\]<>|~]|&(?=#?\w+;)")
 _BLOCK_START: Final = re.compile(r"^([#+=-]|\d{1,9}(?=[.)](?:\s|$)))", re.MULTILINE)
 _BLANKS: Final = re.compile(r"[ \t\r\n\f]+")
 _OUTER: Final = re.compile(r"^(\s*)(.*?)(\s*)$", re.DOTALL)
@@ -33,19 +33,20 @@ _TICKS: Final = re.compile("`+")
 def markdown_of(tokens: Sequence[Token], whole: Whole) -> str:
     """The text in blocks, with a line end after the last."""
     writer = _Writer(whole)
-    for token in tokens:
-        if token.kind == "text":
+    after = 0
+    for at, token in enumerate(tokens):
+        if at < after:
+            continue
+        if token.attributes and CARD in token.attributes and (card := element_at(tokens, at)):
+            writer.open_card(token.name, card)
+            after = card.after
+        elif token.kind == "text":
             writer.write(token.name)
         elif token.kind == "start":
             writer.open(token.name, token.attributes)
         else:
             writer.close(token.name)
     return writer.run_out()
-
-
-def escaped_text(text: str) -> str:
-    """Text in which nothing is taken for a mark of Markdown."""
-    return _SPECIAL.sub(r"\\\g<0>", text)
 
 
 class _Element(msgspec.Struct):
@@ -57,6 +58,7 @@ class _Element(msgspec.Struct):
     line: list[str] = msgspec.field(default_factory=list)
     rows: list[list[str]] = msgspec.field(default_factory=list)
     """The cells of a table, or those of its one row."""
+    card: CardElement | None = None
 
     def finish_line(self) -> None:
         text = "".join(self.line).strip()
@@ -114,6 +116,17 @@ class _Writer:
                 self._code += name in ("pre", "code")
                 self._open.append(_Element(name, attributes))
 
+    def open_card(self, name: str, card: CardElement) -> None:
+        if card.card.head:
+            self._open.append(_Element(name, {}, card=card))
+        else:
+            self._put_card(self._open[-1], card, "")
+
+    def _put_card(self, parent: _Element, found: CardElement, inside: str) -> None:
+        parent.finish_line()
+        if text := found.card.markdown(found.values, inside, self._whole):
+            parent.blocks.append(text)
+
     def close(self, name: str) -> None:
         if len(self._open) == 1 or self._open[-1].name != name:
             return
@@ -147,6 +160,9 @@ class _Writer:
                 self._block(parent, element)
 
     def _block(self, parent: _Element, element: _Element) -> None:
+        if element.card:
+            self._put_card(parent, element.card, element.text())
+            return
         text = _block_text(element)
         if text is None:
             parent.line += [*element.blocks, *element.line]

@@ -1,0 +1,13 @@
+import { text } from "./card.ts";
+import type { CardDeclaration } from "./card.ts";
+
+export const CALLOUT: CardDeclaration = {
+  name: "callout",
+  label: "Callout",
+  icon: "info",
+  words: "box note hint warning",
+  attributes: ["emoji"],
+  fields: [{ name: "emoji", label: "Sign", placeholder: "💡" }],
+  holds: true,
+  show: (values) => [text(values.emoji)],
+};

@@ -1,0 +1,26 @@
+import { element } from "../elements.ts";
+import { host, picture, text } from "./card.ts";
+import type { CardDeclaration } from "./card.ts";
+import { lookButton } from "./look.ts";
+
+export const EMBED: CardDeclaration = {
+  name: "embed",
+  label: "Embed",
+  icon: "play",
+  words: "youtube vimeo spotify soundcloud mastodon bluesky peertube player video post",
+  attributes: ["url", "title", "image", "provider"],
+  fields: [
+    { name: "url", label: "Address", kind: "url", placeholder: "https://" },
+    { name: "title", label: "Title" },
+  ],
+  show: (values, change) => [
+    lookButton("embed", values, change),
+    element(
+      "div",
+      { class: "card-link" },
+      picture(values.image),
+      element("strong", {}, text(values.title) || text(values.url)),
+      element("small", {}, text(values.provider) || host(values.url)),
+    ),
+  ],
+};

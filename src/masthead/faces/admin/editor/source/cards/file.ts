@@ -1,0 +1,17 @@
+import { element, icon } from "../elements.ts";
+import { text } from "./card.ts";
+import type { CardDeclaration } from "./card.ts";
+
+export const FILE: CardDeclaration = {
+  name: "file",
+  label: "File",
+  icon: "download",
+  words: "download pdf attachment",
+  attributes: ["src", "name", "size"],
+  fields: [
+    { name: "name", label: "Name" },
+    { name: "src", label: "Address of the file", kind: "url" },
+  ],
+  file: { accept: "", taken: (_, { url: src, filename, size }) => ({ src, name: filename ?? null, size: size ?? null }) },
+  show: ({ src, name }) => (src ? [element("span", { class: "card-link" }, icon("download"), text(name) || text(src))] : []),
+};

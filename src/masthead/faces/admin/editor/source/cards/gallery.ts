@@ -1,0 +1,51 @@
+import { button, element } from "../elements.ts";
+import { picture, text } from "./card.ts";
+import type { CardDeclaration, Values } from "./card.ts";
+
+/** As the server has it. */
+const MOST = 12;
+
+function images(values: Values): Values[] {
+  return Array.isArray(values.images) ? (values.images as Values[]) : [];
+}
+
+function row(all: Values[], at: number, change: (values: Values) => void): HTMLElement {
+  const alt: HTMLInputElement = element("input", {
+    class: "input",
+    type: "text",
+    "aria-label": `Alternative text of picture ${at + 1}`,
+    placeholder: "Describe the picture",
+    change: () => change({ images: all.map((each, index) => (index === at ? { ...each, alt: alt.value } : each)) }),
+  });
+  alt.value = text(all[at].alt);
+  const moved = [...all];
+  if (at > 0) moved.splice(at - 1, 2, all[at], all[at - 1]);
+  return element(
+    "li",
+    {},
+    picture(all[at].src),
+    alt,
+    at > 0 ? button("Earlier", () => change({ images: moved }), "quiet") : null,
+    button("Take out", () => change({ images: all.filter((_, index) => index !== at) }), "quiet"),
+  );
+}
+
+export const GALLERY: CardDeclaration = {
+  name: "gallery",
+  label: "Gallery",
+  icon: "layout-grid",
+  words: "pictures images photos",
+  attributes: ["images", "caption"],
+  fields: [{ name: "caption", label: "Caption" }],
+  file: {
+    accept: "image/*",
+    multiple: true,
+    taken: (values, { url: src, alt, width, height }) => ({
+      images: [...images(values), { src, alt: alt ?? "", width: width ?? 0, height: height ?? 0 }].slice(0, MOST),
+    }),
+  },
+  show: (values, change) => {
+    const all = images(values);
+    return [element("ol", { class: "card-pictures" }, ...all.map((_, at) => row(all, at, change))), text(values.caption)];
+  },
+};

@@ -1,0 +1,12 @@
+import { element } from "../elements.ts";
+import type { CardDeclaration } from "./card.ts";
+
+export const HTML: CardDeclaration = {
+  name: "html",
+  label: "HTML",
+  icon: "code",
+  words: "embed widget code script",
+  attributes: ["html"],
+  fields: [{ name: "html", label: "HTML", kind: "long", placeholder: "<p>…</p>" }],
+  show: () => [element("p", { class: "hint" }, "The site shows it in a frame of its own, apart from the page.")],
+};

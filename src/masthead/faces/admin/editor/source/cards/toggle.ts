@@ -1,0 +1,14 @@
+import { element } from "../elements.ts";
+import { text } from "./card.ts";
+import type { CardDeclaration } from "./card.ts";
+
+export const TOGGLE: CardDeclaration = {
+  name: "toggle",
+  label: "Toggle",
+  icon: "chevron-down",
+  words: "details faq collapse accordion",
+  attributes: ["summary"],
+  fields: [{ name: "summary", label: "Line that opens it" }],
+  holds: true,
+  show: (values) => [element("strong", {}, text(values.summary))],
+};

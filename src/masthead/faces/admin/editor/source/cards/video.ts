@@ -1,0 +1,29 @@
+import { element } from "../elements.ts";
+import { shownAddress } from "../figure.ts";
+import { text } from "./card.ts";
+import type { CardDeclaration } from "./card.ts";
+
+export const VIDEO: CardDeclaration = {
+  name: "video",
+  label: "Video",
+  icon: "play",
+  words: "film movie mp4",
+  attributes: ["src", "poster", "caption"],
+  fields: [
+    { name: "caption", label: "Caption" },
+    { name: "src", label: "Address of the file", kind: "url" },
+    { name: "poster", label: "Address of the still picture", kind: "url" },
+  ],
+  file: { accept: "video/*", taken: (_, { url: src }) => ({ src }) },
+  show: ({ src, poster, caption }) => [
+    src
+      ? element("video", {
+          src: shownAddress(text(src)),
+          poster: poster ? shownAddress(text(poster)) : null,
+          controls: true,
+          preload: "none",
+        })
+      : "",
+    text(caption),
+  ],
+};
