@@ -58,6 +58,8 @@ SUBJECTS = {
     "welcome_paid": "You are a paid member of ",
     "gift_given": "A gift for you at ",
     "gift_bought": "Your gift at ",
+    "post_ready": "Ready for review at ",
+    "post_sent_back": "Sent back at ",
 }
 """How the subject of each template's mail begins."""
 NEWSLETTER = "A newsletter"
@@ -88,6 +90,7 @@ async def every_mail(office: Office, tenant: TenantWorld) -> list[EmailMessage]:
     ana = await tenant.member(email="ana@example.com", newsletter=True)
     bob = await tenant.member(email="bob@example.com")
     owner = await tenant.owner()
+    await review(office, tenant, owner)
     await change_addresses(office, tenant, ana, bob)
     await queue_newsletter(tenant, ana)
     reset = "/api/collections/blog_members/request-password-reset"
@@ -115,11 +118,17 @@ async def every_mail(office: Office, tenant: TenantWorld) -> list[EmailMessage]:
     await ana.api.post(DELETE, json=member_deletion(ana.id))
     await outsider(tenant).post(DELETE, json=deletion(tenant))
     mails = await office.mails()
-    templates = {path.stem for path in FOLDER.glob("*.txt")} - {"base"}
+    templates = {path.stem for path in FOLDER.glob("*.html")} - {"base", "parts"}
     assert set(SUBJECTS) == templates
     for beginning in (*SUBJECTS.values(), NEWSLETTER):
         assert any(mail["subject"].startswith(beginning) for mail in mails), beginning
     return mails
+
+
+async def review(office: Office, tenant: TenantWorld, owner: Account) -> None:
+    post = await tenant.post(review="ready", authors=[owner.id])
+    await office.send()
+    await tenant.update("posts", post["id"], {"review": "", "review_note": "Shorter"})
 
 
 async def change_addresses(office: Office, tenant: TenantWorld, ana: Account, bob: Account) -> None:
@@ -139,7 +148,7 @@ async def lose_the_domain(tenant: TenantWorld) -> None:
             "domain_unproven",
             Site("tenant", f"http://{tenant.host}"),
             "gus@example.com",
-            state="its TXT record is missing",
+            subject="The domain of tenant: its TXT record is missing",
             domain="blog.example.com",
             record_name="_masthead.blog.example.com",
             record_value="masthead-site=0123",
@@ -266,6 +275,7 @@ async def test_opening_a_link_of_an_email_changes_nothing(office: Office) -> Non
         "/admin",
         "/admin/account",
         "/admin/mailings/ID",
+        "/admin/posts/ID",
         "/admin/reset-password",
         "/admin/tools/export",
         "/admin/webhooks/ID",
