@@ -188,7 +188,9 @@ function view(card: CardDeclaration): NodeViewRenderer {
       if (at === undefined) return;
       open(missing(card, current.attrs).length > 0);
       const to = card.holds ? at + 2 : at + current.nodeSize;
-      editor.chain().setTextSelection(Math.min(to, editor.state.doc.content.size)).focus().run();
+      // At once: the command of the editor waits for the next frame, and the first keys would be lost.
+      editor.commands.setTextSelection(Math.min(to, editor.state.doc.content.size));
+      editor.view.focus();
     });
     return {
       dom,
