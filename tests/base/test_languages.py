@@ -18,6 +18,11 @@ from masthead.base.languages.translators import (
     translator_of,
 )
 from masthead.base.languages.words import counted, words
+from masthead.engine.jobs.tables import new_job
+from masthead.engine.records.fields.base import FieldError
+from masthead.engine.records.fields.documents import Json
+from masthead.engine.records.fields.text import Email
+from masthead.faces.importers.report import Note, errors_file
 
 
 @pytest.mark.parametrize(
@@ -91,3 +96,13 @@ def test_a_list_is_written_as_the_language_does(language: str, kind: str, text: 
         assert listed(["A"], kind) == "A"
         assert separator(1, 1) == ""
     assert listed(["A", "B"]) == "A and B"
+
+
+@pytest.mark.parametrize("mail", ["nobody@", ""])
+def test_what_a_field_refuses_can_be_stored_and_reported(mail: str) -> None:
+    with pytest.raises(FieldError) as refused:
+        Email(name="email", required=True).check(mail)
+    sentence = refused.value.problem.message
+    assert sentence in Json(name="report").encode({"errors": [sentence]})
+    assert sentence in new_job("", "mail", {"problem": sentence}, "")["payload"]
+    assert sentence.encode() in errors_file([Note("post", "1", reason=sentence)])

@@ -21,6 +21,7 @@ import msgspec
 
 from masthead.base.access_log import AccessLog, Answered, Render
 from masthead.base.config.values import LogFormat, Secret
+from masthead.base.languages.words import as_text
 
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 
@@ -166,7 +167,7 @@ def _renderer(log_format: LogFormat, *, is_terminal: bool) -> Render:
 
 
 def _to_json(event: dict[str, Any]) -> str:
-    return msgspec.json.encode(event).decode()
+    return msgspec.json.encode(event, enc_hook=as_text).decode()
 
 
 def _to_text(event: dict[str, Any], paint: Callable[[str, int], str]) -> str:

@@ -7,19 +7,13 @@ from typing import Any
 
 import msgspec
 
-from masthead.base.languages.words import Words
+from masthead.base.languages.words import as_text
 from masthead.web.asgi import Scope, Send
 
 RawHeaders = list[tuple[bytes, bytes]]
 
 
-def _text_of(value: object) -> str:
-    if isinstance(value, Words):
-        return str(value)
-    raise NotImplementedError(f"{type(value).__name__} in an answer")
-
-
-_encoder = msgspec.json.Encoder(enc_hook=_text_of)
+_encoder = msgspec.json.Encoder(enc_hook=as_text)
 JSON = (b"content-type", b"application/json")
 _LINES = "masthead.header_lines"
 

@@ -72,6 +72,14 @@ def words(message: str, /, **values: object) -> str:
     return Words(message, values)
 
 
+def as_text(value: object) -> str:
+    """Hook of JSON encoders, which know no kinds of `str`: words become text in the language that
+    is spoken."""
+    if isinstance(value, Words):
+        return str(value)
+    raise NotImplementedError(f"{type(value).__name__} in JSON")
+
+
 def marked(message: str) -> str:
     """A message that `Words` is made of later."""
     return message

@@ -9,6 +9,7 @@ import msgspec
 from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table, text
 
 from masthead.base import ids
+from masthead.base.languages.words import as_text
 from masthead.storage import dialects
 from masthead.storage.dialects import not_empty
 from masthead.storage.metadata import metadata
@@ -47,7 +48,7 @@ def new_job(
         "tenant_id": tenant_id,
         "id": ids.new_id(),
         "kind": kind,
-        "payload": msgspec.json.encode(payload).decode(),
+        "payload": msgspec.json.encode(payload, enc_hook=as_text).decode(),
         "run_at": run_at or created,
         "attempts": 0,
         "leased_until": "",

@@ -10,6 +10,8 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from masthead.base.languages.words import as_text
+
 MAX_STORED_NOTES = 500
 """Errors, and as many warnings, that are stored with the run; a file has all of them."""
 
@@ -254,11 +256,11 @@ class Report(msgspec.Struct):
                 "members": self.members.skipped,
                 **{name: tally.skipped for name, tally in self.others().items()},
             },
-            "skipped_list": msgspec.to_builtins(skipped),
+            "skipped_list": msgspec.to_builtins(skipped, enc_hook=as_text),
             "html_only": self.html_only,
             "redirect_kinds": self.redirect_kinds,
-            "warnings": msgspec.to_builtins(self.warnings),
-            "error_list": msgspec.to_builtins(self.errors),
+            "warnings": msgspec.to_builtins(self.warnings, enc_hook=as_text),
+            "error_list": msgspec.to_builtins(self.errors, enc_hook=as_text),
         }
 
     def after_retry(self, retried: Report) -> Report:
@@ -274,7 +276,7 @@ class Report(msgspec.Struct):
             warnings=self.warnings[:MAX_STORED_NOTES],
             errors=self.errors[:MAX_STORED_NOTES],
         )
-        stored: dict[str, Any] = msgspec.to_builtins(shortened)
+        stored: dict[str, Any] = msgspec.to_builtins(shortened, enc_hook=as_text)
         return stored
 
 
@@ -284,7 +286,7 @@ def read_report(stored: object) -> Report:
 
 def errors_file(errors: Sequence[Note]) -> bytes:
     """The content of `import-errors.json`."""
-    return msgspec.json.format(msgspec.json.encode(errors), indent=2) + b"\n"
+    return msgspec.json.format(msgspec.json.encode(errors, enc_hook=as_text), indent=2) + b"\n"
 
 
 def read_errors(content: bytes) -> list[Note]:

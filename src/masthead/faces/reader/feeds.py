@@ -14,7 +14,7 @@ import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from masthead.base.errors import NotFound
-from masthead.base.languages.words import words
+from masthead.base.languages.words import as_text, words
 from masthead.engine.records.collection import Record
 from masthead.faces.reader.cards import CARD_FIELDS, cards_of
 from masthead.faces.reader.content import for_reader, in_a_feed
@@ -80,7 +80,9 @@ async def json_feed(request: SiteRequest, tag: str = "") -> Document:
         "language": feed.language,
         "items": [_item(entry) for entry in feed.entries],
     }
-    return Document(msgspec.json.encode(body), b"application/feed+json; charset=utf-8")
+    return Document(
+        msgspec.json.encode(body, enc_hook=as_text), b"application/feed+json; charset=utf-8"
+    )
 
 
 def _item(entry: Entry) -> dict[str, object]:

@@ -9,6 +9,7 @@ from markupsafe import Markup
 from msgspec.structs import replace
 
 from masthead.base.caller import Audience
+from masthead.base.languages.words import as_text
 from masthead.faces.reader.pictures import pictures_of
 from masthead.faces.reader.request import SiteRequest
 from masthead.faces.reader.views import Chrome, Head, Link, Reader, Site
@@ -87,7 +88,7 @@ def absolute(site: Site, address: str) -> str:
 
 def json_ld(value: object) -> Markup:
     """JSON in which no character can end the script element around it."""
-    text = msgspec.json.encode(value).decode()
+    text = msgspec.json.encode(value, enc_hook=as_text).decode()
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return Markup(text)  # noqa: S704  (nothing in it is markup)

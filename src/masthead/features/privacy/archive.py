@@ -18,6 +18,7 @@ from masthead.base import clock
 from masthead.base.caller import system
 from masthead.base.errors import NotFound
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import as_text
 from masthead.engine.records.collection import Collection, Record, file_key
 from masthead.engine.records.engine import Records
 from masthead.engine.records.fields.file import File
@@ -31,7 +32,7 @@ PAGE = 50
 """Records in memory at a time; a post may hold megabytes."""
 JSON_CHUNK = 256 * 1024
 
-_encode = msgspec.json.Encoder().encode
+_encode = msgspec.json.Encoder(enc_hook=as_text).encode
 
 
 class Manifest(msgspec.Struct):

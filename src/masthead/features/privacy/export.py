@@ -16,6 +16,7 @@ from msgspec.structs import asdict
 from masthead.base import clock
 from masthead.base.errors import NotFound
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import as_text
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.engine import Records
 from masthead.engine.records.fields.base import Access
@@ -155,7 +156,7 @@ class Exports:
             "member": _shown(blog_members, member),
             "data": data,
         }
-        return msgspec.json.encode(document)
+        return msgspec.json.encode(document, enc_hook=as_text)
 
     async def _records_about(
         self, tenant_id: TenantId, collection: Collection, person: Person

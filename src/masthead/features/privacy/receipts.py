@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from masthead.base.languages.words import words
+from masthead.base.languages.words import as_text, words
 from masthead.features.privacy.personal import WHY_KEPT
 
 FILES = "files"
@@ -42,7 +42,7 @@ class Receipt(msgspec.Struct):
         }
 
     def text(self) -> str:
-        return msgspec.json.encode(self.as_json()).decode()
+        return msgspec.json.encode(self.as_json(), enc_hook=as_text).decode()
 
     def erased_lines(self) -> list[str]:
         return [f"{name}: {count}" for name, count in sorted(self.erased.items()) if count]

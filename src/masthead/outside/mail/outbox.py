@@ -16,6 +16,7 @@ from masthead.base.config.keyring import KeyRing
 from masthead.base.config.settings import Settings
 from masthead.base.email_address import normal_email
 from masthead.base.ids import TenantId
+from masthead.base.languages.words import as_text
 from masthead.engine.jobs.tables import jobs, new_job
 from masthead.engine.records.write.unit import Unit
 from masthead.outside.mail.message import Mail, RenderedMail, compose
@@ -114,7 +115,7 @@ class Outbox:
     def _row(self, tenant_id: TenantId, rendered: RenderedMail) -> tuple[str, dict[str, Any]]:
         mail_id, now = ids.new_id(), self._clock()
         compose(rendered, mail_id=mail_id, written=now, sender=self._sender)
-        content = msgspec.json.encode(rendered).decode()
+        content = msgspec.json.encode(rendered, enc_hook=as_text).decode()
         return mail_id, {
             "tenant_id": tenant_id,
             "id": mail_id,

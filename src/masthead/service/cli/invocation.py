@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 
 import click
 
+from masthead.base.languages.words import as_text
+
 
 class Output(NamedTuple):
     data: Any
@@ -133,7 +135,7 @@ def show(shown: Output, *, as_json: bool) -> None:
     if as_json:
         import msgspec
 
-        sys.stdout.write(msgspec.json.encode(shown.data).decode() + "\n")
+        sys.stdout.write(msgspec.json.encode(shown.data, enc_hook=as_text).decode() + "\n")
     elif shown.columns and shown.data:
         _show_table(shown.data, shown.columns)
     elif shown.text:

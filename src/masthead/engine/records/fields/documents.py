@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import msgspec
 from sqlalchemy import Column, text
 
+from masthead.base.languages.words import as_text
 from masthead.engine.records.fields.base import Decoder, Field, refuse
 from masthead.storage import dialects
 
@@ -68,7 +69,7 @@ class Json(Field, frozen=True, kw_only=True):
 
     def _written(self, value: Any) -> bytes:
         try:
-            written = msgspec.json.encode(value)
+            written = msgspec.json.encode(value, enc_hook=as_text)
         except (TypeError, ValueError, RecursionError, UnicodeError) as error:
             raise refuse("validation_invalid_json", "Must be a JSON value.") from error
         # jsonb refuses an escaped NUL, and no text column could hold it either.

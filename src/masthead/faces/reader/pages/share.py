@@ -9,7 +9,7 @@ import msgspec
 from markupsafe import Markup
 
 from masthead.base.errors import NotFound
-from masthead.base.languages.words import words
+from masthead.base.languages.words import as_text, words
 from masthead.faces.reader.cards import cards_of
 from masthead.faces.reader.endpoint import Document, Redirect
 from masthead.faces.reader.pages.texts import by_slug, shared_image
@@ -63,7 +63,7 @@ async def oembed(request: SiteRequest) -> Document:
             "thumbnail_width": image_width,
             "thumbnail_height": image_height,
         }
-    return Document(msgspec.json.encode(body), _JSON)
+    return Document(msgspec.json.encode(body, enc_hook=as_text), _JSON)
 
 
 def _slug(site: Site, address: str) -> str:

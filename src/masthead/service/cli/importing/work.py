@@ -13,6 +13,7 @@ from msgspec.structs import asdict
 
 from masthead.base import clock
 from masthead.base.errors import MastheadError
+from masthead.base.languages.words import as_text
 from masthead.base.whole_file import PUBLIC, CannotWrite, whole_file
 from masthead.faces.importers.platforms.exports import open_export
 from masthead.faces.importers.report import Note, Report, errors_file, read_errors
@@ -202,7 +203,9 @@ def _save_report(
 ) -> None:
     """Not readable by others: it names members who were skipped."""
     if path is not None:
-        whole = msgspec.json.encode({**report.full(skipped), "redirect_list": redirects})
+        whole = msgspec.json.encode(
+            {**report.full(skipped), "redirect_list": redirects}, enc_hook=as_text
+        )
         with whole_file(path) as file:
             file.write(msgspec.json.format(whole) + b"\n")
 
