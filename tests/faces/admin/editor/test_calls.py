@@ -312,7 +312,7 @@ async def test_markdown_of_a_program_is_read_exactly_and_keeps_its_lines(script:
 async def test_a_post_opens_in_the_editor_if_the_editor_has_all_its_parts(
     script: Script, tenant: TenantWorld
 ) -> None:
-    strange = {"type": "doc", "content": [{"type": "callout", "content": []}]}
+    strange = {"type": "doc", "content": [{"type": "carousel", "content": []}]}
     whole = await tenant.post(title="Whole", content_json=document("a </textarea> b"))
     lacking = await tenant.post(title="Lacking", content_json=strange, content_html="<p>a</p>")
     html = await tenant.post(title="HTML", content_html="<p>a</p>")
@@ -323,7 +323,7 @@ async def test_a_post_opens_in_the_editor_if_the_editor_has_all_its_parts(
     assert "<mh-editor" not in page
     page = (await script.browser.get(f"/admin/posts/{lacking['id']}")).text
     assert "<mh-editor" not in page
-    assert "The editor can’t show: callout." in page
+    assert "The editor can’t show: carousel." in page
     for post in (lacking, html):
         page = (await script.browser.get(f"/admin/posts/{post['id']}?as=editor")).text
         assert "<mh-editor" in page

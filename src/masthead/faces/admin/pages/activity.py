@@ -47,6 +47,7 @@ PER_PAGE = 50
 
 NOUNS = {
     "posts": "post",
+    "draft_links": "share link",
     "pages": "page",
     "media": "file",
     "comments": "comment",
