@@ -79,8 +79,8 @@ FAULTS = (
     Fault(
         "a mail shows the name of a comment's author unescaped",
         "outside/mail/templates/comment_posted.html",
-        "{{ author }} commented on",
-        "{{ author | safe }} commented on",
+        "author=author, title=title",
+        "author=author | safe, title=title",
         ("outside/mail/test_message.py", "features/comments/test_emails.py"),
     ),
     Fault(
