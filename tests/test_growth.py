@@ -38,6 +38,7 @@ from masthead.faces.importers.platforms.substack import markup as substack
 from masthead.faces.importers.platforms.wordpress import paragraphs
 from masthead.faces.importers.platforms.wordpress.blocks import segments
 from masthead.faces.importers.source import SourcePost
+from masthead.faces.reader.card_views import Frames
 from masthead.faces.reader.content import _FeedWriter, _PageWriter
 from masthead.features.comments.text import clean_text, count_links
 from masthead.features.posts.site import before_paywall, lists_show, without_paywall
@@ -57,7 +58,7 @@ def _prepared(html: str) -> object:
 
 def _page(html: str) -> None:
     tokens = tokens_of(html)
-    _PageWriter(tokens, {}, starts_page=True).run()
+    _PageWriter(tokens, {}, Frames(), starts_page=True).run()
     _FeedWriter(tokens, "https://a.test").run()
 
 

@@ -123,13 +123,15 @@ def test_variant_b_describes_its_own_code_names() -> None:
     assert not set(RENAMED_IN_B) & set(codes)
 
 
-# Checked by the database or the network only, or no JSON.
+# Checked by the database, the network or a list of reserved names, or no JSON.
 CHECKED_FURTHER = {
     ("CommentCreate", "post_id"),
     ("CommentCreate", "parent_id"),
     ("MailingCreate", "post_id"),
     ("MailingTest", "post_id"),
     ("MediaUpload", "file"),
+    ("PageCreate", "slug"),
+    ("PageUpdate", "slug"),
     ("PostCreate", "tiers"),
     ("PostUpdate", "tiers"),
     ("TagCreate", "name"),
