@@ -59,7 +59,7 @@ def _prepared(html: str) -> object:
 def _page(html: str) -> None:
     tokens = tokens_of(html)
     _PageWriter(tokens, {}, Frames(), starts_page=True).run()
-    _FeedWriter(tokens, "https://a.test").run()
+    _FeedWriter(tokens, "https://a.test", "https://a.test/posts/a").run()
 
 
 HTML_READERS: dict[str, Read] = {
