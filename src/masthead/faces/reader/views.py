@@ -11,7 +11,6 @@ from datetime import datetime
 import msgspec
 from markupsafe import Markup
 
-from masthead.base.languages.formats import listed
 from masthead.base.languages.translators import direction_of
 from masthead.base.languages.words import words
 from masthead.web import pages
@@ -103,13 +102,6 @@ class Card(msgspec.Struct, frozen=True):
     """The names of the tiers that a post for paid members is for; empty for all of them."""
     is_open: bool = True
     """Whether this reader may."""
-
-    @property
-    def for_whom(self) -> str:
-        """Who may read all of it, as in: the rest of this post is for …"""
-        if self.levels:
-            return words("members with %(tiers)s", tiers=listed(self.levels, "or"))
-        return words("paid members") if self.audience == "paid" else words("members")
 
 
 class Comment(msgspec.Struct, frozen=True):
