@@ -26,7 +26,7 @@ def test_these_are_all_collections_with_lists() -> None:
         "posts",
         "comments",
         # Only by the files that they use.
-        *("_superusers", "site_settings", "pages", "products", "welcome_emails"),
+        *("_superusers", "site_settings", "pages", "products", "tags", "welcome_emails"),
         *("post_working_copies", "page_working_copies"),
     }
 

@@ -547,6 +547,7 @@ PAGES: dict[str, tuple[str, Chrome, object]] = {
             "Boats, people who have one, and people who would like one.",
             (LIGHTHOUSE, FERRY, LADDERS),
             Pager(older="/tags/harbour?before=2026-08-13"),
+            picture="/pictures/harbour.webp",
         ),
     ),
     "tag-empty": ("list.html", chrome(path="/tags/chess"), ListPage("chess", "", (), Pager())),

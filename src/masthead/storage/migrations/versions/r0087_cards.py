@@ -1,4 +1,5 @@
-"""Texts are cleaned again: the clean text has cards now."""
+"""Texts are cleaned again: the clean text has cards now. Not rolling: a worker of the older version
+would take the jobs, and clean by its own rules."""
 
 from __future__ import annotations
 
@@ -11,7 +12,6 @@ from masthead.base import clock
 
 revision = "0087"
 down_revision = "0086"
-rolling = True
 
 _jobs = sa.table(
     "jobs",
