@@ -33,6 +33,7 @@ _CODE: Final = "validation_invalid_header"
 
 class SentHeaders(SecretValues, frozen=True, kw_only=True):
     max_items: int = MAX_HEADERS
+    value_pattern: re.Pattern[str] | None = _VALUE
 
     def check_item(self, name: str, value: str) -> None:
         if not _NAME.fullmatch(name):

@@ -47,9 +47,12 @@ def field_schema(field: Field) -> Schema:
         case Date():
             return {"type": "string", "format": "date-time"}
         case SecretValues():
+            value: Schema = {"type": "string"}
+            if field.value_pattern:
+                value["pattern"] = f"^(?:{field.value_pattern.pattern})$"
             return {
                 "type": "object",
-                "additionalProperties": {"type": "string"},
+                "additionalProperties": value,
                 "maxProperties": field.max_items,
             }
         case Text():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -29,6 +30,8 @@ class SecretValues(Secret, frozen=True, kw_only=True):
 
     max: int = 8_000
     max_items: int
+    value_pattern: re.Pattern[str] | None = None
+    """For descriptions; `check_item` refuses what does not match."""
 
     def coerce(self, value: Any) -> Any:
         """A form sends `Name: value`, one in each line."""
