@@ -83,7 +83,15 @@ def texts(shown: Record, notes: Record) -> list[dict[str, Any]]:
         },
         {
             "title": "For members",
-            "content_html": "<p>Secretly</p>",
+            "content_html": (
+                "<p>Secretly</p>\n<pre>a\n\nb</pre>"
+                '<aside data-card="callout" class="mh-card mh-callout"><p class="mh-emoji">💡</p>'
+                '<p>Words</p><figure data-card="gallery" class="mh-card mh-gallery">'
+                f'<img src="{shown["url"]}" alt="Here" width="40" height="20">'
+                f'<img src="{relative}?thumb=100x100" alt=""><figcaption>Both</figcaption></figure>'
+                '</aside><p data-card="file" class="mh-card mh-file">'
+                f'<a href="{notes["url"]}">notes.txt</a></p>\n<p>After</p>'
+            ),
             "status": "published",
             "published_at": "2024-12-31T23:59:59.000Z",
             "visibility": "members",

@@ -23,7 +23,7 @@ from masthead.content.cards.card import (
     source_in,
     text_in,
 )
-from masthead.content.cards.platforms import block_comment, inline_text, text_of
+from masthead.content.cards.platforms import block_comment, text_of
 from masthead.content.html.markdown_text import escaped_text
 from masthead.content.html.markup import written
 
@@ -66,7 +66,7 @@ def ghost(card: Values, _: str) -> str:
 
 def from_ghost(card: Mapping[str, Any]) -> Imported | None:
     source = text_of(card, "src")
-    title = inline_text(card, "title")[:LONGEST_TITLE]
+    title = text_of(card, "title")[:LONGEST_TITLE]
     return Imported({"src": source, "title": title}) if source else None
 
 

@@ -19,7 +19,7 @@ from masthead.content.cards.card import (
     root,
     text_in,
 )
-from masthead.content.cards.platforms import block_comment, text_of
+from masthead.content.cards.platforms import block_comment, own_values, text_of
 from masthead.content.html.markdown_text import escaped_text
 from masthead.content.html.markup import written
 
@@ -61,7 +61,9 @@ def wordpress(card: Values, _: str) -> str:
 
 
 def from_wordpress(block: Block) -> Imported | None:
-    return Imported(parse(block.parts))
+    # Ours writes a call to join as a button, too.
+    is_own = own_values(block.attributes).get("card", CARD.name) == CARD.name
+    return Imported(parse(block.parts)) if is_own else None
 
 
 CARD: Final = Card(

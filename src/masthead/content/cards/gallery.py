@@ -114,7 +114,7 @@ def wordpress(card: Values, _: str) -> str:
 
 
 def from_wordpress(block: Block) -> Imported | None:
-    """The caption is that of the whole; those of single pictures follow it."""
+    """The captions of single pictures and that of the whole, in their order."""
     captions = _captions(block.parts)
     images = [*map(_parsed, block.parts.all("img"))]
     return Imported({"images": images, "caption": " · ".join(captions)}) if images else None

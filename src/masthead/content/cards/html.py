@@ -37,7 +37,7 @@ OWN_MARK: Final = "<!--masthead:html-->"
 LABEL: Final = words("See this part on the site")
 _WORDS: Final = 5_000
 """Characters of its words that are shown."""
-_END: Final = "kg-card-end"
+_END: Final = "kg-card-"
 _UNSEEN: Final = re.compile(
     r"<(script|style|template|noscript|svg|title)\b.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)",
     re.IGNORECASE | re.DOTALL,

@@ -17,7 +17,7 @@ from masthead.content.cards.card import (
     root,
     text_in,
 )
-from masthead.content.cards.platforms import block_comment, inline_text, own_values
+from masthead.content.cards.platforms import block_comment, own_values, text_of
 from masthead.content.html.markdown_text import escaped_text
 from masthead.content.html.markup import written
 
@@ -58,7 +58,7 @@ def ghost(card: Values, _: str) -> str:
 
 
 def from_ghost(card: Mapping[str, Any]) -> Imported | None:
-    label = inline_text(card, "buttonText")
+    label = text_of(card, "buttonText")
     return Imported({"label": label if len(label) <= LONGEST else LABEL})
 
 

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from masthead.base import clock
+from masthead.content.cards.exports import for_ghost
 from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.records.collection import Record
 from masthead.engine.records.write.slugs import slugify
@@ -119,7 +120,7 @@ def _post_rows(
     links = content.links
     for each in page:
         picture = links.replace(each["featured_image"], known, _ghost_url)
-        html = links.replace(each["content_html"], known, _ghost_url)
+        html = links.replace(for_ghost(each["content_html"]), known, _ghost_url)
         tables.add(each, _alt_of(each, links, known))
         yield _post(kind, each, html, picture, blog=content.blog)
 

@@ -16,6 +16,7 @@ from urllib.parse import quote, urljoin, urlsplit
 from xml.sax.saxutils import quoteattr
 
 from masthead.base import clock
+from masthead.content.cards.exports import for_wordpress
 from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.records.collection import Record
 from masthead.engine.records.write.slugs import slugify
@@ -210,7 +211,7 @@ class _Writer:
             guid=_escaped(f"{self._blog.url}/?masthead={record['id']}"),
             slug=_cdata(_percent(record["slug"])),
             status=self._status(record),
-            html=_cdata(_as_block(text)),
+            html=_cdata(for_wordpress(text)),
             excerpt=_text(record["excerpt"]),
             more="".join(more),
             date=planned or record["published_at"],
@@ -352,11 +353,6 @@ def _escaped_text(text: str) -> str:
 
 def _escaped(text: str) -> str:
     return escape(_NOT_XML.sub("", text))
-
-
-def _as_block(html: str) -> str:
-    """Without block comments WordPress would insert paragraphs and line breaks."""
-    return f"<!-- wp:html -->\n{html}\n<!-- /wp:html -->" if html else ""
 
 
 def _percent(slug: str) -> str:

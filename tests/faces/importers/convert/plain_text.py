@@ -24,14 +24,16 @@ UNREAD: Final = frozenset({
     "script", "style", "svg", "title", "select", "textarea", "template", "button",
 })
 # Of Substack: what asks readers for something, and leads nowhere after the move.
-ASKING: Final = frozenset({
-    "button-wrapper", "captioned-button-wrap", "subscription-widget-wrap",
-    "subscription-widget-wrap-editor", "subscription-widget", "subscribe-widget", "paywall-jump",
+ASKING: Final = frozenset({"button-wrapper", "captioned-button-wrap", "paywall-jump"})
+# Of Substack: becomes a call to join.
+SIGN_UPS: Final = frozenset({
+    "subscription-widget-wrap", "subscription-widget-wrap-editor", "subscription-widget",
+    "subscribe-widget",
 })
-# Filled in by Substack's own scripts, or a card of Ghost for a link or a file: a link stands there.
+# Filled in by scripts of the platform, or a card for a link or a file: a link stands there.
 FILLED: Final = frozenset({
     "youtube-wrap", "vimeo-wrap", "latex-rendered", "tweet", "spotify-wrap",
-    "kg-bookmark-card", "kg-file-card",
+    "kg-bookmark-card", "kg-file-card", "kg-embed-card", "wp-block-embed",
 })
 # fmt: on
 
@@ -53,7 +55,10 @@ class _Shown(HTMLParser):
             self.pieces.append(" ")
         if tag in ("iframe", "embed") or classes & FILLED:
             self.pieces.append(f" {HOLE} ")
-        if (tag in UNREAD or tag == "iframe" or classes & (FILLED | ASKING)) and tag not in VOID:
+        if classes & SIGN_UPS:
+            self.pieces.append(" Join ")
+        unread = FILLED | ASKING | SIGN_UPS
+        if (tag in UNREAD or tag == "iframe" or classes & unread) and tag not in VOID:
             self._hidden_depth = 1
 
     def handle_endtag(self, tag: str) -> None:

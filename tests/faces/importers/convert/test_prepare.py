@@ -40,6 +40,24 @@ def originals(html: str, site_url: str = SITE) -> list[str]:
     return [image.original_url for image in ready(html, site_url).images]
 
 
+@pytest.mark.parametrize("around", ["{}", "<p>{}</p>", "<figure>{}</figure>", "x{}y"])
+def test_a_player_is_an_embed(around: str) -> None:
+    frame = '<iframe src="https://www.youtube.com/embed/dQw4w9WgXcQ?rel=0"></iframe>'
+    prepared = ready(around.format(frame))
+    assert (
+        '<figure data-card="embed" class="mh-card mh-embed">'
+        '<a href="https://www.youtube.com/watch?v=dQw4w9WgXcQ">'
+    ) in prepared.html
+    assert "<figure><figure" not in prepared.html
+    assert prepared.content_json is not None
+    assert any(each["type"] == "embed" for each in prepared.content_json["content"])
+
+
+def test_an_address_without_a_player_stays_a_link() -> None:
+    link = '<p><a href="https://a.example/x">https://a.example/x</a></p>'
+    assert ready(link).html == link
+
+
 def test_a_picture_with_all_its_wrappers_is_one() -> None:
     prepared = ready(CAPTIONED)
     (image,) = prepared.images

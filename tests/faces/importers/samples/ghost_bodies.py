@@ -43,7 +43,7 @@ LEXICAL: Final = {
 }  # fmt: skip
 LEXICAL_TEXT: Final = (
     "High water It rises and falls rope oars Time and tide. At noon Both Far 🌊 Mind the step More "
-    "Inside Go a < b marked down Raw keys A film map.pdf Clock Ticks"
+    "Inside Go a < b marked down Raw keys A film video.example map.pdf Clock Ticks Join"
 )
 
 MOBILEDOC: Final = {

@@ -18,10 +18,12 @@ from masthead.content.html.markup import (
     background_of,
     cleaned,
     escaped,
+    tokens_of,
     with_background,
 )
 from masthead.content.html.srcset import parse_srcset, widest, write_srcset
 from masthead.content.texts.from_html import to_document
+from masthead.faces.importers.convert.embeds import with_embeds
 from masthead.faces.importers.convert.image_urls import (
     ImageRef,
     find_pictures,
@@ -55,7 +57,10 @@ class Prepared(Struct, frozen=True):
 
 def prepare(post: SourcePost, site_url: str) -> Prepared:
     """`site_url` is the base of relative addresses; '' if unknown."""
-    html, tokens = cleaned(post.html)
+    clean, tokens = cleaned(post.html)
+    html = with_embeds(clean)
+    if html != clean:
+        tokens = tokens_of(html)
     original = partial(original_of, site_url=site_url)
     document, reason = to_document(tokens, original) if tokens else (None, "")
     if document is not None and len(html) > LARGE and len(encode(document)) > MAX_DOCUMENT:
@@ -170,8 +175,16 @@ def _rewritten_json(value: Any, mapping: Mapping[str, str]) -> Any:
     }
     attributes = changed.get("attrs")
     if isinstance(attributes, dict):
-        changed["attrs"] = {
-            key: mapping.get(each, each) if isinstance(each, str) else each
-            for key, each in attributes.items()
-        }
+        changed["attrs"] = _with_new_addresses(attributes, mapping)
     return changed
+
+
+def _with_new_addresses(value: Any, mapping: Mapping[str, str]) -> Any:
+    """The attributes of a node, which may hold lists, as the pictures of a gallery."""
+    if isinstance(value, str):
+        return mapping.get(value, value)
+    if isinstance(value, list):
+        return [_with_new_addresses(each, mapping) for each in value]
+    if isinstance(value, dict):
+        return {key: _with_new_addresses(each, mapping) for key, each in value.items()}
+    return value

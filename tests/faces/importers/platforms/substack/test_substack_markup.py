@@ -11,6 +11,7 @@ import pytest
 from masthead.content.html.markup import cleaned as sanitized
 from masthead.faces.importers.platforms.substack.markup import LEFT_OUT, cleaned
 
+JOIN = '<p data-card="join"><a href="/member/sign-up">Join</a></p>'
 HAS_PAYWALL = '<p>a</p><hr class="paywall"><p>b</p>'
 
 
@@ -46,7 +47,10 @@ def captioned(target: str | None = None) -> str:
         ("", ""),
         ("<p>Words</p>", "<p>Words</p>"),
         ('<p>a</p><div class="paywall-jump"></div><p>b</p>', HAS_PAYWALL),
-        ('<p>a</p><div class="subscription-widget-wrap"><form>Join</form></div>', "<p>a</p>"),
+        (
+            '<p>a</p><div class="subscription-widget-wrap"><form>Join</form></div>',
+            f"<p>a</p>{JOIN}",
+        ),
         ("<div><hr></div>", "<hr>"),
         ("<div>Loose <b>words</b></div>", "<p>Loose <b>words</b></p>"),
         (
@@ -64,7 +68,7 @@ def captioned(target: str | None = None) -> str:
                 "image-gallery-embed",
                 {"gallery": {"images": [{"src": "/1"}, {"src": "/2"}], "caption": "All"}},
             ),
-            '<figure><img alt="" src="/1"><img alt="" src="/2">'
+            '<figure data-card="gallery"><img src="/1" alt=""><img src="/2" alt="">'
             "<figcaption>All</figcaption></figure>",
         ),
         (embed("image-gallery-embed", {"gallery": []}), ""),
@@ -76,7 +80,8 @@ def captioned(target: str | None = None) -> str:
         (embed("youtube-wrap", {"videoId": '"><script>'}), ""),
         (
             embed("spotify-wrap", {"url": "https://open.spotify.example/1", "title": "S & T"}),
-            '<p><a href="https://open.spotify.example/1">S &amp; T</a></p>',
+            '<figure data-card="embed"><a href="https://open.spotify.example/1">'
+            "<strong>S &amp; T</strong></a><figcaption>open.spotify.example</figcaption></figure>",
         ),
         (embed("spotify-wrap", {"url": "javascript:alert(1)"}), ""),
         (
@@ -85,7 +90,7 @@ def captioned(target: str | None = None) -> str:
         ),
         (
             embed("button-wrapper", {"url": "https://shop.example/buy", "text": "Buy"}, tag="p"),
-            '<p><a href="https://shop.example/buy">Buy</a></p>',
+            '<p data-card="button"><a href="https://shop.example/buy">Buy</a></p>',
         ),
         (
             embed("button-wrapper", {"url": "https://x.example/subscribe?", "text": "J"}, tag="p"),
@@ -100,7 +105,8 @@ def captioned(target: str | None = None) -> str:
         ('<div class="pullquote"><p>Q</p></div>', "<blockquote><p>Q</p></blockquote>"),
         (
             f'<div class="callout-block">{captioned()}</div>',
-            f"<blockquote><figure>{PLAIN_PICTURE}<figcaption>Cap</figcaption></figure></blockquote>",
+            f'<aside data-card="callout"><figure>{PLAIN_PICTURE}<figcaption>Cap</figcaption>'
+            "</figure></aside>",
         ),
         (
             '<p>Text<a class="footnote-anchor" id="footnote-anchor-1" href="#footnote-1">1</a></p>'
@@ -112,7 +118,7 @@ def captioned(target: str | None = None) -> str:
         (
             '<div class="file-embed-wrapper"><div class="file-embed-details-h1">F</div>'
             '<a class="file-embed-button" href="https://x.example/f.pdf">Download</a></div>',
-            '<p><a href="https://x.example/f.pdf">F</a></p>',
+            '<p data-card="file"><a href="https://x.example/f.pdf">F</a></p>',
         ),
         (
             '<p>Hi <span class="mention-wrap" data-attrs="{&quot;name&quot;:&quot;Ann&quot;}">'

@@ -152,7 +152,8 @@ def test_kinds_audiences_and_states(tmp_path: Path) -> None:
 def test_bodies(tmp_path: Path) -> None:
     found = {slug: post.html for slug, post in opened(tmp_path).items()}
     assert found["paywall"] == f"<p>For all.</p>{PAYWALL}<p>For some.</p>"
-    assert found["asking"] == "<p>Read on.</p><p>Done.</p>"
+    join = '<p data-card="join"><a href="/member/sign-up">Join</a></p>'
+    assert found["asking"] == f"<p>Read on.</p>{join}<p>Done.</p>"
     assert "<figcaption>At <em>noon</em></figcaption></figure><p>after</p>" in found["pictures"]
     assert found["pictures"].count("<img") == 1
     assert "<source" not in found["pictures"]
@@ -162,8 +163,8 @@ def test_bodies(tmp_path: Path) -> None:
         assert f'<a id="{back}" href="#{there}">{number}</a>' in found["notes"]
         assert f'<p><a id="{there}" href="#{back}">{number}</a> Note {number}, ' in found["notes"]
     assert shown(found["embeds"]) == (
-        "Seen: https://www.youtube.com/watch?v=aaaaaaaaaaa heard: Gulls said: High water Anna "
-        "counted: h < 2 End."
+        "Seen: https://www.youtube.com/watch?v=aaaaaaaaaaa heard: Gulls "
+        "open.spotify.example said: High water Anna counted: h < 2 End."
     )
 
 

@@ -172,13 +172,15 @@ def test_nothing_of_an_editor_is_left_in_a_text(name: str, tmp_path: Path) -> No
             assert not any(code in post.html for code in ("[caption", "[gallery", "[audio"))
 
 
-def test_galleries_and_captions_are_figures(tmp_path: Path) -> None:
+def test_galleries_and_captions(tmp_path: Path) -> None:
     found = {post.title: post for post in posts(tmp_path, wordpress.READ["shortcodes"][0])}
     assert "<figcaption>At the <b>pier</b></figcaption>" in found["caption"].html
     assert "<figcaption>An old one</figcaption>" in found["old-caption"].html
     gallery = found["gallery"].html
     assert gallery.index("boats-scaled.jpg") < gallery.index("pier.jpg")
     assert "<figcaption>Boats at noon</figcaption>" in gallery
-    assert found["gallery-of-the-post"].html.count("<figure>") == 2
+    of_the_post = found["gallery-of-the-post"].html
+    assert of_the_post.count('<figure data-card="gallery"') == of_the_post.count("<figure") == 1
+    assert of_the_post.count("<img") == 2
     assert found["escaped"].html == "<p>Write [gallery] for a gallery.</p>"
     assert '[gallery ids="901,902"]' in found["gallery-without-pictures"].html

@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 from html import escape
 from typing import Any, Final
 
+from masthead.content.cards.html import OWN_MARK
 from masthead.faces.importers.files.decoding import storable
 from masthead.faces.importers.platforms.ghost.card_html import simplified
+from masthead.faces.importers.platforms.ghost.cards import render_card
 from masthead.faces.importers.platforms.ghost.lexical import render_lexical
 from masthead.faces.importers.platforms.ghost.markdown import render_markdown
 from masthead.faces.importers.platforms.ghost.mobiledoc import render_mobiledoc
@@ -21,6 +23,11 @@ NO_ADDRESS: Final = (
     "give that address (--site-url) to fetch the images."
 )
 UNREADABLE: Final = "The editor's document can't be read; the plain text was taken instead."
+_OWN_HTML: Final = re.compile(
+    rf"<!-{{2}}kg-card-begin: html-->({re.escape(OWN_MARK)}(?:(?!<!-{{2}}kg-card-).)*+)"
+    r"<!-{2}kg-card-end: html-->",
+    re.DOTALL,
+)
 _CARD_COMMENTS: Final = re.compile(r"<!--\s*kg-card-(?:begin|end):[^<>]{0,60}\s*-->")
 _MEMBERS_ONLY: Final = re.compile(r"<!--\s*members-only\s*-->")
 _BLANK_LINES: Final = re.compile(r"\n\s*\n")
@@ -54,7 +61,12 @@ def at_address(text: str, site_url: str) -> str:
 
 
 def _of_html(html: str, _: list[str]) -> str:
+    html = _OWN_HTML.sub(_own_html, html)
     return simplified(_MEMBERS_ONLY.sub(PAYWALL, _CARD_COMMENTS.sub("", html))).strip()
+
+
+def _own_html(found: re.Match[str]) -> str:
+    return render_card("html", {"html": found[1]}) or ""
 
 
 def _of_document(render: Render) -> Callable[[str, list[str]], str]:

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
 _STARS: Final = 5
+# A card is read again with each card around it.
+_NOT_DEEP: Final = (
+    './/*[contains(@class, "kg-")][count(ancestor::*[contains(@class, "-card")]) < 40]'
+)
 
 
 def simplified(html: str) -> str:
@@ -21,15 +25,19 @@ def simplified(html: str) -> str:
     root = parsed(html)
     if root is None:
         return html
-    replaced: set[HtmlElement] = set()
-    for kind, properties in _CARDS.items():
-        for element in root.xpath(_with_class(f"kg-{kind}-card")):
-            # Ghost never nests cards.
-            if element not in replaced:
-                card = {name: read(element) for name, read in properties.items()}
-                replace(element, render_card(kind, card) or "")
-                replaced.update(element.iter())
+    # The inner ones first: our own export has cards in others.
+    for element in reversed(root.xpath(_NOT_DEEP)):
+        kind = _kind_of(element)
+        if kind:
+            card = {name: read(element) for name, read in _CARDS[kind].items()}
+            replace(element, render_card(kind, card) or "")
     return inner_html(root)
+
+
+def _kind_of(element: HtmlElement) -> str:
+    """'' for an element that is no card."""
+    named = (each[3:-5] for each in str(element.get("class") or "").split() if each[-5:] == "-card")
+    return next((each for each in named if each in _CARDS), "")
 
 
 def _with_class(name: str) -> str:
@@ -91,6 +99,25 @@ def _own(*attributes: str, otherwise: Read = lambda _: None) -> Read:
     return read
 
 
+def _own_number(attribute: str) -> Read:
+    def read(card: HtmlElement) -> int | None:
+        value = str(card.get(attribute) or "")
+        return int(value) if value.isascii() and value.isdigit() and len(value) < 14 else None
+
+    return read
+
+
+def _thumbnail(card: HtmlElement) -> str:
+    """The picture beside the text: the site's icon is one, too."""
+    found = card.xpath(_with_class("kg-bookmark-thumbnail") + "//img")
+    return str(found[0].get("src") or "") if found else ""
+
+
+def _pictures(card: HtmlElement) -> list[dict[str, Any]]:
+    names = ("src", "alt", "width", "height")
+    return [{name: each.get(name) for name in names if each.get(name)} for each in card.iter("img")]
+
+
 def _stars(card: HtmlElement) -> int:
     return len(card.xpath(_with_class("kg-product-card-rating-active")))
 
@@ -114,11 +141,22 @@ _CARDS: Final[Mapping[str, Mapping[str, Read]]] = {
         "fileTitle": _text("kg-file-card-title"),
         "fileCaption": _text("kg-file-card-caption"),
         "fileName": _text("kg-file-card-filename"),
+        # As our own export has it: Ghost's own is rounded.
+        "fileSize": _own_number("data-size"),
     },
     "bookmark": {
         "url": _value("href", "kg-bookmark-container", "a"),
         "title": _text("kg-bookmark-title"),
         "description": _text("kg-bookmark-description"),
+        "thumbnail": _thumbnail,
+        "caption": _inside("figcaption"),
+    },
+    "gallery": {"images": _pictures, "caption": _inside("figcaption")},
+    "embed": {
+        "url": _value("data-url", "iframe"),
+        "html": inner_html,
+        "title": _value("title", "iframe"),
+        "thumbnail_url": _value("data-image", "iframe"),
         "caption": _inside("figcaption"),
     },
     "toggle": {
@@ -158,7 +196,7 @@ _CARDS: Final[Mapping[str, Mapping[str, Read]]] = {
         "buttonUrl": _value("href", "kg-cta-button"),
     },
     "button": {"buttonText": _text("a"), "buttonUrl": _value("href", "a")},
-    "signup": {},
+    "signup": {"buttonText": _text("kg-signup-card-button-default", "kg-signup-card-button")},
     "email": {},
 }
 """How the properties of each card are read from its HTML."""

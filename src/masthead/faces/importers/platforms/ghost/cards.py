@@ -10,10 +10,19 @@ from collections.abc import Callable, Mapping
 from html import escape
 from typing import Any, Final
 
+from masthead.content.cards.button import CARD as BUTTON
+from masthead.content.cards.card import Card as OurCard
+from masthead.content.cards.catalog import CARDS
+from masthead.content.cards.embed import CARD as EMBED
+from masthead.content.cards.gallery import galleries
+from masthead.content.cards.providers import player_of
 from masthead.faces.importers.platforms.ghost.markdown import render_markdown
 from masthead.faces.importers.source import PAYWALL
 
 Card = Mapping[str, Any]
+_OURS: Final[Mapping[str, OurCard]] = {
+    name: each for each in CARDS.values() for name in each.ghost_names if name != "embed"
+}
 
 # The editor wraps the text of a caption in spans for white space.
 _SPANS: Final = re.compile(r"</?span[^<>]*>", re.IGNORECASE)
@@ -23,8 +32,32 @@ _LANGUAGE: Final = re.compile(r"[\w.+#-]{1,40}", re.ASCII)
 
 def render_card(name: str, card: Card) -> str | None:
     """None for an unknown card."""
+    if name in _OURS and (made := _made(_OURS[name], card)):
+        return made + _below(name, card)
     render = _CARDS.get(name)
-    return render(card) if render else None
+    # One of ours without what it needs, such as an address, is nothing.
+    return render(card) if render else "" if name in _OURS else None
+
+
+def _below(name: str, card: Card) -> str:
+    """The caption of a card of ours that has no place for it."""
+    if name == "file":
+        return _paragraph(escape(_text(card, "fileCaption")))
+    given = card.get("metadata")
+    about: Card = given if isinstance(given, dict) else card
+    if name == "bookmark" and _text(about, "description"):
+        return _paragraph(_inline(card, "caption"))
+    return ""
+
+
+def _made(ours: OurCard, card: Card) -> str:
+    """A card of our own; '' for what can't be one."""
+    imported = ours.from_ghost(card) if ours.from_ghost else None
+    if imported is None:
+        return ""
+    if ours.name == "gallery":
+        return galleries(imported.values["images"], imported.values["caption"])
+    return ours.made(imported.values, imported.inside)
 
 
 def attribute(name: str, value: object) -> str:
@@ -61,7 +94,7 @@ def _link(url: str, text: str) -> str:
 
 
 def _button(card: Card) -> str:
-    return _link(_text(card, "buttonUrl"), escape(_text(card, "buttonText")))
+    return BUTTON.made({"url": _text(card, "buttonUrl"), "label": _text(card, "buttonText")})
 
 
 def _picture(card: Card) -> str:
@@ -84,50 +117,20 @@ def _image(card: Card) -> str:
     return _figure(inside, caption) if caption else f"<p>{inside}</p>"
 
 
-def _gallery(card: Card) -> str:
-    given = card.get("images")
-    images = given if isinstance(given, list) else []
-    pictures = "".join(_picture(each) for each in images if isinstance(each, dict))
-    return _figure(pictures, _inline(card, "caption"))
-
-
-def _bookmark(card: Card) -> str:
-    given = card.get("metadata")
-    metadata: Card = given if isinstance(given, dict) else card
-    url = _text(card, "url") or _text(metadata, "url")
-    title = escape(_text(metadata, "title") or url)
-    about = escape(_text(metadata, "description"))
-    if not url:
-        return ""
-    about = f"<br>{about}" if about else ""
-    quote = f"<blockquote><p><a{attribute('href', url)}>{title}</a>{about}</p></blockquote>"
-    return quote + _paragraph(_inline(card, "caption"))
-
-
 def _paragraph(inside: str) -> str:
     return f"<p>{inside}</p>" if inside else ""
-
-
-def _callout(card: Card) -> str:
-    emoji = escape(_text(card, "calloutEmoji"))
-    text = _inline(card, "calloutText")
-    inside = f"{emoji} {text}".strip() if text else ""
-    return f"<blockquote>{_paragraph(inside)}</blockquote>" if inside else ""
-
-
-def _toggle(card: Card) -> str:
-    heading, content = _inline(card, "heading"), _markup(card, "content")
-    if not heading and not content:
-        return ""
-    return f"<details><summary>{heading}</summary>{content}</details>"
 
 
 def _embed(card: Card) -> str:
     url = _text(card, "url")
     given = card.get("metadata")
     metadata: Card = given if isinstance(given, dict) else {}
-    # An embedded post of a social network has its text in a blockquote; a player has no text.
+    # The caption follows the card, with its links.
+    made = _made(EMBED, {**card, "caption": ""})
+    # An embedded post of a social network has its text in a blockquote.
     html = _quoted(_text(card, "html"))
+    if made and (player_of(url) or not url or not html):
+        return made + _paragraph(_inline(card, "caption"))
     if url not in html or not html:
         html += _link(url, escape(_text(metadata, "title") or url))
     return html + _paragraph(_inline(card, "caption"))
@@ -155,26 +158,6 @@ def _code(card: Card) -> str:
     block = f"<pre><code{kind}>{escape(code, quote=False)}</code></pre>"
     caption = _inline(card, "caption")
     return _figure(block, caption) if caption else block
-
-
-def _file(card: Card) -> str:
-    title = _text(card, "fileTitle") or _text(card, "fileName")
-    about = escape(_text(card, "fileCaption"))
-    return _link(_text(card, "src"), escape(title or "Download")) + _paragraph(about)
-
-
-def _audio(card: Card) -> str:
-    source, title = _text(card, "src"), escape(_text(card, "title"))
-    player = f"<audio controls{attribute('src', source)}></audio>" if source else ""
-    return _figure(player, title)
-
-
-def _video(card: Card) -> str:
-    source = _text(card, "src")
-    poster = _text(card, "customThumbnailSrc") or _text(card, "thumbnailSrc")
-    sizes = attribute("width", card.get("width")) + attribute("height", card.get("height"))
-    about = attribute("src", source) + attribute("poster", poster) + sizes
-    return _figure(f"<video controls{about}></video>" if source else "", _inline(card, "caption"))
 
 
 def _product(card: Card) -> str:
@@ -214,12 +197,8 @@ def _always(html: str) -> Callable[[Card], str]:
 
 
 _CARDS: Final[Mapping[str, Callable[[Card], str]]] = {
-    **dict.fromkeys(("signup", "email", "email-cta", "transistor"), _always("")),
+    **dict.fromkeys(("email", "email-cta", "transistor"), _always("")),
     "image": _image,
-    "gallery": _gallery,
-    "bookmark": _bookmark,
-    "callout": _callout,
-    "toggle": _toggle,
     "button": _button,
     "embed": _embed,
     "html": _html,
@@ -227,9 +206,6 @@ _CARDS: Final[Mapping[str, Callable[[Card], str]]] = {
     "card-markdown": _markdown,
     "code": _code,
     "codeblock": _code,
-    "file": _file,
-    "audio": _audio,
-    "video": _video,
     "product": _product,
     "header": _header,
     "call-to-action": _call_to_action,

@@ -13,6 +13,13 @@ from typing import Any, Final
 
 from lxml.html import HtmlElement
 
+from masthead.content.cards.bookmark import CARD as BOOKMARK
+from masthead.content.cards.button import CARD as BUTTON
+from masthead.content.cards.card import LONGEST_TITLE
+from masthead.content.cards.embed import CARD as EMBED
+from masthead.content.cards.file import CARD as FILE
+from masthead.content.cards.gallery import galleries
+from masthead.content.cards.join import CARD as JOIN
 from masthead.faces.importers.source import PAYWALL
 
 Data = Mapping[str, Any]
@@ -57,7 +64,9 @@ def _button(element: HtmlElement, data: Data) -> str:
     inner = element.find(".//a")
     url = _text(data, "url") or ("" if inner is None else str(inner.get("href") or ""))
     text = _text(data, "text") or str(element.text_content()).strip()
-    return "" if _CALLS_TO_ACTION.search(url) else link(url, text)
+    if _CALLS_TO_ACTION.search(url):
+        return ""
+    return BUTTON.made({"url": url, "label": text}) or link(url, text)
 
 
 def _picture_link(element: HtmlElement, data: Data) -> str | None:
@@ -79,11 +88,11 @@ def _picture(attributes: Mapping[str, str]) -> str:
 def _gallery(_: HtmlElement, data: Data) -> str:
     gallery = data.get("gallery")
     images = gallery.get("images") if isinstance(gallery, dict) else None
-    sources = [each.get("src") for each in images or () if isinstance(each, dict)]
-    pictures = "".join(_picture({"src": each}) for each in sources if isinstance(each, str))
-    caption = escape(_text(gallery, "caption"), quote=False) if isinstance(gallery, dict) else ""
-    caption = f"<figcaption>{caption}</figcaption>" if caption else ""
-    return f"<figure>{pictures}{caption}</figure>" if pictures else ""
+    found = [each for each in images or () if isinstance(each, dict)]
+    caption = _text(gallery, "caption") if isinstance(gallery, dict) else ""
+    return galleries(
+        [{"src": each.get("src"), "alt": _text(each, "alt")} for each in found], caption
+    )
 
 
 def _at(address: str, *names: str) -> Embed:
@@ -98,7 +107,25 @@ def _at(address: str, *names: str) -> Embed:
 
 def _linked(_: HtmlElement, data: Data) -> str:
     url = _text(data, "url", "canonical_url", "base_url", "targetUrl", "src")
-    return link(url, _text(data, "title", "name"))
+    title = _text(data, "title", "name")
+    shown = link(url, title)
+    return shown and (EMBED.made({"url": url, "title": title[:LONGEST_TITLE]}) or shown)
+
+
+def _post_of_substack(_: HtmlElement, data: Data) -> str | None:
+    url = _text(data, "canonical_url", "url")
+    about = {"title": _text(data, "title")[:LONGEST_TITLE], "image": _text(data, "cover_image")}
+    return BOOKMARK.made({"url": url, **about}) or None
+
+
+def _join(_: HtmlElement, __: Data) -> str:
+    return JOIN.made({})
+
+
+def _callout(element: HtmlElement, _: Data) -> None:
+    """Stays, because there may be embeds in it."""
+    element.tag = "aside"
+    element.set("data-card", "callout")
 
 
 def _linked_if_known(element: HtmlElement, data: Data) -> str | None:
@@ -126,7 +153,8 @@ def _file(element: HtmlElement, _: Data) -> str:
     inner = element.find(".//a[@href]")
     title = element.find('.//*[@class="file-embed-details-h1"]')
     url = "" if inner is None else str(inner.get("href"))
-    return link(url, "" if title is None else str(title.text_content()).strip())
+    name = "" if title is None else str(title.text_content()).strip()
+    return FILE.made({"src": url, "name": name[:200]}) or link(url, name)
 
 
 def _mention(element: HtmlElement, data: Data) -> str:
@@ -146,11 +174,13 @@ def _paywall(_: HtmlElement, __: Data) -> str:
     return PAYWALL
 
 
-_DROPPED: Final = (
+_SIGN_UPS: Final = (
     "subscription-widget",
     "subscription-widget-wrap",
     "subscription-widget-wrap-editor",
     "subscribe-widget",
+)
+_DROPPED: Final = (
     "captioned-button-wrap",
     "poll-embed",
     "community-chat",
@@ -176,6 +206,7 @@ NATIVE: Final = frozenset({"native-video-embed", "native-audio-embed"})
 """Recordings hosted by Substack; the export has neither the files nor their addresses."""
 
 _EMBEDS: Final[Mapping[str, Embed]] = {
+    **dict.fromkeys(_SIGN_UPS, _join),
     **dict.fromkeys(_DROPPED, _nothing),
     **dict.fromkeys(_PLAYERS, _linked),
     **dict.fromkeys(sorted(NATIVE), _nothing),
@@ -192,11 +223,11 @@ _EMBEDS: Final[Mapping[str, Embed]] = {
     "twitter-embed": _post_elsewhere,
     "bluesky-wrap": _post_elsewhere,
     "comment": _linked_if_known,
-    "embedded-post-wrap": _linked_if_known,
-    "digest-post-embed": _linked_if_known,
+    "embedded-post-wrap": _post_of_substack,
+    "digest-post-embed": _post_of_substack,
     "latex-rendered": _formula,
     "pullquote": _quote,
-    "callout-block": _quote,
+    "callout-block": _callout,
     "file-embed-wrapper": _file,
     "mention-wrap": _mention,
     "footnote": _footnote,

@@ -17,11 +17,11 @@ LEFT_OUT: Final = "A recording that only Substack has was left out."
 _MAX_DATA: Final = 200_000
 _ALLOWED_ATTRIBUTES: Final = frozenset(
     {"href", "src", "alt", "title", "width", "height", "id", "start", "colspan", "rowspan"}
-    | {"controls", "poster", "lang", "dir", "datetime"}
+    | {"controls", "poster", "lang", "dir", "datetime", "data-card", "data-size"}
 )
 _BLOCKS: Final = frozenset(
     {"p", "div", "figure", "blockquote", "ul", "ol", "table", "pre", "hr", "details", "section"}
-    | {"h1", "h2", "h3", "h4", "h5", "h6"}
+    | {"h1", "h2", "h3", "h4", "h5", "h6", "aside"}
 )
 
 

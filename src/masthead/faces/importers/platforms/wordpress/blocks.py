@@ -10,11 +10,9 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from masthead.engine.records.fields.text import is_web_address
-from masthead.faces.importers.platforms.wordpress.pieces import comments_of
+from masthead.faces.importers.platforms.wordpress.pieces import BLOCKS_ONLY, comments_of
 
-_DELIMITER: Final = re.compile(
-    r"\s*+(/?)wp:([a-z][a-z0-9_-]*+(?:/[a-z][a-z0-9_-]*+)?)(?=[\s/{]|\Z)"
-)
+DELIMITER: Final = re.compile(r"\s*+(/?)wp:([a-z][a-z0-9_-]*+(?:/[a-z][a-z0-9_-]*+)?)(?=[\s/{]|\Z)")
 _MAX_ATTRIBUTES: Final = 20_000
 _NEAR: Final = 3_000
 _REUSED: Final = re.compile(r'<!-- wp:block \{"ref":([0-9]{1,18})[^<>]{0,200}\} /-->')
@@ -25,6 +23,9 @@ class Segment(NamedTuple):
     html: str
     is_classic: bool
     """Outside of blocks, or in a block of the classic editor: needs paragraphs."""
+    before: str = ""
+    after: str = ""
+    """The line breaks between it and the blocks beside it."""
 
 
 def has_blocks(content: str) -> bool:
@@ -57,7 +58,7 @@ def segments(content: str, left_out: list[str]) -> Iterator[Segment]:
     for comment in comments_of(content):
         parts.append(content[position : comment.start])
         position = comment.end
-        delimiter = _DELIMITER.match(comment.inside)
+        delimiter = DELIMITER.match(comment.inside)
         if delimiter is None:
             continue
         is_end, name = delimiter.groups()
@@ -81,15 +82,22 @@ def segments(content: str, left_out: list[str]) -> Iterator[Segment]:
 
 
 def _segment(parts: list[str], open_blocks: list[str]) -> Segment:
-    html = "".join(parts).strip()
+    html = "".join(parts)
     parts.clear()
-    return Segment(html, is_classic=not open_blocks or open_blocks == ["freeform"])
+    inside = html.strip()
+    if not open_blocks and (not inside or BLOCKS_ONLY.fullmatch(inside)):
+        before = "\n" if html[:1].isspace() else ""
+        after = "\n" if inside and html[-1:].isspace() else ""
+        return Segment(inside, is_classic=False, before=before, after=after)
+    is_classic = not open_blocks or open_blocks == ["freeform"]
+    apart = "" if open_blocks else "\n"
+    return Segment(inside, is_classic, before=apart, after=apart)
 
 
 def _background(attributes: str, content: str, position: int) -> str:
     """The background picture of a cover. Older ones have it in a style only, which the sanitizer
     removes."""
-    url = _decoded(attributes).get("url")
+    url = decoded(attributes).get("url")
     if not isinstance(url, str) or not is_web_address(url):
         return ""
     source = f'src="{escape(url)}"'
@@ -98,7 +106,7 @@ def _background(attributes: str, content: str, position: int) -> str:
     return f'<figure><img {source} alt="" /></figure>'
 
 
-def _decoded(attributes: str) -> dict[str, Any]:
+def decoded(attributes: str) -> dict[str, Any]:
     try:
         found = msgspec.json.decode(attributes[:_MAX_ATTRIBUTES].strip() or "{}")
     except (msgspec.DecodeError, RecursionError):

@@ -8,6 +8,7 @@ from typing import Final
 
 from masthead.faces.importers.platforms.wordpress.attachments import Attachments
 from masthead.faces.importers.platforms.wordpress.blocks import has_blocks, segments, with_reusable
+from masthead.faces.importers.platforms.wordpress.card_blocks import with_cards
 from masthead.faces.importers.platforms.wordpress.paragraphs import linked_addresses, paragraphs
 from masthead.faces.importers.platforms.wordpress.pieces import (
     Placeholders,
@@ -37,6 +38,7 @@ def to_html(
     text = with_reusable(content, reusable).replace("\r\n", "\n").replace("\r", "\n")
     if text.count("<") + text.count("\n") > _MAX_PIECES:
         return text, ("has too many tags and lines and was not changed",)
+    text = with_cards(text, context.placeholders)
     text = replace_raw_elements(replace_code(text, context), context.placeholders)
     text = replace_shortcodes(text, context)
     html = _from_blocks(text, context) if has_blocks(text) else paragraphs(without_comments(text))
@@ -47,9 +49,9 @@ def _from_blocks(text: str, context: Context) -> str:
     left_out: list[str] = []
     done: list[str] = []
     for segment in segments(text, left_out):
-        if segment.html:
-            done.append(paragraphs(segment.html) if segment.is_classic else segment.html)
+        html = paragraphs(segment.html) if segment.is_classic else segment.html
+        done += [segment.before, html, segment.after] if html else [segment.before]
     if left_out:
         names = ", ".join(sorted(set(left_out))[:_MAX_NAMES])
         context.warn(f"left out blocks without content: {names}")
-    return "\n".join(done)
+    return "".join(done)

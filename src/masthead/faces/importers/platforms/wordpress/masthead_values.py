@@ -7,6 +7,7 @@ import re
 from typing import Final, Literal
 
 from masthead.base.ids import is_id
+from masthead.content.cards.html import OWN_MARK
 from masthead.faces.importers.dates import any_utc_text, utc_text
 from masthead.faces.importers.platforms.wordpress.items import Item
 
@@ -23,6 +24,7 @@ _VISIBILITIES: Final[dict[str, Literal["public", "members", "paid"]]] = {
     "members": "members",
     "paid": "paid",
 }
+_CARDS: Final = re.compile(f"<!-- wp:|{re.escape(OWN_MARK)}")
 _ONE_BLOCK: Final = re.compile(r"<!-- wp:html -->\n(.*)\n<!-- /wp:html -->", re.DOTALL)
 
 
@@ -33,10 +35,11 @@ def own_id(item: Item) -> str:
 
 
 def own_html(item: Item) -> str | None:
-    """The stored body, which needs no rendering. None for an item of WordPress."""
+    """The stored body, which needs no rendering. None for an item of WordPress, and for a body
+    with cards, each of which has a block of its own."""
     content = item.fields.get("content", "")
     whole = _ONE_BLOCK.fullmatch(content) if own_id(item) else None
-    return whole[1] if whole else None
+    return whole[1] if whole and not _CARDS.search(whole[1]) else None
 
 
 def visibility(item: Item) -> Literal["public", "members", "paid"]:

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from typing import Final
 
-from masthead.faces.importers.platforms.wordpress.pieces import Piece, pieces_of
+from masthead.faces.importers.platforms.wordpress.pieces import BLOCKS_ONLY, Piece, pieces_of
 
 # fmt: off
 _BLOCKS: Final = frozenset({
@@ -45,6 +45,8 @@ _LEADING: Final = re.compile(rf"(?:\s|{_BREAK})*+")
 def paragraphs(text: str) -> str:
     if not text.strip():
         return ""
+    if BLOCKS_ONLY.fullmatch(text):
+        return text
     writer = _Writer()
     for piece in pieces_of(_TWO_BREAKS.sub("\n\n", text)):
         writer.write(piece)

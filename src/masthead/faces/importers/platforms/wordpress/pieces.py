@@ -14,6 +14,8 @@ from masthead.base.html_tags import MARKUP
 # XML has no control characters, so they can't be in a body.
 _OPEN, _CLOSE = "\x02", "\x03"
 _PLACEHOLDER: Final = re.compile(f"{_OPEN}([bi])([0-9]+){_CLOSE}")
+BLOCKS_ONLY: Final = re.compile(f"(?:{_OPEN}b[0-9]++{_CLOSE})+")
+"""Placeholders of blocks with nothing between them."""
 
 _PIECE: Final = re.compile(
     rf"""

@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from masthead.content.cards.gallery import galleries
 from masthead.engine.records.fields.text import is_web_address
 from masthead.faces.importers.platforms.wordpress.attachments import (
     Attachment,
@@ -153,7 +154,9 @@ def _gallery(code: Shortcode, context: Context) -> str | None:
             as_number(code.attributes.get("id", "")) or context.post_id or 0
         )
     pictures = _found(numbers, "a gallery names images", context)
-    return "\n".join(_figure(each) for each in pictures) or None
+    captions = (each.caption for each in pictures if each.caption)
+    images = [{"src": each.url, "alt": each.alt} for each in pictures]
+    return galleries(images, " · ".join(captions)) or None
 
 
 def _numbers(listed: str) -> list[int | None]:
@@ -167,13 +170,6 @@ def _found(numbers: Sequence[int | None], what: str, context: Context) -> list[A
     if not found or len(found) < len(numbers):
         context.warn(f"{what} that the export does not have")
     return found
-
-
-def _figure(picture: Attachment) -> str:
-    text = escape(picture.caption, quote=False)
-    caption = f"<figcaption>{text}</figcaption>" if text else ""
-    shown = f'<img src="{escape(picture.url)}" alt="{escape(picture.alt)}" />'
-    return f"<figure>{shown}{caption}</figure>"
 
 
 def _caption(code: Shortcode, _: Context) -> str | None:
