@@ -29,7 +29,8 @@ def chunked(*chunks: bytes) -> bytes:
 
 @asynccontextmanager
 async def serving(answer: Answer, *, split_at: int = 0) -> AsyncIterator[int]:
-    """A server that answers the n-th request with `answer(request, n)`, in two writes if asked."""
+    """A server that answers the n-th request with `answer(request, n)`, in two writes if asked, or
+    closes the connection without an answer."""
     count = 0
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -39,6 +40,8 @@ async def serving(answer: Answer, *, split_at: int = 0) -> AsyncIterator[int]:
                 request = await reader.readuntil(b"\r\n\r\n")
                 response = answer(request, count)
                 count += 1
+                if not response:
+                    return
                 if split_at:
                     writer.write(response[:split_at])
                     await writer.drain()
