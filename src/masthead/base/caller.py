@@ -44,7 +44,7 @@ class Audience(IntEnum):
 
 
 class Reader(msgspec.Struct, frozen=True):
-    """Everything that decides which texts of a site somebody may read."""
+    """Everything that decides which texts of a site the caller may read."""
 
     audience: Audience = Audience.GUEST
     level: str = ""

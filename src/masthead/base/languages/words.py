@@ -2,8 +2,8 @@
 
 `words("Choose a tier.")` is English text for APIs, logs and comparisons. Where it is shown (by
 `str()`, in an f-string, in a template) it is in the language that is spoken there. So a constant or
-an error can hold words, and whoever shows them need not know where they come from. Extraction finds
-the calls by their names: the message is always a literal."""
+an error can hold words, and the code that shows them need not know where they come from. Extraction
+finds the calls by their names: the message is always a literal."""
 
 from __future__ import annotations
 
