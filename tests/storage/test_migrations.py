@@ -24,6 +24,7 @@ from masthead.base.errors import NewerDatabase, Unavailable
 from masthead.base.ids import is_id
 from masthead.service.schema import complete_metadata
 from masthead.storage.migrate import (
+    _LOCK_KEY,
     HEAD,
     OLDEST,
     NeverReleased,
@@ -133,6 +134,26 @@ async def test_the_revision_before_and_after(engine: str, tmp_path: Path) -> Non
 async def test_several_starts_at_once(engine: str, tmp_path: Path) -> None:
     url = empty_url(engine, tmp_path)
     assert await asyncio.gather(*(migrate(url) for _ in range(4))) == [HEAD] * 4
+
+
+async def test_a_start_sees_what_the_process_it_waited_for_has_made() -> None:
+    url = empty_postgres_url()
+    other = await asyncpg.connect(url)
+    try:
+        async with other.transaction():
+            await other.execute("SELECT pg_advisory_xact_lock($1)", _LOCK_KEY)
+            start = asyncio.create_task(migrate(url))
+            while not await other.fetchval(
+                "SELECT 1 FROM pg_locks WHERE NOT granted AND locktype = 'advisory'"
+                " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+            ):
+                await asyncio.sleep(0.01)
+            # Little, because many changes would make PostgreSQL tell the waiting process.
+            await other.execute("CREATE TABLE alembic_version (version_num text)")
+            await other.execute("INSERT INTO alembic_version VALUES ($1)", HEAD)
+        assert await start == HEAD
+    finally:
+        await other.close()
 
 
 async def test_a_database_of_a_newer_version_is_refused(engine: str, tmp_path: Path) -> None:

@@ -104,6 +104,7 @@ async def _migrate_postgres(url: str) -> None:
     connection = await postgres_connection(url)
     try:
         async with connection.transaction():
+            await _lock(connection)
             await _refuse_beside_older_processes(connection)
             await postgres_schema(connection)
     finally:
@@ -137,7 +138,7 @@ async def postgres_schema(connection: Any, revision: str = "head") -> None:
     from masthead.storage.migrations.run import postgres_script
     from masthead.storage.postgres.row_security import create_role
 
-    await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK_KEY)
+    await _lock(connection)
     current = await _postgres_revision(connection)
     if current != (HEAD if revision == "head" else revision):
         await connection.execute(create_role())
@@ -145,6 +146,14 @@ async def postgres_schema(connection: Any, revision: str = "head") -> None:
         # who is no superuser sees none of them.
         await connection.execute("SELECT set_config('masthead.tenant', $1, true)", EVERY_TENANT)
         await connection.execute(postgres_script(current, revision))
+
+
+async def _lock(connection: Any) -> None:
+    """Waits for another process's migration; the transaction must not have read anything before.
+
+    PostgreSQL remembers that a table was missing, and waiting for this lock does not correct it.
+    """
+    await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK_KEY)
 
 
 async def postgres_connection(url: str) -> Any:
