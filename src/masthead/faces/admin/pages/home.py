@@ -19,7 +19,7 @@ from masthead.faces.admin.people import staff_names
 from masthead.faces.admin.request import AdminRequest
 from masthead.faces.admin.sections import READERS
 from masthead.features.posts.collection import posts
-from masthead.features.posts.record_view import as_post
+from masthead.features.posts.record_view import PostRecord, as_post
 from masthead.features.posts.site import AUTHOR_LIST, PUBLISHED_LIST
 
 DRAFTS = 4
@@ -90,19 +90,19 @@ _OF_OWNERS = (
 )
 
 
-async def _drafts(request: AdminRequest) -> list[Record]:
+async def _drafts(request: AdminRequest) -> list[PostRecord]:
     """Read by when they were changed, for an author, too: few posts of a site are drafts, but most
     posts of an author are not."""
     return await _posts(request, ListRequest(per_page=DRAFTS, filter=_OPEN, sort="-updated"))
 
 
-async def _find_scheduled(request: AdminRequest) -> list[Record]:
+async def _find_scheduled(request: AdminRequest) -> list[PostRecord]:
     """One more than is shown."""
     listing = PostList(status=SCHEDULED).listing(request)
     return await _posts(request, replace(listing.wanted, per_page=SOON + 1))
 
 
-async def _find_latest(request: AdminRequest) -> list[Record]:
+async def _find_latest(request: AdminRequest) -> list[PostRecord]:
     return await _posts(
         request,
         ListRequest(
@@ -117,9 +117,10 @@ def _listing(caller: Caller) -> tuple[str, str]:
     return (AUTHOR_LIST, caller.id) if caller.is_writer else (PUBLISHED_LIST, "")
 
 
-async def _posts(request: AdminRequest, wanted: ListRequest) -> list[Record]:
+async def _posts(request: AdminRequest, wanted: ListRequest) -> list[PostRecord]:
     wanted = replace(wanted, names=_FIELDS, skip_total=True)
-    return (await request.records.page(request.caller, posts, wanted)).items
+    page = await request.records.page(request.caller, posts, wanted)
+    return [as_post(each) for each in page.items]
 
 
 def _greeting(request: AdminRequest) -> str:
@@ -137,7 +138,7 @@ def _today(request: AdminRequest, needed: list[Attention]) -> str:
     return f"{today}. {_NUMBERS[len(needed)]} {things} you."
 
 
-def _waiting(soon: list[Record]) -> str:
+def _waiting(soon: list[PostRecord]) -> str:
     if len(soon) > SOON:
         return f"More than {SOON} are scheduled"
     return (
@@ -147,20 +148,20 @@ def _waiting(soon: list[Record]) -> str:
     )
 
 
-def _about(post: Record) -> str:
+def _about(post: PostRecord) -> str:
     text = post["excerpt"] or post["summary"]
     return text if len(text) <= _TEXT else f"{text[:_TEXT].rstrip()}…"
 
 
-async def _coming_up(request: AdminRequest, soon: list[Record]) -> list[Record]:
+async def _coming_up(request: AdminRequest, soon: list[PostRecord]) -> list[Record]:
     names = await staff_names(request) if soon else {}
     return [_coming(request, each, names) for each in soon]
 
 
-def _coming(request: AdminRequest, post: Record, names: Mapping[str, str]) -> Record:
+def _coming(request: AdminRequest, post: PostRecord, names: Mapping[str, str]) -> Record:
     moment = request.local(post["scheduled_for"])
     is_near = (moment.date() - request.now.date()).days < 7
-    authors = [names[each] for each in as_post(post)["authors"] if each in names]
+    authors = [names[each] for each in post["authors"] if each in names]
     return post | {
         "day": f"{moment:%a}" if is_near else f"{moment.day} {moment:%b}",
         "hour": f"{moment:%H:%M}",
