@@ -7,7 +7,7 @@ card is such a file, and a line in `catalog.py`."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
@@ -70,6 +70,19 @@ class Block(msgspec.Struct, frozen=True):
     parts: Parts
 
 
+Foreign = TypeVar("Foreign")
+
+
+class Platform(msgspec.Struct, Generic[Foreign], frozen=True):
+    """A card's form on another platform."""
+
+    write: Callable[[Values, str], str]
+    """Its HTML, around that of the blocks that it holds."""
+    read: Callable[[Foreign], Imported | None] | None = None
+    names: tuple[str, ...] = ()
+    """The platform's own names for the cards or blocks that become this card."""
+
+
 class Card(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     tag: str
@@ -89,16 +102,8 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     markdown: Callable[[Values, str, Whole], str]
     """Its block of Markdown, from that of the blocks that it holds and a function that makes
     addresses whole."""
-    ghost: Callable[[Values, str], str]
-    """Its form in Ghost, around the HTML of the blocks that it holds."""
-    wordpress: Callable[[Values, str], str]
-    """Its form in WordPress, as `ghost`."""
-    ghost_names: tuple[str, ...] = ()
-    """The cards of Ghost that become this one."""
-    from_ghost: Callable[[Mapping[str, Any]], Imported | None] | None = None
-    wordpress_names: tuple[str, ...] = ()
-    """The blocks of WordPress that become this one."""
-    from_wordpress: Callable[[Block], Imported | None] | None = None
+    ghost: Platform[Mapping[str, Any]]
+    wordpress: Platform[Block]
 
     def html(self, values: Values, inside: str = "") -> str:
         return f"{self.opening(values)}{inside}</{self.tag}>"

@@ -18,14 +18,16 @@ _ANY: Final = f' {CARD}="'
 def for_ghost(html: str) -> str:
     if _ANY not in html:
         return html
-    return _exported(html, lambda card, values, inside: card.ghost(values, inside), str)
+    return _exported(html, lambda card, values, inside: card.ghost.write(values, inside), str)
 
 
 def for_wordpress(html: str) -> str:
     """As blocks: one for each card, and one of HTML for what is between them."""
     if _ANY not in html:
         return _block(html) if html else ""
-    return _exported(html, lambda card, values, inside: card.wordpress(values, inside), _between)
+    return _exported(
+        html, lambda card, values, inside: card.wordpress.write(values, inside), _between
+    )
 
 
 def _between(html: str) -> str:

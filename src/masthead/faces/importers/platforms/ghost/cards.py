@@ -21,7 +21,7 @@ from masthead.faces.importers.source import PAYWALL
 
 Card = Mapping[str, Any]
 _OURS: Final[Mapping[str, OurCard]] = {
-    name: each for each in CARDS.values() for name in each.ghost_names if name != "embed"
+    name: each for each in CARDS.values() for name in each.ghost.names if name != "embed"
 }
 
 # The editor wraps the text of a caption in spans for white space.
@@ -52,7 +52,7 @@ def _below(name: str, card: Card) -> str:
 
 def _made(ours: OurCard, card: Card) -> str:
     """A card of our own; '' for what can't be one."""
-    imported = ours.from_ghost(card) if ours.from_ghost else None
+    imported = ours.ghost.read(card) if ours.ghost.read else None
     if imported is None:
         return ""
     if ours.name == "gallery":

@@ -25,9 +25,9 @@ _COMMENT: Final = re.compile(r"\n?<!--.*?-->\n?", re.DOTALL)
 _DIVISIONS: Final = re.compile(r"</?div[^<>]*>|\s+")
 _GROUP: Final = re.compile(r"<div[^<>]*>(.*)</div>", re.DOTALL)
 _BY_BLOCK: Final[Mapping[str, tuple[Card, ...]]] = {
-    name: tuple(each for each in CARDS.values() if name in each.wordpress_names)
+    name: tuple(each for each in CARDS.values() if name in each.wordpress.names)
     for card in CARDS.values()
-    for name in card.wordpress_names
+    for name in card.wordpress.names
 }
 
 
@@ -122,7 +122,7 @@ def _card(block: _Open, inside: str, placeholders: Placeholders) -> str | None:
         html = group[1]
     given = Block(block.name, decoded(block.attributes), html, _parts(block.name, html))
     for card in cards:
-        imported = card.from_wordpress(given) if card.from_wordpress else None
+        imported = card.wordpress.read(given) if card.wordpress.read else None
         if imported is None:
             continue
         if card.name == "gallery":
