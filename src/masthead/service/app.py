@@ -53,6 +53,7 @@ from masthead.features.site.redirects_v1 import routes as redirect_table
 from masthead.features.site.v1 import routes as site_table
 from masthead.features.statistics.v1 import routes as statistics_table
 from masthead.features.trash.v1 import routes as trash_table
+from masthead.features.webhooks.events_v1 import routes as event_table
 from masthead.features.webhooks.v1 import routes as webhook_table
 from masthead.service.metrics.page import MetricsPage, metrics_routes
 from masthead.service.metrics.queues import Queues
@@ -249,6 +250,7 @@ V1_TABLE = (
     *mailing_table,
     *site_table,
     *redirect_table,
+    *event_table,
     *webhook_table,
     *statistics_table,
 )

@@ -14,15 +14,10 @@ from masthead.content.texts.editor_document import opened_document
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.calls import JsonAnswer
 from masthead.faces.admin.forms import given_values
-from masthead.faces.admin.pages.texts.form import (
-    NEW,
-    asks_of,
-    last_changed,
-    made_slug,
-    stored_settings,
-    was_just_published,
-)
+from masthead.faces.admin.pages.texts.conflict import last_changed, was_just_published
+from masthead.faces.admin.pages.texts.form import NEW
 from masthead.faces.admin.pages.texts.lists import status_of
+from masthead.faces.admin.pages.texts.values import asks_of, made_slug, stored_settings
 from masthead.faces.admin.people import names_of
 from masthead.faces.admin.request import AdminRequest
 from masthead.faces.admin.sections import Section

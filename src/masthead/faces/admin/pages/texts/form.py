@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,7 +10,6 @@ import msgspec
 from msgspec.structs import replace
 
 from masthead.base import ids
-from masthead.base.caller import SITE_STAFF
 from masthead.base.errors import BadRequest, Conflict, Forbidden, Invalid, Problem
 from masthead.content.texts.content import JSON
 from masthead.content.texts.editing import (
@@ -25,16 +23,22 @@ from masthead.content.texts.editor_document import opened_document
 from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.links.file_uses import uses_of
 from masthead.engine.records.collection import Record
-from masthead.engine.records.write.slugs import slugify
 from masthead.faces.admin.endpoint import Answer, Page, Redirect
-from masthead.faces.admin.forms import Ask, given_values, sent_values, sentence_of, widgets
-from masthead.faces.admin.levels import level_names
+from masthead.faces.admin.forms import Ask, sentence_of, widgets
 from masthead.faces.admin.pages.mailings.sending import mail_link
+from masthead.faces.admin.pages.texts.conflict import conflict_page
 from masthead.faces.admin.pages.texts.lists import may_publish, status_of
 from masthead.faces.admin.pages.texts.posts import with_known_tags
 from masthead.faces.admin.pages.texts.reviewing import Review, may_change, review_of
+from masthead.faces.admin.pages.texts.values import (
+    asks_of,
+    beginners,
+    made_slug,
+    read_given,
+    with_kept_slug,
+    with_shown_slug,
+)
 from masthead.faces.admin.pages.trash import restore_address
-from masthead.faces.admin.people import names_of, staff_names
 from masthead.faces.admin.request import AdminRequest
 from masthead.faces.admin.sections import Section
 from masthead.faces.reader.pictures import small
@@ -54,7 +58,6 @@ _DESCRIPTION = 160
 """Characters that a search engine shows."""
 _SHARED_PICTURE = "600x0"
 _MOST_PICTURES = 200
-_TEXT = frozenset({"title", "content_html"})
 _SENTENCES = {
     "save": "Saved.",
     "preview": "",
@@ -72,33 +75,6 @@ _NOT_COPIED = ("slug", "authors", "content_source", "translations")
 _LONGEST_COPIED = 240
 """Characters of a title: it may have 255."""
 _LEADS_TO = {"preview": "preview", "review": "publish"}
-
-
-async def asks_of(section: Section, request: AdminRequest, record: Record) -> tuple[Ask, ...]:
-    """Authors that the form does not list stay authors."""
-    if not section.has_authors:
-        return section.asks
-    choices = {"tiers": await _levels(request, record)}
-    # Only editors and owners may name authors.
-    if not request.caller.is_writer:
-        names = await staff_names(request)
-        own = dict.fromkeys(beginners(section, request), "You")
-        choices["authors"] = dict.fromkeys(record["authors"], "Another author") | own | names
-    return tuple(
-        replace(each, choices=choices.get(each.name, each.choices))
-        for each in section.asks
-        if each.name not in ("authors", "tiers") or choices.get(each.name)
-    )
-
-
-async def _levels(request: AdminRequest, record: Record) -> dict[str, str]:
-    return dict.fromkeys(record["tiers"], "A tier that is deleted") | await level_names(request)
-
-
-def beginners(section: Section, request: AdminRequest) -> list[str]:
-    """The authors of a text that this person begins. An operator is none of the site's staff."""
-    is_staff = request.caller.kind in SITE_STAFF
-    return [request.caller.id] if section.has_authors and is_staff else []
 
 
 class _Edited(msgspec.Struct, frozen=True):
@@ -138,7 +114,7 @@ async def new_form(section: Section, request: AdminRequest) -> Answer:
 
 async def create(section: Section, request: AdminRequest) -> Answer:
     edited = _new(section, request, ids.new_id())
-    given = await _read_given(section, request, edited.record)
+    given = await read_given(section, request, edited.record)
     action = _action(section, request)
     try:
         record = await request.records.create(request.caller, section.texts, given)
@@ -160,7 +136,7 @@ async def save(section: Section, request: AdminRequest, text_id: str) -> Answer:
     opened = await open_text(request.records, request.caller, section.kind, text_id)
     if not may_change(request, opened.text):
         raise Forbidden(f"Only an editor or an owner can change the {section.noun} now.")
-    given = await _read_given(section, request, opened.values)
+    given = await read_given(section, request, opened.values)
     action = _action(section, request)
     try:
         await _apply_action(request, opened, action, given)
@@ -170,7 +146,7 @@ async def save(section: Section, request: AdminRequest, text_id: str) -> Answer:
             section, request, await _edited(section, request, opened), error.problems
         )
     except Conflict:
-        return await _conflict(section, request, text_id, given)
+        return await conflict_page(section, request, text_id, given)
     is_published = opened.text["status"] == PUBLISHED
     return _after(section, text_id, action, _OF_PUBLISHED if is_published else None)
 
@@ -212,8 +188,10 @@ async def _apply_action(
 
 def _is_the_same(opened: Opened, given: Mapping[str, Any]) -> bool:
     """Nothing was typed: a published text needs no working copy."""
-    shown = _with_shown_slug(opened.values)
-    return all(shown.get(name) == value for name, value in _meant(opened.values, given).items())
+    shown = with_shown_slug(opened.values)
+    return all(
+        shown.get(name) == value for name, value in with_kept_slug(opened.values, given).items()
+    )
 
 
 def _sentence(section: Section, action: str) -> str:
@@ -295,18 +273,6 @@ async def _edited(section: Section, request: AdminRequest, opened: Opened) -> _E
     return replace(edited, document=opening.document)
 
 
-async def _read_given(section: Section, request: AdminRequest, record: Record) -> dict[str, Any]:
-    asks = await asks_of(section, request, record)
-    given = given_values(request.caller, section.texts, asks, request.form)
-    if "tiers" in given and given.get("visibility", record.get("visibility")) != "paid":
-        # The page hides the ticks then.
-        given["tiers"] = []
-    # Unchanged but for line ends, which a browser rewrites: not the author's change.
-    if given.get("content_html") == _lines(record["content_html"]):
-        del given["content_html"]
-    return given
-
-
 def _action(section: Section, request: AdminRequest) -> str:
     action = request.form.get("action", "save")
     if action not in _SENTENCES or (action in _REVIEWS and not section.has_review):
@@ -334,7 +300,7 @@ async def _page(
     record = edited.record
     asks = await _with_known_tags(request, await asks_of(section, request, record))
     typed = request.form if problems else None
-    shown = _with_shown_slug(record)
+    shown = with_shown_slug(record)
     fields = widgets(request.caller, section.texts, asks, shown, typed=typed, problems=problems)
     fields["slug"] = replace(fields["slug"], placeholder=made_slug(record))
     has_copy = edited.has_copy
@@ -389,24 +355,6 @@ async def _with_known_tags(request: AdminRequest, asks: tuple[Ask, ...]) -> tupl
     )
 
 
-async def stored_settings(
-    section: Section, request: AdminRequest, stored: Record, form: Mapping[str, str]
-) -> dict[str, str]:
-    """All that `form` holds but title and text, with the stored values. What means the same as the
-    stored value is returned as it was sent, so that the editor can compare the two as texts."""
-    asks = [each for each in await asks_of(section, request, stored) if each.name not in _TEXT]
-    caller, texts = request.caller, section.texts
-    given = _meant(stored, given_values(caller, texts, asks, form))
-    shown = widgets(caller, texts, asks, _with_shown_slug(stored))
-    wanted = widgets(caller, texts, asks, _with_shown_slug({**stored, **given}))
-    found: dict[str, str] = {}
-    for name in given:
-        own = (name, f"has_{name}")
-        sent = {key: form[key] for key in form if key in own or key.partition(".")[0] == name}
-        found |= sent if wanted[name] == shown[name] else sent_values(shown[name])
-    return found
-
-
 def _result(section: Section, request: AdminRequest, record: Record) -> dict[str, str]:
     """Values of the head that the text's page will have: see `faces/reader/pages/texts.py`."""
     summary = lists_show(record)["summary"] if section.is_listed else ""
@@ -424,86 +372,3 @@ def _result(section: Section, request: AdminRequest, record: Record) -> dict[str
 
 def _json(document: dict[str, Any] | None) -> str:
     return msgspec.json.encode(document).decode() if document else ""
-
-
-def _meant(stored: Record, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The address of a published text stays where none is given."""
-    stays = stored["status"] == PUBLISHED and given.get("slug") == ""
-    return {**given, "slug": stored["slug"]} if stays else dict(given)
-
-
-def made_slug(record: Record) -> str:
-    """The slug of a draft, if it follows its title because none was chosen."""
-    made = re.escape(slugify(record["title"]))
-    is_made = re.fullmatch(rf"{made}(-\d+)?", record["slug"])
-    return record["slug"] if is_made and record["status"] != PUBLISHED else ""
-
-
-def _with_shown_slug(record: Record) -> Record:
-    return {**record, "slug": ""} if made_slug(record) else record
-
-
-async def _conflict(
-    section: Section, request: AdminRequest, text_id: str, given: Mapping[str, Any]
-) -> Page:
-    """Both texts. The stored one is read again: it is newer than the form."""
-    opened = await open_text(request.records, request.caller, section.kind, text_id)
-    newest = opened.text if opened.is_outdated else opened.values
-    edited_by = last_changed(opened)["edited_by"]
-    is_own = edited_by == request.caller.id
-    [by] = await names_of(request, [edited_by])
-    labels = {ask.name: ask.label for ask in section.asks}
-    mine, theirs = _meant(newest, given), _with_shown_slug(newest)
-    pairs = [
-        (labels[name], _text(mine[name]), _text(theirs[name]))
-        for name in labels
-        if name in mine and _text(mine[name]) != _text(theirs[name])
-    ]
-    hidden = {
-        name: value for name, value in request.form.items() if name not in ("version", "form_token")
-    }
-    values = {
-        "section": section,
-        "text": newest,
-        "cause": _cause(section, request, opened, by=by, is_own=is_own),
-        "is_own": is_own,
-        "pairs": pairs,
-        "hidden": {**hidden, "replaces_newer": "1"},
-        "version": opened.version,
-        "action": section.url(text_id),
-    }
-    return Page("texts/conflict.html", "Two versions", values, status=409)
-
-
-def last_changed(opened: Opened) -> Record:
-    """The text or its working copy: what was saved last, and a save would replace."""
-    return opened.text if opened.is_outdated or opened.copy is None else opened.copy
-
-
-def was_just_published(opened: Opened) -> bool:
-    """Its last change was its publication, by its schedule or by hand."""
-    text = opened.text
-    if last_changed(opened) is not text:
-        return False
-    return bool(text["status"] == PUBLISHED and text["updated"] == text["published_at"])
-
-
-def _cause(
-    section: Section, request: AdminRequest, opened: Opened, *, by: str, is_own: bool
-) -> str:
-    changed = request.when(last_changed(opened)["updated"])
-    when = changed.lower() if changed[0].isalpha() else changed
-    if was_just_published(opened):
-        return f"This {section.noun} was published since you opened it: {when}."
-    if is_own:
-        return f"You saved this {section.noun} in another tab or browser since: {when}."
-    who = by[:1].upper() + by[1:] if by else "Someone else or a program"
-    return f"{who} has saved this {section.noun} since you opened it: {when}."
-
-
-def _text(value: Any) -> str:
-    return ", ".join(value) if isinstance(value, list) else _lines(str(value))
-
-
-def _lines(text: str) -> str:
-    return text.replace("\r\n", "\n")
