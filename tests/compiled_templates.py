@@ -29,7 +29,9 @@ def _key(bucket: Bucket) -> tuple[object, ...]:
     """The file, its text, and everything of an environment that changes the code."""
     of = bucket.environment
     options = (of.autoescape, of.trim_blocks, of.lstrip_blocks, of.keep_trailing_newline)
-    return (bucket.key, bucket.checksum, type(of), of.undefined, frozenset(of.extensions), *options)
+    language = getattr(of, "words_compiled_in", None)
+    kind = (type(of), of.undefined, frozenset(of.extensions), language and language.gettext)
+    return (bucket.key, bucket.checksum, *kind, *options)
 
 
 def share_compiled_templates() -> None:

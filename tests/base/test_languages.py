@@ -6,8 +6,10 @@ import pickle
 from datetime import UTC, datetime
 
 import pytest
+from jinja2 import Environment
 
 from masthead.base.languages.formats import listed, separator
+from masthead.base.languages.in_templates import EXTENSION, install_words
 from masthead.base.languages.moments import Day
 from masthead.base.languages.translators import (
     accepted_language,
@@ -106,3 +108,35 @@ def test_what_a_field_refuses_can_be_stored_and_reported(mail: str) -> None:
     assert sentence in Json(name="report").encode({"errors": [sentence]})
     assert sentence in new_job("", "mail", {"problem": sentence}, "")["payload"]
     assert sentence.encode() in errors_file([Note("post", "1", reason=sentence)])
+
+
+SAID = (
+    '{{ _("Sign in") }}',
+    '{% set said = _("Sign in") %}{{ said }}',
+    "{% trans minutes=name %}{{ minutes }} min{% endtrans %}",
+    '{{ _("%(minutes)s min", minutes="<" ~ name) }}',
+    '{{ _("%(minutes)s min", minutes="<b>") }}',
+    '{% set said = _("%(minutes)s min", minutes=name) %}{{ said }}',
+    '{{ _("Sign in") if name else _("Join") }}',
+    '{{ pgettext("pager", "Pages") }}',
+    '{{ _("100 %% <i>sure</i>") }}',
+    "{{ _(name) }}",
+)
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_words_that_are_compiled_into_a_template_are_those_of_a_call(language: str) -> None:
+    translator = translator_of(language)
+    for autoescape in (True, False):
+        called, compiled = Environment(), Environment()
+        for environment, words_of in ((called, None), (compiled, translator)):
+            environment.autoescape = autoescape
+            environment.add_extension(EXTENSION)
+            install_words(environment, words_of)
+        for source in SAID:
+            with speaking(translator):
+                wanted = called.from_string(source).render(name="Ann & Co")
+                assert compiled.from_string(source).render(name="Ann & Co") == wanted, source
+        code = compiled.compile(SAID[0], raw=True)
+        assert translator.gettext("Sign in") in code
+        assert "words_in" not in code

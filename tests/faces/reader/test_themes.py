@@ -25,6 +25,7 @@ from tests.faces.reader.samples import (
 )
 from tests.log_lines import capture_logs
 
+from masthead.base.languages.translators import ENGLISH
 from masthead.faces.reader.themes import Themes
 from masthead.faces.reader.views import PostPage, TextPage
 from masthead.features.site.accent import DARK_GROUNDS, LIGHT_GROUNDS, contrast
@@ -390,7 +391,7 @@ class TestAHostileTemplate:
 
     def test_sees_these_names_alone(self, themes_of: Write) -> None:
         themes = themes_of({"t/templates/page.html": "x"})
-        environment = themes._environments["t"]
+        environment = themes._environments["t"].of(ENGLISH)
         assert set(environment.globals) == {"asset", "range"}
 
 

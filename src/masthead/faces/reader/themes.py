@@ -34,7 +34,13 @@ from masthead.base.languages.formats import (
     shown_date,
 )
 from masthead.base.languages.in_templates import EXTENSION, install_words
-from masthead.base.languages.translators import speaking, spoken_now, translator_of
+from masthead.base.languages.translators import (
+    ENGLISH,
+    Translator,
+    speaking,
+    spoken_now,
+    translator_of,
+)
 from masthead.base.languages.words import marked
 from masthead.base.logs import log
 from masthead.faces.reader.views import Chrome
@@ -64,14 +70,15 @@ class Themes:
         self.assets: dict[str, Assets] = {PLAIN: plain}
         ours = _Templates(_OURS / PLAIN / "templates")
         replaced = _templates(folder, PLAIN)
-        self._environments = {PLAIN: _environment(plain, ours, replaced)}
+        self._environments = {PLAIN: _Environments(plain, ours, replaced)}
         for name in _added(folder):
             assets = Assets(name, _below(folder, name, "static"), otherwise=plain)
             self.assets[name] = assets
             added = _templates(folder, name)
-            self._environments[name] = _environment(assets, ours, added, replaced)
-        self._untouched = _environment(plain, ours)
-        self.fingerprint = _fingerprint(self._environments.values(), self.assets.values())
+            self._environments[name] = _Environments(assets, ours, added, replaced)
+        self._untouched = _Environments(plain, ours)
+        environments = [each.of(ENGLISH) for each in self._environments.values()]
+        self.fingerprint = _fingerprint(environments, self.assets.values())
         """Changes with any template or static file."""
         self._reported: set[tuple[str, str, int]] = set()
 
@@ -90,13 +97,14 @@ class Themes:
             "path": chrome.path,
             "page": page,
         }
-        environment = self._environments.get(theme) or self._environments[PLAIN]
-        with speaking(translator_of(chrome.site.language)):
+        environments = self._environments.get(theme) or self._environments[PLAIN]
+        translator = translator_of(chrome.site.language)
+        with speaking(translator):
             try:
-                return environment.get_template(template).render(seen)
+                return environments.of(translator).get_template(template).render(seen)
             except _FAILURES as error:
                 self._report(theme, template, error)
-                return self._untouched.get_template(template).render(seen)
+                return self._untouched.of(translator).get_template(template).render(seen)
 
     def _report(self, theme: str, template: str, error: Exception) -> None:
         """Once for each place: a page may be asked for a thousand times a second."""
@@ -157,7 +165,25 @@ class _Templates(BaseLoader):
         return self._sources[template], str(self._paths[template]), None
 
 
-def _environment(assets: Assets, ours: _Templates, *before: _Templates) -> Environment:
+class _Environments:
+    """A theme in each language: its words are compiled into the templates of a page when it is
+    first shown in the language."""
+
+    def __init__(self, assets: Assets, ours: _Templates, *before: _Templates) -> None:
+        self._assets, self._ours, self._before = assets, ours, before
+        self._by_language: dict[str, Environment] = {}
+
+    def of(self, translator: Translator) -> Environment:
+        found = self._by_language.get(translator.spoken)
+        if found is None:
+            found = _environment(translator, self._assets, self._ours, *self._before)
+            self._by_language[translator.spoken] = found
+        return found
+
+
+def _environment(
+    translator: Translator, assets: Assets, ours: _Templates, *before: _Templates
+) -> Environment:
     # Our own templates need no sandbox, and take half the time without it.
     kind = ImmutableSandboxedEnvironment if any(before) else Environment
     # `plain/post.html` is always ours, so that a template can extend the one that it replaces.
@@ -170,7 +196,7 @@ def _environment(assets: Assets, ours: _Templates, *before: _Templates) -> Envir
         extensions=[Unindented, EXTENSION],
         auto_reload=False,
     )
-    install_words(environment)
+    install_words(environment, translator)
     environment.globals = {"asset": assets.url, "range": environment.globals["range"]}
     environment.filters |= {
         "date": _date,
