@@ -102,7 +102,7 @@ def _parameters(parameters: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _body(content: dict[str, Any]) -> Iterator[str]:
-    schema = content["schema"]
+    schema = _resolved(content["schema"])
     if "oneOf" in schema:
         yield from _alternatives(schema["oneOf"])
     elif "properties" in schema:
@@ -164,11 +164,15 @@ def _content(content: dict[str, Any], shown: set[str]) -> Iterator[str]:
 
 def _schema(reference: str, shown: set[str]) -> Iterator[str]:
     """Its fields, once on the page."""
-    name = reference.rpartition("/")[2]
-    schema = DOCUMENT["components"]["schemas"][name]
+    name, schema = reference.rpartition("/")[2], _resolved({"$ref": reference})
     if name not in shown and any("description" in each for each in schema["properties"].values()):
         yield from _fields(schema, "always there")
     shown.add(name)
+
+
+def _resolved(schema: dict[str, Any]) -> dict[str, Any]:
+    name = schema.get("$ref", "").rpartition("/")[2]
+    return DOCUMENT["components"]["schemas"][name] if name else schema
 
 
 def _json(example: Any) -> Iterator[str]:

@@ -31,6 +31,7 @@ MAX_DEPTH = 128
 _INT64 = range(-(2**63), 2**63)
 
 T = TypeVar("T")
+S = TypeVar("S", bound=msgspec.Struct)
 
 _decode = msgspec.json.Decoder().decode
 
@@ -100,6 +101,16 @@ def decode_json_object(raw: bytes, *, max_values: int = MAX_VALUES) -> dict[str,
     if b"\\" in raw and b"\\u0000" in raw:
         _check_texts(value)
     return value
+
+
+def struct_of(kind: type[S], given: dict[str, Any]) -> S:
+    """A decoded body as a struct; null is as if it were not there."""
+    try:
+        return msgspec.convert(
+            {name: each for name, each in given.items() if each is not None}, kind
+        )
+    except msgspec.ValidationError as error:
+        raise BadRequest(f"The request body is not valid: {error}.") from error
 
 
 def _check_structure(raw: bytes, max_values: int) -> None:

@@ -53,7 +53,7 @@ from masthead.features.password_reset.resets import ADMIN_PATH
 from masthead.features.posts.draft_links import make_link
 from masthead.features.posts.tags import change_tag
 from masthead.features.privacy.links import EXPORT_LIFETIME
-from masthead.features.privacy.validation import PHRASE, RequestBody, Requester, parse_deletion
+from masthead.features.privacy.validation import DataRequest, Requester
 from masthead.features.single_sign_on.collection import sign_in_links, sign_in_providers
 from masthead.features.site.mail_trial import TestMails
 from masthead.features.webhooks.attempts import SendResult
@@ -959,9 +959,8 @@ async def _closed(demo: TenantWorld, operator: Caller | None) -> dict[str, str]:
     await going.owner()
     tenant = await world.parts.directory.by_slug("going")
     assert tenant
-    given = {"type": "tenant", "tenant_slug": "going", "confirmation_phrase": PHRASE}
     asked = Requester(tenant, operator, is_trusted=True)
-    await world.parts.privacy.requests.open_deletion(asked, parse_deletion(given))
+    await world.parts.privacy.requests.open_deletion(asked, DataRequest("tenant"))
     return {"tenants-suspended": closed.id, "tenants-deleted": going.id}
 
 
@@ -999,7 +998,7 @@ async def _members(demo: TenantWorld) -> dict[str, str]:
     site = await demo.world.parts.directory.by_id(demo.id)
     assert site is not None
     requester = Requester(site, system(demo.id), is_trusted=True)
-    body = RequestBody("member", member["id"], demo.id, "", "", "")
+    body = DataRequest("member", member["id"])
     request, _ = await privacy.exports.begin(requester, body)
     await privacy.requests.open_deletion(requester, body)
     copy, _ = await privacy.exports.begin(requester, replace(body, subject="tenant", member_id=""))

@@ -20,7 +20,6 @@ from masthead.features.privacy.validation import (
     BY_SITE,
     MEMBER,
     TENANT,
-    RequestBody,
     Requester,
 )
 
@@ -43,10 +42,6 @@ async def admit_request(request: AdminRequest) -> Requester:
     windows = request.services.windows
     await admit(windows, request.tenant_id, request.caller, request.client.address)
     return Requester(request.tenant, request.caller, is_trusted=True)
-
-
-def about(request: AdminRequest, subject: str, member_id: str = "") -> RequestBody:
-    return RequestBody(subject, member_id, request.tenant_id, "", "", "")
 
 
 def shown(request: AdminRequest, asked: Record) -> Record:

@@ -8,18 +8,21 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from masthead.features.privacy.validation import MEMBER, PHRASE, TENANT
+from masthead.features.privacy.validation import (
+    MEMBER,
+    PHRASE,
+    TENANT,
+    DataRequest,
+    DeletionRequest,
+)
 from masthead.web.openapi.builders import (
     ID,
     MOMENT,
     STORED_FILE,
-    body,
     in_path,
-    object_of,
     query,
-    text,
 )
-from masthead.web.openapi.description import Description, StructAnswer
+from masthead.web.openapi.description import Description, StructAnswer, StructBody
 
 TAG = "Data protection"
 
@@ -55,19 +58,6 @@ class Deletion(PrivacyRequest, frozen=True):
 _QUEUED = PrivacyRequest(ID, "queued")
 
 
-def _asked(required: list[str], example: dict[str, Any], **more: Any) -> dict[str, Any]:
-    schema = object_of(
-        required,
-        type=_SUBJECT,
-        member_id=text("The member; required with type `member`."),
-        tenant_id=text("The tenant, if neither the host nor the header names it."),
-        notify_email=text("A second recipient of the email. Owners only.", format="idn-email"),
-        blog_name=text("The site's name in the emails. Owners only."),
-        **more,
-    )
-    return body(schema, {"type": "member", "member_id": ID, **example})
-
-
 def _shown(status: str) -> dict[str, StructAnswer]:
     example = PrivacyRequest(ID, status)
     return {"200": StructAnswer("The state of the request.", example, as_page=True)}
@@ -95,7 +85,7 @@ EXPORT = Description(
         ),
         "202": StructAnswer("The export is being made; an email will bring the link.", _QUEUED),
     },
-    body=_asked(["type"], {}),
+    body=StructBody(DataRequest(MEMBER, ID)),
     errors=(401, 404, 422),
     takes_tenant_header=True,
 )
@@ -109,12 +99,7 @@ DELETE = Description(
             Deletion(ID, "queued", "member", MOMENT, f"{_SITE}/delete/{ID}/cancel?token={_SAMPLE}"),
         )
     },
-    body=_asked(
-        ["type", "confirmation_phrase"],
-        {"confirmation_phrase": PHRASE},
-        confirmation_phrase={"const": PHRASE},
-        tenant_slug=text("The slug of the tenant; required with type `tenant`."),
-    ),
+    body=StructBody(DeletionRequest(MEMBER, ID, confirmation_phrase=PHRASE)),
     errors=(401, 404, 422),
     takes_tenant_header=True,
 )

@@ -25,7 +25,7 @@ from masthead.features.privacy.archive import TenantArchive
 from masthead.features.privacy.collection import gdpr_requests
 from masthead.features.privacy.personal import Person, member_collections, member_filters, person_of
 from masthead.features.privacy.requests import Requests, site_name
-from masthead.features.privacy.validation import MEMBER, RequestBody, Requester
+from masthead.features.privacy.validation import MEMBER, DataRequest, Requester
 from masthead.identity.sign_ins import SignIns
 from masthead.identity.tenants import tenants
 from masthead.storage.database import Database
@@ -67,7 +67,7 @@ class Exports:
         self._building = asyncio.Semaphore(MAX_CONCURRENT_BUILDS)
         self.inline_timeout_seconds = INLINE_TIMEOUT_SECONDS
 
-    async def begin(self, requester: Requester, body: RequestBody) -> tuple[Record, Export | None]:
+    async def begin(self, requester: Requester, body: DataRequest) -> tuple[Record, Export | None]:
         """The request, and the export if it could be built right away."""
         run_at = self._records.clock() + timedelta(seconds=self.inline_timeout_seconds)
         request = await self._requests.open_export(requester, body, clock.to_text(run_at))

@@ -7,6 +7,7 @@ is the exception: a GET that does not accept HTML cancels.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 from urllib.parse import parse_qs
 
 import msgspec
@@ -25,12 +26,12 @@ from masthead.features.privacy.export import archive_key
 from masthead.features.privacy.limits import admit
 from masthead.features.privacy.links import PREFIX
 from masthead.features.privacy.service import Privacy
-from masthead.features.privacy.validation import RequestBody, Requester
+from masthead.features.privacy.validation import DataRequest, DeletionRequest, Requester
 from masthead.identity.directory import Tenant
 from masthead.web import pages
 from masthead.web.answers import Answer, Stream, json_answer
 from masthead.web.asking_again import ProofTooOld
-from masthead.web.bodies import SMALL_FORM_BYTES, SMALL_FORM_VALUES, decode_json_object
+from masthead.web.bodies import SMALL_FORM_BYTES, SMALL_FORM_VALUES, decode_json_object, struct_of
 from masthead.web.files import CACHE_PRIVATELY, serve_object
 from masthead.web.pages import Page, page_answer, wants_html
 from masthead.web.policy import Body, BodyKind, Limit, Origin, Policy, WhileSuspended, Who
@@ -64,7 +65,7 @@ Step = Callable[[str, str], Awaitable[Record]]
 
 async def export(services: RoomServices[Privacy], request: Request) -> Answer:
     session = await _session(services, request)
-    body = validation.parse_body(await _body(request))
+    body = validation.check_request(struct_of(DataRequest, await _body(request)))
     requester = await _requester(services, request, session, body)
     await _check(services, request, requester, body)
     asked, export = await services.own.exports.begin(requester, body)
@@ -84,7 +85,7 @@ async def export(services: RoomServices[Privacy], request: Request) -> Answer:
 
 async def delete(services: RoomServices[Privacy], request: Request) -> Answer:
     session = await _session(services, request)
-    body = validation.parse_deletion(await _body(request))
+    body = validation.check_deletion(struct_of(DeletionRequest, await _body(request)))
     requester = await _requester(services, request, session, body)
     validation.check_slug(body, requester.tenant)
     await _check(services, request, requester, body)
@@ -116,7 +117,7 @@ async def _session(services: RoomServices[Privacy], request: Request) -> Caller 
 
 
 async def _requester(
-    services: RoomServices[Privacy], request: Request, session: Caller | None, body: RequestBody
+    services: RoomServices[Privacy], request: Request, session: Caller | None, body: DataRequest
 ) -> Requester:
     tenant = await _tenant(services, request, session, body.tenant_id)
     if session is not None:
@@ -140,7 +141,7 @@ async def _tenant(
 
 
 async def _check(
-    services: RoomServices[Privacy], request: Request, requester: Requester, body: RequestBody
+    services: RoomServices[Privacy], request: Request, requester: Requester, body: DataRequest
 ) -> None:
     if body.subject == validation.MEMBER:
         await services.own.requests.member(requester.tenant.id, body.member_id)
@@ -284,7 +285,7 @@ def _page_texts(
     return words("The deletion is confirmed"), text, ""
 
 
-async def _body(request: Request) -> dict[str, object]:
+async def _body(request: Request) -> dict[str, Any]:
     raw = await request.body()
     return decode_json_object(raw, max_values=SMALL_FORM_VALUES)
 

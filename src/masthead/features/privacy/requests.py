@@ -40,7 +40,7 @@ from masthead.features.privacy.validation import (
     BY_SITE,
     MEMBER,
     TENANT,
-    RequestBody,
+    DataRequest,
     Requester,
     unknown_member,
 )
@@ -102,7 +102,7 @@ class Requests:
         site = await self._sites.of(tenant_id)
         return replace(site, name=blog_name) if blog_name else site
 
-    async def open_export(self, requester: Requester, body: RequestBody, run_at: str) -> Record:
+    async def open_export(self, requester: Requester, body: DataRequest, run_at: str) -> Record:
         """The request, and the job that builds the export if this process does not."""
         async with self._records.unit(system(requester.tenant.id)) as unit:
             request = await unit.create(
@@ -114,7 +114,7 @@ class Requests:
         _audit("privacy.export_requested", request)
         return request
 
-    async def open_deletion(self, requester: Requester, body: RequestBody) -> OpenedDeletion:
+    async def open_deletion(self, requester: Requester, body: DataRequest) -> OpenedDeletion:
         """Takes effect at once for a trusted caller, else by the confirm link in the email."""
         tenant_id = requester.tenant.id
         cancel_token, confirm_token = new_token(), new_token()
@@ -303,12 +303,12 @@ def is_the_sites(request: Record) -> bool:
     return request["subject"] == TENANT or bool(request["asked_by"] == BY_SITE)
 
 
-def site_name(requester: Requester, body: RequestBody) -> str:
+def site_name(requester: Requester, body: DataRequest) -> str:
     """The name that the emails use for the site; '' is the site's own name."""
     return body.blog_name if requester.acts_for_site else ""
 
 
-def _common(kind: str, requester: Requester, body: RequestBody) -> dict[str, Any]:
+def _common(kind: str, requester: Requester, body: DataRequest) -> dict[str, Any]:
     return {
         "type": kind,
         "subject": body.subject,

@@ -18,7 +18,7 @@ from masthead.engine.audit.entries import log_action
 from masthead.engine.records.collection import Record
 from masthead.engine.records.engine import Records
 from masthead.features.privacy.requests import Requests
-from masthead.features.privacy.validation import TENANT, RequestBody, Requester
+from masthead.features.privacy.validation import TENANT, DataRequest, Requester
 from masthead.identity.directory import Tenant
 from masthead.identity.tenants import TenantStatus, tenants
 
@@ -36,7 +36,7 @@ class SiteDeletions(msgspec.Struct, frozen=True):
         await self._close(inside)
         if planned is not None:
             return planned
-        body = RequestBody(TENANT, "", tenant.id, tenant.slug, "", "")
+        body = DataRequest(TENANT)
         opened = await self.requests.open_deletion(Requester(tenant, inside, True), body)
         await self._note(caller, PLANNED_DELETION, tenant)
         return opened.request

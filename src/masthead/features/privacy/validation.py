@@ -1,14 +1,15 @@
-"""Parses the body of a data-protection request and checks that its caller may send it.
+"""The bodies of data-protection requests, and who may send them.
 
 A missing value or one of the wrong type is 400; a well-formed value that is wrong is 422.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Final, Literal, TypeVar
 
 import msgspec
+from msgspec import Meta
+from msgspec.structs import replace
 
 from masthead.base.caller import Caller, Kind
 from masthead.base.errors import BadRequest, Invalid, Problem, Unauthenticated
@@ -17,7 +18,8 @@ from masthead.features.privacy.collection import gdpr_requests
 from masthead.identity.directory import Tenant
 
 PHRASE = "DELETE MY DATA"
-TENANT, MEMBER = "tenant", "member"
+TENANT: Final = "tenant"
+MEMBER: Final = "member"
 BY_SITE, BY_MEMBER, BY_HEADER = "site", "member", "header"
 SESSIONS = frozenset({Kind.OWNER, Kind.OPERATOR, Kind.MEMBER})
 MAX_BLOG_NAME = 200
@@ -31,13 +33,28 @@ NOT_YOURS = (
 )
 
 
-class RequestBody(msgspec.Struct, frozen=True):
-    subject: str
-    member_id: str
-    tenant_id: str
-    tenant_slug: str
-    notify_email: str
-    blog_name: str
+class DataRequest(msgspec.Struct, frozen=True, omit_defaults=True):
+    subject: Annotated[
+        Literal["tenant", "member"], Meta(description="Whose data the request is about.")
+    ] = msgspec.field(name="type")
+    member_id: Annotated[str, Meta(description="The member; required with type `member`.")] = ""
+    tenant_id: Annotated[
+        str, Meta(description="The tenant, if neither the host nor the header names it.")
+    ] = ""
+    notify_email: Annotated[
+        str, Meta(description="The address of a second recipient of the email. Owners only.")
+    ] = ""
+    blog_name: Annotated[str, Meta(description="The site's name in the emails. Owners only.")] = ""
+
+
+class DeletionRequest(DataRequest, frozen=True, omit_defaults=True, kw_only=True):
+    confirmation_phrase: Annotated[str, Meta(extra_json_schema={"const": PHRASE})]
+    tenant_slug: Annotated[
+        str, Meta(description="The slug of the tenant; required with type `tenant`.")
+    ] = ""
+
+
+Asked = TypeVar("Asked", bound=DataRequest)
 
 
 class Requester(msgspec.Struct, frozen=True):
@@ -63,33 +80,26 @@ class Requester(msgspec.Struct, frozen=True):
         return BY_MEMBER if self.session.kind is Kind.MEMBER else BY_SITE
 
 
-def parse_body(body: Mapping[str, Any]) -> RequestBody:
-    subject = _text(body, "type")
-    if subject not in (TENANT, MEMBER):
-        raise BadRequest("`type` must be `tenant` or `member`.")
-    member_id = _text(body, "member_id")
-    if subject == MEMBER and not member_id:
+def check_request(given: Asked) -> Asked:
+    if given.subject == MEMBER and not given.member_id:
         raise BadRequest("`member_id` is missing. It names the member concerned.")
-    return RequestBody(
-        subject=subject,
-        member_id=member_id if subject == MEMBER else "",
-        tenant_id=_text(body, "tenant_id"),
-        tenant_slug=_text(body, "tenant_slug"),
-        notify_email=_email(body, "notify_email"),
-        blog_name=_text(body, "blog_name")[:MAX_BLOG_NAME],
+    return replace(
+        given,
+        member_id=given.member_id if given.subject == MEMBER else "",
+        notify_email=_checked_email(given.notify_email),
+        blog_name=given.blog_name[:MAX_BLOG_NAME],
     )
 
 
-def parse_deletion(raw: Mapping[str, Any]) -> RequestBody:
-    if _text(raw, "confirmation_phrase") != PHRASE:
+def check_deletion(given: DeletionRequest) -> DeletionRequest:
+    if given.confirmation_phrase != PHRASE:
         raise BadRequest(f"`confirmation_phrase` must be exactly `{PHRASE}`.")
-    body = parse_body(raw)
-    if body.subject == TENANT and not body.tenant_slug:
+    if given.subject == TENANT and not given.tenant_slug:
         raise BadRequest("`tenant_slug` is missing: it must be the slug of the site.")
-    return body
+    return check_request(given)
 
 
-def check_slug(body: RequestBody, tenant: Tenant) -> None:
+def check_slug(body: DeletionRequest, tenant: Tenant) -> None:
     if body.subject == TENANT and body.tenant_slug != tenant.slug:
         problem = Problem("validation_values_mismatch", "Must be the slug of the site, exactly.")
         raise Invalid({"tenant_slug": problem})
@@ -99,7 +109,7 @@ def unknown_member() -> Invalid:
     return Invalid({"member_id": Problem("validation_missing_member", "There is no such member.")})
 
 
-def check_session(session: Caller, tenant: Tenant, body: RequestBody) -> None:
+def check_session(session: Caller, tenant: Tenant, body: DataRequest) -> None:
     """An operator may act anywhere, an owner on the own site, a member for themselves."""
     if session.kind is Kind.OPERATOR:
         return
@@ -109,17 +119,8 @@ def check_session(session: Caller, tenant: Tenant, body: RequestBody) -> None:
         raise Unauthenticated(NOT_YOURS)
 
 
-def _text(body: Mapping[str, Any], name: str) -> str:
-    value = body.get(name)
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise BadRequest(f"`{name}` must be text.")
-    return value
-
-
-def _email(body: Mapping[str, Any], name: str) -> str:
-    text = _text(body, name)
+def _checked_email(text: str) -> str:
+    name = "notify_email"
     try:
         address: str = gdpr_requests.by_name[name].check(text)
     except FieldError as error:

@@ -33,6 +33,16 @@ class StructAnswer(msgspec.Struct, frozen=True):
         return {"description": self.meaning, "content": types}
 
 
+class StructBody(msgspec.Struct, frozen=True):
+    """A body that is decoded into a struct: the type of the example is the schema."""
+
+    example: msgspec.Struct
+
+    def node(self) -> dict[str, Any]:
+        return {"required": True, "content": struct_content(self.example)}
+
+
+_STRUCTS = (StructAnswer, StructBody)
 _PAGE = {"schema": {"type": "string"}}
 
 
@@ -44,7 +54,7 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
     answers: Mapping[str, Any]
     """The answers by status, each a `Shown` or a node of the document."""
     parameters: Sequence[Any] = ()
-    body: Mapping[str, Any] | None = None
+    body: Mapping[str, Any] | StructBody | None = None
     errors: Sequence[int] = ()
     """Besides those that the policy leads to."""
     needs_session: bool = False
@@ -57,9 +67,8 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def structs(self) -> Iterable[type[msgspec.Struct]]:
         """The types of its examples."""
-        return [
-            type(each.example) for each in self.answers.values() if isinstance(each, StructAnswer)
-        ]
+        shown = [self.body, *self.answers.values()]
+        return [type(each.example) for each in shown if isinstance(each, _STRUCTS)]
 
 
 def operation_of(description: Description, policy: Policy) -> Operation:
@@ -78,12 +87,13 @@ def operation_of(description: Description, policy: Policy) -> Operation:
         node["parameters"] = list(description.parameters)
     node["security"] = _security(description, policy)
     if description.body is not None:
-        node["requestBody"] = description.body
-    answers = {
-        status: each.node() if isinstance(each, StructAnswer) else each
-        for status, each in description.answers.items()
-    }
+        node["requestBody"] = _node_of(description.body)
+    answers = {status: _node_of(each) for status, each in description.answers.items()}
     return {**node, "responses": {**answers, **refused}}
+
+
+def _node_of(shown: Any) -> Any:
+    return shown.node() if isinstance(shown, _STRUCTS) else shown
 
 
 def _refusals(policy: Policy) -> set[int]:

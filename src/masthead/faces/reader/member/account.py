@@ -45,7 +45,7 @@ from masthead.features.members.record_view import MemberRecord
 from masthead.features.privacy.collection import gdpr_requests
 from masthead.features.privacy.limits import admit
 from masthead.features.privacy.links import GRACE_PERIOD
-from masthead.features.privacy.validation import MEMBER, PHRASE, RequestBody, Requester
+from masthead.features.privacy.validation import MEMBER, PHRASE, DataRequest, Requester
 from masthead.features.services import FeatureServices
 from masthead.identity.browsers import browser_name
 from masthead.identity.given_passwords import new_credentials
@@ -276,10 +276,10 @@ class Account:
 
     async def _privacy_request(
         self, request: SiteRequest, member: MemberRecord
-    ) -> tuple[Requester, RequestBody]:
+    ) -> tuple[Requester, DataRequest]:
         caller = caller_of(request.tenant_id, member)
         await admit(self._services.windows, request.tenant_id, caller, request.client.address)
-        body = RequestBody(MEMBER, member["id"], "", "", "", "")
+        body = DataRequest(MEMBER, member["id"])
         return Requester(request.tenant, caller, is_trusted=True), body
 
     async def _show_refusal(

@@ -8,7 +8,6 @@ from masthead.engine.audit.collection import DOWNLOADED_EXPORT
 from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.conditions import all_of, equals
 from masthead.faces.admin.data_requests import (
-    about,
     admit_request,
     is_ready,
     shown,
@@ -20,7 +19,7 @@ from masthead.faces.admin.request import AdminRequest
 from masthead.features.members.collection import blog_members
 from masthead.features.privacy.collection import gdpr_requests
 from masthead.features.privacy.export import archive_key
-from masthead.features.privacy.validation import MEMBER
+from masthead.features.privacy.validation import MEMBER, DataRequest
 
 MOST = 20
 
@@ -28,7 +27,7 @@ MOST = 20
 async def export_member(request: AdminRequest, member_id: str) -> Answer:
     """The link also goes to the member by mail, as for every export."""
     await request.records.get(request.caller, blog_members, member_id)
-    requester, body = await admit_request(request), about(request, MEMBER, member_id)
+    requester, body = await admit_request(request), DataRequest(MEMBER, member_id)
     _, ready = await request.services.privacy.exports.begin(requester, body)
     said = "The export is ready." if ready else "The export is being made."
     return Redirect(f"{ADDRESS}/{member_id}#requests", said)
@@ -39,7 +38,7 @@ async def erase_member(request: AdminRequest, member_id: str) -> Answer:
     if request.form.get("email", "").strip().lower() != member["email"].lower():
         problem = "Type the member's address exactly as it is shown."
         return await erase_form(request, member_id, problem)
-    requester, body = await admit_request(request), about(request, MEMBER, member_id)
+    requester, body = await admit_request(request), DataRequest(MEMBER, member_id)
     opened = await request.services.privacy.requests.open_deletion(requester, body)
     until = day(request.local(opened.request["grace_until"]))
     return Redirect(

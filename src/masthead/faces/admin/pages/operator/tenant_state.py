@@ -14,7 +14,7 @@ from masthead.faces.admin.pages.operator.tenants import ADDRESS, find_tenant
 from masthead.faces.admin.pages.settings.privacy import check_typed, deletion_values
 from masthead.faces.admin.request import AdminRequest
 from masthead.features.privacy.limits import admit
-from masthead.features.privacy.validation import TENANT, RequestBody, Requester
+from masthead.features.privacy.validation import TENANT, DataRequest, Requester
 from masthead.features.site import suspension
 from masthead.identity.directory import Tenant
 from masthead.identity.tenants import tenants
@@ -48,7 +48,7 @@ async def delete(request: AdminRequest, tenant_id: str) -> Answer:
     caller = _inside(request, tenant_id)
     await admit(request.services.windows, tenant.id, caller, request.client.address)
     requester = Requester(tenant, caller, is_trusted=True)
-    body = RequestBody(TENANT, "", tenant.id, tenant.slug, "", "")
+    body = DataRequest(TENANT)
     await request.services.privacy.requests.open_deletion(requester, body)
     # The site's own log goes with the site.
     async with request.records.unit(request.everywhere) as unit:

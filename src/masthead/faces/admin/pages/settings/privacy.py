@@ -13,7 +13,6 @@ from masthead.engine.records.collection import Record
 from masthead.engine.records.filter.conditions import all_of, any_of, equals, newer
 from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.data_requests import (
-    about,
     admit_request,
     is_cancellable,
     is_ready,
@@ -28,7 +27,7 @@ from masthead.faces.admin.request import AdminRequest
 from masthead.features.members.collection import blog_members
 from masthead.features.privacy.collection import gdpr_requests
 from masthead.features.privacy.export import archive_key
-from masthead.features.privacy.validation import PHRASE, TENANT
+from masthead.features.privacy.validation import PHRASE, TENANT, DataRequest
 from masthead.identity.directory import Tenant
 
 
@@ -51,7 +50,7 @@ async def privacy_page(request: AdminRequest) -> Answer:
 
 async def export_site(request: AdminRequest) -> Answer:
     requester = await admit_request(request)
-    _, ready = await request.services.privacy.exports.begin(requester, about(request, TENANT))
+    _, ready = await request.services.privacy.exports.begin(requester, DataRequest(TENANT))
     if ready is None:
         sentence = "The copy is being made. You can download it here when it is ready."
         return Redirect(PRIVACY, sentence)
@@ -69,7 +68,7 @@ async def download_copy(request: AdminRequest, request_id: str) -> Answer:
 
 async def delete_site(request: AdminRequest) -> Answer:
     check_typed(request.form, request.tenant)
-    requester, body = await admit_request(request), about(request, TENANT)
+    requester, body = await admit_request(request), DataRequest(TENANT)
     opened = await request.services.privacy.requests.open_deletion(requester, body)
     until = day(request.local(opened.request["grace_until"]))
     return Redirect(PRIVACY, f"The site is read-only now and will be deleted on {until}.")
