@@ -7,15 +7,17 @@ from typing import Any
 from masthead.base.errors import BadRequest, Forbidden, Invalid, Problem, Unauthenticated
 from masthead.base.ids import TenantId
 from masthead.engine.records.collection import Collection
-from masthead.faces.record_api.call import Call
-from masthead.faces.record_api.sign_in import (
+from masthead.faces.record_api.account_bodies import (
     INVALID,
-    auth_collection,
+    AddressConfirmation,
+    AddressToken,
+    NewPassword,
+    account_body,
     blanks,
-    given_email,
     refuse_problems,
-    site_of,
 )
+from masthead.faces.record_api.call import Call
+from masthead.faces.record_api.sign_in import auth_collection, given_email, site_of
 from masthead.features.members.collection import blog_members
 from masthead.features.members.sign_up import EmailRequest, Purpose
 from masthead.features.password_reset.resets import DeadLink
@@ -42,7 +44,7 @@ async def request_password_reset(call: Call) -> Answer:
 async def confirm_password_reset(call: Call) -> Answer:
     collection = auth_collection(call)
     given = await call.small_json()
-    problems = blanks(given, "token", "password", "passwordConfirm")
+    problems = blanks(given, NewPassword)
     resets, tenant_id = call.services.passwords.resets, call.request.tenant_id
     try:
         if problems and "token" not in problems:
@@ -69,10 +71,9 @@ async def confirm_verification(call: Call) -> Answer:
     """Confirms an address by the token of a verification's email, or of the email to a guest who
     joins."""
     _members_only(auth_collection(call), STAFF_ARE_VERIFIED)
-    given = await call.small_json()
-    refuse_problems(blanks(given, "token"))
+    given = await account_body(call, AddressToken)
     try:
-        await call.services.members.links.verify(site_of(call), given["token"])
+        await call.services.members.links.verify(site_of(call), given.token)
     except BadRequest as error:
         raise Invalid({"token": _dead(error)}, INVALID) from None
     return Answer(204)
@@ -101,7 +102,7 @@ async def confirm_email_change(call: Call) -> Answer:
     password."""
     _members_only(auth_collection(call), STAFF_CHANGE_DIRECTLY)
     given = await call.small_json()
-    problems = blanks(given, "token", "password")
+    problems = blanks(given, AddressConfirmation)
     if set(problems) == {"token"}:
         problems["password"] = WRONG_PASSWORD
     tenant_id = site_of(call)

@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 
+from masthead.faces.record_api.account_bodies import (
+    AccountAddress,
+    AddressConfirmation,
+    AddressToken,
+    CodeOrSecondStep,
+    Credentials,
+    Impersonation,
+    NewAddress,
+    NewPassword,
+)
 from masthead.faces.record_api.description import (
     ACCOUNT,
     ACCOUNTS_TAG,
@@ -14,30 +24,12 @@ from masthead.faces.record_api.description import (
     described,
 )
 from masthead.faces.record_api.sign_in import METHODS
-from masthead.web.openapi.builders import answer, body, object_of, schema_ref, text
+from masthead.web.openapi.builders import answer, body, schema_ref
+from masthead.web.openapi.description import StructBody
 
-_EMAIL = body(object_of(["email"], email=text(minLength=1)), {"email": "ada@example.com"})
-_CREDENTIALS = body(
-    object_of(
-        ["identity", "password"],
-        identity=text("The email address.", minLength=1),
-        password=text(minLength=1),
-    ),
-    {"identity": "ada@example.com", "password": "correct horse battery"},
-)
-_NEW_PASSWORD = body(
-    object_of(
-        ["token", "password", "passwordConfirm"],
-        token=text(minLength=1),
-        password=text(minLength=1),
-        passwordConfirm=text("The same again.", minLength=1),
-    ),
-    {
-        "token": "eyJhbGci.…",
-        "password": "correct horse battery",
-        "passwordConfirm": "correct horse battery",
-    },
-)
+_EMAIL = StructBody(AccountAddress("ada@example.com"))
+_PHRASE = "correct horse battery"
+_CREDENTIALS = StructBody(Credentials("ada@example.com", _PHRASE))
 
 
 _SIGNED_IN = partial(described, answers=SIGNED_IN, tag=ACCOUNTS_TAG)
@@ -70,7 +62,7 @@ CONFIRM_RESET = described(
     [ACCOUNT],
     DONE,
     tag=ACCOUNTS_TAG,
-    body=_NEW_PASSWORD,
+    body=StructBody(NewPassword("eyJhbGci.…", _PHRASE, _PHRASE)),
 )
 REQUEST_VERIFICATION = described(
     "requestVerification",
@@ -86,7 +78,7 @@ CONFIRM_VERIFICATION = described(
     [ACCOUNT],
     DONE,
     tag=ACCOUNTS_TAG,
-    body=body(object_of(["token"], token=text(minLength=1)), {"token": "NDQ2YzQ1…"}),
+    body=StructBody(AddressToken("NDQ2YzQ1…")),
 )
 REQUEST_EMAIL_CHANGE = described(
     "requestEmailChange",
@@ -94,7 +86,7 @@ REQUEST_EMAIL_CHANGE = described(
     [ACCOUNT],
     DONE,
     tag=ACCOUNTS_TAG,
-    body=body(object_of(["newEmail"], newEmail=text(minLength=1)), {"newEmail": "ada@example.org"}),
+    body=StructBody(NewAddress("ada@example.org")),
     needs_session=True,
 )
 CONFIRM_EMAIL_CHANGE = described(
@@ -103,10 +95,7 @@ CONFIRM_EMAIL_CHANGE = described(
     [ACCOUNT],
     DONE,
     tag=ACCOUNTS_TAG,
-    body=body(
-        object_of(["token", "password"], token=text(minLength=1), password=text(minLength=1)),
-        {"token": "NDQ2YzQ1…", "password": "correct horse battery"},
-    ),
+    body=StructBody(AddressConfirmation("NDQ2YzQ1…", _PHRASE)),
 )
 REQUEST_OTP = described(
     "requestOTP",
@@ -128,15 +117,7 @@ SIGN_IN_OTP = described(
     [ACCOUNT, *VIEW_PARAMETERS],
     SIGNED_IN,
     tag=ACCOUNTS_TAG,
-    body=body(
-        object_of(
-            ["otpId", "password"],
-            otpId=text(minLength=1),
-            password=text(minLength=1),
-            mfaId={"type": "string", "description": "From the 401 of the first step."},
-        ),
-        {"otpId": "ujefu77l6b5b4x5", "password": "482915"},
-    ),
+    body=StructBody(CodeOrSecondStep("ujefu77l6b5b4x5", "482915")),
 )
 OAUTH2 = described(
     "authWithOAuth2",
@@ -152,8 +133,6 @@ IMPERSONATE = described(
     [ACCOUNT, RECORD_ID, *VIEW_PARAMETERS],
     SIGNED_IN,
     tag=ACCOUNTS_TAG,
-    body=body(
-        object_of([], duration={"description": "Seconds.", "type": "integer"}), {"duration": 600}
-    ),
+    body=StructBody(Impersonation(600)),
     needs_session=True,
 )

@@ -19,7 +19,7 @@ from masthead.web.openapi.builders import (
     schema_ref,
     text,
 )
-from masthead.web.openapi.description import Description, Envelope
+from masthead.web.openapi.description import Description, Envelope, StructBody
 from masthead.web.openapi.service import ACCOUNTS, ALL, COLLECTIONS
 
 TAG = "Record store"
@@ -193,7 +193,7 @@ def described(
     answers: Mapping[str, Any],
     *,
     tag: str = TAG,
-    body: Mapping[str, Any] | None = None,
+    body: Mapping[str, Any] | StructBody | None = None,
     errors: Sequence[int] = _ALWAYS,
     needs_session: bool = False,
 ) -> Description:

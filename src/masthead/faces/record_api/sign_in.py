@@ -12,6 +12,14 @@ from masthead.base.ids import TenantId
 from masthead.engine.records.access import NAME_A_TENANT, check_id, refuse_guest
 from masthead.engine.records.collection import Collection
 from masthead.engine.records.fields.base import REQUIRED, FieldError
+from masthead.faces.record_api.account_bodies import (
+    INVALID,
+    CodeOrSecondStep,
+    Credentials,
+    Impersonation,
+    account_body,
+    refuse_problems,
+)
 from masthead.faces.record_api.asking_again import check_proof
 from masthead.faces.record_api.call import Call
 from masthead.faces.record_api.parameters import parse_view_parameters
@@ -43,7 +51,6 @@ METHODS = {
     "usernamePassword": False,
     "emailPassword": True,
 }
-INVALID = "An error occurred while validating the submitted data."
 
 
 async def auth_with_password(call: Call) -> Answer:
@@ -83,9 +90,8 @@ async def request_otp(call: Call) -> Answer:
 
 async def auth_with_otp(call: Call) -> Answer:
     collection = auth_collection(call)
-    given = await call.small_json()
-    refuse_problems(blanks(given, "otpId", "password"))
-    code_id, code = given["otpId"], given["password"]
+    given = await account_body(call, CodeOrSecondStep)
+    code_id, code = given.otp_id, given.password
     if len(code) > MAX_CODE:
         message = f"The length must be between 1 and {MAX_CODE}."
         params: dict[str, object] = {"min": 1, "max": MAX_CODE}
@@ -110,14 +116,10 @@ async def auth_with_otp(call: Call) -> Answer:
     return await _answer(call, collection, signed_in, with_admin=False)
 
 
-def _mfa_id(call: Call, given: dict[str, Any]) -> str:
+def _mfa_id(call: Call, given: CodeOrSecondStep) -> str:
     """In the body or the query, as in PocketBase: its JavaScript client sends the query."""
-    found = given.get("mfaId") or parse_query_string(call.request.query_string, "utf-8").get(
-        "mfaId", ""
-    )
-    if not isinstance(found, str):
-        raise BadRequest(STALE_MFA)
-    return found
+    query = parse_query_string(call.request.query_string, "utf-8")
+    return given.mfa_id or query.get("mfaId", "")
 
 
 async def _finish(call: Call, mfa_id: str, code: str, client: Client) -> SignedIn:
@@ -156,17 +158,14 @@ async def impersonate(call: Call) -> Answer:
         raise BadRequest(NAME_A_TENANT)
     if not found or not found[0]["token_key"]:
         raise NotFound
-    lifetime = _impersonation(await call.small_json(), session_lifetime(collection))
+    lifetime = _impersonation(await account_body(call, Impersonation), session_lifetime(collection))
     signed_in = await call.services.accounts.impersonate(caller, collection, found[0], lifetime)
     return await _answer(call, collection, signed_in, with_admin=False)
 
 
-def _impersonation(given: dict[str, Any], longest: timedelta) -> timedelta:
+def _impersonation(given: Impersonation, longest: timedelta) -> timedelta:
     """At most as long as a sign-in."""
-    seconds = given.get("duration") or 0
-    if not isinstance(seconds, int) or isinstance(seconds, bool):
-        raise BadRequest("An error occurred while loading the submitted data.")
-    if seconds < 0:
+    if given.duration < 0:
         low = Problem(
             "validation_min_greater_equal_than_required",
             "Must be no less than 0.",
@@ -174,7 +173,7 @@ def _impersonation(given: dict[str, Any], longest: timedelta) -> timedelta:
         )
         raise Invalid({"duration": low}, INVALID)
     limit = int(longest.total_seconds())
-    return timedelta(seconds=min(seconds or limit, limit))
+    return timedelta(seconds=min(given.duration or limit, limit))
 
 
 async def file_token(call: Call) -> Answer:
@@ -186,14 +185,13 @@ async def file_token(call: Call) -> Answer:
 
 
 async def _sign_in(call: Call, collection: Collection, *, with_admin: bool) -> Answer:
-    given = await call.small_json()
-    refuse_problems(blanks(given, "identity", "password"))
+    given = await account_body(call, Credentials)
     try:
         signed_in = await call.services.accounts.sign_in(
             collection,
             call.request.tenant_id,
-            given["identity"],
-            given["password"],
+            given.identity,
+            given.password,
             address=call.request.address,
             user_agent=_user_agent(call),
         )
@@ -206,17 +204,6 @@ def _needs_second_step(needed: SecondStepNeeded) -> Answer:
     """As PocketBase answers; its clients look for `mfaId`."""
     body = {"mfaId": needed.ticket, "message": str(needed)}
     return json_answer(401, body, [(b"cache-control", b"no-store")])
-
-
-def blanks(given: dict[str, Any], *names: str) -> dict[str, Problem]:
-    """All the missing ones."""
-    texts = {name: given.get(name) for name in names}
-    return {name: REQUIRED for name, text in texts.items() if not isinstance(text, str) or not text}
-
-
-def refuse_problems(problems: dict[str, Problem]) -> None:
-    if problems:
-        raise Invalid(problems, INVALID)
 
 
 def given_email(collection: Collection, given: dict[str, Any], name: str) -> str:
