@@ -1118,7 +1118,7 @@ async def _posts(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, s
     await demo.published(title="Tomorrow's tides", published_at="2100-01-01T07:00:00Z")
     draft = await demo.post(title=LONG, visibility="paid")
     html = await demo.published(
-        title=LONG, visibility="members", tags=["harbour"], content_html="<p>Fog</p>" * 9
+        title=LONG, visibility="members", tags=["harbour"], content_html=_HTML_ONLY
     )
     comment = {"post_id": html["id"], "author_name": "Ana", "body": "Hm", "status": "pending"}
     waiting = await demo.create("comments", comment)
@@ -1201,6 +1201,12 @@ async def _posts(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, s
         "post_revisions": revision["id"],
         "post_revisions-other": other["id"],
     }
+
+
+_HTML_ONLY = (
+    "<p>Fog</p>" * 9 + "<h2 id=signals>Signals</h2><dl><dt>Two blasts</dt><dd>Under way</dd></dl>"
+)
+"""Parts that the editor lacks."""
 
 
 async def _reviews(demo: TenantWorld, accounts: dict[str, Account]) -> dict[str, str]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from html import unescape
 from typing import Any
 
 import httpx
 import pytest
+from tests.faces.admin.filled_form import filled
 from tests.faces.admin.visitor import BARE, OWN, Visitor, staff, token_in, visitor
 from tests.world import TenantWorld, World
 
@@ -316,6 +318,7 @@ async def test_a_post_opens_in_the_editor_if_the_editor_has_all_its_parts(
     whole = await tenant.post(title="Whole", content_json=document("a </textarea> b"))
     lacking = await tenant.post(title="Lacking", content_json=strange, content_html="<p>a</p>")
     html = await tenant.post(title="HTML", content_html="<p>a</p>")
+    anchored = await tenant.post(title="Anchored", content_html="<h2 id=a>b</h2>")
     page = (await script.browser.get(f"/admin/posts/{whole['id']}")).text
     assert "<mh-editor" in page
     assert "a &lt;/textarea&gt; b" in page
@@ -324,9 +327,53 @@ async def test_a_post_opens_in_the_editor_if_the_editor_has_all_its_parts(
     page = (await script.browser.get(f"/admin/posts/{lacking['id']}")).text
     assert "<mh-editor" not in page
     assert "The editor can’t show: carousel." in page
-    for post in (lacking, html):
-        page = (await script.browser.get(f"/admin/posts/{post['id']}?as=editor")).text
-        assert "<mh-editor" in page
+    assert "The words stay the same." in page
+    for address in ("", "?as=editor"):
+        page = (await script.browser.get(f"/admin/posts/{anchored['id']}{address}")).text
+        assert "<mh-editor" not in page
+        assert "Without id on &lt;h2&gt;" in page
+    page = (await script.browser.get(f"/admin/posts/{html['id']}")).text
+    assert "<mh-editor" in page
+    assert '"text":"a"' in unescape(page)
+
+
+async def test_one_press_converts_html_and_the_history_keeps_it(
+    script: Script, tenant: TenantWorld
+) -> None:
+    post = await tenant.post(title="Old", content_html="<h2 id=a>b</h2><dl><dt>c</dt></dl>")
+    url = f"/admin/posts/{post['id']}"
+    form = filled((await script.browser.get(url)).text)
+    # Typed into the HTML: what converting changes is said again first.
+    typed = {**form, "content_html": "<h2 id=a>b</h2><p lang=de>d</p>", "action": "convert"}
+    answer = await script.browser.post(url, typed)
+    assert answer.status_code == 303
+    assert (await script.stored(post["id"]))["content_source"] == "html"
+    page = (await script.browser.get(url)).text
+    assert "Check what converting changes now" in page
+    assert "Without lang on &lt;p&gt;" in page
+    assert (await script.browser.post(url, filled(page) | {"action": "convert"})).status_code == 303
+    stored = await script.stored(post["id"])
+    assert (stored["content_source"], stored["content_html"]) == ("json", "<h2>b</h2><p>d</p>")
+    assert "<mh-editor" in (await script.browser.get(url)).text
+    records = tenant.world.parts.records
+    kept = await records.find(
+        tenant.world.collection("post_revisions"), {"post_id": post["id"]}, tenant_id=tenant.id
+    )
+    assert typed["content_html"] in {each["content_html"] for each in kept}
+    # A form of before is a conflict, and nothing is converted twice.
+    assert (await script.browser.post(url, form | {"action": "convert"})).status_code == 409
+
+
+async def test_what_can_not_be_converted_stays_html(script: Script, tenant: TenantWorld) -> None:
+    html = "<p>a</p><blockquote><hr class=paywall><dl><dt>b</dt></dl></blockquote>"
+    post = await tenant.post(title="Old", content_html=html)
+    url = f"/admin/posts/{post['id']}"
+    page = (await script.browser.get(url)).text
+    assert "It can’t be converted: the start of the part for members" in page
+    assert 'value="convert"' not in page
+    answer = await script.browser.post(url, filled(page) | {"action": "convert"})
+    assert answer.status_code == 400
+    assert (await script.stored(post["id"]))["content_html"] == html
 
 
 async def test_a_call_for_another_authors_draft_tells_nothing_of_it(tenant: TenantWorld) -> None:

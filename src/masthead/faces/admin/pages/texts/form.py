@@ -20,6 +20,7 @@ from masthead.content.texts.editing import (
     save_text,
 )
 from masthead.content.texts.editor_document import opened_document
+from masthead.content.texts.html_opening import HtmlOpening, open_html
 from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.links.file_uses import uses_of
 from masthead.engine.records.collection import Record
@@ -27,6 +28,7 @@ from masthead.faces.admin.endpoint import Answer, Page, Redirect
 from masthead.faces.admin.forms import Ask, sentence_of, widgets
 from masthead.faces.admin.pages.mailings.sending import mail_link
 from masthead.faces.admin.pages.texts.conflict import conflict_page
+from masthead.faces.admin.pages.texts.conversion import converted, difference_of
 from masthead.faces.admin.pages.texts.lists import may_publish, status_of
 from masthead.faces.admin.pages.texts.posts import with_known_tags
 from masthead.faces.admin.pages.texts.reviewing import Review, may_change, review_of
@@ -63,6 +65,7 @@ _SENTENCES = {
     "preview": "",
     "review": "",
     "discard": "The changes are discarded.",
+    "convert": "Converted. The HTML that it was is in the history.",
     "ready": "It is ready for review. Editors and owners get an email.",
     "unready": "It is no longer ready for review.",
 }
@@ -71,6 +74,7 @@ publishes."""
 _REVIEWS = {"ready": {"review": READY}, "unready": {"review": ""}}
 
 _OF_PUBLISHED = {"save": "Saved. The site shows it after Update."}
+_CHANGED_HTML = {"convert": "Saved as HTML. Check what converting changes now."}
 _NOT_COPIED = ("slug", "authors", "content_source", "translations")
 _LONGEST_COPIED = 240
 """Characters of a title: it may have 255."""
@@ -93,6 +97,8 @@ class _Edited(msgspec.Struct, frozen=True):
     document: dict[str, Any] | None = None
     lacks: tuple[str, ...] = ()
     """Parts that the editor does not support."""
+    conversion: HtmlOpening | None = None
+    """The conversion of a text that the editor can't open as it is."""
 
     @property
     def can_open(self) -> bool:
@@ -125,7 +131,7 @@ async def create(section: Section, request: AdminRequest) -> Answer:
 
 
 async def form(section: Section, request: AdminRequest, text_id: str) -> Answer:
-    """The editor, or the HTML where the editor lacks something. `as` chooses one of them."""
+    """The editor, or the HTML where the editor would lose something, and with `as=html`."""
     opened = await open_text(request.records, request.caller, section.kind, text_id)
     if not may_change(request, opened.text):
         return _read_only(section, request, opened)
@@ -147,8 +153,13 @@ async def save(section: Section, request: AdminRequest, text_id: str) -> Answer:
         )
     except Conflict:
         return await conflict_page(section, request, text_id, given)
-    is_published = opened.text["status"] == PUBLISHED
-    return _after(section, text_id, action, _OF_PUBLISHED if is_published else None)
+    if "content_html" in given:
+        return _after(section, text_id, action, {**_of(opened), **_CHANGED_HTML})
+    return _after(section, text_id, action, _of(opened))
+
+
+def _of(opened: Opened) -> Mapping[str, str]:
+    return _OF_PUBLISHED if opened.text["status"] == PUBLISHED else {}
 
 
 def _check_echo(request: AdminRequest, error: Invalid) -> None:
@@ -178,6 +189,8 @@ async def _apply_action(
     has_seen_both = "replaces_newer" in request.form
     if action == "review" and _is_the_same(opened, given):
         return
+    if action == "convert" and "content_html" not in given:
+        given, has_seen_both = {**given, "content_json": await converted(opened)}, True
     if action == "discard":
         await discard_copy(*text, version=version)
     elif action in _REVIEWS:
@@ -266,11 +279,13 @@ async def _edited(section: Section, request: AdminRequest, opened: Opened) -> _E
         review=await review_of(request, opened.text) if section.has_review else None,
     )
     opening = opened_document(values["content_json"]) if values["content_source"] == JSON else None
-    if opening is None:
-        return edited
-    if opening.lacks:
-        return replace(edited, lacks=tuple(sorted(opening.lacks)))
-    return replace(edited, document=opening.document)
+    if opening is not None and not opening.lacks:
+        return replace(edited, document=opening.document)
+    lacks = tuple(sorted(opening.lacks)) if opening else ()
+    found = await open_html(values["content_html"])
+    if not lacks and found.is_same and (opening := opened_document(found.document)):
+        return replace(edited, document=opening.document)
+    return replace(edited, lacks=lacks, conversion=found)
 
 
 def _action(section: Section, request: AdminRequest) -> str:
@@ -309,7 +324,7 @@ async def _page(
     )
     own = section.url(record["id"])
     wanted = request.query.get("as", "")
-    in_editor = wanted != "html" and (edited.can_open or wanted == "editor")
+    in_editor = wanted != "html" and edited.can_open
     values = {
         "section": section,
         "is_new": edited.is_new,
@@ -337,6 +352,8 @@ async def _page(
         "asks_name": bool(beginners(section, request)) and not request.account["name"],
         "can_open": edited.can_open,
         "lacks": edited.lacks,
+        "conversion": edited.conversion,
+        "difference": await difference_of(record, edited.conversion),
         "document_json": _json(edited.document),
         "library_alts": _json(await _library_alts(section, request, record) if in_editor else {}),
         "owner": request.page_owner,
