@@ -26,12 +26,11 @@ class FaceServices(ReaderServices, kw_only=True, eq=False):
 
 
 def build_faces(features: FeatureServices) -> FaceServices:
-    records, objects, settings = features.records, features.objects, features.settings
-    now = records.clock
+    now = features.records.clock
     return FaceServices(
         **asdict(build_reader(features)),
         realtime=Hub(features, features.changes),
         guest_answers=AnswerCache(features.versions, now, counts=CACHES["records"]),
-        site_exports=SiteExports(records, objects, features.mail, features.sites, settings),
-        site_imports=SiteImports(records, objects, features.keyring, settings),
+        site_exports=SiteExports(features),
+        site_imports=SiteImports(features),
     )

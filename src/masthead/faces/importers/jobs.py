@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from masthead.base import clock
 from masthead.base.caller import system
@@ -30,14 +30,12 @@ from masthead.faces.importers.tasks.queue import (
     sweep_later,
 )
 from masthead.faces.importers.write.run_record import INTERRUPTED
-
-if TYPE_CHECKING:
-    from masthead.faces.importers.write.images.copying import ImportServices
+from masthead.features.media.services import SharedServices
 
 CONCURRENCY: Final = {RUN_JOB: 1, PREVIEW_JOB: 1, MEMBERS_JOB: 1}
 
 
-def handlers(services: ImportServices) -> Mapping[str, Handler]:
+def handlers(services: SharedServices) -> Mapping[str, Handler]:
     async def run(job: Job) -> None:
         # Imported with the first job, because its parsers are slow to load.
         from masthead.faces.importers.tasks.work import ImportJob
@@ -57,7 +55,7 @@ def handlers(services: ImportServices) -> Mapping[str, Handler]:
     }
 
 
-async def _sweep(services: ImportServices, job: Job) -> None:
+async def _sweep(services: SharedServices, job: Job) -> None:
     """`imports.sweep`: the files of a run that is deleted, or whose file was not used for long."""
     records, run_id = services.records, job.payload["run_id"]
     found = await records.find_one(import_runs, {"id": run_id}, tenant_id=job.tenant_id)

@@ -8,55 +8,33 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 from urllib.parse import urlsplit
 
 import msgspec
 
 from masthead.base import clock
 from masthead.base.config.keyring import DecryptionError, KeyRing
-from masthead.base.config.settings import Settings
 from masthead.base.version import running_version
 from masthead.base.whole_file import whole_file
 from masthead.engine.records.accounts import SESSION_KEY
 from masthead.engine.records.collection import Collection, Record
-from masthead.engine.records.engine import Records
 from masthead.engine.records.read.decoding import engine_decoder
 from masthead.faces.site_archive.header import FORMAT, HEADER, SEALED, Header
 from masthead.faces.site_archive.sealed_secrets import SecretKey, check_passphrase, seal
 from masthead.faces.site_archive.stored_files import has_files, keys_of, name_of
 from masthead.faces.site_archive.tables import MovedTable, moved_tables, rows_of
+from masthead.features.media.services import SharedServices
 from masthead.features.members.unsubscribe import keys_to_move
 from masthead.features.site.address import site_url
 from masthead.features.site.collection import site_settings
 from masthead.storage.archives import ArchiveCounts, ArchiveWriter, RowChunks, layout_of
 from masthead.storage.database import Row
 from masthead.storage.migrate import HEAD
-from masthead.storage.objects import ObjectStore
 from masthead.storage.snapshot import Snapshot, open_snapshot
 
 Count = Callable[[str, int], Awaitable[None]]
 """Called with `records` or `media` and the number of new ones. May raise to end the export."""
-
-
-class ArchiveServices(Protocol):
-    """The services for an export and an import."""
-
-    @property
-    def settings(self) -> Settings: ...
-
-    @property
-    def records(self) -> Records: ...
-
-    @property
-    def objects(self) -> ObjectStore: ...
-
-
-class SealingServices(ArchiveServices, Protocol):
-    """The services for an export with secrets."""
-
-    @property
-    def keyring(self) -> KeyRing: ...
 
 
 class Sealing(msgspec.Struct, frozen=True):
@@ -69,7 +47,7 @@ async def _count_nothing(_kind: str, _count: int) -> None:
 
 
 async def export_site(
-    services: SealingServices,
+    services: SharedServices,
     tenant: Record,
     path: Path,
     *,
@@ -84,7 +62,7 @@ async def export_site(
 
 
 async def write_site(
-    services: ArchiveServices,
+    services: SharedServices,
     tenant: Record,
     file: BinaryIO,
     *,
@@ -105,7 +83,7 @@ async def write_site(
 class _Export:
     def __init__(
         self,
-        services: ArchiveServices,
+        services: SharedServices,
         tenant: Record,
         archive: ArchiveWriter,
         snapshot: Snapshot,

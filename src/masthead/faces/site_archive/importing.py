@@ -33,7 +33,6 @@ from masthead.faces.site_archive.checking import (
     check_row,
     without_platform_domains,
 )
-from masthead.faces.site_archive.export import ArchiveServices
 from masthead.faces.site_archive.header import Contents, DamagedSite, read_site
 from masthead.faces.site_archive.leftovers import IMPORTING, Leftovers, hidden_slug
 from masthead.faces.site_archive.moving import Moving
@@ -42,6 +41,7 @@ from masthead.faces.site_archive.sealed_secrets import SecretKey, unseal
 from masthead.faces.site_archive.staging import Staged, staged_site
 from masthead.faces.site_archive.stored_files import has_files, keys_of
 from masthead.faces.site_archive.tables import TENANT, MovedTable, moved_tables
+from masthead.features.media.services import SharedServices
 from masthead.features.site.address import site_url
 from masthead.features.site.collection import site_settings
 from masthead.identity.hosts import check_slug
@@ -82,7 +82,7 @@ def _count_nothing(_kind: str, _count: int) -> None:
 
 
 async def import_site(
-    services: ArchiveServices,
+    services: SharedServices,
     path: Path,
     *,
     slug: str = "",
@@ -128,7 +128,7 @@ async def unsealed(contents: Contents, passphrase: str) -> dict[SecretKey, str]:
 class _Import:
     def __init__(
         self,
-        services: ArchiveServices,
+        services: SharedServices,
         staged: Staged,
         given: Circumstances,
         secrets: dict[SecretKey, str],

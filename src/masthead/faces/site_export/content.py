@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from datetime import timedelta
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -17,11 +17,11 @@ from masthead.base.ids import TenantId
 from masthead.content.texts.publication import PUBLISHED
 from masthead.engine.links.file_readers import is_open
 from masthead.engine.records.collection import Collection, Record, file_key
-from masthead.engine.records.engine import Records
 from masthead.engine.records.read.page import ListRequest
 from masthead.faces.site_export.media_links import MediaLinks
 from masthead.features.comments.collection import DELETED, comments
 from masthead.features.media.collection import media
+from masthead.features.media.services import SharedServices
 from masthead.features.media.signed_addresses import sign_file
 from masthead.features.members.collection import blog_members
 from masthead.features.pages.collection import pages
@@ -31,7 +31,7 @@ from masthead.features.posts.collection import posts
 from masthead.features.site.address import Sites
 from masthead.features.site.collection import site_settings
 from masthead.identity.tenants import superusers
-from masthead.storage.objects import ObjectStore, StoredObject
+from masthead.storage.objects import StoredObject
 
 TEXTS_PER_PAGE = 20
 """Posts or pages in memory at a time; each may hold megabytes."""
@@ -68,17 +68,6 @@ Count = Callable[[str, int], Awaitable[None]]
 What it raises ends the export."""
 
 
-class ExportServices(Protocol):
-    @property
-    def records(self) -> Records: ...
-    @property
-    def objects(self) -> ObjectStore: ...
-    @property
-    def settings(self) -> Settings: ...
-    @property
-    def sites(self) -> Sites: ...
-
-
 class Blog(msgspec.Struct, frozen=True):
     slug: str
     name: str
@@ -97,7 +86,7 @@ class Content:
     hide a record. Hashes and secrets are not read."""
 
     def __init__(
-        self, services: ExportServices, tenant_id: TenantId, blog: Blog, count: Count
+        self, services: SharedServices, tenant_id: TenantId, blog: Blog, count: Count
     ) -> None:
         self.blog = blog
         self.links = MediaLinks(blog.hosts)
@@ -259,7 +248,7 @@ def _without_deleted(thread: list[Record]) -> list[Record]:
     return kept
 
 
-async def totals(services: ExportServices, tenant_id: TenantId) -> dict[str, int]:
+async def totals(services: SharedServices, tenant_id: TenantId) -> dict[str, int]:
     """The number of records of each kind, for a progress bar."""
     found = {}
     for kind, each in _KINDS.items():
@@ -271,9 +260,9 @@ async def totals(services: ExportServices, tenant_id: TenantId) -> dict[str, int
 _KINDS = {"posts": posts, "pages": pages, "members": blog_members, "media": media}
 
 
-async def blog_of(services: ExportServices, tenant: Record, now: str) -> Blog:
+async def blog_of(services: SharedServices, tenant: Record, now: str) -> Blog:
     tenant_id = TenantId(tenant["id"])
-    site = await services.sites.of(tenant_id)
+    site = await Sites(services.records, services.settings).of(tenant_id)
     stored = await services.records.find_one(site_settings, {}, tenant_id=tenant_id)
     owner = await services.records.find_one(
         superusers, {"id": tenant["owner_id"]}, tenant_id=tenant_id

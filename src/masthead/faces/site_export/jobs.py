@@ -16,14 +16,12 @@ from msgspec.structs import asdict, replace
 
 from masthead.base import clock
 from masthead.base.caller import system
-from masthead.base.config.settings import Settings
 from masthead.base.email_address import is_email, normal_email
 from masthead.base.errors import Conflict, Unavailable
 from masthead.base.ids import TenantId
 from masthead.engine.jobs.isolation import isolated
 from masthead.engine.jobs.runner import Handler, Job
 from masthead.engine.records.collection import Record
-from masthead.engine.records.engine import Records
 from masthead.engine.records.long_task import LongTask
 from masthead.engine.records.write.unit import Unit
 from masthead.faces.site_export.collection import (
@@ -40,11 +38,9 @@ from masthead.faces.site_export.collection import (
 from masthead.faces.site_export.emails import export_ended
 from masthead.faces.site_export.formats import ENDINGS, KINDS, Format
 from masthead.features.privacy.links import EXPORT_LIFETIME
-from masthead.features.site.address import Sites
+from masthead.features.services import FeatureServices
 from masthead.identity.tenants import superusers, tenants
-from masthead.outside.mail.outbox import Outbox
 from masthead.storage.file_chunks import chunks_of
-from masthead.storage.objects import ObjectStore
 from masthead.storage.sqlite.long_reads import long_reads
 
 MAKE_JOB: Final = "site_export.make"
@@ -72,24 +68,18 @@ Count = Callable[[str, int], Awaitable[None]]
 
 
 class SiteExports(msgspec.Struct, frozen=True):
-    """Also what the writers read from."""
-
-    records: Records
-    objects: ObjectStore
-    mail: Outbox
-    sites: Sites
-    settings: Settings
+    services: FeatureServices
 
     def handlers(self) -> Mapping[str, Handler]:
         return {MAKE_JOB: self._make}
 
     async def _make(self, job: Job) -> None:
-        await _Making(self, job).run()
+        await _Making(self.services, job).run()
 
     async def begin(self, tenant_id: TenantId, wanted: Format, asked_by: str) -> Record:
         """Queues an export. Raises `Conflict` while another one is made."""
         # As the system: who leaves may do so while the site is read-only, before its deletion.
-        async with self.records.unit(system(tenant_id)) as unit:
+        async with self.services.records.unit(system(tenant_id)) as unit:
             for each in await unit.find(site_exports, {}, limit=MOST):
                 if each["state"] in OPEN:
                     raise Conflict(ONE_AT_A_TIME)
@@ -102,20 +92,21 @@ class SiteExports(msgspec.Struct, frozen=True):
 
     async def sweep(self) -> None:
         """Deletes expired files, and ends exports that no worker is making any longer."""
-        now = self.records.clock()
+        records = self.services.records
+        now = records.clock()
         for each in await self._find_exports("state = 'ready' && expires_at <= @now"):
             with isolated("site_export.expire", export_id=each["id"]):
-                async with self.records.unit(system(TenantId(each["tenant_id"]))) as unit:
+                async with records.unit(system(TenantId(each["tenant_id"]))) as unit:
                     await unit.update(site_exports, each["id"], {}, stamped={"state": EXPIRED})
         oldest = clock.to_text(now - ABANDONED_AFTER)
         is_open = "(state = 'queued' || state = 'running')"
         for each in await self._find_exports(f"{is_open} && updated < '{oldest}'"):
             with isolated("site_export.abandon", export_id=each["id"]):
                 job = Job(TenantId(each["tenant_id"]), "", MAKE_JOB, {"id": each["id"]}, 0)
-                await _Making(self, job).fail(each, BROKEN)
+                await _Making(self.services, job).fail(each, BROKEN)
 
     async def _find_exports(self, filter_: str) -> list[Record]:
-        return await self.records.first(system(), site_exports, MOST, filter=filter_)
+        return await self.services.records.first(system(), site_exports, MOST, filter=filter_)
 
 
 class _Making(LongTask):
@@ -125,9 +116,9 @@ class _Making(LongTask):
     attempts = MAX_ATTEMPTS
     gave_up = BROKEN
 
-    def __init__(self, exports: SiteExports, job: Job) -> None:
-        super().__init__(exports.records, job)
-        self._exports = exports
+    def __init__(self, services: FeatureServices, job: Job) -> None:
+        super().__init__(services.records, job)
+        self._services = services
         self._done = self._total = 0
         self._next = 0.0
 
@@ -135,11 +126,11 @@ class _Making(LongTask):
         # Imported with the first job, because the writers are slow to load.
         from masthead.faces.site_export.content import totals
 
-        exports, wanted = self._exports, Format(record["format"])
+        services, wanted = self._services, Format(record["format"])
         key = {"id": self.tenant_id}
         tenant = await self.records.require(tenants, key, tenant_id=self.tenant_id)
-        async with long_reads(self.records.database, exports.settings.database_url) as database:
-            reading = replace(exports, records=self.records.reading_from(database))
+        async with long_reads(self.records.database, services.settings.database_url) as database:
+            reading = replace(services, records=self.records.reading_from(database))
             found = await totals(reading, self.tenant_id)
             # Of an archive, whose records are of many kinds, only about so many.
             self._total = sum(found[kind] for kind in KINDS[wanted] if kind in found)
@@ -150,7 +141,7 @@ class _Making(LongTask):
                 report = await _write(reading, tenant, wanted, output, count=self._count)
                 output.seek(0)
                 kind = f"application/{ENDINGS[wanted]}"
-                await exports.objects.put(export_key(record), chunks_of(output), content_type=kind)
+                await services.objects.put(export_key(record), chunks_of(output), content_type=kind)
         size, done = report.pop("bytes"), sum(report[kind] for kind in KINDS[wanted])
         expires = clock.to_text(self.records.clock() + EXPORT_LIFETIME)
         numbers = {"done": done, "total": done, "report": report, "bytes": size}
@@ -171,9 +162,9 @@ class _Making(LongTask):
             for each in await unit.find(site_exports, older, limit=MOST):
                 if each["id"] != self.id:
                     await unit.delete(site_exports, each["id"])
-        site = await self._exports.sites.of(self.tenant_id)
+        site = await self._services.sites.of(self.tenant_id)
         for account in await self._asker(record):
-            await self._exports.mail.queue(unit, export_ended(site, account, record))
+            await self._services.mail.queue(unit, export_ended(site, account, record))
 
     async def _asker(self, export: Record) -> list[Record]:
         """The account that asked, of the site or an operator's; none if it is gone."""
@@ -188,7 +179,7 @@ class _Making(LongTask):
         if record is None or record["state"] in WITHOUT_FILE:
             # An attempt that was killed may have stored its file after that of the record was
             # deleted.
-            await self._exports.objects.delete_prefix(export_folder(self.tenant_id, self.id))
+            await self._services.objects.delete_prefix(export_folder(self.tenant_id, self.id))
 
     def may_be_mended(self, error: Exception) -> bool:
         return True
@@ -200,7 +191,7 @@ class _Making(LongTask):
 
 
 async def _write(
-    reading: SiteExports, tenant: Record, wanted: Format, file: BinaryIO, *, count: Count
+    reading: FeatureServices, tenant: Record, wanted: Format, file: BinaryIO, *, count: Count
 ) -> dict[str, int]:
     """How many records of each kind are in the file, and its `bytes`."""
     if wanted is not Format.MASTHEAD:

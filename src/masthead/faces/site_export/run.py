@@ -13,12 +13,13 @@ from masthead.base import clock
 from masthead.base.ids import TenantId
 from masthead.base.whole_file import whole_file
 from masthead.engine.records.collection import Record
-from masthead.faces.site_export.content import Content, Count, ExportServices, blog_of
+from masthead.faces.site_export.content import Content, Count, blog_of
 from masthead.faces.site_export.formats import Format
 from masthead.faces.site_export.ghost import write_ghost
 from masthead.faces.site_export.static_pages import write_static_pages
 from masthead.faces.site_export.tables import write_tables
 from masthead.faces.site_export.wxr import write_wxr
+from masthead.features.media.services import SharedServices
 
 Write = Callable[[Content, BinaryIO], Awaitable[None]]
 
@@ -47,7 +48,7 @@ async def _count_nothing(_kind: str, _count: int) -> None:
 
 
 async def export_site(
-    services: ExportServices,
+    services: SharedServices,
     tenant: Record,
     export_format: Format,
     output: Path,
@@ -61,7 +62,7 @@ async def export_site(
 
 
 async def write_site(
-    services: ExportServices,
+    services: SharedServices,
     tenant: Record,
     export_format: Format,
     file: BinaryIO,

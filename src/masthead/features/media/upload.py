@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
 from masthead.base import clock, ids
 from masthead.base.caller import Caller, system
-from masthead.base.config.settings import Settings
 from masthead.base.errors import (
     BadRequest,
     Conflict,
@@ -27,34 +26,22 @@ from masthead.base.errors import (
 )
 from masthead.base.ids import TenantId
 from masthead.engine.records.collection import Collection, Record, file_key
-from masthead.engine.records.engine import Records
 from masthead.engine.records.fields.base import REQUIRED
 from masthead.engine.records.fields.file import File
 from masthead.engine.records.write.validation import chosen_id
 from masthead.features.media.collection import media
 from masthead.features.media.filenames import display_name, stored_name
-from masthead.features.media.images import ImagePool, dimensions
+from masthead.features.media.images import dimensions
 from masthead.features.media.location import strip_location
 from masthead.features.media.path import media_path
+from masthead.features.media.services import SharedServices
 from masthead.features.media.sniff import SVG, sniff
 from masthead.features.media.svg import UnsafeSvg, clean_svg, svg_size
-from masthead.storage.objects import ObjectStore
 from masthead.web.multipart import Upload
 
 SWEEP_AFTER = timedelta(hours=1)
 MAX_REWRITE_BYTES = 64 * 1024 * 1024
 """Larger pictures are stored unchanged: rewriting needs them in memory."""
-
-
-class UploadServices(Protocol):
-    @property
-    def records(self) -> Records: ...
-    @property
-    def objects(self) -> ObjectStore: ...
-    @property
-    def images(self) -> ImagePool: ...
-    @property
-    def settings(self) -> Settings: ...
 
 
 class StoredFile(msgspec.Struct, frozen=True):
@@ -80,7 +67,7 @@ def file_field(collection: Collection) -> File | None:
 
 
 async def store_upload(
-    services: UploadServices,
+    services: SharedServices,
     caller: Caller,
     collection: Collection,
     given: Mapping[str, Any],
@@ -116,7 +103,7 @@ MAX_EARLIER = 100
 
 
 async def replace_file(
-    services: UploadServices, caller: Caller, item: Record, upload: Upload
+    services: SharedServices, caller: Caller, item: Record, upload: Upload
 ) -> Record:
     """Gives a media item another file. The new bytes are stored first, then the record names them,
     then a job removes the old ones; a crash between leaves bytes that the sweep removes.
@@ -149,7 +136,7 @@ def _another_family(family: str) -> Problem:
 
 @asynccontextmanager
 async def store_file(
-    services: UploadServices,
+    services: SharedServices,
     tenant_id: TenantId,
     collection: Collection,
     upload: Upload,
@@ -188,7 +175,7 @@ async def store_file(
 _RECORD_ERRORS = (Invalid, BadRequest, Forbidden, NotFound, Conflict)
 
 
-async def _file_info(services: UploadServices, upload: Upload) -> _FileInfo:
+async def _file_info(services: SharedServices, upload: Upload) -> _FileInfo:
     sniffed = sniff(upload.head, upload.filename)
     name = stored_name(upload.filename, sniffed)
     mime_type = sniffed.partition(";")[0]
@@ -204,7 +191,7 @@ async def _file_info(services: UploadServices, upload: Upload) -> _FileInfo:
     return _FileInfo(name, mime_type, size, width, height, content)
 
 
-async def _svg_info(services: UploadServices, upload: Upload, name: str) -> _FileInfo:
+async def _svg_info(services: SharedServices, upload: Upload, name: str) -> _FileInfo:
     try:
         content = await services.images.run(clean_svg, upload.file)
     except UnsafeSvg as error:
@@ -214,7 +201,7 @@ async def _svg_info(services: UploadServices, upload: Upload, name: str) -> _Fil
 
 
 async def _enqueue_sweep(
-    services: UploadServices,
+    services: SharedServices,
     tenant_id: TenantId,
     collection: Collection,
     record_id: str,

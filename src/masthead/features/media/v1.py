@@ -17,8 +17,9 @@ from masthead.engine.records.read.page import Page
 from masthead.features.media.collection import media
 from masthead.features.media.filenames import display_name
 from masthead.features.media.record_view import MediaRecord, as_media
+from masthead.features.media.services import SharedServices
 from masthead.features.media.sniff import EXTENSIONS
-from masthead.features.media.upload import StoredFile, UploadServices, store_file
+from masthead.features.media.upload import StoredFile, store_file
 from masthead.features.site.address import site_url, with_origin
 from masthead.web.v1.call import Call
 from masthead.web.v1.parameters import Parameter
@@ -69,7 +70,7 @@ async def list_media(call: Call) -> Page:
 @asynccontextmanager
 async def prepare_upload(call: Call) -> AsyncIterator[StoredFile]:
     async with store_file(
-        cast(UploadServices, call.services), call.tenant.id, media, call.files["file"]
+        cast(SharedServices, call.services), call.tenant.id, media, call.files["file"]
     ) as stored:
         yield stored
 

@@ -15,7 +15,6 @@ from masthead.base.config.settings import Settings
 from masthead.base.ids import TenantId
 from masthead.base.logs import log
 from masthead.engine.records.engine import Records
-from masthead.features.media.images import ImagePool
 from masthead.features.site.address import site_url
 from masthead.identity.api_keys import api_keys, create_key, hash_key
 from masthead.identity.scopes import SCOPES
@@ -30,7 +29,6 @@ from masthead.service.demo.seed import (
 )
 from masthead.service.schema import registry, tables
 from masthead.service.services import Services
-from masthead.storage.objects import ObjectStore
 
 FILE = "demo.json"
 
@@ -74,15 +72,6 @@ def site_of(settings: Settings, slug: str) -> str:
     return f"{base.scheme}://{slug}.{settings.base_domain}{port}"
 
 
-class _SeedServices(msgspec.Struct, frozen=True):
-    """The services for uploading the demo's pictures, at the time of the story."""
-
-    records: Records
-    objects: ObjectStore
-    images: ImagePool
-    settings: Settings
-
-
 async def _seed(parts: Services, path: Path) -> Credentials:
     now = parts.records.clock()
     story = StoryClock(now - timedelta(days=FOUNDED_DAYS_AGO))
@@ -99,8 +88,8 @@ async def _seed(parts: Services, path: Path) -> Credentials:
     _, key = await create_key(records, tenant_id, "Demo", list(SCOPES))
     credentials = Credentials(OWNER, password, key)
     _write(path, credentials)
-    services = _SeedServices(records, parts.objects, parts.images, parts.settings)
-    await fill_demo_tenant(services, story, tenant_id, now)
+    at_story = msgspec.structs.replace(parts, records=records)
+    await fill_demo_tenant(at_story, story, tenant_id, now)
     return credentials
 
 

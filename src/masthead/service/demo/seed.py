@@ -18,7 +18,8 @@ from masthead.engine.records.engine import Records
 from masthead.features.comments.collection import comments
 from masthead.features.media.collection import media
 from masthead.features.media.path import media_path
-from masthead.features.media.upload import UploadServices, store_file
+from masthead.features.media.services import SharedServices
+from masthead.features.media.upload import store_file
 from masthead.features.members.collection import blog_members
 from masthead.features.pages.collection import pages
 from masthead.features.payments.collection import tiers
@@ -83,7 +84,7 @@ async def create_demo_tenant(records: Records, password: str) -> TenantId:
 
 
 async def fill_demo_tenant(
-    services: UploadServices, story: StoryClock, tenant_id: TenantId, now: datetime
+    services: SharedServices, story: StoryClock, tenant_id: TenantId, now: datetime
 ) -> None:
     """The records must use `story` as their clock, which is set before each record."""
     records, caller, magazine = services.records, system(tenant_id), read_magazine()
@@ -107,7 +108,7 @@ async def fill_demo_tenant(
 
 
 async def _write_posts(
-    services: UploadServices, story: StoryClock, caller: Caller, now: datetime
+    services: SharedServices, story: StoryClock, caller: Caller, now: datetime
 ) -> dict[str, str]:
     records, ids, magazine = services.records, {}, read_magazine()
     authors = {each.name: await _create_author(records, caller, each) for each in magazine.authors}
@@ -140,7 +141,7 @@ async def _create_author(records: Records, caller: Caller, author: DemoAuthor) -
     return str((await records.create(caller, superusers, given, stamped=stamped))["id"])
 
 
-async def _picture(services: UploadServices, caller: Caller, post: DemoPost) -> str:
+async def _picture(services: SharedServices, caller: Caller, post: DemoPost) -> str:
     """The path of the uploaded picture."""
     assert caller.tenant_id is not None
     upload = Upload("file", post.picture, "image/webp")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 from msgspec.structs import asdict
@@ -17,9 +17,7 @@ from masthead.faces.importers.collection import PREVIEW, SWEEP_JOB, import_runs
 from masthead.faces.importers.source import Options
 from masthead.faces.importers.write.batch_sizes import DEFAULT_BATCH
 from masthead.faces.importers.write.run_record import NewRun, create_run
-
-if TYPE_CHECKING:
-    from masthead.faces.importers.write.images.copying import ImportServices
+from masthead.features.media.services import SharedServices
 
 RUN_JOB: Final = "imports.run"
 PREVIEW_JOB: Final = "imports.preview"
@@ -82,7 +80,7 @@ async def sweep_later(unit: Unit, run_id: str, after: timedelta) -> None:
     await unit.enqueue(SWEEP_JOB, {"run_id": run_id}, run_at)
 
 
-async def drop_file(services: ImportServices, run: Record) -> None:
+async def drop_file(services: SharedServices, run: Record) -> None:
     """Deletes the uploaded file. The record forgets it last, so that a crash between is mended by
     the next call."""
     if not run["object_key"]:

@@ -37,12 +37,12 @@ from masthead.faces.importers.write.file_names import (
     SAMPLES_FILE,
     safe_name,
 )
-from masthead.faces.importers.write.images.copying import ImportServices
 from masthead.faces.importers.write.images.repair import ImageRepair
 from masthead.faces.importers.write.pipeline import Import, Request
 from masthead.faces.importers.write.redirects import RedirectRows
 from masthead.faces.importers.write.run_record import RunLog
 from masthead.faces.importers.write.undo import Undo
+from masthead.features.media.services import SharedServices
 from masthead.outside.outbound.downloads import RETRY_DELAYS, RetryDelays
 
 GAVE_UP: Final = (
@@ -58,7 +58,7 @@ class ImportJob(LongTask):
 
     def __init__(
         self,
-        services: ImportServices,
+        services: SharedServices,
         job: Job,
         retry_delays: RetryDelays = RETRY_DELAYS,
     ) -> None:

@@ -74,11 +74,12 @@ from masthead.faces.importers.write.previous_imports import PreviousImports
 from masthead.faces.importers.write.redirects import Redirect, RedirectRows
 from masthead.faces.importers.write.run_record import RunLog
 from masthead.faces.importers.write.samples import Samples
+from masthead.features.media.services import SharedServices
 from masthead.features.payments.collection import tiers
 from masthead.outside.outbound.downloads import RETRY_DELAYS, RetryDelays
 
 if TYPE_CHECKING:
-    from masthead.faces.importers.write.images.copying import ImageCopier, ImportServices
+    from masthead.faces.importers.write.images.copying import ImageCopier
 
 REPEATED: Final = "the same item again"
 COMMENTS_OFF: Final = "comments are disabled on this site"
@@ -127,7 +128,7 @@ OnProgress = Callable[[Report], None]
 class Import:
     def __init__(
         self,
-        services: ImportServices,
+        services: SharedServices,
         source: Source,
         request: Request,
         log: RunLog,
@@ -400,7 +401,7 @@ def note_of_skipped(entry: Struct, outcome: Outcome) -> Note:
     return Note(outcome.what, source_id, title[:SHOWN_CHARACTERS], reason=outcome.reason)
 
 
-async def require_writable_site(services: ImportServices, tenant_id: TenantId) -> Record | None:
+async def require_writable_site(services: SharedServices, tenant_id: TenantId) -> Record | None:
     """Its settings. Checked here, because the engine lets the system caller write to a read-only
     site."""
     records = services.records

@@ -18,12 +18,12 @@ from masthead.engine.records.write.unit import Unit
 from masthead.faces.importers.report import EDITED, GONE, IMPORTED, IN_USE, Report
 from masthead.faces.importers.write.batches import SHOWN_CHARACTERS
 from masthead.faces.importers.write.destinations import is_there
-from masthead.faces.importers.write.images.copying import ImportServices
 from masthead.faces.importers.write.pipeline import require_writable_site
 from masthead.faces.importers.write.previous_imports import Item, PreviousImports
 from masthead.faces.importers.write.run_record import RunLog
 from masthead.features.comments.collection import comments
 from masthead.features.media.collection import media
+from masthead.features.media.services import SharedServices
 from masthead.features.pages.collection import page_working_copies
 from masthead.features.posts.collection import post_working_copies, posts
 from masthead.features.site.redirects import redirects
@@ -54,7 +54,7 @@ _TITLES: Final[Mapping[str, str]] = {
 class Undo:
     def __init__(
         self,
-        services: ImportServices,
+        services: SharedServices,
         tenant_id: TenantId,
         log: RunLog,
         *,

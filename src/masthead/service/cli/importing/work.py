@@ -6,7 +6,6 @@ import sys
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import asdict
@@ -21,13 +20,11 @@ from masthead.faces.importers.source import BadFile, Overview, Source
 from masthead.faces.importers.write.pipeline import Import, OnProgress, Request
 from masthead.faces.importers.write.redirects import RedirectRows
 from masthead.faces.importers.write.run_record import NewRun, RunLog, open_shell_run
+from masthead.features.media.services import SharedServices
 from masthead.service.cli.importing.options import ImportOptions
 from masthead.service.cli.invocation import Invocation, Output
 from masthead.service.cli.opened_installation import opened_site
 from masthead.service.cli.progress import progress
-
-if TYPE_CHECKING:
-    from masthead.faces.importers.write.images.copying import ImportServices
 
 ERRORS_FILE = "import-errors.json"
 
@@ -65,7 +62,7 @@ async def repair_images(
 
 
 class OpenedImport(msgspec.Struct, frozen=True):
-    services: ImportServices
+    services: SharedServices
     source: Source
     request: Request
     on_progress: OnProgress

@@ -11,7 +11,7 @@ import base64
 import binascii
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, unquote_to_bytes
 
 from masthead.base.caller import system
@@ -26,8 +26,9 @@ from masthead.faces.importers.write.images.archived import Archive
 from masthead.faces.importers.write.previous_imports import IMAGES, Item, PreviousImports
 from masthead.features.media.collection import media
 from masthead.features.media.path import media_path
+from masthead.features.media.services import SharedServices
 from masthead.features.media.sniff import sniff
-from masthead.features.media.upload import UploadServices, store_file
+from masthead.features.media.upload import store_file
 from masthead.outside.outbound.downloads import RETRY_DELAYS, Downloads, RetryDelays
 from masthead.outside.outbound.errors import OutboundError
 from masthead.outside.outbound.slots import HostSlots
@@ -35,17 +36,11 @@ from masthead.web.multipart import Upload
 
 if TYPE_CHECKING:
     from masthead.outside.outbound.answers import Download
-    from masthead.outside.outbound.client import OutboundClient
 
 TIMEOUT_SECONDS = 60.0
 NO_ADDRESS = "The address is relative, and the export has no site address."
 MAX_SHOWN = 500
 """Characters of an address in a report; `data:` images are their own address."""
-
-
-class ImportServices(UploadServices, Protocol):
-    @property
-    def outbound(self) -> OutboundClient: ...
 
 
 class _NotCopied(Exception):
@@ -57,7 +52,7 @@ class ImageCopier:
 
     def __init__(
         self,
-        services: ImportServices,
+        services: SharedServices,
         tenant_id: TenantId,
         previous: PreviousImports,
         *,

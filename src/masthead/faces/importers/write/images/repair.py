@@ -17,7 +17,6 @@ from masthead.faces.importers.report import Outcome, Report
 from masthead.faces.importers.source import Source, SourcePost
 from masthead.faces.importers.write.drafts import collection_of, key_of_post
 from masthead.faces.importers.write.dry_unit import AnyUnit
-from masthead.faces.importers.write.images.copying import ImportServices
 from masthead.faces.importers.write.images.earlier_failures import (
     stored_records,
     text_with_addresses,
@@ -30,6 +29,7 @@ from masthead.faces.importers.write.pipeline import (
     require_writable_site,
 )
 from masthead.faces.importers.write.run_record import RunLog
+from masthead.features.media.services import SharedServices
 
 NOTHING_LEFT: Final = "no picture of the old site left"
 STILL_THERE: Final = "pictures could not be copied"
@@ -46,7 +46,7 @@ class _UnfinishedPost(msgspec.Struct, frozen=True):
 class ImageRepair(Import):
     def __init__(
         self,
-        services: ImportServices,
+        services: SharedServices,
         source: Source,
         request: Request,
         log: RunLog,
