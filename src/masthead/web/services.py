@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 from msgspec.structs import astuple
@@ -76,9 +76,16 @@ class WebServices(msgspec.Struct, kw_only=True, eq=False):
     idempotency: Idempotency
     error_log: ErrorLog
 
+    groups: dict[type, Any] = msgspec.field(default_factory=dict)
+    """All of these, by their types."""
+
+    def __post_init__(self) -> None:
+        self.groups = {type(each): each for each in astuple(self)}
+
     def group(self, kind: type[Group]) -> Group:
         """The services of a room, which those of all rooms have among them."""
-        return next(each for each in astuple(self) if isinstance(each, kind))
+        found: Group = self.groups[kind]
+        return found
 
     async def close(self) -> None:
         await self.outbound.close()
