@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -65,11 +66,10 @@ async def open_text(records: Records, caller: Caller, kind: TextKind, text_id: s
     # Checks that the caller may see it.
     await records.get(caller, kind.texts, text_id, names=frozenset({"id"}))
     tenant_id = caller.tenant_id
-    found = await records.find(kind.texts, {"id": text_id}, tenant_id=tenant_id)
-    copies = await records.find(kind.working_copies, {kind.pointer: text_id}, tenant_id=tenant_id)
-    if not found:
-        raise NotFound
-    return Opened(kind, found[0], copies[0] if copies else None)
+    text = await records.require(kind.texts, {"id": text_id}, tenant_id=tenant_id)
+    of_text = {kind.pointer: text_id}
+    copy = await records.find_one(kind.working_copies, of_text, tenant_id=tenant_id)
+    return Opened(kind, text, copy)
 
 
 async def save_text(
@@ -161,64 +161,20 @@ def _without_same_text(opened: Opened, given: Mapping[str, Any]) -> Mapping[str,
     return {name: value for name, value in given.items() if name not in _FORMS_OF_TEXT}
 
 
-async def put_live(
+async def change_status(
     records: Records,
     caller: Caller,
     kind: TextKind,
     text_id: str,
     *,
+    status: str,
     version: str,
     given: Mapping[str, Any] | None = None,
     replaces_newer: bool = False,
 ) -> Opened:
-    """Publishes a draft, or replaces a published text by its working copy. `given` are last
-    changes, such as what was typed since the last save. All of it or nothing."""
-    changes = {**(given or {}), "status": PUBLISHED}
-    return await _without_copy(
-        records,
-        caller,
-        kind,
-        text_id,
-        version=version,
-        given=changes,
-        replaces_newer=replaces_newer,
-    )
-
-
-async def take_down(
-    records: Records,
-    caller: Caller,
-    kind: TextKind,
-    text_id: str,
-    *,
-    version: str,
-    given: Mapping[str, Any] | None = None,
-    replaces_newer: bool = False,
-) -> Opened:
-    """Makes a published text a draft again, with what was typed into its working copy."""
-    changes = {**(given or {}), "status": DRAFT}
-    return await _without_copy(
-        records,
-        caller,
-        kind,
-        text_id,
-        version=version,
-        given=changes,
-        replaces_newer=replaces_newer,
-    )
-
-
-async def _without_copy(
-    records: Records,
-    caller: Caller,
-    kind: TextKind,
-    text_id: str,
-    *,
-    version: str,
-    given: Mapping[str, Any],
-    replaces_newer: bool,
-) -> Opened:
-    """The changes, and those of the working copy, in the text itself."""
+    """The change, and those of the working copy, in the text itself: all of it or nothing. `given`
+    are last changes, such as what was typed since the last save."""
+    given = {**(given or {}), "status": status}
     prepared = await _prepare(records, caller, kind, text_id, given=given)
     async with records.unit(caller, prepared=prepared) as unit:
         opened = await _lock(unit, kind, text_id, version)
@@ -233,18 +189,22 @@ async def _without_copy(
         return await _merge(unit, caller, opened, given, stamped=stamped)
 
 
+put_live = partial(change_status, status=PUBLISHED)
+"""Publishes a draft, or replaces a published text by its working copy."""
+take_down = partial(change_status, status=DRAFT)
+"""Makes a published text a draft again, with what was typed into its working copy."""
+
+
 async def _prepare(
     records: Records, caller: Caller, kind: TextKind, text_id: str, *, given: Mapping[str, Any]
 ) -> PreparedTexts:
     """The text that was given, or else that of the working copy."""
     if given.keys() & _FORMS_OF_TEXT:
         return await records.prepare(kind.texts, given)
-    copies = await records.find(
-        kind.working_copies, {kind.pointer: text_id}, tenant_id=caller.tenant_id
-    )
-    if not copies:
+    of_text = {kind.pointer: text_id}
+    copy = await records.find_one(kind.working_copies, of_text, tenant_id=caller.tenant_id)
+    if copy is None:
         return PreparedTexts()
-    [copy] = copies
     name = "content_json" if copy["content_source"] == JSON else "content_html"
     return await records.prepare(kind.texts, {name: copy[name]})
 
@@ -281,7 +241,7 @@ async def _merge(
 
 async def _find_existing_accounts(unit: Unit, account_ids: Sequence[str]) -> list[str]:
     """A copy may name an account that was deleted since."""
-    return [each for each in account_ids if await unit.find(superusers, {"id": each}, limit=1)]
+    return [each for each in account_ids if await unit.find_one(superusers, {"id": each})]
 
 
 async def discard_copy(
@@ -369,9 +329,9 @@ async def _restore(
 async def _lock(unit: Unit, kind: TextKind, text_id: str, version: str) -> Opened:
     """The text under the tenant's write lock, if it is still as the caller has seen it. Whether the
     caller may change it is checked by the change."""
-    found = await unit.require(kind.texts, {"id": text_id})
-    copies = await unit.find(kind.working_copies, {kind.pointer: text_id}, limit=1)
-    opened = Opened(kind, found, copies[0] if copies else None)
+    text = await unit.require(kind.texts, {"id": text_id})
+    copy = await unit.find_one(kind.working_copies, {kind.pointer: text_id})
+    opened = Opened(kind, text, copy)
     if opened.version != version:
         raise Conflict
     return opened
@@ -388,8 +348,8 @@ async def _with_slug(unit: Unit, opened: Opened, given: Mapping[str, Any]) -> di
         return {name: value for name, value in given.items() if name != "slug"}
 
     async def is_taken(slug: str) -> bool:
-        found = await unit.find(texts, {"slug": slug}, limit=1)
-        return bool(found) and found[0]["id"] != text["id"]
+        found = await unit.find_one(texts, {"slug": slug})
+        return found is not None and found["id"] != text["id"]
 
     title = str(given.get("title") or text["title"])
     slug = await find_free_slug(slugify(title), is_taken, MAX_SLUG)
