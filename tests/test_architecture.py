@@ -110,6 +110,7 @@ MAY_SPEAK_SQL = (
     "faces/site_archive/tables.py",
     # Looks at a database that the service itself may not be able to open.
     "service/cli/commands/doctor.py",
+    "service/deep_check/",
     "service/cli/causes.py",
 )
 # `AWS_*` are the object store's own, shared with every other tool that speaks S3.

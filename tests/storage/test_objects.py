@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import textwrap
+import time
 import tracemalloc
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
@@ -217,6 +218,15 @@ class TestDeleteAndList:
 def test_an_unsafe_key_is_refused(key: str) -> None:
     with pytest.raises(InvalidKey):
         check_key(key)
+
+
+async def test_a_listing_has_sizes_and_times_and_the_first_folders(store: ObjectStore) -> None:
+    await store.put("one/media/a", b"abc")
+    await store.put("two/b", b"")
+    (found,) = [each async for each in store.list_objects("one")]
+    assert (found.key, found.size) == ("one/media/a", 3)
+    assert abs(found.last_modified.timestamp() - time.time()) < 600
+    assert await store.folders() == ["one", "two"]
 
 
 async def test_every_method_checks_its_key(store: ObjectStore) -> None:

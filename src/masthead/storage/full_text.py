@@ -176,6 +176,28 @@ def position_of_record() -> sa.Select[Any]:
     )
 
 
+class has_words(FunctionElement[Any]):
+    """Whether a document has exactly the words of the parameter `words`, which have no prefix
+    yet."""
+
+    inherit_cache = True
+    type = sa.Boolean()
+    words = sa.bindparam("words", required=True, type_=sa.Text())
+
+
+@compiles(has_words, "sqlite")
+def _compare_in_sqlite(_: has_words, compiler: SQLCompiler, **kw: Any) -> str:
+    stored = compiler.process(documents.c.words, **kw)
+    return f"({stored} = {compiler.process(has_words.words, **kw)})"
+
+
+@compiles(has_words, "postgresql")
+def _compare_in_postgresql(_: has_words, compiler: SQLCompiler, **kw: Any) -> str:
+    stored, prefix = (compiler.process(documents.c[name], **kw) for name in ("words", "prefix"))
+    words = f"' ' || CAST({compiler.process(has_words.words, **kw)} AS TEXT)"
+    return f"({stored} = to_tsvector('simple', replace({words}, ' ', ' ' || {prefix})))"
+
+
 class TextSearch(msgspec.Struct, frozen=True):
     """The FROM and WHERE parts of a search."""
 

@@ -201,6 +201,21 @@ class ObjectStore:
                     if not meta["path"].startswith("."):
                         yield meta["path"]
 
+    async def list_objects(self, prefix: str) -> AsyncIterator[ObjectInfo]:
+        """As `list_keys`, with sizes and times."""
+        check_key(prefix)
+        with _store_errors():
+            async for batch in obstore.list(self._store, prefix):
+                for meta in batch:
+                    yield ObjectInfo(*_info(meta, None))
+
+    async def folders(self) -> list[str]:
+        """The first parts of all keys."""
+        with _store_errors():
+            found = await obstore.list_with_delimiter_async(self._store)
+        names = (each.rstrip("/") for each in found["common_prefixes"])
+        return sorted(each for each in names if not each.startswith("."))
+
     async def sweep(self) -> None:
         """Removes old unfinished uploads, which a crash has left."""
 

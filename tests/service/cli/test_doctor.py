@@ -6,10 +6,16 @@ import json
 import socket
 import sqlite3
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from tests.service.cli.commands import Masthead, Outcome, call
+
+from masthead.engine.records.tables import record_counts
+from masthead.service.services import Services
+from masthead.storage.database import EVERY_TENANT
 
 
 def checks_of(outcome: Outcome) -> dict[str, tuple[str, str]]:
@@ -33,6 +39,56 @@ def test_a_good_install_has_nothing_to_fix(masthead: Masthead) -> None:
     else:
         assert checks["database"][0] == "ok"
     assert "ok   storage: an object was written" in masthead("doctor").out
+
+
+def test_the_deep_check_finds_repairs_and_goes_on(masthead: Masthead) -> None:
+    tenant = masthead.tenant()
+    checks = checks_of(masthead("doctor", "--deep", "--json"))
+    names = ("records", "lists", "search", "counters", "deliveries", "files", "orphans")
+    assert {checks[name][0] for name in names} == {"ok"}
+    masthead.inside(partial(set_totals, tenant_id=tenant["tenant_id"]))
+    outcome = masthead("doctor", "--deep", "--json", "--tenant", "acme")
+    assert outcome.code == 1
+    found = json.loads(outcome.out)
+    assert found["ok"] is False
+    assert found["faults"][0] == {
+        "check": "counters",
+        "site": "acme",
+        "collection": "_superusers",
+        "id": "all",
+        "detail": "9 are stored, 1 are there",
+        "can_repair": True,
+        "repaired": False,
+    }
+    assert "run with --repair" in checks_of(outcome)["counters"][1]
+    repaired = masthead("doctor", "--deep", "--repair")
+    assert repaired.code == 0
+    assert "counters: acme _superusers all: 9 are stored, 1 are there (repaired)" in repaired.out
+    assert masthead("doctor", "--deep", "--resume").code == 0
+    assert not (masthead.data_dir / "deep-check.json").exists()
+
+
+async def set_totals(parts: Services, *, tenant_id: str) -> None:
+    totals = sa.update(record_counts).where(
+        record_counts.c.tenant_id == tenant_id,
+        record_counts.c.collection == "_superusers",
+        record_counts.c.counter == "",
+    )
+    statement = parts.database.compile(totals.values(total=9))
+    async with parts.database.transaction(EVERY_TENANT) as tx:
+        await tx.execute(*statement())
+
+
+def test_options_of_the_deep_check_need_it_and_fit_the_one_that_was_stopped(
+    masthead: Masthead,
+) -> None:
+    masthead.tenant()
+    assert masthead("doctor", "--repair").code == 2
+    (masthead.data_dir / "deep-check.json").write_text('{"repairs": true}')
+    refused = masthead("doctor", "--deep", "--resume")
+    assert (refused.code, "had other options" in refused.err) == (2, True)
+    assert masthead("doctor", "--deep", "--resume", "--repair").code == 0
+    assert masthead("doctor", "--deep", "--tenant", "nobody").code == 1
 
 
 def test_an_open_secret_and_a_silent_mail_server_are_failures(

@@ -43,7 +43,7 @@ def protect(settings: Settings) -> None:
 
 def _installation_paths(settings: Settings) -> Iterator[Path]:
     folder = settings.data_dir
-    names = ["secret.key", "secret.id", "demo.json", "limits.db.lock", "mail"]
+    names = ["secret.key", "secret.id", "demo.json", "deep-check.json", "limits.db.lock", "mail"]
     paths = [folder / name for name in names]
     paths += [folder / f"limits.db{suffix}" for suffix in _SQLITE_SUFFIXES]
     file = settings.sqlite_path

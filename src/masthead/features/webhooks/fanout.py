@@ -62,10 +62,11 @@ class Fanout:
             if lists(_event_names(names), event.name) and passes(filter_, event)
         ]
         if matches:
-            await self._queue(unit, matches)
+            await self.queue(unit, matches)
         return bool(matches)
 
-    async def _queue(self, unit: Unit, matches: Sequence[Match]) -> None:
+    async def queue(self, unit: Unit, matches: Sequence[Match]) -> None:
+        """Inserts these deliveries, due at the time of their events."""
         # All events of a unit have the same time.
         shared = {"tenant": unit.tenant_id, "now": matches[0].event.created}
         if len(matches) == 1 and self._deliver_one:

@@ -27,7 +27,7 @@ from sqlalchemy.sql.selectable import FromClause
 from masthead.base.errors import StatementTimeout, Unavailable
 from masthead.base.ids import TenantId
 from masthead.base.logs import log
-from masthead.engine.records.collection import Collection, Searched
+from masthead.engine.records.collection import Collection, Record, Searched
 from masthead.engine.records.read.decoding import RowDecoder
 from masthead.engine.records.registry import Registry
 from masthead.engine.records.search import terms as search_terms
@@ -385,9 +385,13 @@ async def _make_document(
 async def _words_of(collection: Collection, row: Row) -> str:
     record = _searched_rows(collection).record(row)
     if sum(len(value) for value in record.values()) <= MAX_INLINE_CHARACTERS:
-        words = search_terms.document(collection, record)
-    else:
-        words = await asyncio.to_thread(search_terms.document, collection, record)
+        return indexed_words(collection, record)
+    return await asyncio.to_thread(indexed_words, collection, record)
+
+
+def indexed_words(collection: Collection, record: Record) -> str:
+    """The words of a record's document."""
+    words = search_terms.document(collection, record)
     if len(words) > MAX_DOCUMENT_CHARACTERS:
         words = words[:MAX_DOCUMENT_CHARACTERS].rpartition(" ")[0]
     return words

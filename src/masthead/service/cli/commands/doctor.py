@@ -16,10 +16,11 @@ from contextlib import asynccontextmanager, closing
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import aiosmtplib
+import click
 import msgspec
 import sqlalchemy as sa
 from msgspec.structs import asdict
@@ -52,6 +53,9 @@ from masthead.storage.migrate import HEAD, postgres_connection, revision_of
 from masthead.storage.open import open_database
 from masthead.storage.open_objects import open_object_store
 from masthead.storage.postgres.row_security import ROLE
+
+if TYPE_CHECKING:
+    from masthead.service.deep_check.progress_file import Progress, Reported
 
 REQUIRES = {
     "stored secrets": ("root secret", "database"),
@@ -114,16 +118,70 @@ async def _rows(opened: Database, query: sa.Select[Any], **values: str) -> list[
 
 
 @command("doctor")
-async def doctor(invocation: Invocation) -> Output:
+@click.option(
+    "--deep",
+    is_flag=True,
+    help="Also compares what is derived with what it is derived from: see the docs, Operations.",
+)
+@click.option("--repair", is_flag=True, help="With --deep: makes again what can be derived again.")
+@click.option("--resume", is_flag=True, help="With --deep: goes on where the last one was stopped.")
+@click.option("--tenant", "--tenant-id", "tenant", metavar="SLUG", help="With --deep: one site.")
+async def doctor(
+    invocation: Invocation, deep: bool, repair: bool, resume: bool, *, tenant: str | None
+) -> Output:
     """Checks configuration, database, storage, mail and clock, and says what to fix."""
+    if not deep and (repair or resume or tenant):
+        raise click.UsageError("--repair, --resume and --tenant go with --deep")
     checks = await run_checks(invocation)
+    faults: list[Reported] = []
+    if deep:
+        more, faults = await _deep_checks(
+            invocation, checks, tenant=tenant or "", repairs=repair, resumes=resume
+        )
+        checks += more
     is_ok = all(each.state is not CheckState.FAIL for each in checks)
-    text = "\n".join(f"{each.state:<5}{each.name}: {each.detail}" for each in checks)
-    return Output(
-        {"ok": is_ok, "checks": [asdict(each) for each in checks]},
-        text,
-        exit_code=0 if is_ok else 1,
-    )
+    data: dict[str, Any] = {"ok": is_ok, "checks": [asdict(each) for each in checks]}
+    lines = [f"{each.state:<5}{each.name}: {each.detail}" for each in checks]
+    if deep:
+        data["faults"] = [asdict(each) for each in faults]
+        lines += [_fault_line(each) for each in faults]
+    return Output(data, "\n".join(lines), exit_code=0 if is_ok else 1)
+
+
+async def _deep_checks(
+    invocation: Invocation, done: list[Check], *, tenant: str, repairs: bool, resumes: bool
+) -> tuple[list[Check], list[Reported]]:
+    needed = ("settings", "root secret", "database", "storage")
+    if failed := [each for each in needed if _has_failed(done, each)]:
+        detail = f"not checked: fix the {failed[0]} first"
+        return [Check("deep check", CheckState.WARN, detail)], []
+    # Imported here: the plain doctor is quick.
+    from masthead.service.cli.deep_doctor import run_deep_check
+    from masthead.service.deep_check.run import CHECKS as DEEP
+
+    found = await run_deep_check(invocation, tenant=tenant, repairs=repairs, resumes=resumes)
+    return [Check(name, *_summary(found, name, DEEP[name])) for name in DEEP], found.faults
+
+
+def _summary(progress: Progress, name: str, steps: str) -> Result:
+    found, repaired = progress.found.get(name, 0), progress.repaired.get(name, 0)
+    detail = f"{progress.checked.get(steps, 0):,} checked"
+    if not found:
+        return _ok(detail)
+    detail = f"{detail}, {counted(found, 'fault')}"
+    if repaired:
+        detail += f", {repaired:,} repaired"
+    if repaired == found:
+        return _ok(detail)
+    left = [each for each in progress.faults if each.check == name and not each.repaired]
+    can_repair = any(each.can_repair for each in left)
+    return _fail(f"{detail}; run with --repair" if can_repair else detail)
+
+
+def _fault_line(fault: Reported) -> str:
+    where = " ".join(filter(None, (fault.site, fault.collection, fault.id)))
+    end = " (repaired)" if fault.repaired else ""
+    return f"{fault.check}: {where}: {fault.detail}{end}"
 
 
 async def run_checks(invocation: Invocation) -> list[Check]:
