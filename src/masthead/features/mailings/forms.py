@@ -59,6 +59,15 @@ class Forms(msgspec.Struct, frozen=True):
         return mail_id, form.compose(recipient, mail_id, one_click)
 
 
+class _Drawn(msgspec.Struct, frozen=True):
+    """The sources of all messages of a mailing."""
+
+    mailing: Record
+    newsletter: Record
+    site: Site
+    tracked: Tracked | None
+
+
 class FormCache:
     def __init__(
         self,
@@ -98,8 +107,9 @@ class FormCache:
                 return None
             site = await self._sites.of(tenant_id)
             tracked = self._tracking.of(mailing, site.url)
+            drawn = _Drawn(mailing, listed[0], site, tracked)
             by_reader = {
-                reader: await self._form(mailing, listed[0], site, reader=reader, tracked=tracked)
+                reader: await self._form(drawn, reader)
                 for reader in (
                     Reader(Audience.FREE),
                     Reader(Audience.PAID),
@@ -124,34 +134,18 @@ class FormCache:
             found = await self._records.find(posts, wanted, tenant_id=tenant_id)
         return sorted({level for post in found for level in post["tiers"]})
 
-    async def _form(
-        self,
-        mailing: Record,
-        newsletter: Record,
-        site: Site,
-        *,
-        reader: Reader,
-        tracked: Tracked | None,
-    ) -> MessageForm | None:
+    async def _form(self, drawn: _Drawn, reader: Reader) -> MessageForm | None:
         """None if there is nothing for this reader."""
         draws = {POST: self._draw_post, DIGEST: self._draw_digest, WELCOME: self._draw_welcome}
-        draw = draws[mailing["kind"]]
-        letter = await draw(mailing, newsletter, site, reader=reader, tracked=tracked)
+        mailing = drawn.mailing
+        letter = await draws[mailing["kind"]](drawn, reader)
         if letter is None:
             return None
-        sender = await self._senders.of(mailing["tenant_id"], newsletter)
+        sender = await self._senders.of(mailing["tenant_id"], drawn.newsletter)
         return MessageForm(letter, sender, boundary=mailing["id"], written=self._records.clock())
 
-    async def _draw_post(
-        self,
-        mailing: Record,
-        newsletter: Record,
-        site: Site,
-        *,
-        reader: Reader,
-        tracked: Tracked | None,
-    ) -> Letter | None:
-        tenant_id = mailing["tenant_id"]
+    async def _draw_post(self, drawn: _Drawn, reader: Reader) -> Letter | None:
+        mailing, tenant_id = drawn.mailing, drawn.mailing["tenant_id"]
         found = await self._records.find_one(posts, {"id": mailing["post_id"]}, tenant_id=tenant_id)
         if not found:
             return None
@@ -159,54 +153,39 @@ class FormCache:
         return await draw_letter(
             self._records,
             tenant_id=tenant_id,
-            site=site,
-            newsletter=newsletter,
+            site=drawn.site,
+            newsletter=drawn.newsletter,
             post={**found, **shown},
             reader=reader,
             subject=mailing["subject"],
-            counted=tracked,
+            counted=drawn.tracked,
             is_clean=True,
         )
 
-    async def _draw_digest(
-        self,
-        mailing: Record,
-        newsletter: Record,
-        site: Site,
-        *,
-        reader: Reader,
-        tracked: Tracked | None,
-    ) -> Letter | None:
+    async def _draw_digest(self, drawn: _Drawn, reader: Reader) -> Letter | None:
+        mailing = drawn.mailing
         return await draw_digest(
             self._records,
             tenant_id=mailing["tenant_id"],
-            site=site,
-            newsletter=newsletter,
+            site=drawn.site,
+            newsletter=drawn.newsletter,
             reader=reader,
             subject=mailing["subject"],
             weeks=(mailing["digest_from"], mailing["digest_until"]),
-            counted=tracked,
+            counted=drawn.tracked,
         )
 
-    async def _draw_welcome(
-        self,
-        mailing: Record,
-        newsletter: Record,
-        site: Site,
-        *,
-        reader: Reader,
-        tracked: Tracked | None,
-    ) -> Letter | None:
+    async def _draw_welcome(self, drawn: _Drawn, _: Reader) -> Letter | None:
         """The same for everyone: its recipients are of one tier."""
-        tenant_id, wanted = mailing["tenant_id"], {"kind": mailing["welcome"]}
+        tenant_id, wanted = drawn.mailing["tenant_id"], {"kind": drawn.mailing["welcome"]}
         for text in await self._records.find(welcome_emails, wanted, tenant_id=tenant_id):
             return await draw_note(
                 self._records,
                 tenant_id=tenant_id,
-                site=site,
-                newsletter=newsletter,
+                site=drawn.site,
+                newsletter=drawn.newsletter,
                 subject=text["subject"],
                 html=await written_html(text),
-                counted=tracked,
+                counted=drawn.tracked,
             )
         return None

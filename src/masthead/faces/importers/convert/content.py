@@ -7,12 +7,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from html import unescape
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.json import encode
 
 from masthead.base.html_tags import CAREFUL_INSIDE
+from masthead.content.cards.embed import CARD
+from masthead.content.cards.providers import player_of
 from masthead.content.html.markup import (
     Token,
     background_of,
@@ -23,7 +25,6 @@ from masthead.content.html.markup import (
 )
 from masthead.content.html.srcset import parse_srcset, widest, write_srcset
 from masthead.content.texts.from_html import to_document
-from masthead.faces.importers.convert.embeds import with_embeds
 from masthead.faces.importers.convert.image_urls import (
     ImageRef,
     find_pictures,
@@ -188,3 +189,21 @@ def _with_new_addresses(value: Any, mapping: Mapping[str, str]) -> Any:
     if isinstance(value, dict):
         return {key: _with_new_addresses(each, mapping) for key, each in value.items()}
     return value
+
+
+_ALONE: Final = re.compile(
+    r'(<figure>)?<p><a href="([^"]{1,2000})"[^<>]*>([^<>]{1,2000})</a></p>(?(1)</figure>)'
+)
+
+
+def with_embeds(clean: str) -> str:
+    """With cards of the players: a paragraph that holds nothing but the address of one, as frames
+    become when they are cleaned."""
+    return _ALONE.sub(_card, clean) if "<p><a href=" in clean else clean
+
+
+def _card(found: re.Match[str]) -> str:
+    address = unescape(found[2])
+    if unescape(found[3]).strip() != address or player_of(address) is None:
+        return found[0]
+    return CARD.made({"url": address}) or found[0]
