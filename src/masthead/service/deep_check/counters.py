@@ -17,7 +17,7 @@ from masthead.storage.database import EVERY_TENANT, Statement
 from masthead.storage.snapshot import Snapshot
 
 ATTEMPTS = 20
-"""Of a repair, while others change the same total."""
+"""How often a repair tries, while others change the same total."""
 
 Bucket = tuple[str, str]
 """The name of a counter, and the bucket."""
