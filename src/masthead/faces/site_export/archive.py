@@ -8,7 +8,6 @@ import zipfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import datetime
-from types import TracebackType
 from typing import IO, BinaryIO, ParamSpec, Self, TypeVar
 
 from masthead.engine.records.write.slugs import slugify
@@ -59,12 +58,7 @@ class Archive:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, _: object, error: object, trace: object) -> None:
         # After an error the file is discarded, and that error must not be replaced by another.
         with suppress(OSError, ValueError) if error else nullcontext():
             self._zip.close()
