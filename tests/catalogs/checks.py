@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from babel.messages.catalog import Catalog, Message
-from tests.catalogs.extraction import source_catalog, stored_catalog
+from tests.catalogs.extraction import CATALOG_LANGUAGES, source_catalog, stored_catalog
 
 from masthead.base.languages.translators import CATALOGS
 
@@ -18,15 +18,17 @@ _TAG = re.compile(r"<[^<>]+>")
 
 
 def all_problems(language: str) -> Iterator[str]:
-    catalog = stored_catalog(language)
-    yield from missing(catalog)
-    yield from malformed(catalog)
-    yield from against_glossary(language, catalog)
+    for name, languages in CATALOG_LANGUAGES.items():
+        if language in languages:
+            catalog = stored_catalog(language, name)
+            yield from missing(catalog, source_catalog(name))
+            yield from malformed(catalog)
+            yield from against_glossary(language, catalog)
 
 
-def missing(catalog: Catalog) -> Iterator[str]:
+def missing(catalog: Catalog, source: Catalog) -> Iterator[str]:
     known = {(each.id, each.context) for each in catalog if each.id}
-    wanted = {(each.id, each.context) for each in source_catalog() if each.id}
+    wanted = {(each.id, each.context) for each in source if each.id}
     for message, _ in sorted(map(_sortable, wanted - known)):
         yield f"not in the catalog, run make catalogs: {message}"
     for message, _ in sorted(map(_sortable, known - wanted)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po, write_po
 
-from masthead.base.languages.translators import CATALOGS, LANGUAGES, SITE
+from masthead.base.languages.translators import ADMIN, ADMIN_LANGUAGES, CATALOGS, LANGUAGES, SITE
 
 SOURCE = Path(__file__).parents[2] / "src" / "masthead"
 KEYWORDS: dict[str, Any] = {
@@ -25,11 +26,16 @@ KEYWORDS: dict[str, Any] = {
     "words": None,
     "words_in": ((1, "c"), 2),
 }
+_OF_STAFF: dict[str, Any] = {"staff_counted": (1, 2), "staff_words": None}
 _METHODS = [("**.html", "jinja2"), ("**.txt", "jinja2"), ("**.py", "python")]
 _OPTIONS = {"**": {"trimmed": "true", "silent": "false"}}
-_ADMIN = ("faces/admin/",)
-"""Their words are no reader's."""
-_NOT_OURS = ("faces/admin/editor/", "features/ai/prompts/", "service/")
+_ADMIN = "faces/admin/"
+"""Its words are no reader's."""
+_NOT_OURS = (
+    *("faces/admin/editor/", "features/ai/prompts/", "service/"),
+    "faces/admin/templates/operator/components.html",
+)
+CATALOG_LANGUAGES = {SITE: LANGUAGES, ADMIN: tuple(ADMIN_LANGUAGES)}
 _DATES = re.compile(
     r'^"(?:POT-Creation-Date|PO-Revision-Date|Last-Translator|Language-Team|'
     r"Report-Msgid-Bugs-To|Generated-By|Project-Id-Version).*\n",
@@ -37,22 +43,38 @@ _DATES = re.compile(
 )
 
 
-def source_catalog() -> Catalog:
-    """All words of the site and its emails, in the order of the files."""
+def source_catalog(name: str = SITE) -> Catalog:
+    """All words of the site and its emails, or those that only the staff see, in the order of the
+    files."""
     catalog = Catalog(locale="en", header_comment="# English, the language of the source.")
+    if name == SITE:
+        found = [each for each in _found(KEYWORDS) if not each[0].startswith(_ADMIN)]
+    else:
+        found = [each for each in _found(KEYWORDS) if each[0].startswith(_ADMIN)]
+        found += _found(_OF_STAFF)
+    readers = source_catalog() if name != SITE else None
+    for path, _, message, comments, context in sorted(found, key=lambda each: (each[0], each[1])):
+        if readers is None or readers.get(message, context) is None:
+            catalog.add(message, locations=[(path, 0)], auto_comments=comments, context=context)
+    return catalog
+
+
+@cache
+def _extracted(keywords: tuple[tuple[str, Any], ...]) -> tuple[Any, ...]:
     found = extract_from_dir(
         SOURCE,
         method_map=_METHODS,
         options_map=_OPTIONS,
-        keywords=KEYWORDS,
+        keywords=dict(keywords),
         comment_tags=("Translators:",),
         strip_comment_tags=True,
         directory_filter=lambda folder: Path(folder).name not in ("node_modules", "static"),
     )
-    for name, _, message, comments, context in sorted(found, key=lambda each: (each[0], each[1])):
-        if not name.startswith((*_ADMIN, *_NOT_OURS)):
-            catalog.add(message, locations=[(name, 0)], auto_comments=comments, context=context)
-    return catalog
+    return tuple(each for each in found if not each[0].startswith(_NOT_OURS))
+
+
+def _found(keywords: dict[str, Any]) -> list[Any]:
+    return list(_extracted(tuple(keywords.items())))
 
 
 def path_of(language: str, name: str = SITE) -> Path:
@@ -76,12 +98,13 @@ def text_of(catalog: Catalog) -> str:
 
 def update() -> None:
     """New words are added to every catalog without a translation, and old ones go."""
-    source = source_catalog()
-    for language in LANGUAGES:
-        catalog = source if language == "en" else stored_catalog(language)
-        if language != "en":
-            catalog.update(source, no_fuzzy_matching=True, update_header_comment=False)
-            catalog.header_comment = ""
-        path = path_of(language)
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text_of(catalog), encoding="utf-8")
+    for name, languages in CATALOG_LANGUAGES.items():
+        source = source_catalog(name)
+        for language in languages:
+            catalog = source if language == "en" else stored_catalog(language, name)
+            if language != "en":
+                catalog.update(source, no_fuzzy_matching=True, update_header_comment=False)
+                catalog.header_comment = ""
+            path = path_of(language, name)
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text_of(catalog), encoding="utf-8")

@@ -170,7 +170,7 @@ class TestSignIns:
     ) -> None:
         browser, _ = await staff(tenant, "owner")
         page = (await browser.get("/admin/account")).text
-        assert re.search(r">Since [^<]*, last used", page)
+        assert re.search(r">\s*Since [^<]*\. Last used", page)
 
     async def test_another_accounts_is_not_there(self, tenant: TenantWorld) -> None:
         browser, _ = await staff(tenant, "owner")

@@ -12,6 +12,7 @@ from tests.features.privacy.requests import DELETE, deletion
 from tests.world import Account, TenantWorld, World
 
 from masthead.base.config.keyring import KeyRing
+from masthead.base.languages.translators import ENGLISH
 from masthead.faces.admin.environment import STATIC, TEMPLATES, AdminTemplates
 from masthead.faces.admin.flash import read_flash
 from masthead.faces.reader.themes import OUR_STATIC, PLAIN
@@ -224,7 +225,7 @@ class TestTemplates:
                 assert "token(frame)" in form, (path.name, form)
 
     def test_every_template_compiles(self) -> None:
-        environment = AdminTemplates(Assets(PLAIN, [OUR_STATIC]))._environment
+        environment = AdminTemplates(Assets(PLAIN, [OUR_STATIC]))._in(ENGLISH)
         for name in environment.list_templates():
             environment.get_template(name)
 

@@ -82,7 +82,7 @@ async def test_it_says_how_often_it_was_taken(tenant: TenantWorld, form: dict[st
     await Processor(tenant).send(joined(metadata={"offer_id": offer["id"]}))
     page = (await owner.get(f"{LIST}/{offer['id']}")).text
     assert "Used up" in page
-    assert "taken once of 1" in page
+    assert "taken 1 of 1 times" in page
     assert "1 of 1" in (await owner.get(LIST)).text
 
 

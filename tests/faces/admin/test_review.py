@@ -90,7 +90,7 @@ async def test_a_draft_is_handed_in_sent_back_and_published(newsroom: Newsroom) 
     told = "Sent back at tenant: “Eels, counted”"
     assert await newsroom.subjects() == [("tobias@example.com", told)]
     page = (await writer.get(own)).text
-    assert "Sent back by Ines," in page
+    assert "Sent back by Ines:" in page
     assert NOTE in page
 
     await newsroom.writer.api.patch(records_of("posts", post_id), json={"review": "ready"})

@@ -591,7 +591,7 @@ class TestPrivacy:
         await office.send()
         owner, _ = await staff(tenant, "owner")
         page = (await owner.get(PRIVACY)).text
-        assert "of a deleted member" in page
+        assert "a deleted member" in page
         assert "blog_members: 1" in page
         assert bo.email not in page
 

@@ -25,7 +25,7 @@ async def browser(tenant: TenantWorld) -> Visitor:
 def rows_in(page: str) -> list[tuple[str, str]]:
     """Each tag with its number of posts."""
     found = re.findall(
-        r'class="title" href="[^"]*">([^<]*)<.*?>([\d,]+)<span class="vh"> posts', page
+        r'class="title" href="[^"]*">([^<]*)<.*?>([\d,]+)<span class="vh"> posts?', page
     )
     return [(unescape(tag), total) for tag, total in found]
 

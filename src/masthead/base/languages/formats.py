@@ -55,6 +55,16 @@ def number_text(value: int, language: str) -> str:
     return str(format_decimal(value, locale=locale))
 
 
+def decimal_text(value: float, language: str) -> str:
+    """With one digit after the point: 1,204.5 in English, 1.204,5 in German."""
+    locale = None if primary_language(language) == "en" else locale_of(language)
+    if locale is None:
+        return f"{value:,.1f}"
+    from babel.numbers import format_decimal
+
+    return str(format_decimal(value, format="#,##0.0", locale=locale))
+
+
 _MONTHS: Final = (
     *("January", "February", "March", "April", "May", "June", "July"),
     *("August", "September", "October", "November", "December"),
@@ -62,16 +72,18 @@ _MONTHS: Final = (
 _NUMERIC: Final = {
     "long": "%Y-%m-%d",
     "short": "%Y-%m-%d",
+    "day": "%m-%d",
     "month": "%Y-%m",
     "time": "%Y-%m-%d %H:%M",
 }
-_SKELETONS: Final = {"short": "yMMMd", "month": "yMMMM", "time": "yMMMd"}
+_SKELETONS: Final = {"short": "yMMMd", "day": "MMMd", "month": "yMMMM", "time": "yMMMd"}
 
 
 @lru_cache(maxsize=4_096)
 def shown_date(value: datetime, form: str, language: str) -> str:
-    """`long` is 15 November 2026, `short` 15 Nov 2026, `month` November 2026; `time` has both. A
-    language without known names gets numbers, which everybody reads: 2026-11-15."""
+    """`long` is 15 November 2026, `short` 15 Nov 2026, `day` 15 Nov, `month` November 2026; `time`
+    has the short date and the time. A language without known names gets numbers, which everybody
+    reads: 2026-11-15."""
     if language.startswith("en"):
         return _english(value, form, is_american=language.startswith("en-us"))
     locale = locale_of(language)
@@ -90,6 +102,8 @@ def _english(value: datetime, form: str, *, is_american: bool) -> str:
     if form == "month":
         return f"{name} {value.year}"
     month = name if form == "long" else name[:3]
+    if form == "day":
+        return f"{month} {value.day}" if is_american else f"{value.day} {month}"
     day = (
         f"{month} {value.day}, {value.year}" if is_american else f"{value.day} {month} {value.year}"
     )

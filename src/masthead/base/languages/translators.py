@@ -6,7 +6,7 @@ needs no catalog; another one is read when it is first spoken."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, lru_cache
@@ -22,6 +22,10 @@ LANGUAGES: Final = ("en", "de", "fr", "es", "pt", "it", "nl", "pl", "ja", "ar")
 CATALOGS: Final = Path(__file__).parent / "catalogs"
 SITE: Final = "site"
 """The catalog of the words that readers see, on the site and in emails."""
+ADMIN: Final = "admin"
+"""The catalog of the words that only the staff see."""
+ADMIN_LANGUAGES: Final = {"en": "English"}
+"""Those with a catalog for the staff, and their own names."""
 _RIGHT_TO_LEFT: Final = frozenset({"ar", "he", "fa", "ur"})
 
 
@@ -82,13 +86,23 @@ def translator_of(language: str) -> Translator:
     return CatalogTranslator(tag, spoken, _catalog(spoken, SITE))
 
 
+@cache
+def admin_translator(language: str) -> Translator:
+    """For one of the admin's languages. What readers see as well is in their catalog."""
+    if language == "en":
+        return ENGLISH
+    catalog = _catalog(language, ADMIN)
+    catalog.add_fallback(_catalog(language, SITE))
+    return CatalogTranslator(language, language, catalog)
+
+
 def catalog_language(tag: str) -> str:
     """The language whose words a text in this language gets around it."""
     spoken = primary_language(tag)
     return spoken if spoken in LANGUAGES else "en"
 
 
-def accepted_language(header: str) -> str:
+def accepted_language(header: str, among: Container[str] = LANGUAGES) -> str:
     """The catalog that fits `Accept-Language` best: the first one of those wanted most."""
     wanted: list[tuple[float, str]] = []
     for each in header[:200].split(","):
@@ -98,7 +112,7 @@ def accepted_language(header: str) -> str:
         except ValueError:
             continue
     for weight, tag in sorted(wanted, key=lambda found: found[0]):
-        if weight and primary_language(tag) in LANGUAGES:
+        if weight and primary_language(tag) in among:
             return primary_language(tag)
     return "en"
 

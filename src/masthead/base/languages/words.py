@@ -72,6 +72,10 @@ def words(message: str, /, **values: object) -> str:
     return Words(message, values)
 
 
+staff_words = words
+"""The same for words that no reader sees: they are in the admin's catalog."""
+
+
 def as_text(value: object) -> str:
     """Hook of JSON encoders, which know no kinds of `str`: words become text in the language that
     is spoken."""
@@ -88,6 +92,9 @@ def marked(message: str) -> str:
 def counted(one: str, many: str, number: int, /, **values: object) -> str:
     """The words for a number of things: `%(number)s` in both is the number."""
     return Words(one, {"number": number, **values}, many=many, number=number)
+
+
+staff_counted = counted
 
 
 def words_in(context: str, message: str, /, **values: object) -> str:

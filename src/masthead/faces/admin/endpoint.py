@@ -21,6 +21,7 @@ from masthead.base.errors import (
     SiteSuspended,
     Unavailable,
 )
+from masthead.base.languages.translators import admin_translator, speaking
 from masthead.engine.records.collection import Record
 from masthead.faces.admin.flash import COOKIE as FLASH_COOKIE
 from masthead.faces.admin.flash import NOTHING, Flash, admin_cookie, flash_cookie, read_flash
@@ -30,6 +31,7 @@ from masthead.faces.admin.people import owners_of
 from masthead.faces.admin.request import (
     AdminRequest,
     AdminTools,
+    browser_language,
     open_request,
     path_values,
 )
@@ -198,29 +200,33 @@ class AdminPages:
     ) -> Response | Stream:
         """`page` has the form that the handler is for: it is shown again where that is refused."""
         opened = await open_request(self.services, self.tools, request)
-        try:
-            values = path_values(request, parameters)
-            answer = await _handle(opened, handler, page, values)
-        except MastheadError as error:
-            if pages.wants_json(request):
-                raise
-            request.error = error
-            answer = _error_page(error)
-        return await _response(opened, answer)
+        with speaking(admin_translator(opened.language)):
+            try:
+                values = path_values(request, parameters)
+                answer = await _handle(opened, handler, page, values)
+            except MastheadError as error:
+                if pages.wants_json(request):
+                    raise
+                request.error = error
+                answer = _error_page(error)
+            return await _response(opened, answer)
 
     async def refuse(self, request: Request, error: MastheadError) -> Response | Stream:
         """For what the checks have refused."""
         if pages.wants_json(request) or isinstance(error, Unavailable):
             raise error
         opened = await open_request(self.services, self.tools, request)
-        return await _response(opened, await _refusal(opened, error))
+        with speaking(admin_translator(opened.language)):
+            return await _response(opened, await _refusal(opened, error))
 
     async def error_answer(self, request: Request, error: MastheadError) -> Response:
         """For what no page has caught: reads nothing, as the database may be the reason."""
         if pages.wants_json(request):
             return await pages.error_answer(request, error)
-        values = {**_error_values(error), "request_id": request.id}
-        body = self.tools.templates.render("error-bare.html", values)
+        language = browser_language(request.scope)
+        with speaking(admin_translator(language)):
+            values = {**_error_values(error), "request_id": request.id, "language": language}
+            body = self.tools.templates.render("error-bare.html", values)
         status = pages.described(error)[0]
         return _page(request.scope, status, body, _error_headers(status, error))
 

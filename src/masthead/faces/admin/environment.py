@@ -12,9 +12,13 @@ from jinja2 import Environment, FileSystemLoader, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
+from masthead.base.languages.formats import decimal_text, listed, number_text, shown_date
+from masthead.base.languages.in_templates import EXTENSION, install_words
+from masthead.base.languages.translators import Translator, spoken_now
+from masthead.base.languages.words import words
 from masthead.faces.reader.prices import price_text
 from masthead.web.assets import Assets
-from masthead.web.template_source import PAGE_OPTIONS
+from masthead.web.template_source import PAGE_OPTIONS, Unindented
 
 _HERE = Path(__file__).parent
 TEMPLATES = _HERE / "templates"
@@ -22,54 +26,76 @@ STATIC = _HERE / "static"
 
 
 class AdminTemplates:
-    """Read once, when the process starts."""
+    """Compiled once for each language, with its words, when a page is first shown in it."""
 
     def __init__(self, shared: Assets) -> None:
         """`shared` are the tokens and fonts of the reader's site, at the same addresses: a browser
         that has seen the site has them already. An operator's theme does not change the admin."""
-        self.assets = own = Assets("admin", [STATIC], otherwise=shared)
-        self._environment = Environment(
-            loader=FileSystemLoader(TEMPLATES),
-            auto_reload=False,
-            autoescape=True,
-            **PAGE_OPTIONS,
-        )
-        self._environment.globals["asset"] = own.url
-        self._environment.filters |= {
-            "number": number,
-            "size": size_text,
-            "json_code": json_code,
-            "listed": items_of,
-            "day": _day,
-            "clock": _clock,
-            "when": _when,
-            "moment": _moment,
-            "took": took,
-            "time": _time,
-            "price": _price,
-        }
+        self.assets = Assets("admin", [STATIC], otherwise=shared)
+        self._by_language: dict[str, Environment] = {}
 
     def render(self, template: str, values: dict[str, Any]) -> bytes:
-        return self._environment.get_template(template).render(values).encode()
+        return self._in(spoken_now()).get_template(template).render(values).encode()
+
+    def _in(self, translator: Translator) -> Environment:
+        found = self._by_language.get(translator.spoken)
+        if found is None:
+            found = _environment(translator, self.assets)
+            self._by_language[translator.spoken] = found
+        return found
+
+
+def _environment(translator: Translator, assets: Assets) -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        auto_reload=False,
+        autoescape=True,
+        **PAGE_OPTIONS | {"extensions": [Unindented, EXTENSION]},
+    )
+    install_words(environment, translator)
+    environment.globals["asset"] = assets.url
+    environment.filters |= {
+        "number": number,
+        "decimal": lambda value: decimal_text(value, spoken_now().spoken),
+        "and_list": lambda items: listed([str(each) for each in items]),
+        "size": size_text,
+        "json_code": json_code,
+        "listed": items_of,
+        "day": _day,
+        "clock": _clock,
+        "when": _when,
+        "moment": _moment,
+        "took": took,
+        "time": _time,
+        "price": _price,
+    }
+    return environment
 
 
 def moment(value: datetime, now: datetime) -> str:
     """15 Nov 09:12:04, with the year where it is another one."""
-    year = "" if value.year == now.year else f" {value.year}"
-    return f"{value.day} {value:%b}{year} {value:%H:%M:%S}"
+    return f"{_short_day(value, now)} {value:%H:%M:%S}"
 
 
 def took(milliseconds: int) -> str:
-    return f"{milliseconds} ms" if milliseconds < 1_000 else f"{milliseconds / 1_000:.1f} s"
+    if milliseconds < 1_000:
+        return f"{milliseconds} ms"
+    return f"{decimal_text(milliseconds / 1_000, spoken_now().spoken)} s"
 
 
 def number(value: int) -> str:
-    return f"{value:,}"
+    return number_text(value, spoken_now().spoken)
 
 
 def day(value: datetime) -> str:
     """3 Nov 2026."""
-    return f"{value.day} {value:%b %Y}"
+    return shown_date(value, "short", spoken_now().spoken)
+
+
+def _short_day(value: datetime, now: datetime) -> str:
+    """3 Nov, with the year where it is another one."""
+    form = "day" if value.year == now.year else "short"
+    return shown_date(value, form, spoken_now().spoken)
 
 
 def clock_time(value: datetime) -> str:
@@ -81,22 +107,22 @@ def when(moment: datetime, now: datetime) -> str:
     """How long ago, as short as a list has room for. Both in the site's time zone."""
     minutes = int((now - moment).total_seconds() // 60)
     if 0 <= minutes < 60:
-        return "Just now" if minutes == 0 else f"{minutes} min ago"
+        return words("Just now") if minutes == 0 else words("%(minutes)s min ago", minutes=minutes)
     days = (now.date() - moment.date()).days
     if days == 0:
         return f"{moment:%H:%M}"
     if days == 1:
-        return "Yesterday"
-    short = f"{moment.day} {moment:%b}"
-    return short if moment.year == now.year else f"{short} {moment.year}"
+        return words("Yesterday")
+    return _short_day(moment, now)
 
 
 def size_text(size: int) -> str:
+    language = spoken_now().spoken
     if size < 1_000_000:
-        return f"{-(-size // 1_000):,} KB"
+        return f"{number_text(-(-size // 1_000), language)} KB"
     if size < 10_000_000_000:
-        return f"{size / 1_000_000:,.1f} MB"
-    return f"{size / 1_000_000_000:,.1f} GB"
+        return f"{decimal_text(size / 1_000_000, language)} MB"
+    return f"{decimal_text(size / 1_000_000_000, language)} GB"
 
 
 def items_of(value: Any) -> list[Any]:
@@ -142,10 +168,9 @@ def _time(context: Context, moment: str, shown: str = "") -> Markup:
     return element.format(moment, shown or _when(context, moment)) if moment else Markup("")
 
 
-@pass_context
-def _price(context: Context, amount: int, currency: str) -> str:
+def _price(amount: int, currency: str) -> str:
     """Without a currency, which an imported order may lack, the bare number."""
-    return price_text(amount, currency, context["frame"].language) if currency else number(amount)
+    return price_text(amount, currency, spoken_now().spoken) if currency else number(amount)
 
 
 _NAME, _TEXT, _VALUE = "tk", "ts", "tn"

@@ -30,6 +30,7 @@ class Frame(msgspec.Struct, frozen=True):
     """Empty for an operator who has not chosen a site."""
     site_host: str
     language: str
+    """The language of the words around the content."""
     local: Callable[[str], datetime]
     """Puts a stored moment into the site's time zone."""
     now: datetime
@@ -63,7 +64,7 @@ def frame_of(request: AdminRequest, title: str, flash: Flash = NOTHING) -> Frame
         site_name=request.site_name,
         site_url=site_url,
         site_host=urlsplit(site_url or request.site_url).netloc,
-        language=request.site_record.get("language") or "en",
+        language=request.language,
         local=request.local,
         now=request.now,
         path=request.path,

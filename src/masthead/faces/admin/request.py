@@ -15,6 +15,7 @@ from masthead.base import clock
 from masthead.base.caller import Caller, Kind
 from masthead.base.errors import NotFound, Problem
 from masthead.base.ids import TenantId
+from masthead.base.languages.translators import ADMIN_LANGUAGES, accepted_language
 from masthead.engine.audit.entries import log_action
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.engine import Records
@@ -108,6 +109,14 @@ class AdminRequest(msgspec.Struct, dict=True):
     ) -> list[Record]:
         """The first records of a list that the caller may see."""
         return await self.records.first(self.caller, collection, most, **wanted)
+
+    @property
+    def language(self) -> str:
+        """The account's, or the one that the browser asks for."""
+        chosen = str(self.account.get("language", ""))
+        if chosen in ADMIN_LANGUAGES:
+            return chosen
+        return browser_language(self.scope)
 
     @property
     def is_signed_in(self) -> bool:
@@ -213,6 +222,10 @@ class AdminRequest(msgspec.Struct, dict=True):
     @property
     def has_single_keys(self) -> bool:
         return own_cookie(self.scope, KEYS_COOKIE) != "off"
+
+
+def browser_language(scope: Scope) -> str:
+    return accepted_language(header(scope, b"accept-language") or "", ADMIN_LANGUAGES)
 
 
 async def open_request(services: FaceServices, tools: AdminTools, request: Request) -> AdminRequest:

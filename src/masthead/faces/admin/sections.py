@@ -33,6 +33,14 @@ class Section(msgspec.Struct, frozen=True):
         return self.kind.texts
 
     @property
+    def is_post(self) -> bool:
+        return self.has_authors
+
+    def said(self, of_post: str, of_page: str) -> str:
+        """The words for one of its texts: other languages don't only swap the noun."""
+        return of_post if self.is_post else of_page
+
+    @property
     def has_authors(self) -> bool:
         return "authors" in self.texts.by_name
 

@@ -34,8 +34,8 @@ STATES = {
 
 class ShopList(ListPage, frozen=True):
     page = "shop/list.html"
-    noun = ""
-    """One of what owners put up for sale."""
+    new = ""
+    """The words for a new one of what owners put up for sale."""
 
     @property
     def is_counted(self) -> bool:
@@ -95,7 +95,7 @@ class GiftCardList(ShopList, frozen=True):
 class ProductList(ShopList, frozen=True):
     address = "/admin/shop/products"
     title = "Products"
-    noun = "product"
+    new = "New product"
     collection = products
     template = "shop/_goods.html"
     empty = (
@@ -107,7 +107,7 @@ class ProductList(ShopList, frozen=True):
 class TierList(ShopList, frozen=True):
     address = "/admin/shop/tiers"
     title = "Tiers"
-    noun = "tier"
+    new = "New tier"
     collection = tiers
     template = "shop/_goods.html"
     empty = (
@@ -225,7 +225,7 @@ async def save_goods(goods: Goods, request: AdminRequest, record_id: str) -> Ans
 
 
 def _goods_page(request: AdminRequest, goods: Goods, record: Record | None = None) -> Page:
-    title = str(record["name"]) if record else f"New {goods.page.noun}"
+    title = str(record["name"]) if record else goods.page.new
     values = {
         "goods": goods,
         **goods.form.values(request, record),

@@ -9,11 +9,13 @@ import msgspec
 
 from masthead.base import clock
 from masthead.base.errors import Invalid, Problem
+from masthead.base.languages.words import words
 from masthead.engine.records.collection import Record
 from masthead.engine.records.derived.daily_counts import ByDay, day_of
 from masthead.engine.records.read.page import ListRequest
 from masthead.faces.admin.charts import DAYS, Chart, bar_chart, last_days
 from masthead.faces.admin.endpoint import Answer, Redirect
+from masthead.faces.admin.environment import day
 from masthead.faces.admin.forms import Ask, Form, WidgetChoice
 from masthead.faces.admin.lists import Filters, Listing, read_page
 from masthead.faces.admin.pages.settings.subnav import KEYS, in_settings
@@ -152,13 +154,23 @@ async def _plan(request: AdminRequest) -> dict[str, object]:
 
 
 def _shown(request: AdminRequest, key: Record) -> Record:
-    """`verb`: the word before the day on which it ends or has ended."""
+    """`ends`: on which day it ends or has ended."""
     now = clock.to_text(request.records.clock())
     is_over = bool(key["revoked_at"] or (key["expires_at"] and key["expires_at"] <= now))
     scopes = granted(_decode_names(key["scopes"]))
     has_all = len(scopes) == len(SCOPES)
     return key | {
         "may": f"all {len(SCOPES)}" if has_all else ", ".join(sorted(scopes)),
-        "verb": "Revoked" if key["revoked_at"] else "Expired" if is_over else "Expires",
+        "ends": _end(request, key, is_over=is_over),
         "is_valid": not is_over,
     }
+
+
+def _end(request: AdminRequest, key: Record, *, is_over: bool) -> str:
+    at = key["revoked_at"] or key["expires_at"]
+    if not at:
+        return ""
+    on = day(request.local(at))
+    if key["revoked_at"]:
+        return words("Revoked %(day)s", day=on)
+    return words("Expired %(day)s", day=on) if is_over else words("Expires %(day)s", day=on)
