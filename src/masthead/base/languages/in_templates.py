@@ -65,14 +65,19 @@ class _CompiledIn(NodeTransformer):
 
     def __init__(self, translator: Translator) -> None:
         self._translator = translator
-        self._messages: dict[int, list[nodes.Expr]] = {}
-        """The parts of messages with values, by the identity of their node."""
+        self._messages: dict[int, tuple[nodes.Expr, list[nodes.Expr]]] = {}
+        """The parts of messages with values, by the identity of their node, which is kept: another
+        one could get its number."""
 
     def visit_Output(self, node: nodes.Output) -> nodes.Output:
         """The parts of a message are parts of the output, which joins them to the text around."""
         self.generic_visit(node)
-        node.nodes = [part for each in node.nodes for part in self._messages.get(id(each), [each])]
+        node.nodes = [part for each in node.nodes for part in self._parts_of(each)]
         return node
+
+    def _parts_of(self, node: nodes.Expr) -> list[nodes.Expr]:
+        _, parts = self._messages.get(id(node), (node, [node]))
+        return parts
 
     def visit_Call(self, node: nodes.Call) -> nodes.Expr:
         self.generic_visit(node)
@@ -88,7 +93,7 @@ class _CompiledIn(NodeTransformer):
         if len(parts) == 1:
             return parts[0]
         message = nodes.Concat(parts, lineno=node.lineno, environment=node.environment)
-        self._messages[id(message)] = parts
+        self._messages[id(message)] = (message, parts)
         return message
 
     def _translated(self, node: nodes.Call) -> str | None:
