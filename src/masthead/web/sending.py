@@ -14,6 +14,9 @@ from masthead.web.compression import encode, is_compressible
 
 NO_ANSWER = 499
 """Logged, never sent, as by nginx: the client closed the connection before the response."""
+_NOSNIFF = (b"x-content-type-options", b"nosniff")
+_CLOSED = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
+"""For what is no page, such as JSON: a browser that shows it loads nothing, and in no frame."""
 
 
 class Sending:
@@ -33,6 +36,7 @@ class Sending:
     async def answer(self, answer: Answer) -> None:
         status, body = answer.status, answer.body
         headers = [*answer.headers, *self.added]
+        _close(status, headers)
         if is_compressible(status, headers, body):
             headers, body = await encode(self._accepted, status, headers, body)
         if status not in (204, 304):
@@ -52,7 +56,8 @@ class Sending:
     async def _begin(self, message: Message) -> None:
         """Delays the start until the first body message shows whether it is the only one."""
         if message["type"] == "http.response.start":
-            message["headers"] = [*message["headers"], *self.added]
+            message["headers"] = headers = [*message["headers"], *self.added]
+            _close(message["status"], headers)
             if is_compressible(message["status"], message["headers"]):
                 self._start = message
                 return
@@ -79,3 +84,16 @@ class Sending:
     @property
     def _accepted(self) -> bytes:
         return b",".join(header_lines(self._scope).get(b"accept-encoding", ()))
+
+
+def _close(status: int, headers: RawHeaders) -> None:
+    """Adds what keeps a browser from guessing a type and from loading anything, where the endpoint
+    has not said how."""
+    if status == 304:
+        # Its headers replace those of the stored response, which have been sent.
+        return
+    names = {name for name, _ in headers}
+    if _NOSNIFF[0] not in names:
+        headers.append(_NOSNIFF)
+    if _CLOSED[0] not in names:
+        headers.append(_CLOSED)
