@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -61,3 +62,11 @@ def test_secrets_and_recovery_codes_are_new_each_time() -> None:
     assert matching_hash(codes[3], "another", hashes) == ""
     assert matching_hash(codes[3][:-1], "account", hashes) == ""
     assert matching_hash("", "account", [*hashes, ""]) == ""
+
+
+def test_a_code_is_too_long_to_be_tried_and_one_of_16_characters_still_counts() -> None:
+    assert math.log2(31) * sum(len(each) for each in new_recovery_codes()[0].split("-")) > 112
+    earlier = "abcd-efgh-jkmn-pqrs"
+    hashes = [hash_recovery_code(earlier, "account")]
+    assert matching_hash(earlier, "account", hashes) == hashes[0]
+    assert matching_hash(earlier + "-abcd", "account", hashes) == ""

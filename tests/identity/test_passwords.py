@@ -68,6 +68,11 @@ def test_an_older_hash_needs_a_new_one() -> None:
         ("x" * 1024, None),
         ("x" * 1025, "validation_max_text_constraint"),
         ("\ud800" * 8, "validation_invalid_format"),
+        ("password", "validation_common_password"),
+        ("Iloveyou", "validation_common_password"),
+        ("ｐａｓｓｗｏｒｄ", "validation_common_password"),
+        ("password\niloveyou", None),
+        ("password of a boat", None),
     ],
 )
 def test_the_policy(password: str, code: str | None) -> None:

@@ -18,9 +18,12 @@ DRIFT = 1
 RECOVERY_CODES = 10
 _ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 """Without characters that are taken for others on paper."""
-_GROUPS, _GROUP = 4, 4
+_GROUPS, _GROUP = 6, 4
+_EARLIER_GROUPS = 4
 _TOTP = re.compile(r"[0-9]{6}\Z")
-_RECOVERY = re.compile(rf"[{_ALPHABET}]{{{_GROUPS * _GROUP}}}\Z")
+_RECOVERY = re.compile(
+    rf"(?:[{_ALPHABET}]{{{_GROUPS * _GROUP}}}|[{_ALPHABET}]{{{_EARLIER_GROUPS * _GROUP}}})\Z"
+)
 
 
 def new_totp_secret() -> str:
@@ -54,12 +57,13 @@ def matching_step(secret: str, code: str, now: datetime, after: int) -> int | No
 
 
 def new_recovery_codes() -> list[str]:
-    """79 bits each, in groups that can be copied from paper."""
+    """118 bits each, in groups that can be copied from paper."""
     return ["-".join(_group() for _ in range(_GROUPS)) for _ in range(RECOVERY_CODES)]
 
 
 def hash_recovery_code(code: str, account_id: str) -> str:
-    """A plain digest is enough for what nobody can guess; the account makes it its own."""
+    """A plain digest is enough for more than 112 bits, which nobody can try one by one; the account
+    makes it its own."""
     return hashlib.sha256(f"{account_id} {_plain(code)}".encode()).hexdigest()
 
 

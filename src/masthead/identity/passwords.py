@@ -6,6 +6,7 @@ import asyncio
 import unicodedata
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TypeVar
 
 from argon2 import PasswordHasher
@@ -16,6 +17,7 @@ from masthead.base.languages.words import words
 
 MIN_LENGTH = 8
 MAX_LENGTH = 1024
+_COMMON = Path(__file__).parent / "common_passwords.txt"
 
 # 32 MiB and two passes take about 60 ms of one core: above OWASP's minimum (19 MiB, two passes),
 # yet a burst of logins needs little memory. No parallelism within a hash: there are threads below.
@@ -35,7 +37,8 @@ _Result = TypeVar("_Result")
 
 
 def check_password(password: str) -> Problem | None:
-    """The problem of a new password, or None. Only the length matters, as NIST recommends."""
+    """The problem of a new password, or None. Any characters will do, as NIST recommends, but not a
+    password that everyone tries first."""
     if len(password) < MIN_LENGTH:
         return Problem(
             "validation_min_text_constraint",
@@ -50,7 +53,18 @@ def check_password(password: str) -> Problem | None:
         )
     if not _is_text(password):
         return Problem("validation_invalid_format", words("Must be valid text."))
+    if _is_common(password):
+        return Problem(
+            "validation_common_password",
+            words("Many people use this password. Choose another one."),
+        )
     return None
+
+
+def _is_common(password: str) -> bool:
+    """Reads the list each time: a new password is rare, and hashing it takes far longer."""
+    spelt = _normal(password).casefold()
+    return "\n" not in spelt and f"\n{spelt}\n" in f"\n{_COMMON.read_text()}"
 
 
 async def hash_password(password: str) -> str:

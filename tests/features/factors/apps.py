@@ -40,7 +40,7 @@ async def add_app(browser: Visitor, world: World) -> App:
 
 
 def recovery_codes_in(page: str) -> list[str]:
-    return re.findall(r"<code>([a-z0-9-]{19})</code>", page)
+    return re.findall(r"<code>([a-z0-9-]{29})</code>", page)
 
 
 async def type_password(browser: Visitor, email: str) -> httpx.Response:

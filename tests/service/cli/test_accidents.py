@@ -163,11 +163,11 @@ class TestSites:
 class TestPasswords:
     def test_of_an_operator_is_set_and_every_session_ends(self, masthead: Masthead) -> None:
         arguments = ("operator", "create", "--email", "op@example.com", "--password")
-        made = masthead.json(*arguments, "password1")
+        made = masthead.json(*arguments, "a-long-word")
 
         async def begin(parts: Services) -> str:
             at = await parts.accounts.sign_in(
-                superusers, None, "op@example.com", "password1", address="127.0.0.1"
+                superusers, None, "op@example.com", "a-long-word", address="127.0.0.1"
             )
             return at.token
 
@@ -181,7 +181,7 @@ class TestPasswords:
         done = masthead.piped("another password\n", *reset)
         assert done.code == 0, done.err
         assert not masthead.inside(is_valid)
-        assert not can_sign_in(masthead, "", "op@example.com", "password1")
+        assert not can_sign_in(masthead, "", "op@example.com", "a-long-word")
         assert can_sign_in(masthead, "", "op@example.com", "another password")
         assert ("changed", "_superusers", "") in audited(masthead)
         assert [each["id"] for each in masthead.json("operator", "list")] == [made["id"]]
@@ -206,12 +206,17 @@ class TestPasswords:
     def test_of_an_unknown_account_or_a_short_one_is_refused(self, masthead: Masthead) -> None:
         masthead.tenant()
         refused = masthead(
-            "operator", "reset-password", "--email", "owner@acme.example", "--password", "password1"
+            "operator",
+            "reset-password",
+            "--email",
+            "owner@acme.example",
+            "--password",
+            "a-long-word",
         )
         assert refused.code == 1
         assert "There is no operator 'owner@acme.example'" in refused.err
         owner = ("owner", "reset-password", "--tenant", "acme", "--email")
-        assert masthead(*owner, "x@example.com", "--password", "password1").code == 1
+        assert masthead(*owner, "x@example.com", "--password", "a-long-word").code == 1
         short = masthead(*owner, "owner@acme.example", "--password", "short")
         assert short.code == 1
         assert short.err.startswith("masthead: password: ")
@@ -254,12 +259,12 @@ class TestDeletedAccounts:
     def test_an_operator_goes_with_their_sessions(self, masthead: Masthead) -> None:
         for name in ("one", "two"):
             create = ("operator", "create", "--email", f"{name}@example.com")
-            masthead(*create, "--password", "password1")
+            masthead(*create, "--password", "a-long-word")
         shown = masthead.json("operator", "delete", "--email", "one@example.com", "--yes")
         assert shown["email"] == "one@example.com"
         listed = masthead.json("operator", "list")
         assert [each["email"] for each in listed] == ["two@example.com"]
-        assert not can_sign_in(masthead, "", "one@example.com", "password1")
+        assert not can_sign_in(masthead, "", "one@example.com", "a-long-word")
         assert audited(masthead) == [("deleted", "_superusers", "")]
 
     def test_members_are_listed_and_deleted(self, masthead: Masthead) -> None:
@@ -360,7 +365,7 @@ def test_an_undo_says_what_it_has_removed_and_what_is_left(
 
 def test_what_can_not_be_taken_back_needs_a_yes(masthead: Masthead, tmp_path: Path) -> None:
     masthead.tenant()
-    masthead("operator", "create", "--email", "op@example.com", "--password", "password1")
+    masthead("operator", "create", "--email", "op@example.com", "--password", "a-long-word")
     member = ("--tenant", "acme", "--email", "ann@example.com")
     masthead.piped("", "member", "create", *member)
     export = tmp_path / "ghost.json"
@@ -400,7 +405,7 @@ class TestLostFactors:
             email, place = "owner@acme.example", ("--tenant", "acme")
         else:
             email, place = "op@example.com", ()
-            masthead.json("operator", "create", "--email", email, "--password", "password1")
+            masthead.json("operator", "create", "--email", email, "--password", "a-long-word")
 
         async def guard(parts: Services) -> None:
             [account] = await parts.records.find(superusers, {"email": email})

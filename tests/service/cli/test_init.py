@@ -110,7 +110,7 @@ def test_it_says_what_it_did_and_what_is_next(
 def test_the_first_account_comes_before_the_service(init: Any, tmp_path: Path) -> None:
     steps = init("--json").json["next"]
     env = {**plain_environment(), "MASTHEAD_LOG": "json"}
-    given = f"{steps[0].removesuffix(')')} --password password1)"
+    given = f"{steps[0].removesuffix(')')} --password a-long-word)"
     created = subprocess.run(["sh", "-c", given], env=env, capture_output=True, text=True)
     assert created.stdout.startswith("Operator you@example.com is ready"), created.stderr
     assert (tmp_path / "srv" / "data" / "masthead.db").exists()

@@ -17,7 +17,7 @@ from masthead.base.version import running_version
 from masthead.service.cli.main import COMMANDS, load
 from masthead.service.cli.opened_installation import quiet_logs
 
-CREATE = "tenant create --slug a --name A --owner-email a@b.example --owner-password password1"
+CREATE = "tenant create --slug a --name A --owner-email a@b.example --owner-password a-long-word"
 
 WRONG = [
     ("bogus", "No such command 'bogus'."),
@@ -41,7 +41,7 @@ WRONG = [
     ("settings set --tenant a coments_enabled=true", "did you mean comments_enabled?"),
     ("settings set --tenant a slug=other", "'slug' is not a site setting"),
     ("settings set --tenant a site_name", "write each setting as KEY=VALUE"),
-    (f"{CREATE} --plan pro".replace(" --owner-password password1", ""), "Missing option"),
+    (f"{CREATE} --plan pro".replace(" --owner-password a-long-word", ""), "Missing option"),
     ("operator create --email a@b.example", "`--password -` reads it from standard input"),
     ("settings set --tenant a ai_api_key", "`ai_api_key=-` reads it from standard input"),
     ("serve --port 70000", "70000 is not in the range 0<=x<=65535"),
@@ -187,7 +187,7 @@ class TestNoInstallation:
         [
             ("migrate",),
             (*CREATE.split(), "--plan", "pro"),
-            ("operator", "create", "--email", "a@b.example", "--password", "password1"),
+            ("operator", "create", "--email", "a@b.example", "--password", "a-long-word"),
         ],
     )
     def test_a_command_that_may_be_the_first_creates_it(

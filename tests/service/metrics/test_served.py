@@ -49,7 +49,7 @@ def command(data_dir: Path, *arguments: str) -> str:
 
 
 def tenant(data_dir: Path) -> None:
-    owner = ("--owner-email", "owner@example.com", "--owner-password", "password1")
+    owner = ("--owner-email", "owner@example.com", "--owner-password", "a-long-word")
     site = ("--slug", "acme", "--name", "Acme", "--plan", "pro")
     command(data_dir, "tenant", "create", *site, *owner)
 

@@ -35,7 +35,9 @@ def wait_for_health(process: subprocess.Popen[bytes], url: str) -> httpx.Respons
 def test_uvicorn_runs_the_service(tmp_path: Path) -> None:
     port = free_port()
     environment = plain_environment(MASTHEAD_DATA_DIR=str(tmp_path / "data"))
-    create = "--slug acme --name A --plan pro --owner-email a@b.example --owner-password password1"
+    create = (
+        "--slug acme --name A --plan pro --owner-email a@b.example --owner-password a-long-word"
+    )
     subprocess.run(
         [forked_program(), "tenant", "create", *create.split()],
         env=environment,

@@ -36,7 +36,7 @@ def run(data_dir: Path, *arguments: str) -> None:
 
 
 def site_with_a_job(data_dir: Path) -> None:
-    owner = ("--owner-email", "owner@example.com", "--owner-password", "password1")
+    owner = ("--owner-email", "owner@example.com", "--owner-password", "a-long-word")
     site = ("--slug", "acme", "--name", "Acme", "--plan", "pro")
     run(data_dir, "tenant", "create", *site, *owner)
     run(data_dir, "owner", "invite", "--tenant", "acme", "--email", "new@example.com")
