@@ -21,6 +21,7 @@ from masthead.engine.records.versions import TenantVersions
 from masthead.identity import passwords, sessions
 from masthead.identity.account_callers import account_caller, account_key
 from masthead.identity.factor_fields import has_second_factor
+from masthead.identity.failed_sign_ins import FailedSignIns
 from masthead.identity.known_browsers import KnownBrowsers, tell_later
 from masthead.identity.limits.sign_in_throttle import Attempt, LoginThrottle
 from masthead.identity.sessions import TokenType
@@ -68,6 +69,7 @@ class Accounts:
         self._throttle = throttle
         self.sign_ins = SignIns(records)
         self.sessions = VerifiedSessions(records, keyring, versions, self.sign_ins)
+        self.failures = FailedSignIns(records, throttle)
         self._browsers = KnownBrowsers(throttle)
 
     async def sign_in(
@@ -87,6 +89,9 @@ class Accounts:
         # One hash is checked in any case, so that the time reveals nothing about accounts.
         password_hash = account["password_hash"] if account else ""
         if not await passwords.verify_password(password_hash, password) or account is None:
+            await self.failures.note(
+                collection, account, "password", address=address, tenant_id=tenant_id
+            )
             raise BadRequest(FAILED if tenant_id else FAILED_ON_BARE_HOST)
         await self._throttle.note_success(attempt)
         await self._renew_hash(collection, account, password)
@@ -180,6 +185,10 @@ class Accounts:
         if account is None or not await passwords.verify_password(
             account["password_hash"], password
         ):
+            home = caller.tenant_id
+            await self.failures.note(
+                collection, account, "password", address=address, tenant_id=home
+            )
             return False
         await self._throttle.note_success(attempt)
         return True

@@ -19,6 +19,7 @@ from masthead.base.config.keyring import KeyRing
 from masthead.base.config.tokens import hash_token
 from masthead.base.email_address import normal_email
 from masthead.base.ids import TenantId
+from masthead.base.logs import log
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.engine import Records
 from masthead.engine.records.write.unit import Unit
@@ -100,6 +101,9 @@ class SignInCodes:
         guess = self._hash(code_id, _without_gaps(code))
         right = [each for known, each in found if hmac.compare_digest(known, guess)]
         if not right or not is_admitted:
+            log.warning(
+                "sign_in.failed", tenant_id=tenant_id, kind=collection.name, factor="emailed code"
+            )
             return None
         await self._throttle.refund_codes_of(collection.name, tenant_id or "", email)
         return right[0]

@@ -74,8 +74,12 @@ class PasskeySignIns(msgspec.Struct, frozen=True):
         found = await self.records.find_one(superusers, {"id": account_id}, tenant_id=home)
         is_known_here = not tenant_id or home in ("", tenant_id)
         if not found or not is_known_here:
+            await self.accounts.failures.note(
+                superusers, None, "passkey", address=client.address, tenant_id=tenant_id
+            )
             raise PasskeyRefused
-        await self._use(found, given, party, _SIGN_IN + party.host, needs_owner=True)
+        bound_to = _SIGN_IN + party.host
+        await self._use(found, given, party, bound_to, needs_owner=True, address=client.address)
         await self.throttle.note_success(attempt)
         return await self.accounts.begin(superusers, found, client, tenant_id)
 
@@ -96,11 +100,19 @@ class PasskeySignIns(msgspec.Struct, frozen=True):
         """Takes the answer of one of the account's passkeys; raises PasskeyRefused."""
         attempt = Attempt(PASSKEYS, account["email"], address, account_key(account))
         await self.throttle.admit(attempt)
-        await self._use(account, given, party, _proof_of(account), needs_owner=False)
+        bound_to = _proof_of(account)
+        await self._use(account, given, party, bound_to, needs_owner=False, address=address)
         await self.throttle.note_success(attempt)
 
     async def _use(
-        self, account: Record, given: PasskeyForm, party: Party, bound_to: str, *, needs_owner: bool
+        self,
+        account: Record,
+        given: PasskeyForm,
+        party: Party,
+        bound_to: str,
+        *,
+        needs_owner: bool,
+        address: str,
     ) -> None:
         challenge = await self.challenges.take(given.sealed, bound_to)
         answer = read_answer(given.answer)
@@ -109,6 +121,7 @@ class PasskeySignIns(msgspec.Struct, frozen=True):
             count = await verify_use(passkey, answer, party, challenge, needs_owner=needs_owner)
         except PasskeyRefused as error:
             log.warning("passkey.refused", account=account["id"], why=str(error.__cause__))
+            await self.accounts.failures.note(superusers, account, "passkey", address=address)
             raise
         await self._note(account, passkey, count)
 

@@ -84,6 +84,7 @@ class SecondSteps(msgspec.Struct, frozen=True):
             if used is not None:
                 await unit.update(superusers, account["id"], {}, stamped=used)
         if used is None:
+            await self.accounts.failures.note(superusers, account, "code", address=address)
             raise WrongCode
         await self.throttle.note_success(attempt)
 

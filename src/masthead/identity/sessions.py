@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 ADMIN_COOKIE = "pb_auth"
 MEMBER_COOKIE = "pb_member_auth"
+FORGET = (b"clear-site-data", b'"cache"')
+"""Sent with the end of a session: no page of it comes back with the browser's button. What an
+author has typed and not saved stays in the browser's storage, so that none is lost."""
 HOST_PREFIX = "__Host-"
 """Browsers accept such a cookie over https only, from this very host and for all its paths."""
 

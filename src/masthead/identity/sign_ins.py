@@ -17,9 +17,12 @@ from masthead.base import clock, ids
 from masthead.base.caller import Caller, Kind, in_tenant, system
 from masthead.base.config.tokens import hash_token
 from masthead.base.ids import TenantId
+from masthead.engine.audit.collection import ENDED_SIGN_INS
+from masthead.engine.audit.entries import log_action
 from masthead.engine.records.accounts import new_token_key
 from masthead.engine.records.collection import Collection, Record
 from masthead.engine.records.engine import Records
+from masthead.engine.records.write.unit import Unit
 from masthead.identity.last_uses import LastUses
 from masthead.identity.tables import sign_ins
 from masthead.identity.tenants import superusers
@@ -141,10 +144,19 @@ class SignIns:
             await unit.mark_identity()
         return bool(removed)
 
-    async def end_all(self, collection: Collection, account: Record) -> None:
-        """Also ends what has no row: sessions that are older than this table, and links."""
+    async def end_all(
+        self, collection: Collection, account: Record, *, by: Caller | None = None
+    ) -> None:
+        """Also ends what has no row: sessions that are older than this table, and links. `by`: who
+        has ended those of somebody else, for the log."""
         stamped = {"token_key": new_token_key()}
-        await self._renew(system(), collection, account, stamped)
+        tenant_id = TenantId(account["tenant_id"])
+        async with self._records.unit(system(tenant_id)) as unit:
+            await self._renew(unit, collection, account, stamped)
+            if by is not None:
+                label = account["email"] if collection is superusers else ""
+                about = (collection.name, account["id"])
+                log_action(unit, ENDED_SIGN_INS, label=label, by=by, about=about)
 
     async def set_password(
         self,
@@ -154,15 +166,15 @@ class SignIns:
         credentials: Mapping[str, Any],
     ) -> None:
         """In the name of the caller, who needs no link; ends every sign-in of the account."""
-        await self._renew(caller, collection, account, credentials)
-
-    async def _renew(
-        self, caller: Caller, collection: Collection, account: Record, stamped: Mapping[str, Any]
-    ) -> None:
         tenant_id = TenantId(account["tenant_id"])
         async with self._records.unit(in_tenant(caller, tenant_id)) as unit:
-            await unit.execute(*self._rows.delete(_of(collection, account)))
-            await unit.update(collection, account["id"], {}, stamped=stamped)
+            await self._renew(unit, collection, account, credentials)
+
+    async def _renew(
+        self, unit: Unit, collection: Collection, account: Record, stamped: Mapping[str, Any]
+    ) -> None:
+        await unit.execute(*self._rows.delete(_of(collection, account)))
+        await unit.update(collection, account["id"], {}, stamped=stamped)
 
     async def sweep(self) -> None:
         await self._rows.sweep("expires", self._records.clock())

@@ -289,3 +289,29 @@ async def test_the_log_goes_on_by_pages_and_forgets_after_a_while(tenant: Tenant
     tenant.world.clock.advance(days=RETENTION.days + 1)
     await retention.sweep()
     assert await entries(tenant) == []
+
+
+async def test_failed_sign_ins_are_logged_without_what_strangers_type(
+    tenant: TenantWorld, other_tenant: TenantWorld
+) -> None:
+    owner, account = await staff(tenant, "owner")
+    typed = [account.email, "stranger@example.com", (await other_tenant.owner()).email]
+    for email in typed:
+        form = {"email": email, "password": "a wrong one"}
+        assert (await tenant.guest.post("/admin/sign-in", data=form, headers=OWN)).status_code < 500
+    found = [each for each in await entries(tenant) if each["action"] == "failed to sign in"]
+    assert sorted(each["email"] for each in found) == ["", "", account.email]
+    assert {(each["label"], bool(each["address"])) for each in found} == {("password", True)}
+    page = text_in((await owner.get("/admin/activity")).text)
+    assert "Failed to sign in: wrong password" in page
+    assert "stranger" not in page
+    elsewhere = await entries(other_tenant)
+    assert [each for each in elsewhere if each["action"] == "failed to sign in"] == []
+
+
+async def test_guesses_do_not_fill_the_log(tenant: TenantWorld) -> None:
+    throttle = tenant.world.parts.throttle
+    admitted = [await throttle.admit_failure_entry(tenant.id) for _ in range(102)]
+    assert admitted == [True] * 100 + [False] * 2
+    tenant.world.clock.advance(hours=2)
+    assert await throttle.admit_failure_entry(tenant.id)

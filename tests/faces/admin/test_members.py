@@ -631,3 +631,21 @@ async def test_an_address_that_came_back_is_shown_and_can_be_mailed_again(
     assert "This address gets newsletters again." in page
     [found] = await records.find(members, {"id": member["id"]}, tenant_id=tenant.id)
     assert found["mail_state"] == "ok"
+
+
+async def test_an_owner_signs_a_member_out_everywhere(
+    tenant: TenantWorld, other_tenant: TenantWorld
+) -> None:
+    owner, _ = await staff(tenant, "owner")
+    editor, _ = await staff(tenant, "editor")
+    member, foreign = await tenant.member(), await other_tenant.member()
+    own = f"/api/collections/blog_members/records/{member.id}"
+    assert (await member.api.get(own)).status_code == 200
+    assert (await editor.post(f"/admin/members/{member.id}/sign-out")).status_code == 403
+    assert (await owner.post(f"/admin/members/{foreign.id}/sign-out")).status_code == 404
+    page = await owner.follow(await owner.post(f"/admin/members/{member.id}/sign-out"))
+    assert "The member is signed out everywhere" in page
+    assert (await member.api.get(own)).status_code == 404
+    log = (await owner.get("/admin/activity")).text
+    assert "Signed out everywhere" in log
+    assert member.email not in log

@@ -106,7 +106,9 @@ async def test_a_link_to_the_sign_in_leads_to_the_admin_alone(
 
 async def test_signing_out_ends_it_in_this_browser(tenant: TenantWorld) -> None:
     browser, _ = await staff(tenant, "owner")
-    page = await browser.follow(await browser.post("/admin/sign-out"))
+    out = await browser.post("/admin/sign-out")
+    assert out.headers["clear-site-data"] == '"cache"'
+    page = await browser.follow(out)
     assert "You are signed out." in page
     assert (await browser.get("/admin")).status_code == 303
 

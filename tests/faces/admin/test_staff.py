@@ -7,8 +7,9 @@ import re
 import pytest
 from tests.faces.admin.visitor import OWN, Visitor, staff
 from tests.outside.mail.offices import Office, text_of
-from tests.world import TenantWorld
+from tests.world import PASSWORD, TenantWorld
 
+from masthead.engine.audit.collection import audit_log
 from masthead.engine.records.collection import Record
 from masthead.identity.tenants import superusers
 
@@ -129,3 +130,27 @@ async def test_people_of_another_site_are_not_there(
     for path in ("", "/remove", "/invite"):
         answer = await owner.post(f"/admin/staff/{foreign.id}{path}", {"role": "author"})
         assert answer.status_code == 404
+
+
+async def test_an_owner_signs_somebody_out_everywhere(
+    tenant: TenantWorld, other_tenant: TenantWorld
+) -> None:
+    owner, me = await staff(tenant, "owner")
+    author, account = await staff(tenant, "author")
+    assert (await author.get("/admin/posts")).status_code == 200
+    assert "Sign out everywhere" in (await owner.get(f"/admin/staff/{account.id}")).text
+    assert (await author.post(f"/admin/staff/{me.id}/sign-out")).status_code == 403
+    page = await owner.follow(await owner.post(f"/admin/staff/{account.id}/sign-out"))
+    assert f"{account.email} is signed out everywhere" in page
+    assert (await author.get("/admin/posts")).status_code == 303
+    assert (await owner.get("/admin/posts")).status_code == 200
+    found = await tenant.world.parts.records.find(
+        audit_log, {"action": "ended sign-ins"}, tenant_id=tenant.id
+    )
+    assert [(each["email"], each["label"]) for each in found] == [(me.email, account.email)]
+    foreign = await other_tenant.owner()
+    for each in (me.id, foreign.id):
+        assert (await owner.post(f"/admin/staff/{each}/sign-out")).status_code == 404
+    form = {"email": account.email, "password": PASSWORD}
+    again = await tenant.guest.post("/admin/sign-in", data=form, headers=OWN)
+    assert again.status_code == 303

@@ -574,6 +574,7 @@ async def test_signing_out_ends_the_session_itself(office: Office, site: TenantW
     reader, member = await signed_in(site)
     await reader.open("/member/account")
     out = await reader.send("/member/sign-out")
+    assert out.headers["clear-site-data"] == '"cache"'
     assert out.headers["location"] == "/"
     assert "Max-Age=0" in out.headers["set-cookie"]
     assert await office.world.parts.accounts.sessions.caller_of(member.token) is None

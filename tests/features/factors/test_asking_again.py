@@ -30,6 +30,7 @@ ASKED = {
     "POST /admin/staff/{id}",
     "POST /admin/staff/{id}/invite",
     "POST /admin/staff/{id}/factors",
+    "POST /admin/staff/{id}/sign-out",
     "POST /admin/staff/{id}/remove",
     "POST /admin/tenants/{id}/delete",
     "POST /admin/tenants/{id}/invite",

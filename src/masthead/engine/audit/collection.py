@@ -22,6 +22,7 @@ EMPTIED_TRASH = "emptied the trash"
 RETRIED_JOB, DISCARDED_JOB = "ran a job again", "discarded a job"
 ADDED_FACTOR, REMOVED_FACTOR = "added a factor", "removed a factor"
 MADE_RECOVERY_CODES, RESET_FACTORS = "made recovery codes", "reset factors"
+ENDED_SIGN_INS, FAILED_SIGN_IN = "ended sign-ins", "failed to sign in"
 CONNECTED, DISCONNECTED = "connected a sign-in", "removed a sign-in"
 REPLAYED_EVENTS = "replayed events"
 MAX_LABEL = 255
@@ -58,8 +59,9 @@ audit_log = Collection(
             f"`{CANCELLED_DELETION}`, `{EMPTIED_TRASH}`; with work that had failed: "
             f"`{RETRIED_JOB}`, `{DISCARDED_JOB}`; with the second factors of an account: "
             f"`{ADDED_FACTOR}`, `{REMOVED_FACTOR}`, `{MADE_RECOVERY_CODES}`, `{RESET_FACTORS}`; "
-            f"with its ways to sign in: `{CONNECTED}`, `{DISCONNECTED}`; with a webhook: "
-            f"`{REPLAYED_EVENTS}`.",
+            f"with its ways to sign in: `{CONNECTED}`, `{DISCONNECTED}`; `{ENDED_SIGN_INS}` where "
+            f"an owner has signed somebody out, `{FAILED_SIGN_IN}` where a password, a code or a "
+            f"passkey was wrong; with a webhook: `{REPLAYED_EVENTS}`.",
         ),
         Text(name="subject", max=50, write=Access.ENGINE, help="The collection."),
         Text(name="record_id", max=15, write=Access.ENGINE),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from masthead.base.caller import Caller
+from masthead.base.caller import Caller, Kind
 from masthead.engine.audit.collection import (
     CHANGED,
     CREATED,
     DELETED,
+    FAILED_SIGN_IN,
     MAX_LABEL,
     RESTORED,
     audit_log,
@@ -75,6 +76,13 @@ def log_action(
         entry: dict[str, Any] = {**_by(caller), "action": action, "label": label[:MAX_LABEL]}
         entry |= {"subject": subject, "record_id": record_id, "status": "", "changed": []}
         unit.append(audit_log, entry)
+
+
+def log_failed_sign_in(unit: Unit, caller: Caller | None, factor: str, address: str) -> None:
+    """`caller`: whom it would have been; None for an address without an account."""
+    by = _by(caller) if caller else {"account_id": "", "email": "", "role": str(Kind.GUEST)}
+    entry = {"action": FAILED_SIGN_IN, "label": factor, "subject": "", "record_id": ""}
+    unit.append(audit_log, {**by, **entry, "address": address, "status": "", "changed": []})
 
 
 def _by(caller: Caller) -> Record:

@@ -103,6 +103,7 @@ class Redirect(msgspec.Struct, frozen=True):
     cookies: tuple[str, ...] = ()
     undo: str = ""
     """The address that undoes what the sentence tells: a form there."""
+    headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
 class Framed(msgspec.Struct, frozen=True):
@@ -365,7 +366,7 @@ async def _response(request: AdminRequest, answer: Answer) -> Response | Stream:
             keyring = request.services.keyring
             told = Flash(answer.sentence, answer.undo)
             cookies = (*cookies, flash_cookie(keyring, told, is_https=is_https))
-        return _moved(request, answer.url, cookies)
+        return _moved(request, answer.url, cookies, answer.headers)
     if isinstance(answer, Framed):
         policy = answer.policy.encode() or _policy(own_origin(scope), "'self'")
         return _page(scope, 200, answer.body, [(b"content-security-policy", policy)])
@@ -401,9 +402,14 @@ async def _response(request: AdminRequest, answer: Answer) -> Response | Stream:
     return _page(scope, answer.status, body, headers)
 
 
-def _moved(request: AdminRequest, url: str, cookies: tuple[str, ...]) -> Response:
+def _moved(
+    request: AdminRequest,
+    url: str,
+    cookies: tuple[str, ...],
+    added: tuple[tuple[bytes, bytes], ...] = (),
+) -> Response:
     location = quote(url, safe=_URL_CHARACTERS).encode()
-    headers: RawHeaders = [(b"cache-control", b"no-store"), (b"vary", b"HX-Request")]
+    headers: RawHeaders = [(b"cache-control", b"no-store"), (b"vary", b"HX-Request"), *added]
     headers += [(b"set-cookie", each.encode()) for each in cookies]
     if request.is_fragment:
         # htmx then opens the address as a full page.

@@ -103,6 +103,7 @@ def admin_routes(pages: AdminPages) -> list[Route]:
         owners(
             "/admin/members/{id}/access", get=member.member_page, post=member_access.change_access
         ),
+        owners("/admin/members/{id}/sign-out", post=member.sign_out, while_suspended=True),
         owners("/admin/members/{id}/mail-again", get=stopped.lift_form, post=stopped.lift),
         sensitive(
             "/admin/members/{id}/export", post=member_privacy.export_member, while_suspended=True
@@ -237,6 +238,7 @@ def _staff(pages: AdminPages) -> list[Route]:
         at(f"{address}/{{id}}", get=staff.person_page, post=staff.save_person),
         at(f"{address}/{{id}}/invite", post=staff.invite_again),
         at(f"{address}/{{id}}/factors", post=staff.reset_factors),
+        at(f"{address}/{{id}}/sign-out", post=staff.sign_out),
         at(f"{address}/{{id}}/remove", post=staff.remove),
     ]
 

@@ -49,6 +49,9 @@ RESETS_PER_ACCOUNT = 2
 RESET_MAILS_PER_TENANT = 100
 """In the long window, for each collection of accounts."""
 
+FAILURE_ENTRIES_PER_TENANT = 100
+"""In the long window: failed sign-ins in the activity log of a site."""
+
 LINKS_PER_NETWORK = 20
 """In the long window: mailed links to sign up or in, asked for at any site."""
 LINKS_PER_TENANT = 500
@@ -228,6 +231,13 @@ class LoginThrottle:
         subject = _digest("reset emails", tenant_id, collection)
         async with self._database.transaction(EVERY_TENANT) as tx:
             return not await self._count(tx, subject, RESET_MAILS_PER_TENANT, LONG_WINDOW)
+
+    async def admit_failure_entry(self, tenant_id: str) -> bool:
+        """Whether one more failed sign-in is written to the activity log of the site."""
+        async with self._database.transaction(EVERY_TENANT) as tx:
+            return not await self._count(
+                tx, _digest("failures of", tenant_id), FAILURE_ENTRIES_PER_TENANT, LONG_WINDOW
+            )
 
     async def admit_link(self, attempt: Attempt, tenant_id: str) -> bool:
         """Whether an email may be sent to this address: nobody can fill a mailbox with

@@ -88,6 +88,16 @@ async def reset_factors(request: AdminRequest, account_id: str) -> Answer:
     return Redirect(ADDRESS, f"The second factors of {account['email']} are removed.")
 
 
+async def sign_out(request: AdminRequest, account_id: str) -> Answer:
+    """Somebody else, everywhere: one's own sign-ins are on one's own page."""
+    account = await _with_factors(request, account_id)
+    if account["id"] == request.caller.id:
+        raise NotFound
+    sign_ins = request.services.accounts.sign_ins
+    await sign_ins.end_all(superusers, account, by=request.caller)
+    return Redirect(f"{ADDRESS}/{account_id}", f"{account['email']} is signed out everywhere.")
+
+
 async def require_factors(request: AdminRequest) -> Answer:
     is_on = "require_second_factor" in request.form
     if is_on and not request.is_operator and not has_second_factor(request.account):

@@ -49,6 +49,7 @@ from masthead.features.privacy.validation import MEMBER, PHRASE, DataRequest, Re
 from masthead.features.services import FeatureServices
 from masthead.identity.browsers import browser_name
 from masthead.identity.given_passwords import new_credentials
+from masthead.identity.sessions import FORGET
 from masthead.outside.mail.wording import where_stored
 
 MAX_NEWSLETTERS = 50
@@ -208,7 +209,7 @@ class Account:
         self, request: SiteRequest, member: MemberRecord, _form: Form
     ) -> Redirect:
         await self._services.accounts.sign_ins.end_all(blog_members, member)
-        return see_other(SIGN_IN, *session_cookies(request, None))
+        return see_other(SIGN_IN, FORGET, *session_cookies(request, None))
 
     @for_member
     async def export(self, request: SiteRequest, member: MemberRecord, _form: Form) -> Page:

@@ -40,6 +40,7 @@ from masthead.features.members.sign_up import CLOSED, EmailRequest, Purpose
 from masthead.features.members.sign_up import Link as MailedLink
 from masthead.features.services import FeatureServices
 from masthead.identity.accounts import SignedIn
+from masthead.identity.sessions import FORGET
 from masthead.outside.mail.wording import where_stored
 
 CHOSEN = "newsletter."
@@ -191,7 +192,7 @@ class Joining:
         if request.member is not None:
             sign_ins = self._services.accounts.sign_ins
             await sign_ins.end(blog_members, request.member, request.member_sign_in)
-        return see_other(HOME, *session_cookies(request, None))
+        return see_other(HOME, FORGET, *session_cookies(request, None))
 
     async def _mail_link(
         self, request: SiteRequest, form: Form, wanted: EmailRequest, kind: str

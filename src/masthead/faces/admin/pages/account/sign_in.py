@@ -14,7 +14,7 @@ from masthead.features.single_sign_on.collection import STAFF
 from masthead.identity.accounts import SecondStepNeeded
 from masthead.identity.passkey_sign_ins import PasskeyForm
 from masthead.identity.second_step import TicketExpired
-from masthead.identity.sessions import ADMIN_COOKIE, end_cookies
+from masthead.identity.sessions import ADMIN_COOKIE, FORGET, end_cookies
 from masthead.identity.tenants import superusers
 from masthead.outside.mail.wording import where_stored
 from masthead.web.cookies import own_cookie
@@ -107,7 +107,7 @@ async def sign_out(request: AdminRequest) -> Answer:
     sign_ins = request.services.accounts.sign_ins
     await sign_ins.end(superusers, request.account, request.caller.sign_in)
     cookies = end_cookies(ADMIN_COOKIE, secure=request.context.is_https)
-    return Redirect("/admin/sign-in", "You are signed out.", cookies=cookies)
+    return Redirect("/admin/sign-in", "You are signed out.", cookies=cookies, headers=(FORGET,))
 
 
 async def forgot_form(request: AdminRequest) -> Answer:

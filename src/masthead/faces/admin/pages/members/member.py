@@ -180,6 +180,17 @@ async def save_member(request: AdminRequest, member_id: str) -> Answer:
     return Redirect(f"{ADDRESS}/{member_id}", "Saved.")
 
 
+async def sign_out(request: AdminRequest, member_id: str) -> Answer:
+    """Everywhere, for example when a device is lost."""
+    await request.records.get(request.caller, blog_members, member_id)
+    member = await request.records.require(
+        blog_members, {"id": member_id}, tenant_id=request.tenant_id
+    )
+    sign_ins = request.services.accounts.sign_ins
+    await sign_ins.end_all(blog_members, member, by=request.caller)
+    return Redirect(f"{ADDRESS}/{member_id}", "The member is signed out everywhere.")
+
+
 def _stopped(request: AdminRequest, member: MemberRecord) -> dict[str, str] | None:
     """Why no newsletter goes to the address."""
     if member["mail_state"] == MAIL_OK:
