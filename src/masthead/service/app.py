@@ -20,7 +20,7 @@ from masthead.faces.reader.drafts import draft_routes
 from masthead.faces.reader.endpoint import SitePages
 from masthead.faces.reader.member.routes import member_page_routes
 from masthead.faces.reader.routes import other_addresses, reader_routes
-from masthead.faces.reader.themes import OUR_STATIC, PLAIN
+from masthead.faces.reader.themes import OUR_STATIC
 from masthead.faces.record_api import description as record_description
 from masthead.faces.record_api import realtime_description
 from masthead.faces.record_api.call import RecordStore
@@ -49,6 +49,7 @@ from masthead.features.posts.v1 import routes as post_table
 from masthead.features.privacy import description as privacy_description
 from masthead.features.privacy import http as privacy
 from masthead.features.site.address import site_url
+from masthead.features.site.design import PLAIN
 from masthead.features.site.redirects_v1 import routes as redirect_table
 from masthead.features.site.v1 import routes as site_table
 from masthead.features.statistics.v1 import routes as statistics_table

@@ -22,6 +22,7 @@ from masthead.engine.records.write.unit_events import WrittenEvent
 from masthead.features.ai.addresses import with_operator_rules
 from masthead.features.site.address import Sites, site_url
 from masthead.features.site.custom_domain import with_base_domain
+from masthead.features.site.design import with_themes
 from masthead.features.webhooks.collection import with_outbound_rules
 from masthead.service.schema import registry, tables
 from masthead.storage.database import Database
@@ -61,6 +62,7 @@ class Installation:
         collections = with_outbound_rules(
             with_operator_rules(registry, settings), settings.outbound_allow
         )
+        collections = with_themes(collections, settings)
         return Records(
             self.database,
             with_base_domain(collections, settings.base_domain),

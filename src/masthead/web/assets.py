@@ -150,20 +150,31 @@ def assets_routes(*groups: Assets) -> list[Route]:
 
 
 def content_policy(
-    origin: str, *, frame_ancestors: str = "'none'", frames: Sequence[str] = ()
+    origin: str,
+    *,
+    frame_ancestors: str = "'none'",
+    frames: Sequence[str] = (),
+    code: Sequence[str] | None = None,
 ) -> str:
     """The Content-Security-Policy of a page at `origin`. `frames`: the origins of others whose
-    pages it has in frames.
+    pages it has in frames. `code`: the page has code of the site's owner, with inline scripts of
+    these hashes; what it loads comes from anywhere over https.
 
     Scripts and styles come only from `/assets/`: `'self'` would also let an injected tag load an
     uploaded file."""
     assets = origin.rstrip("/") + PREFIX
+    scripts = styles = assets
+    others = elsewhere = ""
+    if code is not None:
+        scripts = " ".join((assets, "https:", *code))
+        styles = f"{assets} https: 'unsafe-inline'"
+        others, elsewhere = " https:", " https: wss:"
     sources = " ".join(("'self'", *frames))
     return (
-        f"default-src 'none'; script-src {assets}; style-src {assets}; font-src 'self'; "
-        "connect-src 'self'; img-src 'self' https: data: blob:; media-src 'self' https:; "
-        f"frame-src {sources}; form-action 'self'; base-uri 'none'; "
-        f"frame-ancestors {frame_ancestors}"
+        f"default-src 'none'; script-src {scripts}; style-src {styles}; font-src 'self'{others}; "
+        f"connect-src 'self'{elsewhere}; img-src 'self' https: data: blob:; "
+        f"media-src 'self' https:; frame-src {sources}{others}; form-action 'self'{others}; "
+        f"base-uri 'none'; frame-ancestors {frame_ancestors}"
     )
 
 

@@ -35,6 +35,8 @@ class CachedAnswer(msgspec.Struct):
     """The page that readers see, if its views are counted."""
     frame_origins: tuple[str, ...] = ()
     """The sites whose frames the page has."""
+    code: tuple[str, ...] | None = None
+    """The hashes of inline scripts of a page that has code of the site's owner."""
 
 
 class AnswerCache:
@@ -80,10 +82,11 @@ class AnswerCache:
         until: str = "",
         viewed: Viewed | None = None,
         frame_origins: tuple[str, ...] = (),
+        code: tuple[str, ...] | None = None,
     ) -> CachedAnswer:
         """`version` must have been read before the response was built: if something changes in
         between, the entry is newer than its version and is dropped at its next use."""
-        answer = CachedAnswer(version, body, tag, headers, until, viewed, frame_origins)
+        answer = CachedAnswer(version, body, tag, headers, until, viewed, frame_origins, code)
         if len(body) <= MAX_ANSWER_BYTES:
             # With the key, because the caller chooses the query.
             self._answers.put(key, answer, len(body) + len(key[1]) + len(key[2]))

@@ -1,4 +1,5 @@
-"""The samples as a site, over a real socket: each at its name, with the real policy and assets."""
+"""The samples as a site, over a real socket: each at its name, with the real policy and assets; in
+another theme at `/<theme>/<name>`."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from PIL import Image
 from tests.faces.reader.samples import PAGES
+from tests.faces.reader.themed import themed
 from tests.served import serving
 from tests.web.routed import everywhere, routed
 
@@ -34,10 +36,11 @@ class SampleSite:
         path = request.path.lstrip("/")
         if path.startswith("pictures/"):
             return Answer(200, self._picture(path), [(b"content-type", b"image/webp")])
-        if path not in PAGES:
+        theme, slash, name = path.partition("/")
+        if (name if slash else path) not in PAGES:
             raise NotFound
-        template, chrome, page = PAGES[path]
-        body = self.themes.render("plain", template, chrome, page).encode()
+        template, chrome, page = themed(theme, name) if slash else PAGES[path]
+        body = self.themes.render(theme if slash else "plain", template, chrome, page).encode()
         headers = [
             (b"content-type", b"text/html; charset=utf-8"),
             (b"content-security-policy", content_policy(self.origin).encode()),

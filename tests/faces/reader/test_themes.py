@@ -3,6 +3,7 @@ its page."""
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -23,18 +24,21 @@ from tests.faces.reader.samples import (
     TEXT,
     chrome,
 )
+from tests.faces.reader.themed import OTHER_THEMES, themed
 from tests.log_lines import capture_logs
 
 from masthead.base.languages.translators import ENGLISH
 from masthead.faces.reader.themes import Themes
 from masthead.faces.reader.views import PostPage, TextPage
 from masthead.features.site.accent import DARK_GROUNDS, LIGHT_GROUNDS, contrast
+from masthead.features.site.design import OUR_THEMES
 from masthead.web.assets import UnknownAsset
 from masthead.web.style_sheets import joined_file
 
 ROOT = Path(__file__).parents[3]
 PLAIN = ROOT / "src" / "masthead" / "faces" / "reader" / "themes" / "plain"
-TEMPLATES = sorted((PLAIN / "templates").glob("*.html"))
+THEMES = PLAIN.parent
+TEMPLATES = sorted(THEMES.glob("*/templates/*.html"))
 NOTE = TextPage("A note", Markup("<p>Text.</p>"))
 
 Write = Callable[[Mapping[str, str]], Themes]
@@ -57,10 +61,10 @@ def themes_of(tmp_path: Path) -> Write:
     return write
 
 
-def drawn(themes: Themes, name: str) -> html.HtmlElement:
-    template, frame, page = PAGES[name]
+def drawn(themes: Themes, name: str, theme: str = "plain") -> html.HtmlElement:
+    template, frame, page = PAGES[name] if theme == "plain" else themed(theme, name)
     with capture_logs() as lines:
-        text = themes.render("plain", template, frame, page)
+        text = themes.render(theme, template, frame, page)
     assert lines == []
     return html.document_fromstring(text)
 
@@ -96,6 +100,50 @@ class TestEveryPage:
         used = page.xpath("//link[starts-with(@href, '/assets/')]/@href")
         assert len(used) >= 5
         assert set(used) <= set(files)
+
+
+@pytest.mark.parametrize("theme", OTHER_THEMES)
+class TestAnotherTheme:
+    def test_draws_every_page_with_one_heading_and_whole_labels(
+        self, plain: Themes, theme: str
+    ) -> None:
+        files = plain.assets[theme].files.keys() | plain.assets["plain"].files.keys()
+        for name in PAGES:
+            page = drawn(plain, name, theme)
+            assert len(page.xpath("//h1")) == 1, name
+            assert page.xpath("//@style | //style | //@*[starts-with(name(), 'on')]") == []
+            ids = page.xpath("//@id")
+            wanted = page.xpath("//label/@for | //@aria-labelledby")
+            wanted += [each[1:] for each in page.xpath("//@href[starts-with(., '#')]")]
+            assert len(ids) == len(set(ids))
+            assert set(wanted) <= set(ids), name
+            assert set(page.xpath("//link[starts-with(@href, '/assets/')]/@href")) <= files
+
+    def test_has_what_the_settings_put_around_pages(self, plain: Themes, theme: str) -> None:
+        text = drawn(plain, "post", theme).text_content()
+        for part in ("The winter issue", "Registered charity", "Privacy", "Mastodon"):
+            assert text.count(part) == 1
+
+
+@pytest.mark.parametrize("theme", OUR_THEMES)
+def test_a_home_page_weighs_no_more_than_100_kilobytes_without_pictures(
+    plain: Themes, theme: str
+) -> None:
+    """On the way: HTML and styles compressed, fonts as they are."""
+    template, frame, page = themed(theme, "home")
+    text = plain.render(theme, template, frame, page)
+    links = html.document_fromstring(text).xpath(
+        "//link[@rel='stylesheet' or @rel='preload']/@href"
+    )
+    files = plain.assets["plain"].files | plain.assets[theme].files
+    bodies = [files[each].bodies[None] for each in links]
+    fonts = [body for link, body in zip(links, bodies, strict=True) if link.endswith(".woff2")]
+    styles = [body for link, body in zip(links, bodies, strict=True) if link.endswith(".css")]
+    sent = sum(map(len, fonts)) + sum(len(gzip.compress(each)) for each in (*styles, text.encode()))
+    assert {"serif": 1, "sans": 1, "mixed": 2}[frame.site.fonts] == len(fonts)
+    # The pages use no italic and nothing of another script.
+    assert "<em" not in text
+    assert sent <= 100_000, sent
 
 
 class TestPlain:
@@ -225,7 +273,7 @@ class TestPlain:
 class TestAFolderOfTheOperators:
     def test_replaces_one_template_of_plain(self, themes_of: Write) -> None:
         themes = themes_of({"plain/templates/_footer.html": "<footer>Ours!</footer>"})
-        assert themes.names() == ("plain",)
+        assert themes.names() == OUR_THEMES
         shown = themes.render("plain", "page.html", chrome(), NOTE)
         assert "<footer>Ours!</footer>" in shown
         assert "A note" in shown
@@ -237,7 +285,7 @@ class TestAFolderOfTheOperators:
                 "plain/templates/_footer.html": "<footer>Everywhere</footer>",
             }
         )
-        assert themes.names() == ("plain", "harbour")
+        assert themes.names() == (*OUR_THEMES, "harbour")
         assert themes.render("harbour", "page.html", chrome(), NOTE) == "<h1>A note, harbour</h1>"
         home = themes.render("harbour", "home.html", chrome(), HOME)
         assert LIGHTHOUSE.title in home
@@ -272,7 +320,7 @@ class TestAFolderOfTheOperators:
         (tmp_path / name).mkdir()
         with capture_logs() as lines:
             themes = Themes(tmp_path)
-        assert themes.names() == ("plain",)
+        assert themes.names() == OUR_THEMES
         assert [each["event"] for each in lines] == ["theme_ignored"]
 
     def test_a_link_out_of_the_folder_is_no_template(
@@ -395,25 +443,32 @@ class TestAHostileTemplate:
         assert set(environment.globals) == {"asset", "range"}
 
 
+def pairs_of(sheet: str) -> dict[str, tuple[str, str]]:
+    found = re.findall(r"--([\w-]+): light-dark\((#\w+), (#\w+)\)", sheet)
+    return {name: (light, dark) for name, light, dark in found}
+
+
 TOKENS = (PLAIN / "static" / "tokens.css").read_text()
-PAIRS = {
-    name: (light, dark)
-    for name, light, dark in re.findall(r"--([\w-]+): light-dark\((#\w+), (#\w+)\)", TOKENS)
-}
+PAIRS = pairs_of(TOKENS)
+SHEETS = {name: (THEMES / name / "static" / "theme.css").read_text() for name in OUR_THEMES[1:]}
+COLOURS = {"plain": PAIRS, **{name: PAIRS | pairs_of(sheet) for name, sheet in SHEETS.items()}}
 GROUNDS = ("paper", "sheet", "raised")
 
 
 class TestTokens:
-    @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
-    @pytest.mark.parametrize("name", ["ink", "soft", "accent", "good", "warn", "bad", "info"])
-    def test_text_is_readable_on_every_ground(self, name: str, theme: int) -> None:
-        grounds = [*GROUNDS, *([f"{name}-wash"] if f"{name}-wash" in PAIRS else [])]
-        for ground in grounds:
-            assert contrast(PAIRS[name][theme], PAIRS[ground][theme]) >= 4.5
+    @pytest.mark.parametrize("look", [0, 1], ids=["light", "dark"])
+    @pytest.mark.parametrize("theme", OUR_THEMES)
+    def test_text_is_readable_on_every_ground(self, theme: str, look: int) -> None:
+        pairs = COLOURS[theme]
+        for name in ("ink", "soft", "accent", "good", "warn", "bad", "info"):
+            grounds = [*GROUNDS, *([f"{name}-wash"] if f"{name}-wash" in pairs else [])]
+            for ground in grounds:
+                assert contrast(pairs[name][look], pairs[ground][look]) >= 4.5, (name, ground)
 
-    @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
-    def test_edges_focus_rings_and_buttons_stand_out(self, theme: int) -> None:
-        colour = {name: pair[theme] for name, pair in PAIRS.items()}
+    @pytest.mark.parametrize("look", [0, 1], ids=["light", "dark"])
+    @pytest.mark.parametrize("theme", OUR_THEMES)
+    def test_edges_focus_rings_and_buttons_stand_out(self, theme: str, look: int) -> None:
+        colour = {name: pair[look] for name, pair in COLOURS[theme].items()}
         for name, ground in product(("edge", "focus"), GROUNDS):
             assert contrast(colour[name], colour[ground]) >= 3
         for ground in ("action", "action-hover"):
@@ -424,20 +479,34 @@ class TestTokens:
         old = TOKENS.partition("@supports not")[2]
         values = dict(re.findall(r"--([\w-]+): (#\w+);", old))
         assert values == {name: light for name, (light, _) in PAIRS.items()}
+        for sheet in SHEETS.values():
+            old = sheet.partition("@supports not")[2].partition("\n}\n")[0]
+            values = dict(re.findall(r"--([\w-]+): (#\w+);", old))
+            assert values == {name: light for name, (light, _) in pairs_of(sheet).items()}
 
     def test_accents_are_made_for_these_grounds(self) -> None:
         assert tuple(PAIRS[name][0] for name in GROUNDS) == LIGHT_GROUNDS
         assert tuple(PAIRS[name][1] for name in GROUNDS) == DARK_GROUNDS
+        # Another theme's grounds are further from the text, so an accent is as readable there.
+        for pairs in COLOURS.values():
+            for ground in GROUNDS:
+                light, dark = pairs[ground]
+                assert contrast(light, "#000000") >= contrast("#f5f2ea", "#000000")
+                assert contrast(dark, "#ffffff") >= contrast("#292622", "#ffffff")
 
 
 def test_the_style_sheet_and_the_pages_have_the_same_classes(plain: Themes) -> None:
     sheets = ("reader.css", "tiers.css")
     sheet = b"".join(joined_file(PLAIN / "static" / name) for name in sheets).decode()
+    sheet += "".join(SHEETS.values())
     styled = set(re.findall(r"\.([a-z][\w-]*)", re.sub(r"/\*.*?\*/", "", sheet, flags=re.S)))
     used = {
         each
-        for name in PAGES
-        for value in drawn(plain, name).xpath("//@class")
+        for page in (
+            *(drawn(plain, name) for name in PAGES),
+            *(drawn(plain, name, theme) for theme in SHEETS for name in ("home", "post")),
+        )
+        for value in page.xpath("//@class")
         for each in value.split()
         if not each.startswith("language-")
     }

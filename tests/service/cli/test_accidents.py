@@ -432,3 +432,16 @@ def test_counts_of_views_are_deleted_after_a_question(masthead: Masthead) -> Non
     assert (refused.code, refused.err) == (2, NOTHING_TO_ASK)
     assert masthead.json("tenant", "stats-clear", "acme", "--yes")["slug"] == "acme"
     assert masthead("tenant", "stats-clear", "nobody", "--yes").code == 1
+
+
+def test_code_of_owners_is_allowed_and_not_allowed_again(masthead: Masthead) -> None:
+    masthead.tenant("acme")
+    refused = masthead("settings", "set", "--tenant", "acme", "head_html=<b>")
+    assert refused.code == 1
+    assert "has not allowed code" in refused.err
+    assert masthead.json("tenant", "allow-code", "acme")["code_allowed"] is True
+    assert masthead("settings", "set", "--tenant", "acme", "head_html=<b>").code == 0
+    assert masthead.json("tenant", "allow-code", "acme", "--off")["code_allowed"] is False
+    shown = masthead.json("settings", "get", "--tenant", "acme")
+    assert (shown["code_allowed"], shown["head_html"]) == (False, "<b>")
+    assert masthead("tenant", "allow-code", "nobody").code == 1

@@ -25,10 +25,10 @@ from masthead.faces.reader.card_views import Frames
 from masthead.faces.reader.code_blocks import Coloured, coloured_block
 from masthead.faces.reader.pictures import pictures_of
 from masthead.faces.reader.request import SiteRequest
-from masthead.faces.reader.themes import PLAIN
 from masthead.faces.reader.views import Picture
 from masthead.features.media.hidden_files import private_files, without_files
 from masthead.features.posts.site import without_paywall
+from masthead.features.site.design import PLAIN
 
 _LONG: Final = 50_000
 """Characters from which a text is read and written in a thread."""

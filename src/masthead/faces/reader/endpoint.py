@@ -18,6 +18,7 @@ from masthead.base.languages.translators import speaking, translator_of
 from masthead.base.languages.words import words
 from masthead.faces.reader.cards import cards_of, list_posts
 from masthead.faces.reader.near_posts import near_posts
+from masthead.faces.reader.own_code import code_for, script_hashes
 from masthead.faces.reader.redirects import is_old_address, redirect_of
 from masthead.faces.reader.request import (
     ReaderServices,
@@ -28,10 +29,18 @@ from masthead.faces.reader.request import (
     read_query,
     visit_of,
 )
-from masthead.faces.reader.site import ANY_FORM_TOKEN, chrome_of, shown_site, site_of
+from masthead.faces.reader.site import (
+    ANY_FORM_TOKEN,
+    announced_until,
+    chrome_of,
+    is_over,
+    shown_site,
+    site_of,
+)
 from masthead.faces.reader.views import ErrorPage, Head, message_of
 from masthead.features.posts.collection import posts
 from masthead.features.posts.site import PUBLISHED_LIST
+from masthead.features.site.record_view import as_settings
 from masthead.web import pages
 from masthead.web.answers import Answer, RawHeaders, header_list
 from masthead.web.asgi import Scope
@@ -215,6 +224,8 @@ class SitePages:
         visit = Visit(guest(tenant.id))
         if not for_guests:
             visit = await visit_of(self.services, request, tenant.id)
+        if visit.audience is Audience.STAFF and self._tried_theme(request, visit):
+            return await self.personal_answer(request, make)
         reader = visit.reader
         read = read_query(request.query_string, query)
         asked = urlencode(read).encode() if read else b""
@@ -234,6 +245,8 @@ class SitePages:
             until = await self.services.records.next_position(
                 tenant.id, posts, (PUBLISHED_LIST, ""), site_request.now
             )
+            if not is_over(site_request) and (gone := announced_until(site_request)):
+                until = min(until, gone) if until else gone
             self._cache.put(
                 key,
                 version,
@@ -243,6 +256,7 @@ class SitePages:
                 until=until,
                 viewed=answer.viewed,
                 frame_origins=answer.frame_origins,
+                code=answer.code,
             )
         return self._whole(request, result.status, answer, visit)
 
@@ -282,7 +296,17 @@ class SitePages:
             visit=visit,
             posted=self.services.posted_comments.of(request),
         )
+        if theme := self._tried_theme(request, visit):
+            site_request.site_record = as_settings(site_request.site_record | {"theme": theme})
         return site_request, visit
+
+    def _tried_theme(self, request: Request, visit: Visit) -> str:
+        """The theme that an owner tries with `?theme=`; empty for anyone else, and for a theme that
+        does not exist."""
+        if b"theme=" not in request.query_string or not visit.caller.is_admin:
+            return ""
+        theme = read_query(request.query_string, ("theme",)).get("theme", "")
+        return theme if theme in self.services.themes.names() else ""
 
     async def _personal(
         self, request: Request, result: Result, site_request: SiteRequest, visit: Visit
@@ -332,7 +356,8 @@ class SitePages:
             # A page may be at the same address.
             tag = b'%s-d"' % tag[:-1] if result.status == 200 else b""
             return CachedAnswer(version, result.body, tag, headers)
-        chrome = chrome_of(request, result.head, await shown_site(request))
+        code = code_for(request, result.template)
+        chrome = chrome_of(request, result.head, await shown_site(request), code)
         theme = request.site_record["theme"]
         body = self.services.themes.render(theme, result.template, chrome, result.page).encode()
         headers = [(b"content-type", b"text/html; charset=utf-8"), *result.headers, *no_ai]
@@ -345,6 +370,7 @@ class SitePages:
             headers,
             viewed=viewed,
             frame_origins=tuple(sorted(request.frame_origins)),
+            code=script_hashes(code),
         )
 
 
@@ -411,8 +437,8 @@ async def _not_found(request: SiteRequest) -> Page:
 
 
 @lru_cache(maxsize=1_024)
-def _policy(origin: str, frames: tuple[str, ...] = ()) -> bytes:
-    return content_policy(origin, frames=frames).encode()
+def _policy(origin: str, frames: tuple[str, ...], code: tuple[str, ...] | None) -> bytes:
+    return content_policy(origin, frames=frames, code=code).encode()
 
 
 def _headers(
@@ -431,7 +457,7 @@ def _headers(
         *answer.headers,
     ]
     if not any(name == _POLICY for name, _ in answer.headers):
-        headers.append((_POLICY, _policy(own_origin(scope), answer.frame_origins)))
+        headers.append((_POLICY, _policy(own_origin(scope), answer.frame_origins, answer.code)))
     if tag:
         headers.append((b"etag", tag))
     if is_personal:

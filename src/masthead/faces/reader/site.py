@@ -10,12 +10,17 @@ from msgspec.structs import replace
 
 from masthead.base.caller import Audience
 from masthead.base.languages.words import as_text
+from masthead.faces.reader.page_tree import page_tree
 from masthead.faces.reader.pictures import pictures_of
 from masthead.faces.reader.request import SiteRequest
-from masthead.faces.reader.views import Chrome, Head, Link, Reader, Site
+from masthead.faces.reader.views import Announcement, Chrome, Code, Head, Link, Reader, Site
 from masthead.features.site.address import site_url
-from masthead.features.site.record_view import as_settings
+from masthead.features.site.design import PLAIN, site_name_of
+from masthead.features.site.record_view import SettingsRecord, as_settings
 
+MANUAL = "manual"
+"""The theme that shows the tree of pages."""
+NO_CODE = Code()
 FEEDS = (
     ("application/rss+xml", "/feed.xml"),
     ("application/atom+xml", "/atom.xml"),
@@ -31,8 +36,8 @@ def site_of(request: SiteRequest) -> Site:
     record = request.site_record
     if request.tenant.is_suspended:
         # What its owner shows is closed, also around the account of a member.
-        shown = {"site_description": "", "site_logo": "", "site_favicon": "", "navigation": ()}
-        record = as_settings(record | shown)
+        record = as_settings(record | _CLOSED)
+    look = look_of(record)
     return Site(
         name=record["site_name"] or request.tenant.name,
         description=record["site_description"],
@@ -47,7 +52,66 @@ def site_of(request: SiteRequest) -> Site:
         ),
         members_enabled=record["members_enabled"],
         comments_enabled=record["comments_enabled"],
+        fonts=look.fonts,
+        width=look.width,
+        home_layout=look.home_layout,
+        logo_dark=record["site_logo_dark"],
+        announcement=_announcement(request),
+        footer=tuple(line for line in record["footer_text"].splitlines() if line.strip()),
+        footer_links=tuple(
+            Link(each["label"], each["url"]) for each in record["footer_links"] or ()
+        ),
+        social=tuple(Link(site_name_of(each), each) for each in record["social"]),
     )
+
+
+_CLOSED = {
+    **dict.fromkeys(("site_description", "site_logo", "site_logo_dark", "site_favicon"), ""),
+    **{"navigation": (), "footer_text": "", "footer_links": (), "social": ()},
+}
+
+
+class Look(msgspec.Struct, frozen=True):
+    """The choices of a theme, where the site's settings have none."""
+
+    fonts: str = "mixed"
+    width: str = "normal"
+    home_layout: str = "lead"
+
+
+LOOKS = {
+    PLAIN: Look(),
+    "letter": Look("serif", "normal", "list"),
+    "manual": Look("sans", "normal", "list"),
+}
+
+
+def look_of(record: SettingsRecord) -> Look:
+    """As the site's settings choose, and otherwise as its theme has it."""
+    own = LOOKS.get(record["theme"], LOOKS[PLAIN])
+    return Look(
+        record["fonts"] or own.fonts,
+        record["width"] or own.width,
+        record["home_layout"] or own.home_layout,
+    )
+
+
+def _announcement(request: SiteRequest) -> Announcement | None:
+    given = request.site_record["announcement"]
+    if not given or request.tenant.is_suspended or is_over(request):
+        return None
+    return Announcement(given["text"], given["url"] or "")
+
+
+def is_over(request: SiteRequest) -> bool:
+    until = announced_until(request)
+    return bool(until) and until <= request.now
+
+
+def announced_until(request: SiteRequest) -> str:
+    """The moment at which pages lose the announcement; empty if they don't."""
+    given = request.site_record["announcement"]
+    return str(given["until"] or "") if given else ""
 
 
 def page_title(request: SiteRequest, title: str) -> str:
@@ -58,17 +122,19 @@ async def shown_site(request: SiteRequest) -> Site:
     """With the size of its logo, so that nothing moves when it arrives and it has no room to spare;
     without a logo or an icon that does not open for the reader."""
     site = site_of(request)
-    pictures = await pictures_of(request, [site.logo, site.favicon])
+    pictures = await pictures_of(request, [site.logo, site.logo_dark, site.favicon])
     if (logo := pictures.get(site.logo)) is not None:
         site = replace(site, logo_width=logo.width, logo_height=logo.height)
     return replace(
         site,
         logo=site.logo if site.logo in pictures else "",
+        logo_dark=site.logo_dark if site.logo and site.logo_dark in pictures else "",
+        pages=await page_tree(request) if request.site_record["theme"] == MANUAL else (),
         favicon=site.favicon if site.favicon in pictures else "",
     )
 
 
-def chrome_of(request: SiteRequest, head: Head, site: Site) -> Chrome:
+def chrome_of(request: SiteRequest, head: Head, site: Site, code: Code = NO_CODE) -> Chrome:
     """Only what holds for everyone of the same audience: the page is cached for all of them."""
     reader = Reader(
         is_member=request.audience >= Audience.FREE,
@@ -78,7 +144,7 @@ def chrome_of(request: SiteRequest, head: Head, site: Site) -> Chrome:
     )
     feeds = (*head.feeds, *(Link(site.name, address) for _, address in FEEDS))
     head = replace(head, canonical=head.canonical or site.url + request.path, feeds=feeds)
-    return Chrome(site, reader, head, request.path)
+    return Chrome(site, reader, head, request.path, code)
 
 
 def absolute(site: Site, address: str) -> str:

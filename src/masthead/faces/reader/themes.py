@@ -1,14 +1,14 @@
 """Themes: the templates and static files that the reader's site is drawn with.
 
-`plain` is ours. A folder of the operator's may replace any of its files and add themes; what a
-theme lacks comes from `plain`. Templates run in Jinja's sandbox and see only the views."""
+`plain`, `letter` and `manual` are ours. A folder of the operator's may replace any of their files
+and add themes; what a theme lacks comes from `plain`. The operator's templates run in Jinja's
+sandbox and see only the views."""
 
 from __future__ import annotations
 
 import hashlib
-import re
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -44,14 +44,13 @@ from masthead.base.languages.translators import (
 from masthead.base.languages.words import marked
 from masthead.base.logs import log
 from masthead.faces.reader.views import Chrome
+from masthead.features.site.design import OUR_THEMES, PLAIN, THEME_NAME, theme_names
 from masthead.web.assets import Assets
 from masthead.web.template_source import Unindented
 
-PLAIN = "plain"
 _OURS = Path(__file__).parent / "themes"
 OUR_STATIC = _OURS / PLAIN / "static"
 """Tokens, fonts and styles as we ship them, whatever the operator has replaced."""
-_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
 # What a program made of template code can raise; a fault of ours elsewhere is not among them.
 _FAILURES = (
     *(TemplateError, AttributeError, TypeError, ValueError),
@@ -66,17 +65,25 @@ class Themes:
     """
 
     def __init__(self, folder: Path | None = None) -> None:
+        _warn_of_ignored(folder)
         plain = Assets(PLAIN, [OUR_STATIC, *_below(folder, PLAIN, "static")])
         self.assets: dict[str, Assets] = {PLAIN: plain}
-        ours = _Templates(_OURS / PLAIN / "templates")
+        shipped = {name: _Templates(_OURS / name / "templates") for name in OUR_THEMES}
         replaced = _templates(folder, PLAIN)
-        self._environments = {PLAIN: _Environments(plain, ours, replaced)}
-        for name in _added(folder):
-            assets = Assets(name, _below(folder, name, "static"), otherwise=plain)
-            self.assets[name] = assets
-            added = _templates(folder, name)
-            self._environments[name] = _Environments(assets, ours, added, replaced)
-        self._untouched = _Environments(plain, ours)
+        self._environments: dict[str, _Environments] = {}
+        self._untouched: dict[str, _Environments] = {}
+        for name in theme_names(folder):
+            if name != PLAIN:
+                folders = [_OURS / name / "static", *_below(folder, name, "static")]
+                self.assets[name] = Assets(name, folders, otherwise=plain)
+            own = [shipped[name]] if name in shipped and name != PLAIN else []
+            added = [] if name == PLAIN else [_templates(folder, name)]
+            ours = _Environments(self.assets[name], shipped, (*own, shipped[PLAIN]))
+            self._environments[name] = self._untouched[name] = ours
+            if any((*added, replaced)):
+                chain = (*added, *own, replaced, shipped[PLAIN])
+                touched = _Environments(self.assets[name], shipped, chain, is_touched=True)
+                self._environments[name] = touched
         environments = [each.of(ENGLISH) for each in self._environments.values()]
         self.fingerprint = _fingerprint(environments, self.assets.values())
         """Changes with any template or static file."""
@@ -95,16 +102,18 @@ class Themes:
             "reader": chrome.reader,
             "head": chrome.head,
             "path": chrome.path,
+            "code": chrome.code,
             "page": page,
         }
-        environments = self._environments.get(theme) or self._environments[PLAIN]
+        theme = theme if theme in self._environments else PLAIN
+        environments = self._environments[theme]
         translator = translator_of(chrome.site.language)
         with speaking(translator):
             try:
                 return environments.of(translator).get_template(template).render(seen)
             except _FAILURES as error:
                 self._report(theme, template, error)
-                return self._untouched.of(translator).get_template(template).render(seen)
+                return self._untouched[theme].of(translator).get_template(template).render(seen)
 
     def _report(self, theme: str, template: str, error: Exception) -> None:
         """Once for each place: a page may be asked for a thousand times a second."""
@@ -169,26 +178,36 @@ class _Environments:
     """A theme in each language: its words are compiled into the templates of a page when it is
     first shown in the language."""
 
-    def __init__(self, assets: Assets, ours: _Templates, *before: _Templates) -> None:
-        self._assets, self._ours, self._before = assets, ours, before
+    def __init__(
+        self,
+        assets: Assets,
+        shipped: Mapping[str, _Templates],
+        chain: Sequence[_Templates],
+        *,
+        is_touched: bool = False,
+    ) -> None:
+        """`chain`: where a template is looked up, in this order. `is_touched`: some are the
+        operator's."""
+        self._assets, self._is_touched = assets, is_touched
+        # `plain/post.html` is always ours, so that a template can extend the one that it replaces.
+        self._loader = ChoiceLoader([*chain, PrefixLoader(shipped)])
         self._by_language: dict[str, Environment] = {}
 
     def of(self, translator: Translator) -> Environment:
         found = self._by_language.get(translator.spoken)
         if found is None:
-            found = _environment(translator, self._assets, self._ours, *self._before)
+            found = _environment(translator, self._assets, self._loader, self._is_touched)
             self._by_language[translator.spoken] = found
         return found
 
 
 def _environment(
-    translator: Translator, assets: Assets, ours: _Templates, *before: _Templates
+    translator: Translator, assets: Assets, loader: BaseLoader, is_touched: bool
 ) -> Environment:
     # Our own templates need no sandbox, and take half the time without it.
-    kind = ImmutableSandboxedEnvironment if any(before) else Environment
-    # `plain/post.html` is always ours, so that a template can extend the one that it replaces.
+    kind = ImmutableSandboxedEnvironment if is_touched else Environment
     environment = kind(
-        loader=ChoiceLoader([*before, ours, PrefixLoader({PLAIN: ours})]),
+        loader=loader,
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -217,15 +236,11 @@ def _templates(folder: Path | None, theme: str) -> _Templates:
     return _Templates(None if folder is None else folder / theme / "templates")
 
 
-def _added(folder: Path | None) -> Iterator[str]:
+def _warn_of_ignored(folder: Path | None) -> None:
     if folder is None or not folder.is_dir():
         return
     for path in sorted(folder.iterdir()):
-        if not path.is_dir() or path.name == PLAIN or path.name.startswith("."):
-            continue
-        if _NAME.fullmatch(path.name):
-            yield path.name
-        else:
+        if path.is_dir() and not path.name.startswith(".") and not THEME_NAME.fullmatch(path.name):
             log.warning("theme_ignored", folder=str(path), reason="its name isn't a–z, 0–9 and -")
 
 

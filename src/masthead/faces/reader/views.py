@@ -22,6 +22,22 @@ class Link(msgspec.Struct, frozen=True):
     is_current: bool = False
 
 
+class Branch(msgspec.Struct, frozen=True):
+    """A page in the tree of a site's pages."""
+
+    label: str
+    url: str
+    is_current: bool = False
+    below: tuple[Branch, ...] = ()
+
+
+class Announcement(msgspec.Struct, frozen=True):
+    """A line above every page."""
+
+    text: str
+    url: str = ""
+
+
 class Site(msgspec.Struct, frozen=True):
     """The site as its settings describe it."""
 
@@ -41,6 +57,22 @@ class Site(msgspec.Struct, frozen=True):
     navigation: tuple[Link, ...] = ()
     members_enabled: bool = True
     comments_enabled: bool = True
+    fonts: str = "mixed"
+    """`serif`, `sans`, `mixed` or `mono`."""
+    width: str = "normal"
+    """`narrow`, `normal` or `wide`."""
+    home_layout: str = "lead"
+    """`lead`, `grid` or `list`."""
+    logo_dark: str = ""
+    """The logo of dark pages, if it is another one."""
+    announcement: Announcement | None = None
+    footer: tuple[str, ...] = ()
+    """The lines of the text at the end of every page."""
+    footer_links: tuple[Link, ...] = ()
+    social: tuple[Link, ...] = ()
+    """The site on other sites; the label is the name of the other one."""
+    pages: tuple[Branch, ...] = ()
+    """The tree of the site's pages; only the theme `manual` gets it."""
 
     @property
     def direction(self) -> str:
@@ -194,6 +226,13 @@ class Head(msgspec.Struct, frozen=True):
     """The same text in other languages, this one included: the label is the language's tag."""
 
 
+class Code(msgspec.Struct, frozen=True):
+    """Code of the site's owner, if the operator allows it and the page may have it."""
+
+    head: Markup = Markup()
+    foot: Markup = Markup()
+
+
 class Chrome(msgspec.Struct, frozen=True):
     """The values that every page has."""
 
@@ -201,15 +240,16 @@ class Chrome(msgspec.Struct, frozen=True):
     reader: Reader
     head: Head
     path: str
+    code: Code = Code()
 
 
 class HomePage(msgspec.Struct, frozen=True):
     """Template `home.html`."""
 
     lead: Card | None
-    """None on later pages."""
+    """Only on the first page of the layout `lead`."""
     cards: tuple[Card, ...]
-    """The next few, with pictures."""
+    """The next few, with pictures; all of them in the layout `grid`."""
     lines: tuple[Card, ...]
     """The rest."""
     pager: Pager

@@ -115,6 +115,8 @@ def _settings(settings: Record, given: Circumstances) -> Record:
         # A deletion of the site is that of the old one.
         "read_only_mode": settings["read_only_mode"] and not settings["deleted_at"],
         "deleted_at": "",
+        # The operator of this installation allows it, or not. The code itself waits.
+        "code_allowed": False,
     }
 
 

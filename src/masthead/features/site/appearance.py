@@ -30,13 +30,6 @@ LANGUAGE = Text(
     allowed="Must be a language tag such as en or pt-BR.",
     help="The language of the site's texts, as a BCP 47 tag. Empty is English.",
 )
-THEME = Text(
-    name="theme",
-    max=60,
-    pattern=re.compile(r"[a-z0-9][a-z0-9_-]*"),
-    allowed="May hold a-z, 0-9, hyphens and underscores.",
-    help="The theme of the reader's site. Empty is `plain`.",
-)
 
 
 class TimeZone(Text, frozen=True, kw_only=True):

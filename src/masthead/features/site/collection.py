@@ -13,8 +13,9 @@ from masthead.engine.records.fields.documents import TextList
 from masthead.engine.records.fields.secrets import Secret
 from masthead.engine.records.fields.text import Text, Url
 from masthead.engine.records.fields.values import Date, Flag, Number, Select
-from masthead.features.site.appearance import ACCENT_COLOR, LANGUAGE, THEME, Links, TimeZone
+from masthead.features.site.appearance import ACCENT_COLOR, LANGUAGE, Links, TimeZone
 from masthead.features.site.custom_domain import CustomDomain
+from masthead.features.site.design import CODE, DESIGN, check_code
 
 NEWSLETTERS: Final = "newsletters"
 MAIN_NEWSLETTER: Final = "main"
@@ -33,6 +34,7 @@ def first_newsletter(change: Change) -> Iterator[Snapshot]:
 
 def before_save(save: Save) -> Mapping[str, Any]:
     """Another domain that was not proven is an operator's."""
+    check_code(save)
     old, new = save.old, save.new
     if old is None or new["custom_domain"] == old["custom_domain"]:
         return {}
@@ -41,7 +43,13 @@ def before_save(save: Save) -> Mapping[str, Any]:
     return {"domain_check_at": "", "domain_missing_since": ""}
 
 
-_FILES = Uses(("site_logo", "site_favicon", "navigation"))
+_FILES = Uses(
+    (
+        *("site_logo", "site_logo_dark", "site_favicon"),
+        *("navigation", "footer_links", "announcement"),
+        *CODE,
+    )
+)
 MAX_FORMER_KEYS = 10
 """The most former keys: 64 characters each, with blanks between."""
 
@@ -70,7 +78,7 @@ site_settings = Collection(
             name="navigation",
             help="The links at the top of every page: a list of objects with `label` and `url`.",
         ),
-        THEME,
+        *DESIGN,
         Flag(name="members_enabled", default=True),
         Flag(name="comments_enabled", default=True),
         Select(

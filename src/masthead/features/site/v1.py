@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from masthead.engine.records.collection import Record
+from masthead.engine.records.fields.base import Access
 from masthead.features.site.collection import site_settings
+from masthead.features.site.design import DESIGN
 from masthead.web.v1.call import Call
 from masthead.web.v1.routes import get, patch
 from masthead.web.v1.schema import Body, View
@@ -17,19 +19,21 @@ SETTABLE = (
     "comments_enabled",
 )
 NULLABLE = frozenset({"site_description", "site_logo", "site_favicon"})
+DESIGN_FIELDS = tuple(each.name for each in DESIGN if each.write < Access.PLATFORM)
 
 SITE_SETTINGS = View(
     "SiteSettings",
     site_settings,
-    ("id", "tenant_id", *SETTABLE, "created", "updated"),
+    ("id", "tenant_id", *SETTABLE, "created", "updated", *DESIGN_FIELDS),
     nullable=NULLABLE,
+    where_set=frozenset(DESIGN_FIELDS),
 )
 UPDATE = Body(
     "SiteSettingsUpdate",
     site_settings,
-    SETTABLE,
+    (*SETTABLE, *DESIGN_FIELDS),
     required=frozenset({"site_name"}),
-    nullable=NULLABLE,
+    nullable=NULLABLE | frozenset(DESIGN_FIELDS),
     partial=True,
     rejects_unknown=True,
 )
@@ -46,8 +50,10 @@ async def get_site_settings(call: Call) -> Record:
 
 async def update_site_settings(call: Call) -> Record:
     settings = await call.unit.require(site_settings, {}, missing=_NO_SETTINGS)
+    # From the registry, because its validators know the themes of this installation.
+    collection = call.records.registry[site_settings.name]
     return await call.unit.update(
-        site_settings, settings["id"], call.body, expected_version=call.expected_version
+        collection, settings["id"], call.body, expected_version=call.expected_version
     )
 
 

@@ -1,4 +1,5 @@
-"""The front page: a lead story, a few more with pictures, and the rest as lines."""
+"""The front page: a lead story, a few more with pictures, and the rest as lines; or all posts in a
+grid, or as lines."""
 
 from __future__ import annotations
 
@@ -12,13 +13,16 @@ from masthead.web.request import Viewed
 
 CARDS = 3
 LINES = 10
+GRID = 12
+"""Cards: in rows of two, three or four, no row lacks one."""
 HOME = Viewed(LIST, "home")
 
 
 async def home(request: SiteRequest) -> Page:
-    found, pager = await list_posts(request, 1 + CARDS + LINES)
-    cards = await cards_of(request, found)
     site = await shown_site(request)
+    in_grid = site.home_layout == "grid"
+    found, pager = await list_posts(request, GRID if in_grid else 1 + CARDS + LINES)
+    cards = await cards_of(request, found)
     head = Head(
         title=site.name,
         description=site.description,
@@ -33,7 +37,9 @@ async def home(request: SiteRequest) -> Page:
             }
         ),
     )
-    if pager.newer:
+    if in_grid:
+        page = HomePage(None, cards, (), pager)
+    elif pager.newer or site.home_layout == "list":
         page = HomePage(None, (), cards, pager)
     else:
         page = HomePage(

@@ -191,6 +191,22 @@ async def delete(invocation: Invocation, slug: str, yes: bool) -> Output:
     return Output({**shown, "erased_after": when}, text)
 
 
+@command("allow-code", app)
+@click.argument("slug", metavar="SLUG")
+@click.option("--off", is_flag=True, help="Allows it no longer; what was set is kept, not shown.")
+async def allow_code(invocation: Invocation, slug: str, off: bool) -> Output:
+    """Allows the owners of a site to put their own HTML and scripts on its pages."""
+    async with opened_site(invocation, slug) as site:
+        records = site.parts.records
+        settings = await records.require(site_settings, {}, tenant_id=site.id)
+        await records.update(
+            system(site.id), site_settings, settings["id"], {"code_allowed": not off}
+        )
+        shown = {**await _read(site), "code_allowed": not off}
+    rule = "may not have code of its owners" if off else "may have code of its owners"
+    return Output(shown, f"{site.tenant['name']} {rule} on its pages.")
+
+
 @command("stats-clear", app)
 @click.argument("slug", metavar="SLUG")
 @yes_option
