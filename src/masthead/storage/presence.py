@@ -16,7 +16,7 @@ from masthead.base import ids
 from masthead.base.errors import StatementTimeout, Unavailable
 from masthead.base.logs import log
 from masthead.base.version import running_version
-from masthead.storage import dialects
+from masthead.storage.columns import integers, texts
 from masthead.storage.database import EVERY_TENANT, Database
 from masthead.storage.metadata import metadata
 from masthead.storage.migrate import HEAD
@@ -28,11 +28,9 @@ GONE_SECONDS = 30
 running_processes = sa.Table(
     "running_processes",
     metadata,
-    sa.Column("id", dialects.Text(), nullable=False),
-    sa.Column("version", dialects.Text(), nullable=False),
-    sa.Column("revision", dialects.Text(), nullable=False),
+    *texts("id", "version", "revision"),
     # Seconds since 1970 by the server's clock, which all machines share.
-    sa.Column("seen_at", dialects.Integer(), nullable=False),
+    *integers("seen_at"),
     sa.PrimaryKeyConstraint("id"),
 )
 

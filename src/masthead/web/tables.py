@@ -5,19 +5,16 @@ from __future__ import annotations
 from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table, text
 
 from masthead.storage import dialects
+from masthead.storage.columns import integers, texts
 from masthead.storage.metadata import metadata
 
 request_errors = Table(
     "request_errors",
     metadata,
-    Column("request_id", dialects.Text(), nullable=False),
-    Column("tenant_id", dialects.Text(), nullable=False),
-    Column("created", dialects.Text(), nullable=False),
-    Column("method", dialects.Text(), nullable=False),
+    *texts("request_id", "tenant_id", "created", "method"),
     # Without the query string, which may hold tokens and addresses of members.
-    Column("path", dialects.Text(), nullable=False),
-    Column("error", dialects.Text(), nullable=False),
-    Column("trace", dialects.Text(), nullable=False),
+    *texts("path"),
+    *texts("error", "trace"),
     PrimaryKeyConstraint("request_id"),
     Index("ix_request_errors__created", "created"),
     # For the erasure of a tenant.
@@ -27,15 +24,15 @@ request_errors = Table(
 remembered_answers = Table(
     "remembered_answers",
     metadata,
-    Column("tenant_id", dialects.Text(), nullable=False),
+    *texts("tenant_id"),
     # A digest of the API key's id, the route and the header, so that clients do not collide.
-    Column("subject", dialects.Text(), nullable=False),
-    Column("fingerprint", dialects.Text(), nullable=False),
-    Column("status", dialects.Integer(), nullable=False),
-    Column("body", dialects.Text(), nullable=False),
+    *texts("subject"),
+    *texts("fingerprint"),
+    *integers("status"),
+    *texts("body"),
     # Empty if the answer has none.
     Column("etag", dialects.Text(), nullable=False, server_default=text("''")),
-    Column("created", dialects.Text(), nullable=False),
+    *texts("created"),
     PrimaryKeyConstraint("tenant_id", "subject"),
     Index("ix_remembered_answers__created", "created"),
 )

@@ -9,20 +9,17 @@ from __future__ import annotations
 from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table
 
 from masthead.storage import dialects
+from masthead.storage.columns import integers, texts
 from masthead.storage.metadata import metadata
 
 events = Table(
     "events",
     metadata,
-    Column("tenant_id", dialects.Text(), nullable=False),
-    Column("version", dialects.Integer(), nullable=False),
-    Column("ordinal", dialects.Integer(), nullable=False),
-    Column("id", dialects.Text(), nullable=False),
-    Column("name", dialects.Text(), nullable=False),
-    Column("collection", dialects.Text(), nullable=False),
-    Column("record_id", dialects.Text(), nullable=False),
+    *texts("tenant_id"),
+    *integers("version", "ordinal"),
+    *texts("id", "name", "collection", "record_id"),
     Column("payload", dialects.Json(), nullable=False),
-    Column("created", dialects.Text(), nullable=False),
+    *texts("created"),
     PrimaryKeyConstraint("tenant_id", "version", "ordinal"),
     # Ids begin with their time, so that inserts of all tenants hit the same index page.
     Index("ux_events__id_tenant_id", "id", "tenant_id", unique=True),

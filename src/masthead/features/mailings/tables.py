@@ -6,9 +6,10 @@ from __future__ import annotations
 from enum import StrEnum
 
 import sqlalchemy as sa
-from sqlalchemy import Column, ForeignKeyConstraint, Index, PrimaryKeyConstraint, Table
+from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table
 
 from masthead.storage import dialects
+from masthead.storage.columns import belongs_to, integers, texts
 from masthead.storage.metadata import metadata
 
 
@@ -27,11 +28,10 @@ mail_report_tokens = Table(
     "mail_report_tokens",
     metadata,
     # Always '': a report concerns the addresses of all sites.
-    Column("tenant_id", dialects.Text(), nullable=False),
-    Column("token_hash", dialects.Text(), nullable=False),
-    Column("body_hash", dialects.Text(), nullable=False),
-    Column("is_done", dialects.Integer(), nullable=False),
-    Column("expires", dialects.Text(), nullable=False),
+    *texts("tenant_id"),
+    *texts("token_hash", "body_hash"),
+    *integers("is_done"),
+    *texts("expires"),
     PrimaryKeyConstraint("tenant_id", "token_hash"),
     Index("ix_mail_report_tokens__expires", "expires"),
 )
@@ -44,13 +44,10 @@ IS_REPORTED = sa.text("report <> ''")
 mailing_recipients = Table(
     "mailing_recipients",
     metadata,
-    Column("tenant_id", dialects.Text(), nullable=False),
-    Column("mailing_id", dialects.Text(), nullable=False),
-    Column("member_id", dialects.Text(), nullable=False),
-    Column("state", dialects.Text(), nullable=False),
+    *texts("tenant_id", "mailing_id", "member_id", "state"),
     # When a worker may take it: the next attempt, or the end of another worker's lease. '' in an
     # end state.
-    Column("due_at", dialects.Text(), nullable=False),
+    *texts("due_at"),
     # The worker that has the lease.
     Column("claimed_by", dialects.Text(), nullable=False, server_default=sa.text("''")),
     Column("attempts", dialects.Integer(), nullable=False, server_default=sa.text("0")),
@@ -63,9 +60,7 @@ mailing_recipients = Table(
     Column("opened_at", dialects.Text(), nullable=False, server_default=sa.text("''")),
     Column("clicked_at", dialects.Text(), nullable=False, server_default=sa.text("''")),
     PrimaryKeyConstraint("tenant_id", "mailing_id", "member_id"),
-    ForeignKeyConstraint(
-        ["tenant_id", "mailing_id"], ["mailings.tenant_id", "mailings.id"], ondelete="CASCADE"
-    ),
+    belongs_to("mailings", "mailing_id"),
     Index("ix_mailing_recipients__open", "tenant_id", "mailing_id", "due_at", sqlite_where=IS_OPEN),
     Index("ix_mailing_recipients__tenant_id_member_id", "tenant_id", "member_id"),
     # The few that staff looks for among many. Those that were sent are in neither.

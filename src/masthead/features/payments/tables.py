@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table, text
 
 from masthead.storage import dialects
+from masthead.storage.columns import integers, texts
 from masthead.storage.metadata import metadata
 
 # Every processed event, without an end, so that a late repeat is recognized. The payload is not
@@ -13,12 +14,9 @@ _NOTED = text("note <> ''")
 payment_inbox = Table(
     "payment_inbox",
     metadata,
-    Column("tenant_id", dialects.Text(), nullable=False),
-    Column("event_id", dialects.Text(), nullable=False),
-    Column("type", dialects.Text(), nullable=False),
+    *texts("tenant_id", "event_id", "type"),
     # The processor's time of the event, and when it was received.
-    Column("happened", dialects.Text(), nullable=False),
-    Column("received", dialects.Text(), nullable=False),
+    *texts("happened", "received"),
     # Why it was not applied, if it was not.
     Column("note", dialects.Text(), nullable=False, server_default=text("''")),
     PrimaryKeyConstraint("tenant_id", "event_id"),
@@ -30,9 +28,8 @@ payment_inbox = Table(
 payment_refunds = Table(
     "payment_refunds",
     metadata,
-    Column("tenant_id", dialects.Text(), nullable=False),
-    Column("payment_id", dialects.Text(), nullable=False),
-    Column("amount", dialects.Integer(), nullable=False),
+    *texts("tenant_id", "payment_id"),
+    *integers("amount"),
     Column("is_full", dialects.Flag(), nullable=False),
     PrimaryKeyConstraint("tenant_id", "payment_id"),
 )
@@ -41,8 +38,7 @@ payment_refunds = Table(
 payment_refusals = Table(
     "payment_refusals",
     metadata,
-    Column("tenant_id", dialects.Text(), nullable=False),
-    Column("refused", dialects.Text(), nullable=False),
+    *texts("tenant_id", "refused"),
     PrimaryKeyConstraint("tenant_id"),
 )
 
@@ -50,8 +46,7 @@ payment_refusals = Table(
 payment_reports = Table(
     "payment_reports",
     metadata,
-    Column("tenant_id", dialects.Text(), nullable=False),
-    Column("created", dialects.Text(), nullable=False),
+    *texts("tenant_id", "created"),
     Column("report", dialects.Json(), nullable=False),
     PrimaryKeyConstraint("tenant_id"),
 )

@@ -11,6 +11,7 @@ from typing import Final
 from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table, text
 
 from masthead.storage import dialects
+from masthead.storage.columns import integers, texts
 from masthead.storage.metadata import metadata
 
 COUNT_KEY: Final = ("tenant_id", "kind", "day", "subject")
@@ -18,14 +19,14 @@ COUNT_KEY: Final = ("tenant_id", "kind", "day", "subject")
 view_counts = Table(
     "view_counts",
     metadata,
-    Column("tenant_id", dialects.Text(), nullable=False),
+    *texts("tenant_id"),
     # 'site', 'post', 'page', 'list' or 'source'.
-    Column("kind", dialects.Text(), nullable=False),
+    *texts("kind"),
     # UTC, as 2026-11-14. The first of a month has the whole month once its days were added up.
-    Column("day", dialects.Text(), nullable=False),
+    *texts("day"),
     # The id of the post or page, the kind of list, or the name of the source; '' for the site.
-    Column("subject", dialects.Text(), nullable=False),
-    Column("views", dialects.Integer(), nullable=False),
+    *texts("subject"),
+    *integers("views"),
     Column("readers", dialects.Integer(), nullable=False, server_default=text("0")),
     PrimaryKeyConstraint(*COUNT_KEY),
     Index("ix_view_counts__day", "day"),
@@ -37,9 +38,7 @@ SALT_KEY: Final = ("tenant_id", "day")
 day_salts = Table(
     "day_salts",
     metadata,
-    Column("tenant_id", dialects.Text(), nullable=False),
-    Column("day", dialects.Text(), nullable=False),
-    Column("salt", dialects.Text(), nullable=False),
+    *texts("tenant_id", "day", "salt"),
     PrimaryKeyConstraint(*SALT_KEY),
 )
 
@@ -49,12 +48,11 @@ READER_KEY: Final = ("tenant_id", "day", "reader", "subject")
 day_readers = Table(
     "day_readers",
     metadata,
-    Column("tenant_id", dialects.Text(), nullable=False),
-    Column("day", dialects.Text(), nullable=False),
+    *texts("tenant_id", "day"),
     # A hash with the salt of the day.
-    Column("reader", dialects.Text(), nullable=False),
+    *texts("reader"),
     # Kind and subject of `view_counts`.
-    Column("subject", dialects.Text(), nullable=False),
+    *texts("subject"),
     PrimaryKeyConstraint(*READER_KEY),
     sqlite_with_rowid=False,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table, text
 
 from masthead.storage import dialects
+from masthead.storage.columns import integers, texts
 from masthead.storage.metadata import metadata
 
 # One row per subscription with pending deliveries, and when it is due. Workers take these queues
@@ -12,9 +13,7 @@ from masthead.storage.metadata import metadata
 webhook_lanes = Table(
     "webhook_lanes",
     metadata,
-    Column("tenant_id", dialects.Text(), nullable=False),
-    Column("webhook_id", dialects.Text(), nullable=False),
-    Column("due_at", dialects.Text(), nullable=False),
+    *texts("tenant_id", "webhook_id", "due_at"),
     # Until when the pace of the subscription is spent, if it has one.
     Column("spent_until", dialects.Text(), nullable=False, server_default=text("''")),
     PrimaryKeyConstraint("tenant_id", "webhook_id"),
@@ -26,10 +25,7 @@ webhook_lanes = Table(
 webhook_leases = Table(
     "webhook_leases",
     metadata,
-    Column("webhook_id", dialects.Text(), nullable=False),
-    Column("tenant_id", dialects.Text(), nullable=False),
-    Column("delivery_id", dialects.Text(), nullable=False),
-    Column("until", dialects.Text(), nullable=False),
+    *texts("webhook_id", "tenant_id", "delivery_id", "until"),
     PrimaryKeyConstraint("webhook_id", "tenant_id", "delivery_id"),
     sqlite_with_rowid=False,
 )
@@ -37,13 +33,11 @@ webhook_leases = Table(
 webhook_attempts = Table(
     "webhook_attempts",
     metadata,
-    Column("tenant_id", dialects.Text(), nullable=False),
-    Column("id", dialects.Text(), nullable=False),
-    Column("delivery_id", dialects.Text(), nullable=False),
-    Column("number", dialects.Integer(), nullable=False),
+    *texts("tenant_id", "id", "delivery_id"),
+    *integers("number"),
     # 0 without an answer; then `error` says why.
-    Column("status", dialects.Integer(), nullable=False),
-    Column("duration_ms", dialects.Integer(), nullable=False),
+    *integers("status"),
+    *integers("duration_ms"),
     Column("error", dialects.Text(), nullable=False, server_default=text("''")),
     # The first 2 KB of the answer, shown to the owner only.
     Column("answer", dialects.Text(), nullable=False, server_default=text("''")),
@@ -53,7 +47,7 @@ webhook_attempts = Table(
     Column("signed_at", dialects.Integer(), nullable=False, server_default=text("0")),
     Column("signature", dialects.Text(), nullable=False, server_default=text("''")),
     Column("standard_signature", dialects.Text(), nullable=False, server_default=text("''")),
-    Column("created", dialects.Text(), nullable=False),
+    *texts("created"),
     PrimaryKeyConstraint("tenant_id", "id"),
     Index("ix_webhook_attempts__tenant_id_delivery_id", "tenant_id", "delivery_id", "number"),
     Index("ix_webhook_attempts__created", "created"),
@@ -63,17 +57,13 @@ webhook_attempts = Table(
 webhook_retries = Table(
     "webhook_retries",
     metadata,
-    Column("tenant_id", dialects.Text(), nullable=False),
-    Column("id", dialects.Text(), nullable=False),
-    Column("webhook_id", dialects.Text(), nullable=False),
-    Column("event", dialects.Text(), nullable=False),
-    Column("since", dialects.Text(), nullable=False),
+    *texts("tenant_id", "id", "webhook_id", "event", "since"),
     # -1 until the job has counted them.
-    Column("total", dialects.Integer(), nullable=False),
-    Column("retried", dialects.Integer(), nullable=False),
-    Column("created", dialects.Text(), nullable=False),
+    *integers("total"),
+    *integers("retried"),
+    *texts("created"),
     # Empty while it runs.
-    Column("finished", dialects.Text(), nullable=False),
+    *texts("finished"),
     PrimaryKeyConstraint("tenant_id", "id"),
     Index("ix_webhook_retries__tenant_id_created", "tenant_id", "created"),
     Index("ix_webhook_retries__created", "created"),

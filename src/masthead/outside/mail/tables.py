@@ -6,18 +6,17 @@ import sqlalchemy as sa
 from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table
 
 from masthead.storage import dialects
+from masthead.storage.columns import texts
 from masthead.storage.metadata import metadata
 
 HAS_FAILED = sa.text("failed_at <> ''")
 mails = Table(
     "mails",
     metadata,
-    Column("tenant_id", dialects.Text(), nullable=False),
-    Column("id", dialects.Text(), nullable=False),
+    *texts("tenant_id", "id"),
     # Not encrypted, so that an erasure finds a person's emails.
-    Column("recipient", dialects.Text(), nullable=False),
-    Column("content", dialects.Text(), nullable=False),
-    Column("created", dialects.Text(), nullable=False),
+    *texts("recipient"),
+    *texts("content", "created"),
     # The last attempt that failed, and why; '' before the first.
     Column("failed_at", dialects.Text(), nullable=False, server_default=sa.text("''")),
     Column("failure", dialects.Text(), nullable=False, server_default=sa.text("''")),

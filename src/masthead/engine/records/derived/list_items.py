@@ -8,24 +8,20 @@ from __future__ import annotations
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import Column, PrimaryKeyConstraint, Table
+from sqlalchemy import PrimaryKeyConstraint, Table
 from sqlalchemy.sql import ColumnElement
 from sqlalchemy.sql.selectable import FromClause
 
 from masthead.engine.records.collection import Collection
 from masthead.engine.records.filter.ast import Comparison, Expression, Identifier, Literal, Operand
 from masthead.storage import dialects
+from masthead.storage.columns import texts
 from masthead.storage.metadata import metadata
 
 listed_values = Table(
     "listed_values",
     metadata,
-    Column("tenant_id", dialects.Text(), nullable=False),
-    Column("collection", dialects.Text(), nullable=False),
-    Column("field", dialects.Text(), nullable=False),
-    Column("value", dialects.Text(), nullable=False),
-    Column("created", dialects.Text(), nullable=False),
-    Column("record_id", dialects.Text(), nullable=False),
+    *texts("tenant_id", "collection", "field", "value", "created", "record_id"),
     PrimaryKeyConstraint("tenant_id", "collection", "field", "value", "created", "record_id"),
     sqlite_with_rowid=False,
 )
